@@ -1,0 +1,17 @@
+# What `cmake --install` puts where, so that find_package(sagabox) works.
+include(CMakePackageConfigHelpers)
+
+set(sagabox_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sagabox)
+install(TARGETS sagabox EXPORT sagabox-targets)
+install(DIRECTORY include/sagabox DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.hpp)
+install(EXPORT sagabox-targets NAMESPACE sagabox:: DESTINATION ${sagabox_package_dir})
+configure_package_config_file(cmake/sagabox-config.cmake.in
+  ${PROJECT_BINARY_DIR}/sagabox-config.cmake INSTALL_DESTINATION ${sagabox_package_dir})
+write_basic_package_version_file(
+  ${PROJECT_BINARY_DIR}/sagabox-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/sagabox-config.cmake ${PROJECT_BINARY_DIR}/sagabox-config-version.cmake
+  DESTINATION ${sagabox_package_dir})
+if(TARGET sagabox_cli)
+  install(TARGETS sagabox_cli)
+endif()

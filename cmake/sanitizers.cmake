@@ -1,0 +1,6 @@
+# For the whole tree, not by target: half-instrumented code gives false reports.
+if(SAGABOX_SANITIZE)
+  add_compile_options(
+    -fsanitize=${SAGABOX_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${SAGABOX_SANITIZE})
+endif()

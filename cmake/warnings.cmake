@@ -1,0 +1,9 @@
+# Everything of ours is built with these; warnings are errors.
+add_library(sagabox_warnings INTERFACE)
+target_compile_options(sagabox_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual
+  -Wno-missing-field-initializers
+  # g++ 12 reports false positives in plain std::string code at -O2.
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+  # And in std::variant code at -O3 or with sanitizers; clang checks this too.
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release,Debug>>:-Wno-maybe-uninitialized>)

@@ -1,0 +1,186 @@
+#pragma once
+
+#include <sagabox/id.hpp>
+#include <sagabox/payload.hpp>
+#include <sagabox/result.hpp>
+#include <sagabox/time.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace sagabox {
+
+/// A name given as a string or as an enum value for which the user wrote
+/// `std::string_view sagabox_name(MyEnum)` beside the enum. `Tag` keeps topics and aggregate
+/// types apart, so that they cannot be swapped.
+template <class Tag>
+class Name {
+ public:
+  Name() = default;
+  Name(std::string text) : text_(std::move(text)) {}         // NOLINT(*-explicit-*)
+  Name(std::string_view text) : text_(text) {}               // NOLINT(*-explicit-*)
+  Name(const char* text) : text_(text) {}                    // NOLINT(*-explicit-*)
+  template <class Enum>
+    requires std::is_enum_v<Enum> && requires(Enum e) {
+      { sagabox_name(e) } -> std::convertible_to<std::string_view>;
+    }
+  Name(Enum value) : text_(std::string_view(sagabox_name(value))) {}  // NOLINT(*-explicit-*)
+
+  [[nodiscard]] const std::string& str() const noexcept { return text_; }
+  [[nodiscard]] bool empty() const noexcept { return text_.empty(); }
+  friend bool operator==(const Name&, const Name&) = default;
+
+ private:
+  std::string text_;
+};
+
+/// What a message is about; where it goes is its route's business.
+using Topic = Name<struct TopicTag>;
+using AggregateType = Name<struct AggregateTypeTag>;
+
+inline constexpr std::string_view aggregate_global = "__GLOBAL__";
+inline constexpr std::string_view tenant_default = "default";
+
+/// W3C trace context and the caller's request id, handed on unchanged.
+struct TraceContext {
+  std::string traceparent;
+  std::string tracestate;
+  std::string request_id;
+  std::string correlation_id;
+  friend bool operator==(const TraceContext&, const TraceContext&) = default;
+};
+
+/// Messages with a dispatch key ignore it: their key's order comes first.
+enum class Priority : std::uint8_t { high = 0, normal = 1, low = 2 };
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+/// A message as its author writes it; `Message::build` checks it.
+struct NewMessage {
+  Topic topic;
+  /// Messages with the same key are delivered one at a time, in order.
+  std::string key{};
+  Payload payload{};
+  std::string tenant{tenant_default};
+  AggregateType aggregate_type{aggregate_global};
+  std::string aggregate_id{};
+  Priority priority = Priority::normal;
+  std::string content_type{};  ///< default: by the payload's form
+  Headers headers{};
+  std::optional<WallTime> occurred_at{};
+  /// Not delivered before this time. Does not hold up its key.
+  std::optional<WallTime> not_before{};
+  TraceContext trace{};
+  /// Up to 36 characters; writing the same id again is not a second message.
+  std::string id{};
+};
+
+/// Bounds and rules that a message is checked against. Lengths are in characters.
+struct MessageRules {
+  static constexpr std::size_t topic_length_max = 128;
+  static constexpr std::size_t aggregate_type_length_max = 64;
+  static constexpr std::size_t aggregate_id_length_max = 128;
+  static constexpr std::size_t tenant_length_max = 64;
+  static constexpr std::size_t key_length_max = 256;
+  static constexpr std::size_t content_type_length_max = 255;
+  static constexpr std::size_t tracestate_length_max = 512;
+  static constexpr std::size_t request_id_length_max = 128;  ///< and correlation id
+  static constexpr std::size_t payload_bytes_ceiling = 1024UL * 1024;
+  static constexpr std::size_t headers_bytes_max = 64UL * 1024;
+
+  /// Can be lowered, never raised above the ceiling.
+  std::size_t payload_bytes_max = payload_bytes_ceiling;
+  /// Topics must read `<module>.<aggregate>.<event>.vN`.
+  bool strict_topics = false;
+
+  [[nodiscard]] Status check() const;
+};
+
+/// Empty when `topic` fits `<module>.<aggregate>.<event>.vN`, else what is wrong with it.
+std::string strict_topic_problem(std::string_view topic);
+
+/// A checked message. Immutable; copies share the payload.
+class Message {
+ public:
+  /// Everything that is wrong is an error that names the field and the rule.
+  static Result<Message> build(NewMessage draft, const MessageRules& rules, UlidSource& ids,
+                               const Clock& clock);
+
+  [[nodiscard]] const MessageId& id() const noexcept { return id_; }
+  [[nodiscard]] const std::string& tenant() const noexcept { return draft_.tenant; }
+  [[nodiscard]] const std::string& topic() const noexcept { return draft_.topic.str(); }
+  [[nodiscard]] const std::string& aggregate_type() const noexcept {
+    return draft_.aggregate_type.str();
+  }
+  [[nodiscard]] const std::string& aggregate_id() const noexcept { return draft_.aggregate_id; }
+  [[nodiscard]] const std::string& key() const noexcept { return draft_.key; }
+  [[nodiscard]] bool has_key() const noexcept { return !draft_.key.empty(); }
+  /// `stable_hash` of the key; 0 without one.
+  [[nodiscard]] std::uint64_t key_hash() const noexcept { return key_hash_; }
+  [[nodiscard]] Priority priority() const noexcept { return draft_.priority; }
+  [[nodiscard]] const Payload& payload() const noexcept { return draft_.payload; }
+  [[nodiscard]] const Digest& digest() const noexcept { return digest_; }
+  [[nodiscard]] const std::string& content_type() const noexcept { return draft_.content_type; }
+  [[nodiscard]] const Headers& headers() const noexcept { return draft_.headers; }
+  [[nodiscard]] WallTime occurred_at() const noexcept { return *draft_.occurred_at; }
+  [[nodiscard]] const std::optional<WallTime>& not_before() const noexcept {
+    return draft_.not_before;
+  }
+  [[nodiscard]] const TraceContext& trace() const noexcept { return draft_.trace; }
+  /// What it costs to hold this message: payload, headers and names.
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  Message() = default;
+
+  NewMessage draft_;
+  MessageId id_;
+  Digest digest_{};
+  std::uint64_t key_hash_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+/// Says a message step by step; `draft()` reports a payload given twice.
+class MessageBuilder {
+ public:
+  explicit MessageBuilder(Topic topic) { draft_.topic = std::move(topic); }
+
+  MessageBuilder& id(std::string id);
+  MessageBuilder& tenant(std::string tenant);
+  MessageBuilder& aggregate(AggregateType type, std::string id = {});
+  MessageBuilder& key(std::string key);
+  MessageBuilder& priority(Priority priority);
+  MessageBuilder& json(std::string text);
+  MessageBuilder& bytes(std::string data, std::string content_type = {});
+  MessageBuilder& header(std::string name, std::string value);
+  MessageBuilder& occurred_at(WallTime when);
+  MessageBuilder& not_before(WallTime when);
+  MessageBuilder& trace(TraceContext trace);
+
+  [[nodiscard]] Result<NewMessage> draft() const;
+
+ private:
+  MessageBuilder& payload(Payload payload);
+
+  NewMessage draft_;
+  int payloads_ = 0;
+};
+
+/// The name of an outbox: letters, digits and _, not starting with a digit, at most 48 long.
+class TableName {
+ public:
+  static Result<TableName> parse(std::string_view text);
+  [[nodiscard]] const std::string& str() const noexcept { return text_; }
+  friend auto operator<=>(const TableName&, const TableName&) = default;
+
+ private:
+  std::string text_;
+};
+
+}  // namespace sagabox

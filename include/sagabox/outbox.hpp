@@ -1,0 +1,141 @@
+#pragma once
+
+#include <sagabox/audit.hpp>
+#include <sagabox/delivery.hpp>
+#include <sagabox/log.hpp>
+#include <sagabox/message.hpp>
+#include <sagabox/metrics.hpp>
+#include <sagabox/retry.hpp>
+#include <sagabox/store.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sagabox {
+
+/// What a failing message does to the later ones of its key.
+enum class HeadPolicy : std::uint8_t {
+  block,  ///< they wait until it succeeds, dies or is quarantined
+  skip,   ///< they go on; it is retried beside them
+  park,   ///< it is quarantined at its first failure, its sequence kept; they go on
+};
+
+/// Called around every write. `before_write` may change the batch or empty it, which suppresses
+/// the write; what the others throw is logged, never passed on.
+class WriterHook {
+ public:
+  virtual ~WriterHook() = default;
+  virtual void before_write(std::vector<NewMessage>&) {}
+  virtual void after_write(const std::vector<Written>&) {}
+  virtual void after_commit(const std::vector<Written>&) {}
+  virtual void after_rollback(const std::vector<Written>&) {}
+};
+
+/// Settings of one outbox. The defaults are good.
+struct OutboxOptions {
+  std::string table = "default";
+
+  MessageRules rules{};
+  RetryPolicy retry{};
+  HeadPolicy head_policy = HeadPolicy::block;
+  /// How long done messages are kept for replay; 0 deletes them at once.
+  Duration retention = std::chrono::hours(24 * 7);
+
+  std::uint32_t workers = 4;
+  std::uint32_t hot_capacity = 1000;
+  std::uint32_t cold_capacity = 1000;
+  /// Held in the queues at most, hot and cold together.
+  std::size_t queue_bytes_max = 64UL * 1024 * 1024;
+  /// Dispatched but not yet settled at most.
+  std::uint32_t unsettled_max = 4096;
+  std::uint32_t settle_rows_max = 1000;
+  Duration settle_delay_max = std::chrono::milliseconds(2);
+
+  Duration poll_interval = std::chrono::milliseconds(100);
+  Duration skip_recent{};
+  Duration lease = std::chrono::seconds(15);
+  Duration dispatch_timeout = std::chrono::seconds(30);
+  /// Threads that may stand in for handlers past their deadline.
+  std::uint32_t spare_workers_max = 4;
+  Duration drain_timeout = std::chrono::seconds(5);
+  std::size_t error_bytes_max = 2048;
+  std::uint32_t blocked_keys_max = 10'000;  ///< a shard; at the bound it stops reading ahead
+
+  std::vector<std::shared_ptr<Interceptor>> interceptors{};
+  std::vector<std::shared_ptr<WriterHook>> hooks{};
+
+  /// These outlive the outbox.
+  Metrics* metrics = &no_metrics();
+  Audit* audit = &no_audit();
+  Logger* log = &no_log();
+  const Clock* clock = &system_clock();
+  Random* random = &system_random();
+
+  /// The defaults of a source document: "s0", "s2", "s4".
+  static Result<OutboxOptions> preset(std::string_view name);
+  /// Names the setting that is wrong and what would be right.
+  [[nodiscard]] Status check() const;
+};
+
+/// What an outbox is doing right now.
+struct OutboxSnapshot {
+  std::uint32_t shards_owned = 0;
+  std::uint64_t hot_depth = 0;
+  std::uint64_t cold_depth = 0;  ///< messages behind the head of their key included
+  std::uint64_t queued_bytes = 0;
+  std::uint64_t running = 0;
+  std::uint64_t unsettled = 0;
+  std::uint64_t blocked_keys = 0;
+  std::uint64_t spare_workers = 0;
+  std::uint64_t hot_dropped = 0;
+  std::uint64_t delivered = 0;  ///< settled as done since the start
+  std::uint64_t retried = 0;
+  std::uint64_t dead = 0;
+};
+
+/// Writes messages in your transaction and delivers them to your listeners.
+/// Thread-safe; `listen` before `start`.
+class Outbox {
+ public:
+  /// Only this process delivers: takes all shards.
+  static Result<Outbox> single_process(Store& store, OutboxOptions options = {});
+  /// Any number of processes share the table's shards.
+  static Result<Outbox> several_processes(Store& store, OutboxOptions options = {});
+  /// Writes only; somebody else delivers.
+  static Result<Outbox> writer_only(Store& store, OutboxOptions options = {});
+
+  Outbox(Outbox&&) noexcept;
+  Outbox& operator=(Outbox&&) noexcept;
+  /// Stops, and waits for handlers that still run.
+  ~Outbox();
+
+  /// One listener for each (aggregate type, topic); a second is an error.
+  Status listen(Topic topic, Listener listener);
+  Status listen(AggregateType type, Topic topic, Listener listener);
+
+  /// Nothing when a hook suppressed the write.
+  Result<std::optional<Written>> write(Transaction& tx, NewMessage message);
+  /// One round trip for all.
+  Result<std::vector<Written>> write_all(Transaction& tx, std::vector<NewMessage> messages);
+
+  /// TX.INVALID_STATE when it has been started or stopped before, or writes only.
+  Status start();
+  /// No new work; waits for running handlers up to `drain_timeout`, then gives the shards back.
+  /// TX.TIMEOUT when handlers still run: their messages will be delivered again by the next owner.
+  Status stop();
+
+  [[nodiscard]] OutboxSnapshot snapshot() const;
+
+ private:
+  struct Parts;
+  explicit Outbox(std::shared_ptr<Parts> parts);
+  enum class Delivers : std::uint8_t;
+  static Result<Outbox> open(Store& store, OutboxOptions options, Delivers delivers);
+  std::shared_ptr<Parts> parts_;
+};
+
+}  // namespace sagabox

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sagabox {
+
+using Digest = std::array<std::uint8_t, 32>;
+
+/// SHA-256.
+Digest sha256(std::string_view bytes);
+std::string hex(const Digest& digest);
+
+enum class PayloadForm : std::uint8_t { json, bytes };
+
+/// What a message carries: exactly the bytes that were written, shared and never changed.
+class Payload {
+ public:
+  /// No payload given. A message needs one; `json("null")` is one.
+  Payload() = default;
+  Payload(PayloadForm form, std::string data)
+      : form_(form), data_(std::make_shared<const std::string>(std::move(data))) {}
+
+  [[nodiscard]] bool given() const noexcept { return data_ != nullptr; }
+  [[nodiscard]] PayloadForm form() const noexcept { return form_; }
+  [[nodiscard]] std::string_view view() const noexcept {
+    return data_ ? std::string_view(*data_) : std::string_view();
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return data_ ? data_->size() : 0; }
+  /// The JSON text as written; empty for bytes.
+  [[nodiscard]] std::string_view json() const noexcept {
+    return form_ == PayloadForm::json ? view() : std::string_view();
+  }
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
+    const auto text = view();
+    return std::as_bytes(std::span(text.data(), text.size()));
+  }
+
+ private:
+  PayloadForm form_ = PayloadForm::bytes;
+  std::shared_ptr<const std::string> data_;
+};
+
+/// JSON text (RFC 8259), checked when the message is built and delivered byte for byte.
+inline Payload json(std::string text) { return {PayloadForm::json, std::move(text)}; }
+inline Payload bytes(std::string data) { return {PayloadForm::bytes, std::move(data)}; }
+
+/// Nested deeper than this is refused.
+inline constexpr std::size_t json_depth_max = 512;
+
+/// Empty when `text` is one JSON value, else what is wrong and where. Never quotes the text.
+/// Names may repeat within an object. Stricter than RFC 8259 in two points: \u escapes of lone
+/// surrogates and exponents beyond 32 bits are refused.
+std::string json_problem(std::string_view text);
+
+}  // namespace sagabox

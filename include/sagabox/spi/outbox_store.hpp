@@ -1,0 +1,194 @@
+#pragma once
+
+#include <sagabox/id.hpp>
+#include <sagabox/message.hpp>
+#include <sagabox/result.hpp>
+#include <sagabox/time.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sagabox::spi {
+
+/// How rows that commit with a lower sequence than one already read are found.
+enum class LateCommits : std::uint8_t {
+  none,     ///< sequence order is commit order
+  visible,  ///< reads return the transactions in progress
+  window,   ///< the last seconds are read again
+};
+
+/// What a store can do, as data.
+struct Capabilities {
+  LateCommits late_commits = LateCommits::none;
+  /// `window`: a transaction is expected to end within this time.
+  Duration late_window = std::chrono::seconds(5);
+  /// `wait` returns early when another process commits.
+  bool notifies = false;
+  std::uint16_t shards = 16;
+};
+
+/// Priorities have a lane each, read by sequence. Retried and delayed rows leave for the waiting
+/// lane, read by time.
+using Lane = Number<struct LaneTag, std::uint8_t>;
+inline constexpr std::uint8_t lane_count = 3;
+inline Lane lane_of(const Message& message) noexcept {
+  return Lane{static_cast<std::uint8_t>(message.has_key() ? Priority::normal
+                                                          : message.priority())};
+}
+
+/// A pending message as the store holds it.
+struct Row {
+  Sequence sequence{};
+  Shard shard{};
+  MessageId id;
+  std::uint32_t attempts = 0;  ///< spent so far
+  WallTime written_at{};       ///< by the database's clock
+  WallTime due{};              ///< waiting rows only
+  /// Null when the row could not be decoded; `decode_error` says why.
+  std::shared_ptr<const Message> message;
+  std::string decode_error{};
+};
+
+/// Rows of one shard and lane with a sequence above `after`, ascending.
+struct Range {
+  Shard shard{};
+  Lane lane{};
+  Sequence after{};
+  std::uint32_t rows_max = 0;
+};
+
+/// Waiting rows of one shard that are due, by (due, sequence), above `after`.
+struct DueRange {
+  Shard shard{};
+  WallTime after_due{};
+  Sequence after{};
+  std::uint32_t rows_max = 0;
+};
+
+/// The transactions that a read could not see: those in progress, and all from `next` on.
+struct Horizon {
+  std::vector<TransactionId> in_progress;  ///< ascending
+  TransactionId next{};
+};
+
+/// Rows of all ranges, in the order of the ranges asked for.
+struct ReadReply {
+  std::vector<Row> rows;
+  /// How many of `rows` belong to each range; shorter than the ranges asked for when
+  /// `bytes_max` ended the read (the last one may then be cut).
+  struct Part {
+    std::uint32_t rows = 0;
+    bool exhausted = false;  ///< nothing more lay in this range
+  };
+  std::vector<Part> parts;
+  /// With `LateCommits::visible`.
+  std::optional<Horizon> horizon;
+  Timeline timeline{};
+};
+
+/// A key whose head waits for a retry: the key's later messages must not overtake it.
+struct RetryingKey {
+  std::uint64_t key_hash = 0;
+  Sequence sequence{};
+};
+
+struct RetryingKeysReply {
+  std::vector<RetryingKey> keys;  ///< ascending by sequence
+  bool exhausted = false;
+  Timeline timeline{};
+};
+
+enum class Verdict : std::uint8_t {
+  done,
+  retry,    ///< pending again in the waiting lane, after `delay`
+  dead,     ///< moved to the dead letters
+  park,     ///< quarantined, its sequence kept
+  attempt,  ///< `attempts` written before or during a dispatch; stays where it is
+};
+
+/// What becomes of one row. Absolute, so that it may be repeated.
+struct Settlement {
+  Sequence sequence{};
+  Shard shard{};
+  MessageId id;
+  Verdict verdict = Verdict::done;
+  std::uint32_t attempts = 0;
+  Duration delay{};  ///< from the database's now
+  Code code = Code::unknown_internal;
+  std::string error{};  ///< already cut and cleaned
+};
+
+struct Fence {
+  Shard shard{};
+  Epoch epoch{};
+};
+
+struct SettleRequest {
+  const TableName& table;
+  WorkerId owner;
+  std::span<const Fence> fences;        ///< every shard that `items` name, once
+  std::span<const Settlement> items;
+  bool retain_done = true;              ///< done rows are archived, else deleted
+};
+
+struct SettleReply {
+  struct Part {
+    bool held = false;       ///< the fence held: owner and epoch were as said
+    std::uint32_t rows = 0;  ///< rows changed; 0 where not held
+  };
+  std::vector<Part> parts;  ///< one a fence
+  Timeline timeline{};
+};
+
+/// What the relay needs of an outbox table. Calls block; safe from any thread.
+class OutboxStore {
+ public:
+  virtual ~OutboxStore() = default;
+  [[nodiscard]] virtual Capabilities capabilities() const = 0;
+
+  /// Creates what the table needs. Safe to call twice and by two at once.
+  virtual Status prepare(const TableName& table) = 0;
+
+  /// At least one row is returned if there is any, else as many as fit into `bytes_max`.
+  virtual Result<ReadReply> read(const TableName& table, std::span<const Range> ranges,
+                                 std::size_t bytes_max) = 0;
+  /// Like `read`, without a horizon; due by the database's clock.
+  virtual Result<ReadReply> read_due(const TableName& table, std::span<const DueRange> ranges,
+                                     std::size_t bytes_max) = 0;
+  /// Rows with a key that wait for a retry (not those merely delayed); asked after a take-over.
+  virtual Result<RetryingKeysReply> read_retrying_keys(const TableName& table, Shard shard,
+                                                       Sequence after,
+                                                       std::uint32_t rows_max) = 0;
+  /// One transaction. Touches only rows whose shard is held by `owner` at the fence's epoch, and
+  /// locks those ownership rows, so that a stalled stale settle changes nothing.
+  virtual Result<SettleReply> settle(const SettleRequest& request) = 0;
+
+  /// Returns when something may have been committed, on `wake`, or after `timeout`.
+  virtual void wait(const TableName& table, Duration timeout) = 0;
+  virtual void wake(const TableName& table) = 0;
+};
+
+/// Counts of one table, cheap enough to ask every second.
+struct TableStats {
+  std::uint64_t pending = 0;  ///< waiting ones included
+  std::uint64_t waiting = 0;
+  std::uint64_t done = 0;     ///< still retained
+  std::uint64_t dead = 0;
+  std::uint64_t quarantined = 0;
+  std::optional<WallTime> oldest_pending;
+  WallTime now{};  ///< the database's clock
+};
+
+/// What an operator needs of an outbox table.
+class OutboxAdminStore {
+ public:
+  virtual ~OutboxAdminStore() = default;
+  virtual Result<TableStats> stats(const TableName& table) = 0;
+};
+
+}  // namespace sagabox::spi

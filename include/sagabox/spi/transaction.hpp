@@ -1,0 +1,67 @@
+#pragma once
+
+#include <sagabox/message.hpp>
+#include <sagabox/result.hpp>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace sagabox {
+
+/// What a written message became.
+struct Written {
+  MessageId id;
+  Sequence sequence{};
+  Shard shard{};
+  /// The id was there already: `sequence` is the first one's, nothing was inserted.
+  bool duplicate = false;
+};
+
+/// Told once how a transaction ended.
+class TransactionObserver {
+ public:
+  virtual ~TransactionObserver() = default;
+  virtual void committed() noexcept = 0;
+  virtual void rolled_back() noexcept = 0;
+  /// Nobody said how it ended, or the commit is in doubt.
+  virtual void abandoned() noexcept = 0;
+};
+
+/// An open transaction that messages are written into. Not thread-safe, like the connection
+/// beneath it.
+class Transaction {
+ public:
+  Transaction() = default;
+  Transaction(Transaction&&) noexcept = default;
+  Transaction& operator=(Transaction&&) = delete;
+  /// Without a verdict, observers are told `abandoned`.
+  virtual ~Transaction();
+
+  /// Begun, and neither committed nor rolled back.
+  [[nodiscard]] virtual bool is_open() const = 0;
+
+  /// Inserts all in one round trip, or none. A known id comes back as a duplicate.
+  virtual Result<std::vector<Written>> insert(
+      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) = 0;
+
+  void observe(std::unique_ptr<TransactionObserver> observer);
+
+  /// Borrowed transactions: say so after your COMMIT or ROLLBACK. Only the first verdict counts.
+  void committed() noexcept;
+  void rolled_back() noexcept;
+  void abandoned() noexcept;
+
+ private:
+  std::vector<std::unique_ptr<TransactionObserver>> observers_;
+};
+
+/// A transaction that is ours to end. Gives the verdict itself.
+class OwnedTransaction : public Transaction {
+ public:
+  /// `storage_in_doubt`: the commit may or may not have happened; write again by the same ids.
+  virtual Status commit() = 0;
+  virtual Status rollback() = 0;
+};
+
+}  // namespace sagabox

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <sagabox/store.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// A store in memory for tests and simulations. It behaves like a database on a bad day when told
+/// to: transactions commit out of sequence order, replies get lost, a fail-over brings back an
+/// older state. Nothing survives the process.
+namespace sagabox::memory {
+
+enum class Operation : std::uint8_t {
+  begin, insert, commit,
+  read, read_due, read_retrying_keys, settle,
+  join, renew, census, take, release, leave,
+};
+inline constexpr std::size_t operation_count = 13;
+
+/// What goes wrong with a call.
+enum class Fault : std::uint8_t {
+  none,
+  refused,      ///< STORAGE.UNAVAILABLE, nothing happened
+  lost_before,  ///< STORAGE.IN_DOUBT, nothing happened
+  lost_after,   ///< STORAGE.IN_DOUBT, it happened
+};
+
+/// Asked before every call, without a lock held: may also sleep to make the call slow.
+using FaultPlan = std::function<Fault(Operation)>;
+
+struct Options {
+  spi::LateCommits late_commits = spi::LateCommits::visible;
+  Duration late_window = std::chrono::seconds(5);
+  bool notifies = true;
+  std::uint16_t shards = 16;
+  const Clock* clock = &system_clock();  ///< the database's clock
+  FaultPlan faults{};
+};
+
+class Database;  // the state behind a MemoryStore
+
+/// A user's own connection, with business rows of its own: what `sqlite3*` or `PGconn*` are to the
+/// real stores. Not thread-safe.
+class Connection {
+ public:
+  explicit Connection(std::shared_ptr<Database> database);
+  Connection(Connection&&) noexcept;
+  Connection& operator=(Connection&&) noexcept;
+  /// Rolls back what is open.
+  ~Connection();
+
+  Status begin();
+  Status commit();
+  Status rollback();
+  [[nodiscard]] bool in_transaction() const;
+  /// The open transaction as snapshots show it.
+  [[nodiscard]] std::optional<TransactionId> transaction_id() const;
+
+  /// Business rows: needs an open transaction, visible to others after commit.
+  Status put(std::string_view table, std::string key, std::string value);
+  /// Sees this transaction's own writes.
+  Result<std::optional<std::string>> get(std::string_view table, std::string_view key) const;
+
+ private:
+  friend class Enlisted;
+  struct Session;
+  std::unique_ptr<Session> session_;
+};
+
+/// Writes into the connection's open transaction; never begins, commits or rolls back. Say
+/// `committed()` after your COMMIT to use the fast path. Belongs to that one transaction: it is
+/// not open for a later one of the same connection. The connection outlives it.
+class Enlisted final : public Transaction {
+ public:
+  explicit Enlisted(Connection& connection);
+  [[nodiscard]] bool is_open() const override;
+  Result<std::vector<Written>> insert(
+      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
+
+ private:
+  Connection* connection_;
+  std::uint64_t begun_;  // which of the connection's transactions
+};
+
+/// Error `TX.NO_TRANSACTION` unless BEGIN came first.
+Result<Enlisted> enlist(Connection& connection);
+
+/// A row as an inspector sees it.
+struct Inspected {
+  enum class State : std::uint8_t { pending, waiting, done, dead, quarantined };
+  State state = State::pending;
+  spi::Row row;
+  Code code = Code::unknown_internal;
+  std::string error;
+  std::uint64_t settled = 0;  ///< how often a settle changed this row
+};
+
+class MemoryStore final : public Store {
+ public:
+  explicit MemoryStore(Options options = {});
+  ~MemoryStore() override;
+
+  spi::OutboxStore& outbox() override;
+  spi::OutboxAdminStore& outbox_admin() override;
+  spi::OwnershipStore& ownership() override;
+  Result<std::unique_ptr<OwnedTransaction>> begin() override;
+  [[nodiscard]] std::string name() const override { return "memory:"; }
+
+  Connection connect();
+  /// Business rows committed in `table`.
+  [[nodiscard]] std::uint64_t count(std::string_view table) const;
+
+  void set_faults(FaultPlan faults);
+  /// Makes this row undecodable, as a foreign writer might leave it.
+  Status corrupt(const TableName& table, Sequence sequence);
+
+  /// Remembers the committed state; `fail_over` brings the remembered state back, aborts open
+  /// transactions and starts another timeline. False when there is none.
+  void checkpoint();
+  bool fail_over();
+
+  /// Every row, retained done rows included, by sequence.
+  [[nodiscard]] std::vector<Inspected> inspect(const TableName& table) const;
+
+ private:
+  std::shared_ptr<Database> database_;
+};
+
+}  // namespace sagabox::memory

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace sagabox {
+
+inline constexpr std::size_t error_bytes_default = 2048;
+/// Whatever `bytes_max` says: no error text is longer.
+inline constexpr std::size_t error_characters_max = 4000;
+/// A payload shorter than this is not looked for: it would match by chance.
+inline constexpr std::size_t payload_bytes_recognised = 8;
+
+/// `text` as it may be stored and shown: at most `bytes_max` bytes, well-formed UTF-8 on one line.
+/// Masked by *** are
+/// - the user and password of a URL (`scheme://user:password@host`),
+/// - what follows `authorization`, to the end of its line or quotes, and the word after `bearer`,
+/// - the value after a name that ends in `password`, `passwd`, `pwd`, `secret`, `token`, `api_key`,
+///   `api-key`, `apikey`, `access_key` or `secret_key`, and a = or :.
+/// `payload`, where the text repeats it, becomes [payload].
+std::string clean_error(std::string_view text, std::size_t bytes_max = error_bytes_default,
+                        std::string_view payload = {});
+
+}  // namespace sagabox

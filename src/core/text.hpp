@@ -1,0 +1,38 @@
+#pragma once
+
+#include <sagabox/time.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace sagabox {
+
+/// One character at the start of a text.
+struct Utf8Character {
+  std::size_t bytes = 0;  ///< 0: not well-formed UTF-8 here
+  char32_t code_point = 0;
+};
+Utf8Character utf8_front(std::string_view text) noexcept;
+
+/// C0, DEL and C1.
+constexpr bool is_control(char32_t c) noexcept { return c < 0x20 || (c >= 0x7f && c <= 0x9f); }
+
+/// What a text is made of, found in one pass.
+struct TextFacts {
+  std::size_t characters = 0;
+  /// Where the first control character or malformed byte stands; npos when there is none.
+  std::size_t unprintable_at = std::string_view::npos;
+};
+TextFacts text_facts(std::string_view text) noexcept;
+
+/// `text` in quotes, fit for an error message: cut, what is not printable shown as ?.
+std::string in_quotes(std::string_view text);
+
+/// "200ms", "1.5s", "250us": as one would write it in a configuration.
+std::string duration_text(Duration duration);
+
+/// "2026-01-01T00:00:00.000Z"
+std::string utc_text(WallTime time);
+
+}  // namespace sagabox

@@ -1,0 +1,29 @@
+#include <sagabox/spi/transaction.hpp>
+
+#include <utility>
+
+namespace sagabox {
+namespace {
+
+using Observers = std::vector<std::unique_ptr<TransactionObserver>>;
+
+/// Takes the observers out first, so that each is told once even if one of them asks for another
+/// verdict.
+void tell(Observers& observers, void (TransactionObserver::*verdict)() noexcept) noexcept {
+  const Observers told = std::exchange(observers, {});
+  for (const auto& observer : told) (observer.get()->*verdict)();
+}
+
+}  // namespace
+
+Transaction::~Transaction() { abandoned(); }
+
+void Transaction::observe(std::unique_ptr<TransactionObserver> observer) {
+  observers_.push_back(std::move(observer));
+}
+
+void Transaction::committed() noexcept { tell(observers_, &TransactionObserver::committed); }
+void Transaction::rolled_back() noexcept { tell(observers_, &TransactionObserver::rolled_back); }
+void Transaction::abandoned() noexcept { tell(observers_, &TransactionObserver::abandoned); }
+
+}  // namespace sagabox

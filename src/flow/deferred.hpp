@@ -1,0 +1,49 @@
+#pragma once
+
+#include <sagabox/id.hpp>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+namespace sagabox::flow {
+
+/// A kind of message that cannot go now: a key whose head fails, a destination that is down.
+using ClassId = Number<struct ClassIdTag, std::uint64_t>;
+
+/// The classes that forward reads of one lane have passed over, and from where each is to be taken
+/// up again. Nothing is written to the store for them. Pure.
+///
+/// A class is closed (its rows are passed over) or resuming (catch-up reads take its rows from its
+/// lowest sequence on, while forward reads still pass over them, so that their order holds). It is
+/// gone once a catch-up read has come level with the forward reads.
+class DeferredClasses {
+ public:
+  /// Passes over this row: the class is closed.
+  void defer(ClassId id, Sequence sequence);
+  /// The class may go again; nothing if it was not deferred.
+  void resume(ClassId id);
+  /// Considers all of them again; those that still cannot go are deferred again.
+  void resume_all();
+
+  /// Whether a row may be considered that a page beginning above `page_after` shows.
+  [[nodiscard]] bool may_consider(ClassId id, Sequence sequence, Sequence page_after);
+
+  /// Where the next catch-up read begins; nothing if no class is resuming.
+  [[nodiscard]] std::optional<Sequence> catch_up_after() const;
+
+  /// A page beginning above `after` has been looked at up to `last`; `level`: it reached the
+  /// forward reads.
+  void page_seen(Sequence after, Sequence last, bool level);
+
+  [[nodiscard]] std::size_t size() const noexcept { return closed_.size() + resuming_.size(); }
+  [[nodiscard]] bool closed(ClassId id) const { return closed_.contains(id); }
+  void clear();
+
+ private:
+  using Lowest = std::map<ClassId, Sequence>;  ///< the lowest sequence not taken
+  Lowest closed_;
+  Lowest resuming_;
+};
+
+}  // namespace sagabox::flow

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "flow/deferred.hpp"
+
+#include <sagabox/message.hpp>
+
+#include <optional>
+
+namespace sagabox::flow {
+
+/// Says which messages cannot go now, class by class. Thread-safe. Whoever opens a class again
+/// tells the relay, which then takes up what it passed over.
+class Gate {
+ public:
+  virtual ~Gate() = default;
+  /// The class this message belongs to; nothing: it always goes.
+  [[nodiscard]] virtual std::optional<ClassId> class_of(const Message& message) const = 0;
+  [[nodiscard]] virtual bool closed(ClassId id) const = 0;
+};
+
+}  // namespace sagabox::flow

@@ -1,0 +1,139 @@
+#include "observe/catalogue.hpp"
+
+#include "observe/metric_names.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace sagabox {
+namespace {
+
+using enum MetricInfo::Kind;
+
+constexpr std::array catalogue{
+    MetricInfo{metric::outbox_enqueued_total, counter, "table topic",
+               "Messages written"},
+    MetricInfo{metric::outbox_duplicates_total, counter, "table",
+               "Writes of an id that was there already"},
+    MetricInfo{metric::outbox_suppressed_total, counter, "table",
+               "Messages that a hook kept from being written"},
+    MetricInfo{metric::outbox_dispatched_total, counter, "table topic result",
+               "Attempts by result: done, retry, dead or parked"},
+    MetricInfo{metric::outbox_retries_total, counter, "table topic",
+               "Attempts after the first one"},
+    MetricInfo{metric::outbox_dead_total, counter, "table topic code",
+               "Messages that became dead letters, by error code"},
+    MetricInfo{metric::outbox_dispatch_seconds, histogram, "table topic",
+               "Time that handlers took"},
+    MetricInfo{metric::outbox_latency_seconds, histogram, "table",
+               "Time from the write to the end of the first delivery"},
+    MetricInfo{metric::outbox_timeouts_total, counter, "table topic",
+               "Handlers that passed their deadline"},
+    MetricInfo{metric::outbox_hot_enqueued_total, counter, "table",
+               "Messages handed to the hot queue after their commit"},
+    MetricInfo{metric::outbox_hot_dropped_total, counter, "table",
+               "Messages left to the reader because the hot queue was full"},
+    MetricInfo{metric::outbox_cold_enqueued_total, counter, "table",
+               "Messages read from the store and queued"},
+    MetricInfo{metric::outbox_queue_depth, gauge, "table queue",
+               "Messages in the hot or cold queue of this process"},
+    MetricInfo{metric::outbox_queue_bytes, gauge, "table",
+               "Bytes held in both queues of this process"},
+    MetricInfo{metric::outbox_in_flight, gauge, "table",
+               "Messages dispatched and not yet settled by this process"},
+    MetricInfo{metric::outbox_spare_workers, gauge, "table",
+               "Threads that stand in for handlers past their deadline"},
+    MetricInfo{metric::outbox_blocked_keys, gauge, "table",
+               "Keys that wait for their failing head"},
+    MetricInfo{metric::outbox_pending, gauge, "table", "Messages not yet delivered in the store"},
+    MetricInfo{metric::outbox_dead, gauge, "table", "Dead letters in the store"},
+    MetricInfo{metric::outbox_oldest_seconds, gauge, "table",
+               "Age of the oldest message not yet delivered; 0 when there is none"},
+    MetricInfo{metric::outbox_settle_batches_total, counter, "table result",
+               "Settle transactions by result"},
+    MetricInfo{metric::outbox_settle_rows, histogram, "table", "Rows of a settle transaction"},
+    MetricInfo{metric::outbox_settle_missed_rows_total, counter, "table",
+               "Rows that a settle did not find where it expected them"},
+    MetricInfo{metric::outbox_read_rows_total, counter, "table kind",
+               "Rows read from the store by kind of read"},
+    MetricInfo{metric::outbox_late_rows_total, counter, "table",
+               "Rows found behind the read position because they committed late"},
+    MetricInfo{metric::outbox_safety_rows_total, counter, "table",
+               "Rows found only by the safety pass; anything above 0 is worth a look"},
+    MetricInfo{metric::ownership_shards, gauge, "scope", "Shards that this process owns"},
+    MetricInfo{metric::ownership_taken_total, counter, "scope unclean",
+               "Shards taken, and whether their owner before had not released them"},
+    MetricInfo{metric::ownership_lost_total, counter, "scope",
+               "Shards lost without having been released"},
+    MetricInfo{metric::ownership_lease_expired_total, counter, "",
+               "Times this process let its lease run out"},
+    MetricInfo{metric::errors_total, counter, "code retryable severity", "Errors by code"},
+};
+
+// 50 µs, a hot hand-over, to 60 s, twice the dispatch timeout.
+constexpr std::array seconds_buckets{0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005,
+                                     0.01,    0.025,  0.05,    0.1,    0.25,  0.5,    1.0,
+                                     2.5,     5.0,    10.0,    30.0,   60.0};
+constexpr std::array rows_buckets{1.0,   2.0,   5.0,   10.0,   20.0,  50.0,
+                                  100.0, 200.0, 500.0, 1000.0, 2000.0};
+
+std::string_view kind_name(MetricInfo::Kind kind) {
+  switch (kind) {
+    case counter:
+      return "counter";
+    case gauge:
+      return "gauge";
+    case histogram:
+      return "histogram";
+  }
+  return "metric";
+}
+
+}  // namespace
+
+std::span<const MetricInfo> metric_catalogue() { return catalogue; }
+
+std::span<const double> histogram_buckets(std::string_view name) {
+  return name.ends_with("_seconds") ? std::span<const double>(seconds_buckets)
+                                    : std::span<const double>(rows_buckets);
+}
+
+const MetricInfo* find_metric(std::string_view name) {
+  const auto* found = std::find_if(catalogue.begin(), catalogue.end(),
+                                   [&](const MetricInfo& m) { return m.name == name; });
+  return found == catalogue.end() ? nullptr : found;
+}
+
+bool values_in_order(const MetricInfo& metric, std::span<const Label> labels,
+                     std::vector<std::string_view>& values) {
+  values.clear();
+  std::string_view names = metric.labels;
+  while (!names.empty()) {
+    const std::size_t space = names.find(' ');
+    const std::string_view name = names.substr(0, space);
+    const auto found =
+        std::find_if(labels.begin(), labels.end(), [&](const Label& l) { return l.first == name; });
+    if (found == labels.end()) return false;
+    values.push_back(found->second);
+    names = space == std::string_view::npos ? std::string_view() : names.substr(space + 1);
+  }
+  return values.size() == labels.size();
+}
+
+std::string metric_problem(std::string_view name, MetricInfo::Kind kind,
+                           std::span<const Label> labels) {
+  const auto prefix = "metric " + std::string(name) + ": ";
+  const MetricInfo* metric = find_metric(name);
+  if (metric == nullptr) return prefix + "not in the catalogue (src/observe/catalogue.cpp)";
+  if (metric->kind != kind) {
+    return prefix + "used as a " + std::string(kind_name(kind)) + " but it is a " +
+           std::string(kind_name(metric->kind));
+  }
+  std::vector<std::string_view> values;
+  if (values_in_order(*metric, labels, values)) return {};
+  std::string given;
+  for (const auto& label : labels) given.append(given.empty() ? "" : " ").append(label.first);
+  return prefix + "has the labels {" + std::string(metric->labels) + "}, not {" + given + "}";
+}
+
+}  // namespace sagabox

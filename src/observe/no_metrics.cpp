@@ -1,0 +1,25 @@
+#include "observe/no_metrics.hpp"
+
+namespace sagabox {
+namespace {
+
+class NoMetrics final : public Metrics {
+ public:
+  Counter& counter(std::string_view, std::span<const Label>) override { return counter_; }
+  Gauge& gauge(std::string_view, std::span<const Label>) override { return gauge_; }
+  Histogram& histogram(std::string_view, std::span<const Label>) override { return histogram_; }
+
+ private:
+  NoCounter counter_;
+  NoGauge gauge_;
+  NoHistogram histogram_;
+};
+
+}  // namespace
+
+Metrics& no_metrics() {
+  static NoMetrics metrics;
+  return metrics;
+}
+
+}  // namespace sagabox

@@ -1,0 +1,357 @@
+#include "outbox/dispatcher.hpp"
+
+#include "observe/metric_names.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace sagabox::outbox {
+namespace {
+
+/// A transaction that takes longer gives up the hot path; the poller finds its rows.
+constexpr Duration reservation_expiry = std::chrono::seconds(60);
+
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+}  // namespace
+
+bool Runner::timed_out() const {
+  const std::scoped_lock lock(mutex_);
+  return timed_out_;
+}
+
+Dispatcher::Figures::Figures(Metrics& metrics, std::string_view table)
+    : hot(metrics.counter(metric::outbox_hot_enqueued_total, {{"table", table}})),
+      hot_dropped(metrics.counter(metric::outbox_hot_dropped_total, {{"table", table}})),
+      latency(metrics.histogram(metric::outbox_latency_seconds, {{"table", table}})) {}
+
+Dispatcher::Dispatcher(Parts parts)
+    : parts_(parts),
+      judgement_{.retry = parts.options.retry, .head_policy = parts.options.head_policy},
+      invoker_(parts.registry, parts.options.interceptors, parts.options.error_bytes_max,
+               *parts.options.log),
+      figures_(*parts.options.metrics, parts.table.str()),
+      queues_(parts.options.hot_capacity, parts.options.cold_capacity) {
+  for (std::uint32_t number = 0;
+       number < parts.options.workers + parts.options.spare_workers_max; ++number) {
+    runners_.push_back(std::make_unique<Runner>());
+  }
+}
+
+void Dispatcher::accept(ShardState::Taken& taken) {
+  for (const auto& settlement : taken.buried) report_buried(settlement);
+  for (auto& entry : taken.ready) queues_.push(std::move(entry));
+  if (taken.ready.size() == 1) work_bell_.ring_one();
+  if (taken.ready.size() > 1) work_bell_.ring_all();
+  if (taken.cautious.empty()) return;
+  {
+    const std::scoped_lock lock(cautious_mutex_);
+    for (auto& entry : taken.cautious) cautious_.offer(std::move(entry));
+  }
+  let_cautious_go();
+}
+
+void Dispatcher::queue(Entry entry) {
+  if (entry.cautious) {
+    {
+      const std::scoped_lock lock(cautious_mutex_);
+      cautious_.offer(std::move(entry));
+    }
+    return let_cautious_go();
+  }
+  queues_.push(std::move(entry));
+  work_bell_.ring_one();
+}
+
+void Dispatcher::let_cautious_go() {
+  for (;;) {
+    std::optional<Entry> entry;
+    {
+      const std::scoped_lock lock(cautious_mutex_);
+      entry = cautious_.next();
+      if (!entry) return;
+      cautious_.writing(*entry);
+    }
+    const bool wanted = parts_.shards.with(entry->shard, [&](ShardState& state) {
+      if (state.tenure() != entry->tenure || state.phase() != ShardState::Phase::active) {
+        return false;
+      }
+      state.settle_beside({.settlement = spent_attempt(*entry, Code::tx_handler_failed, {}),
+                           .tenure = entry->tenure,
+                           .holds_place = false});
+      return true;
+    });
+    if (wanted) {
+      parts_.shards.settlement_added(parts_.options.clock->boot_now());
+      continue;
+    }
+    const std::scoped_lock lock(cautious_mutex_);
+    // Unless its shard was dropped meanwhile, which took it away already.
+    if (!cautious_.written(entry->shard, entry->sequence, entry->tenure)) continue;
+    cautious_.finished();
+    parts_.room.give_back(*entry);
+  }
+}
+
+void Dispatcher::attempt_written(Shard shard, Sequence sequence, std::uint32_t tenure) {
+  std::optional<Entry> entry;
+  {
+    const std::scoped_lock lock(cautious_mutex_);
+    entry = cautious_.written(shard, sequence, tenure);
+  }
+  if (!entry) return;
+  queues_.push(std::move(*entry));
+  work_bell_.ring_one();
+}
+
+void Dispatcher::cautious_finished() {
+  {
+    const std::scoped_lock lock(cautious_mutex_);
+    cautious_.finished();
+  }
+  let_cautious_go();
+}
+
+void Dispatcher::dropped(Shard shard) {
+  std::vector<Entry> entries;
+  {
+    const std::scoped_lock lock(cautious_mutex_);
+    entries = cautious_.drop(shard);
+  }
+  for (const auto& entry : entries) parts_.room.give_back(entry);
+  let_cautious_go();
+}
+
+bool Dispatcher::take(Runner& runner, BootTime now) {
+  if (!parts_.shards.live(now) || !parts_.shards.take_place()) return false;
+  Entry entry;
+  while (queues_.pop(entry, runner.turn_)) {
+    parts_.room.give_back(entry);
+    parts_.shards.room_bell().ring_all();
+    const auto epoch = parts_.shards.with(
+        entry.shard, [&](ShardState& state) { return state.start(entry); });
+    if (epoch) {
+      begin(runner, std::move(entry), *epoch, now);
+      return true;
+    }
+    if (entry.cautious) cautious_finished();
+  }
+  parts_.shards.free_places(1);
+  return false;
+}
+
+void Dispatcher::begin(Runner& runner, Entry entry, Epoch epoch, BootTime now) {
+  running_.fetch_add(1);
+  const std::scoped_lock lock(runner.mutex_);
+  // A token that was never used can serve again.
+  if (runner.stop_.stop_requested()) runner.stop_ = std::stop_source();
+  runner.busy_ = true;
+  runner.timed_out_ = false;
+  runner.started_ = now;
+  runner.entry_ = std::move(entry);
+  const auto& message = *runner.entry_.message;
+  runner.route_ = invoker_.route(message);
+  auto& facts = runner.facts_;
+  facts.message = &message;
+  facts.table = &parts_.table;
+  facts.sequence = runner.entry_.sequence;
+  facts.shard = runner.entry_.shard;
+  facts.epoch = epoch;
+  facts.attempt = runner.entry_.attempts + 1;
+  facts.deadline = now + parts_.options.dispatch_timeout;
+  facts.stop = runner.stop_.get_token();
+}
+
+Outcome Dispatcher::invoke(const Runner& runner) const noexcept {
+  return invoker_.invoke(runner.delivery());
+}
+
+void Dispatcher::complete(Runner& runner, Outcome outcome, BootTime now) {
+  bool timed_out = false;
+  {
+    const std::scoped_lock lock(runner.mutex_);
+    timed_out = runner.timed_out_;
+    runner.busy_ = false;
+  }
+  const auto settlement =
+      judge(runner.entry_, outcome, timed_out, judgement_, *parts_.options.random);
+  report(runner, outcome, settlement, now);
+  const auto& entry = runner.entry_;
+  auto completed = parts_.shards.with(entry.shard, [&](ShardState& state) {
+    return state.complete(
+        entry, {.settlement = settlement,
+                .tenure = entry.tenure,
+                .written_at = entry.written_at,
+                .figures = runner.route_ != nullptr ? runner.route_->figures.get() : nullptr});
+  });
+  running_.fetch_sub(1);
+  if (timed_out) overdue_.fetch_sub(1);
+  if (completed.accepted) {
+    parts_.shards.settlement_added(now);
+  } else {
+    parts_.shards.free_places(1);
+  }
+  if (completed.next) queue(std::move(*completed.next));
+  if (entry.cautious) cautious_finished();
+  runner.entry_.message.reset();
+}
+
+std::size_t Dispatcher::check_deadlines(BootTime now) {
+  std::size_t told = 0;
+  for (auto& runner : runners_) {
+    const std::scoped_lock lock(runner->mutex_);
+    if (!runner->busy_ || runner->timed_out_ || now <= runner->facts_.deadline) continue;
+    runner->timed_out_ = true;
+    runner->stop_.request_stop();
+    ++told;
+    overdue_.fetch_add(1);
+    const auto& entry = runner->entry_;
+    if (runner->route_ != nullptr) runner->route_->figures->timeouts.increment();
+    parts_.options.log->log(
+        LogLevel::warning, "handler is past its deadline and was told to stop",
+        {{"table", std::string_view(parts_.table.str())},
+         {"topic", std::string_view(entry.message->topic())},
+         {"message", entry.message->id().view()},
+         {"tenant", std::string_view(entry.message->tenant())},
+         {"sequence", entry.sequence.value},
+         {"attempts", std::uint64_t{entry.attempts + 1}}});
+    const bool noted = parts_.shards.with(entry.shard, [&](ShardState& state) {
+      if (state.tenure() != entry.tenure) return false;
+      state.settle_beside(
+          {.settlement = spent_attempt(entry, Code::tx_timeout, "past its deadline, still running"),
+           .tenure = entry.tenure,
+           .holds_place = false});
+      return true;
+    });
+    if (noted) parts_.shards.settlement_added(now);
+  }
+  return told;
+}
+
+std::optional<Reservation> Dispatcher::reserve(const Written& written,
+                                               std::shared_ptr<const Message> message) {
+  if (written.duplicate || message->has_key() || message->not_before()) return std::nullopt;
+  if (parts_.gate != nullptr) {
+    const auto gated = parts_.gate->class_of(*message);
+    if (gated && parts_.gate->closed(*gated)) return std::nullopt;
+  }
+  const auto now = parts_.options.clock->boot_now();
+  if (!parts_.shards.live(now)) return std::nullopt;
+  if (reserved_.fetch_add(1) >= 2 * parts_.options.hot_capacity) {
+    reserved_.fetch_sub(1);
+    return std::nullopt;
+  }
+  auto reservation =
+      Reservation{.shard = written.shard, .sequence = written.sequence, .message = {}};
+  const bool kept = parts_.shards.with(written.shard, [&](ShardState& state) {
+    reservation.tenure = state.tenure();
+    return state.reserve(written.sequence, now + reservation_expiry);
+  });
+  if (!kept) {
+    reserved_.fetch_sub(1);
+    return std::nullopt;
+  }
+  reservation.message = std::move(message);
+  return reservation;
+}
+
+void Dispatcher::committed(Reservation reservation) noexcept {
+  reserved_.fetch_sub(1);
+  const auto bytes = reservation.message->bytes();
+  if (!parts_.room.take(Source::hot, bytes)) {
+    parts_.shards.with(reservation.shard, [&](ShardState& state) {
+      state.cancel(reservation.sequence, reservation.tenure);
+    });
+    dropped_.fetch_add(1);
+    figures_.hot_dropped.increment();
+    parts_.options.log->log(LogLevel::warning,
+                            "hot queue is full; the poller will deliver this message",
+                            {{"table", std::string_view(parts_.table.str())},
+                             {"message", reservation.message->id().view()}});
+    return;
+  }
+  const bool ours = parts_.shards.with(reservation.shard, [&](ShardState& state) {
+    return state.claim(reservation.sequence, reservation.tenure);
+  });
+  if (!ours) {
+    parts_.room.give_back(Source::hot, bytes);
+    return;
+  }
+  figures_.hot.increment();
+  queues_.push({.message = std::move(reservation.message),
+                .sequence = reservation.sequence,
+                .written_at = parts_.options.clock->wall_now(),
+                .tenure = reservation.tenure,
+                .shard = reservation.shard,
+                .source = Source::hot});
+  work_bell_.ring_one();
+}
+
+void Dispatcher::cancelled(const Reservation& reservation) noexcept {
+  reserved_.fetch_sub(1);
+  parts_.shards.with(reservation.shard, [&](ShardState& state) {
+    state.cancel(reservation.sequence, reservation.tenure);
+  });
+}
+
+void Dispatcher::report(const Runner& runner, const Outcome& outcome,
+                        const spi::Settlement& settlement, BootTime now) {
+  const auto& entry = runner.entry_;
+  if (runner.route_ != nullptr) {
+    runner.route_->figures->seconds.observe(seconds(now - runner.started_));
+  }
+  if (entry.attempts == 0 && settlement.verdict == spi::Verdict::done) {
+    figures_.latency.observe(seconds(parts_.options.clock->wall_now() - entry.written_at));
+  }
+  const bool dead = settlement.verdict == spi::Verdict::dead;
+  const bool done = settlement.verdict == spi::Verdict::done;
+  const auto level = dead ? LogLevel::error : done ? LogLevel::debug : LogLevel::info;
+  parts_.options.log->log(level,
+                          dead   ? "message is dead"
+                          : done ? "delivered"
+                                 : "attempt failed",
+                          {{"table", std::string_view(parts_.table.str())},
+                           {"topic", std::string_view(entry.message->topic())},
+                           {"message", entry.message->id().view()},
+                           {"tenant", std::string_view(entry.message->tenant())},
+                           {"sequence", entry.sequence.value},
+                           {"attempts", std::uint64_t{settlement.attempts}},
+                           {"code", done ? std::string_view() : code_name(settlement.code)},
+                           {"error", std::string_view(outcome.error)}});
+  if (done) return audit(AuditKind::tx_outbox_dispatched, entry, settlement);
+  audit(AuditKind::tx_outbox_failed, entry, settlement);
+  audit(dead ? AuditKind::dead_letter : AuditKind::retry, entry, settlement);
+  if (settlement.verdict == spi::Verdict::retry) audit(AuditKind::backoff, entry, settlement);
+}
+
+void Dispatcher::report_buried(const spi::Settlement& settlement) {
+  parts_.shards.add_places(1);
+  parts_.shards.settlement_added(parts_.options.clock->boot_now());
+  parts_.options.log->log(LogLevel::error, "message is dead",
+                          {{"table", std::string_view(parts_.table.str())},
+                           {"message", settlement.id.view()},
+                           {"sequence", settlement.sequence.value},
+                           {"attempts", std::uint64_t{settlement.attempts}},
+                           {"code", code_name(settlement.code)},
+                           {"error", std::string_view(settlement.error)}});
+}
+
+void Dispatcher::audit(AuditKind kind, const Entry& entry, const spi::Settlement& settlement) {
+  if (!parts_.options.audit->wants(kind)) return;
+  parts_.options.audit->record({.kind = kind,
+                                .at = parts_.options.clock->wall_now(),
+                                .table = parts_.table.str(),
+                                .tenant = entry.message->tenant(),
+                                .topic = entry.message->topic(),
+                                .message_id = entry.message->id().str(),
+                                .attempt = settlement.attempts,
+                                .digest = entry.message->digest(),
+                                .traceparent = entry.message->trace().traceparent,
+                                .code = settlement.verdict == spi::Verdict::done
+                                            ? std::string()
+                                            : std::string(code_name(settlement.code)),
+                                .detail = settlement.error});
+}
+
+}  // namespace sagabox::outbox

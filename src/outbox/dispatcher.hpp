@@ -1,0 +1,132 @@
+#pragma once
+
+#include "outbox/bell.hpp"
+#include "outbox/cautious_gate.hpp"
+#include "outbox/fair_queues.hpp"
+#include "outbox/registry.hpp"
+#include "outbox/shards.hpp"
+#include "outbox/verdict.hpp"
+
+#include <sagabox/audit.hpp>
+#include <sagabox/log.hpp>
+#include <sagabox/outbox.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+namespace sagabox::outbox {
+
+/// A place where a handler runs: one a worker thread, and one a spare. Belongs to its thread.
+class Runner {
+ public:
+  [[nodiscard]] const Entry& entry() const noexcept { return entry_; }
+  [[nodiscard]] Delivery delivery() const { return Delivery(facts_); }
+  [[nodiscard]] bool timed_out() const;
+
+ private:
+  friend class Dispatcher;
+  mutable std::mutex mutex_;  // of all but turn_, against the check of deadlines
+  bool busy_ = false;
+  bool timed_out_ = false;
+  Entry entry_;
+  Delivery::Facts facts_;
+  BootTime started_{};
+  std::stop_source stop_;
+  const Route* route_ = nullptr;
+  std::uint32_t turn_ = 0;
+};
+
+/// A row of a transaction that has not committed yet, for which the hot path keeps a place.
+struct Reservation {
+  Shard shard;
+  std::uint32_t tenure = 0;
+  Sequence sequence{};
+  std::shared_ptr<const Message> message;
+};
+
+/// Takes messages from the queues to their handlers and judges what the handlers answer.
+/// Thread-safe; each Runner belongs to one thread.
+class Dispatcher {
+ public:
+  struct Parts {
+    const TableName& table;
+    const OutboxOptions& options;
+    Shards& shards;
+    Room& room;
+    const Registry& registry;
+    const flow::Gate* gate;
+  };
+  explicit Dispatcher(Parts parts);
+
+  /// What intake has taken: ready ones are queued, the others wait for their turn.
+  void accept(ShardState::Taken& taken);
+
+  [[nodiscard]] Runner& runner(std::size_t number) { return *runners_[number]; }
+  [[nodiscard]] std::size_t runners() const noexcept { return runners_.size(); }
+
+  /// The next message into this runner; false when there is none, or none may start now.
+  [[nodiscard]] bool take(Runner& runner, BootTime now);
+  [[nodiscard]] Outcome invoke(const Runner& runner) const noexcept;
+  void complete(Runner& runner, Outcome outcome, BootTime now);
+  /// Tells handlers past their deadline to stop and records the attempt. Returns how many were
+  /// told for the first time.
+  std::size_t check_deadlines(BootTime now);
+  /// Handlers that were told to stop and still run.
+  [[nodiscard]] std::size_t overdue() const { return overdue_.load(); }
+
+  /// The attempt of a cautious message is in the store: it may be dispatched.
+  void attempt_written(Shard shard, Sequence sequence, std::uint32_t tenure);
+  /// The shard is no longer ours.
+  void dropped(Shard shard);
+
+  /// Nothing: the message goes by the cold path.
+  [[nodiscard]] std::optional<Reservation> reserve(const Written& written,
+                                                   std::shared_ptr<const Message> message);
+  void committed(Reservation reservation) noexcept;
+  void cancelled(const Reservation& reservation) noexcept;
+
+  [[nodiscard]] std::size_t running() const { return running_.load(); }
+  [[nodiscard]] std::uint64_t hot_dropped() const { return dropped_.load(); }
+  [[nodiscard]] bool work_waits() const { return !queues_.seems_empty(); }
+  /// Rung when a message has been queued.
+  Bell& work_bell() noexcept { return work_bell_; }
+
+ private:
+  void queue(Entry entry);
+  void let_cautious_go();
+  void cautious_finished();
+  void begin(Runner& runner, Entry entry, Epoch epoch, BootTime now);
+  void report(const Runner& runner, const Outcome& outcome, const spi::Settlement& settlement,
+              BootTime now);
+  void report_buried(const spi::Settlement& settlement);
+  void audit(AuditKind kind, const Entry& entry, const spi::Settlement& settlement);
+
+  struct Figures {
+    Figures(Metrics& metrics, std::string_view table);
+    Counter& hot;
+    Counter& hot_dropped;
+    Histogram& latency;
+  };
+
+  Parts parts_;
+  Judgement judgement_;
+  Invoker invoker_;
+  Figures figures_;
+  FairQueues queues_;
+  std::vector<std::unique_ptr<Runner>> runners_;
+  std::atomic<std::uint32_t> running_{0};
+  std::atomic<std::uint32_t> overdue_{0};
+  std::atomic<std::uint32_t> reserved_{0};
+  std::atomic<std::uint64_t> dropped_{0};
+
+  std::mutex cautious_mutex_;
+  CautiousGate cautious_;
+  Bell work_bell_;
+};
+
+}  // namespace sagabox::outbox

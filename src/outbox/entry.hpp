@@ -1,0 +1,33 @@
+#pragma once
+
+#include <sagabox/id.hpp>
+#include <sagabox/message.hpp>
+#include <sagabox/spi/outbox_store.hpp>
+#include <sagabox/time.hpp>
+
+#include <cstdint>
+#include <memory>
+
+namespace sagabox::outbox {
+
+/// Which queue a message came by.
+enum class Source : std::uint8_t { hot, cold };
+
+/// One message in this process's hands, from intake to settle.
+struct Entry {
+  std::shared_ptr<const Message> message;
+  Sequence sequence{};
+  WallTime written_at{};
+  /// Spent before this attempt.
+  std::uint32_t attempts = 0;
+  /// The time this shard was in our hands; entries of an earlier time are void.
+  std::uint32_t tenure = 0;
+  Shard shard{};
+  Source source = Source::cold;
+  /// The attempt is written before the dispatch: it may kill the process.
+  bool cautious = false;
+  /// Read from the waiting lane: read again by time, not by sequence.
+  bool was_waiting = false;
+};
+
+}  // namespace sagabox::outbox

@@ -1,0 +1,263 @@
+#include "outbox/intake.hpp"
+
+#include "observe/metric_names.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace sagabox::outbox {
+namespace {
+
+constexpr std::uint32_t keys_page = 1000;
+constexpr Duration retry_min = std::chrono::milliseconds(10);
+constexpr Duration retry_max = std::chrono::seconds(1);
+/// Every so many reads the lowest priority comes first, so that it does not starve.
+constexpr std::uint32_t low_first_every = 8;
+constexpr int safety_share = 20;
+
+}  // namespace
+
+Intake::Figures::Figures(Metrics& metrics, std::string_view table)
+    : fresh_rows(metrics.counter(metric::outbox_read_rows_total,
+                                 {{"table", table}, {"kind", "fresh"}})),
+      due_rows(
+          metrics.counter(metric::outbox_read_rows_total, {{"table", table}, {"kind", "due"}})),
+      admitted(metrics.counter(metric::outbox_cold_enqueued_total, {{"table", table}})),
+      late_rows(metrics.counter(metric::outbox_late_rows_total, {{"table", table}})),
+      safety_rows(metrics.counter(metric::outbox_safety_rows_total, {{"table", table}})) {}
+
+Intake::Intake(Parts parts, IntakeOptions options)
+    : parts_(std::move(parts)),
+      options_(options),
+      figures_(parts_.metrics, parts_.table.str()),
+      safety_at_(BootTime{} + options_.safety_interval_min) {}
+
+std::optional<ReadPlan> Intake::plan(BootTime now) {
+  if (!parts_.shards.live(now) || now < retry_at_ || !parts_.shards.places_left()) {
+    return std::nullopt;
+  }
+  if (auto keys = plan_keys()) return keys;
+  if (parts_.room.free(Source::cold) == 0) return std::nullopt;
+  if (now >= due_at_ && !due_last_) {
+    due_last_ = true;
+    if (auto due = plan_due()) return due;
+  }
+  due_last_ = false;
+  return plan_fresh(now);
+}
+
+std::optional<ReadPlan> Intake::plan_keys() {
+  for (std::size_t number = 0; number < parts_.shards.size(); ++number) {
+    auto& slot = parts_.shards.at(number);
+    const std::scoped_lock lock(slot.mutex);
+    if (slot.state.phase() != ShardState::Phase::loading) continue;
+    return ReadPlan{.what = KeysRead{.shard = Shard{static_cast<std::uint16_t>(number)},
+                                           .after = slot.state.keys_after(),
+                                           .tenure = slot.state.tenure()}};
+  }
+  return std::nullopt;
+}
+
+std::optional<ReadPlan> Intake::plan_due() {
+  auto plan = ReadPlan{.bytes_max = parts_.room.free_bytes(Source::cold)};
+  auto due = DueRead{};
+  const auto count = parts_.shards.size();
+  const auto rows = std::max<std::uint32_t>(
+      1, parts_.room.free(Source::cold) / static_cast<std::uint32_t>(count));
+  for (std::size_t number = 0; number < count; ++number) {
+    auto& slot = parts_.shards.at(number);
+    const std::scoped_lock lock(slot.mutex);
+    if (slot.state.phase() != ShardState::Phase::active) continue;
+    due.ranges.push_back(slot.state.due_range(rows));
+    due.tenures.push_back(slot.state.tenure());
+    plan.tickets.push_back(
+        {Shard{static_cast<std::uint16_t>(number)}, slot.state.tracker().read_begun()});
+  }
+  if (due.ranges.empty()) return std::nullopt;
+  plan.what = std::move(due);
+  return plan;
+}
+
+std::optional<ReadPlan> Intake::plan_fresh(BootTime now) {
+  const bool woken = woken_.exchange(false);
+  if (!woken && !eager_ && !anything_eager() && now < fresh_at_) return std::nullopt;
+  const auto free = parts_.room.free(Source::cold);
+  // Reading a handful at a time costs more than waiting for the queue to empty a little.
+  if (free < std::max<std::uint32_t>(1, parts_.room.capacity(Source::cold) / 4)) {
+    if (woken) wake();
+    return std::nullopt;
+  }
+  look_after_safety_pass(now);
+  auto plan = ReadPlan{.bytes_max = parts_.room.free_bytes(Source::cold)};
+  auto fresh = FreshRead{};
+  const auto count = parts_.shards.size();
+  std::uint32_t hungry = 0;
+  for (std::size_t number = 0; number < count; ++number) {
+    hungry += parts_.shards.with(Shard{static_cast<std::uint16_t>(number)},
+                                 [](const ShardState& state) { return state.hungry_lanes(); });
+  }
+  const auto rows_each = std::max<std::uint32_t>(1, free / std::max<std::uint32_t>(1, hungry));
+  const bool low_first = ++reads_ % low_first_every == 0;
+  first_ = (first_ + 1) % count;
+  for (std::size_t step = 0; step < count; ++step) {
+    const auto number = (first_ + step) % count;
+    auto& slot = parts_.shards.at(number);
+    const std::scoped_lock lock(slot.mutex);
+    const auto before = fresh.pages.size();
+    slot.state.plan(now, rows_each, low_first, fresh.pages);
+    if (fresh.pages.size() == before) continue;
+    plan.tickets.push_back(
+        {Shard{static_cast<std::uint16_t>(number)}, slot.state.tracker().read_begun()});
+  }
+  if (fresh.pages.empty()) return std::nullopt;
+  fresh.ranges.reserve(fresh.pages.size());
+  for (const auto& page : fresh.pages) fresh.ranges.push_back(page.range);
+  plan.what = std::move(fresh);
+  return plan;
+}
+
+ReadAnswer Intake::perform(const ReadPlan& plan) {
+  if (const auto* keys = std::get_if<KeysRead>(&plan.what)) {
+    return parts_.store.read_retrying_keys(parts_.table, keys->shard, keys->after, keys_page);
+  }
+  if (const auto* due = std::get_if<DueRead>(&plan.what)) {
+    return parts_.store.read_due(parts_.table, due->ranges, plan.bytes_max);
+  }
+  return parts_.store.read(parts_.table, std::get<FreshRead>(plan.what).ranges,
+                           plan.bytes_max);
+}
+
+void Intake::apply(const ReadPlan& plan, ReadAnswer answer, BootTime now) {
+  if (const auto* keys = std::get_if<KeysRead>(&plan.what)) {
+    auto& reply = std::get<Result<spi::RetryingKeysReply>>(answer);
+    if (!reply.ok()) return failed(reply.error(), now);
+    failures_ = 0;
+    if (parts_.shards.same_timeline(reply->timeline)) apply_keys(*keys, *reply);
+    return;
+  }
+  auto& reply = std::get<Result<spi::ReadReply>>(answer);
+  if (!reply.ok()) {
+    failed(reply.error(), now);
+  } else if (failures_ = 0; parts_.shards.same_timeline(reply->timeline)) {
+    if (const auto* due = std::get_if<DueRead>(&plan.what)) {
+      apply_due(*due, *reply, now);
+    } else {
+      apply_fresh(std::get<FreshRead>(plan.what), *reply, now);
+    }
+  }
+  mark_seen(plan);
+}
+
+void Intake::apply_keys(const KeysRead& plan, const spi::RetryingKeysReply& reply) {
+  parts_.shards.with(plan.shard, [&](ShardState& state) {
+    if (state.tenure() == plan.tenure) state.keys_loaded(reply.keys, reply.exhausted);
+  });
+}
+
+void Intake::apply_due(const DueRead& plan, spi::ReadReply& reply, BootTime now) {
+  ShardState::Taken taken;
+  auto rows = std::span(reply.rows);
+  bool open = reply.parts.size() < plan.ranges.size();
+  for (std::size_t part = 0; part < reply.parts.size(); ++part) {
+    const auto mine = rows.first(reply.parts[part].rows);
+    rows = rows.subspan(mine.size());
+    parts_.shards.with(plan.ranges[part].shard, [&](ShardState& state) {
+      if (state.tenure() != plan.tenures[part]) return;
+      state.take_due(mine, reply.parts[part].exhausted, taken);
+      open = open || state.due_pass_open();
+    });
+  }
+  // A pass over waiting rows goes on at once; the next one waits for the next poll.
+  due_at_ = open && !taken.cut ? now : now + options_.poll_interval;
+  figures_.due_rows.add(static_cast<double>(reply.rows.size()));
+  figures_.admitted.add(taken.admitted);
+  parts_.deliver(taken);
+}
+
+void Intake::apply_fresh(const FreshRead& plan, spi::ReadReply& reply, BootTime now) {
+  ShardState::Taken taken;
+  auto rows = std::span(reply.rows);
+  std::uint32_t safety = 0;
+  const auto wall_now = parts_.clock.wall_now();
+  for (std::size_t part = 0; part < reply.parts.size(); ++part) {
+    const auto mine = rows.first(reply.parts[part].rows);
+    rows = rows.subspan(mine.size());
+    const auto& page = plan.pages[part];
+    const auto before = taken.admitted;
+    parts_.shards.with(page.range.shard, [&](ShardState& state) {
+      state.take_page(page, mine, reply.parts[part].exhausted, reply.horizon, now, wall_now, taken);
+    });
+    if (page.purpose == Purpose::safety) safety += taken.admitted - before;
+  }
+  eager_ = taken.admitted > 0 || reply.parts.size() < plan.pages.size();
+  fresh_at_ = now + options_.poll_interval;
+  figures_.fresh_rows.add(static_cast<double>(reply.rows.size()));
+  figures_.admitted.add(taken.admitted);
+  if (taken.late > 0) figures_.late_rows.add(taken.late);
+  if (safety > 0) figures_.safety_rows.add(safety);
+  parts_.deliver(taken);
+}
+
+void Intake::mark_seen(const ReadPlan& plan) {
+  for (const auto& [shard, ticket] : plan.tickets) {
+    parts_.shards.with(shard, [&](ShardState& state) { state.tracker().read_seen(ticket); });
+  }
+}
+
+void Intake::failed(const Error& error, BootTime now) {
+  const auto wait = std::min(retry_max, retry_min * (1 << std::min(failures_, 7U)));
+  ++failures_;
+  retry_at_ = now + wait;
+  parts_.log.log(LogLevel::warning, "read failed, will be tried again",
+                 {{"table", std::string_view(parts_.table.str())},
+                  {"code", code_name(error.code)},
+                  {"error", std::string_view(error.message)}});
+}
+
+void Intake::look_after_safety_pass(BootTime now) {
+  bool open = false;
+  const bool begin = !safety_running_ && now >= safety_at_;
+  for (std::size_t number = 0; number < parts_.shards.size(); ++number) {
+    parts_.shards.with(Shard{static_cast<std::uint16_t>(number)}, [&](ShardState& state) {
+      if (begin) state.begin_safety_pass();
+      open = open || state.in_safety_pass();
+    });
+  }
+  if (begin) safety_begun_ = now;
+  if (safety_running_ && !open) {
+    safety_at_ =
+        now + std::max(options_.safety_interval_min, safety_share * (now - safety_begun_));
+  }
+  safety_running_ = open;
+}
+
+bool Intake::anything_eager() const {
+  for (std::size_t number = 0; number < parts_.shards.size(); ++number) {
+    if (parts_.shards.with(Shard{static_cast<std::uint16_t>(number)},
+                           [](const ShardState& state) { return state.eager(); })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+BootTime Intake::next(BootTime now) const {
+  if (woken_.load() || eager_ || anything_eager()) return std::max(now, retry_at_);
+  return std::max(retry_at_, std::min(fresh_at_, due_at_));
+}
+
+bool Intake::waits_for_room() const {
+  const auto free = parts_.room.free(Source::cold);
+  return free < std::max<std::uint32_t>(1, parts_.room.capacity(Source::cold) / 4) ||
+         !parts_.shards.places_left();
+}
+
+void Intake::reopen() {
+  for (std::size_t number = 0; number < parts_.shards.size(); ++number) {
+    parts_.shards.with(Shard{static_cast<std::uint16_t>(number)},
+                       [](ShardState& state) { state.reopen(); });
+  }
+  wake();
+}
+
+}  // namespace sagabox::outbox

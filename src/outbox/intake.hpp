@@ -1,0 +1,126 @@
+#pragma once
+
+#include "outbox/shards.hpp"
+
+#include <sagabox/log.hpp>
+#include <sagabox/metrics.hpp>
+#include <sagabox/spi/outbox_store.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <variant>
+#include <vector>
+
+namespace sagabox::outbox {
+
+/// Which keys wait for a retry: asked before anything else of a shard is read.
+struct KeysRead {
+  Shard shard;
+  Sequence after;
+  std::uint32_t tenure = 0;
+};
+struct DueRead {
+  std::vector<spi::DueRange> ranges;
+  std::vector<std::uint32_t> tenures;
+};
+struct FreshRead {
+  std::vector<spi::Range> ranges;
+  std::vector<PlannedRange> pages;
+};
+
+/// One read that is wanted now.
+struct ReadPlan {
+  struct Ticket {
+    Shard shard;
+    ReadTicket ticket;
+  };
+  std::variant<KeysRead, DueRead, FreshRead> what{};
+  std::vector<Ticket> tickets{};
+  std::size_t bytes_max = 0;
+};
+using ReadAnswer = std::variant<Result<spi::RetryingKeysReply>, Result<spi::ReadReply>>;
+
+struct IntakeOptions {
+  Duration poll_interval = std::chrono::milliseconds(100);
+  /// A pass over everything pending begins at most this often, and takes at most a twentieth of
+  /// the time.
+  Duration safety_interval_min = std::chrono::seconds(30);
+};
+
+/// Reads what is pending in the shards that are ours, in batches, as far as there is room.
+/// `plan`, `perform` and `apply` belong to one thread; `wake` and `reopen` are safe from any.
+class Intake {
+ public:
+  struct Parts {
+    spi::OutboxStore& store;
+    const TableName& table;
+    Shards& shards;
+    Room& room;
+    const Clock& clock;
+    Metrics& metrics;
+    Logger& log;
+    /// Where the messages go.
+    std::function<void(ShardState::Taken&)> deliver;
+  };
+  Intake(Parts parts, IntakeOptions options);
+
+  /// Nothing: there is no room, nothing to expect, or nothing is ours.
+  [[nodiscard]] std::optional<ReadPlan> plan(BootTime now);
+  /// One call of the store.
+  [[nodiscard]] ReadAnswer perform(const ReadPlan& plan);
+  void apply(const ReadPlan& plan, ReadAnswer answer, BootTime now);
+
+  /// `plan` has nothing to do before this unless woken, or room comes up.
+  [[nodiscard]] BootTime next(BootTime now) const;
+  /// There is something to read and no room for it.
+  [[nodiscard]] bool waits_for_room() const;
+
+  /// Something has been committed.
+  void wake() noexcept { woken_.store(true); }
+  [[nodiscard]] bool woken() const noexcept { return woken_.load(); }
+  /// Messages that a gate kept back may go again.
+  void reopen();
+
+ private:
+  [[nodiscard]] std::optional<ReadPlan> plan_keys();
+  [[nodiscard]] std::optional<ReadPlan> plan_due();
+  [[nodiscard]] std::optional<ReadPlan> plan_fresh(BootTime now);
+  void apply_keys(const KeysRead& plan, const spi::RetryingKeysReply& reply);
+  void apply_due(const DueRead& plan, spi::ReadReply& reply, BootTime now);
+  void apply_fresh(const FreshRead& plan, spi::ReadReply& reply, BootTime now);
+  void mark_seen(const ReadPlan& plan);
+  void failed(const Error& error, BootTime now);
+  void look_after_safety_pass(BootTime now);
+  [[nodiscard]] bool anything_eager() const;
+
+  struct Figures {
+    Figures(Metrics& metrics, std::string_view table);
+    Counter& fresh_rows;
+    Counter& due_rows;
+    Counter& admitted;
+    Counter& late_rows;
+    Counter& safety_rows;
+  };
+
+  Parts parts_;
+  IntakeOptions options_;
+  Figures figures_;
+
+  std::atomic<bool> woken_{true};
+  bool eager_ = true;
+  BootTime fresh_at_{};
+  BootTime due_at_{};
+  bool due_last_ = false;
+  BootTime retry_at_{};
+  std::uint32_t failures_ = 0;
+  std::uint32_t reads_ = 0;
+  std::size_t first_ = 0;
+
+  BootTime safety_at_{};
+  BootTime safety_begun_{};
+  bool safety_running_ = false;
+};
+
+}  // namespace sagabox::outbox

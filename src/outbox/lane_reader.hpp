@@ -1,0 +1,69 @@
+#pragma once
+
+#include <sagabox/spi/outbox_store.hpp>
+#include <sagabox/time.hpp>
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace sagabox::outbox {
+
+/// Where to read on in one lane of one shard, and which rows may have committed behind that
+/// point. Pure: no store, no clock.
+///
+/// A row can commit with a lower sequence than one already read. With `LateCommits::visible` each
+/// read names the transactions it could not see; a transaction first named by a read can only have
+/// drawn sequences above the position before that read, so when it ends, reading again from there
+/// finds its rows. `LateCommits::window` reads the last seconds again every time.
+class LaneReader {
+ public:
+  LaneReader(spi::LateCommits kind, Duration window) : kind_(kind), window_(window) {}
+
+  /// The next read takes rows above this.
+  [[nodiscard]] Sequence next_after(BootTime now) const;
+
+  /// Looks at what a read that began at `after` could not see. False: rows may have committed
+  /// below `after` that must go first; drop this reply and read again from `next_after`.
+  /// `forward`: the rows of this read are going to be `seen` here.
+  [[nodiscard]] bool accept(Sequence after, const std::optional<spi::Horizon>& horizon,
+                            bool forward);
+
+  /// The rows up to `last` have been looked at; `exhausted`: there were no more.
+  void seen(Sequence last, bool exhausted, BootTime now);
+
+  /// Rows above `after` must be looked at again.
+  void rewind(Sequence after);
+
+  /// The highest sequence looked at.
+  [[nodiscard]] Sequence position() const noexcept { return position_; }
+  /// Nothing is behind the position that is known to be missing.
+  [[nodiscard]] bool level() const noexcept { return !pass_.has_value(); }
+
+ private:
+  /// A transaction that was in progress when a read looked.
+  struct Open {
+    TransactionId id;
+    Sequence before;  ///< it has drawn only sequences above this
+    int reads = 0;    ///< that saw it in progress
+  };
+  /// Reads begin this many times below young transactions, so that those which end soon cost no
+  /// second read; older ones are waited for.
+  static constexpr int reads_young_max = 3;
+  /// The window is remembered in steps this fine.
+  static constexpr int samples_per_window = 16;
+
+  struct Sample {
+    BootTime at;
+    Sequence position;
+  };
+
+  spi::LateCommits kind_;
+  Duration window_;
+  Sequence position_{};
+  std::optional<Sequence> pass_;  // reading again below the position, from here
+  std::vector<Open> open_;
+  std::deque<Sample> history_;
+};
+
+}  // namespace sagabox::outbox

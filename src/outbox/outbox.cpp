@@ -1,0 +1,151 @@
+#include <sagabox/outbox.hpp>
+
+#include "outbox/relay.hpp"
+#include "outbox/threads.hpp"
+#include "outbox/writer.hpp"
+#include "ownership/worker.hpp"
+
+#include <mutex>
+#include <utility>
+
+namespace sagabox {
+
+enum class Outbox::Delivers : std::uint8_t { alone, shared, not_here };
+
+struct Outbox::Parts {
+  enum class State : std::uint8_t { fresh, running, closed };
+
+  Parts(Store& on, TableName name, OutboxOptions settings)
+      : store(on),
+        table(std::move(name)),
+        options(std::move(settings)),
+        ids(*options.clock, *options.random),
+        registry(*options.metrics, table.str()) {}
+
+  void deliver(ownership::Share share) {
+    relay = std::make_unique<outbox::Relay>(store.outbox(), table, options, registry);
+    worker = std::make_unique<ownership::Worker>(
+        ownership::WorkerParts{.store = store.ownership(),
+                               .ids = ids,
+                               .clock = *options.clock,
+                               .metrics = *options.metrics,
+                               .log = *options.log},
+        std::vector{ownership::ScopeOptions{.scope = outbox::Relay::scope_of(table),
+                                            .shards = store.outbox().capabilities().shards,
+                                            .share = share,
+                                            .holder = relay.get()}},
+        ownership::WorkerOptions::for_lease(options.lease));
+    relay->attach(*worker);
+    threads = std::make_unique<outbox::Threads>(store.outbox(), table, options, *relay, *worker);
+  }
+
+  Store& store;
+  TableName table;
+  OutboxOptions options;
+  UlidSource ids;
+  outbox::Registry registry;
+  std::unique_ptr<outbox::Relay> relay;
+  std::unique_ptr<outbox::Writer> writer;
+  std::unique_ptr<ownership::Worker> worker;
+  std::unique_ptr<outbox::Threads> threads;
+  std::mutex mutex;  // of state
+  State state = State::fresh;
+};
+
+Outbox::Outbox(std::shared_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Outbox::Outbox(Outbox&&) noexcept = default;
+
+Outbox& Outbox::operator=(Outbox&& other) noexcept {
+  if (this == &other) return *this;
+  Outbox ending(std::move(*this));
+  parts_ = std::move(other.parts_);
+  return *this;
+}
+
+Outbox::~Outbox() {
+  if (!parts_) return;
+  (void)stop();
+  parts_->threads.reset();
+}
+
+Result<Outbox> Outbox::open(Store& store, OutboxOptions options, Delivers delivers) {
+  if (auto checked = options.check(); !checked.ok()) return checked.error();
+  auto table = TableName::parse(options.table);
+  if (!table.ok()) return table.error();
+  if (auto prepared = store.outbox().prepare(*table); !prepared.ok()) return prepared.error();
+  auto parts = std::make_shared<Parts>(store, std::move(table).value(), std::move(options));
+  if (delivers != Delivers::not_here) {
+    parts->deliver(delivers == Delivers::alone ? ownership::Share::all : ownership::Share::even);
+  }
+  parts->writer = std::make_unique<outbox::Writer>(parts->table, parts->options, parts->ids,
+                                                   parts->relay.get());
+  parts->writer->belongs_to(parts);
+  return Outbox(std::move(parts));
+}
+
+Result<Outbox> Outbox::single_process(Store& store, OutboxOptions options) {
+  return open(store, std::move(options), Delivers::alone);
+}
+
+Result<Outbox> Outbox::several_processes(Store& store, OutboxOptions options) {
+  return open(store, std::move(options), Delivers::shared);
+}
+
+Result<Outbox> Outbox::writer_only(Store& store, OutboxOptions options) {
+  return open(store, std::move(options), Delivers::not_here);
+}
+
+Status Outbox::listen(Topic topic, Listener listener) {
+  return listen(AggregateType(aggregate_global), std::move(topic), std::move(listener));
+}
+
+Status Outbox::listen(AggregateType type, Topic topic, Listener listener) {
+  const std::scoped_lock lock(parts_->mutex);
+  if (parts_->state != Parts::State::fresh) {
+    return Error{Code::tx_invalid_state, "listen() came after start(); register listeners first"};
+  }
+  return parts_->registry.add(type, topic, std::move(listener));
+}
+
+Result<std::optional<Written>> Outbox::write(Transaction& tx, NewMessage message) {
+  std::vector<NewMessage> one;
+  one.push_back(std::move(message));
+  auto written = write_all(tx, std::move(one));
+  if (!written.ok()) return written.error();
+  if (written->empty()) return std::optional<Written>();
+  return std::optional<Written>(written->front());
+}
+
+Result<std::vector<Written>> Outbox::write_all(Transaction& tx, std::vector<NewMessage> messages) {
+  return parts_->writer->write_all(tx, std::move(messages));
+}
+
+Status Outbox::start() {
+  const std::scoped_lock lock(parts_->mutex);
+  if (!parts_->relay) {
+    return Error{Code::tx_invalid_state,
+                 "this outbox only writes; open it with single_process or several_processes"};
+  }
+  if (parts_->state == Parts::State::running) {
+    return Error{Code::tx_invalid_state, "start() was called before; it is running"};
+  }
+  if (parts_->state == Parts::State::closed) {
+    return Error{Code::tx_invalid_state, "start() came after stop(); open a new outbox instead"};
+  }
+  parts_->state = Parts::State::running;
+  parts_->threads->start();
+  return {};
+}
+
+Status Outbox::stop() {
+  const std::scoped_lock lock(parts_->mutex);
+  const auto was = std::exchange(parts_->state, Parts::State::closed);
+  if (was != Parts::State::running) return {};
+  return parts_->threads->stop();
+}
+
+OutboxSnapshot Outbox::snapshot() const {
+  return parts_->relay ? parts_->relay->snapshot() : OutboxSnapshot{};
+}
+
+}  // namespace sagabox

@@ -1,0 +1,97 @@
+#include "outbox/registry.hpp"
+
+#include "core/error_text.hpp"
+#include "observe/metric_names.hpp"
+
+#include <sagabox/log.hpp>
+
+#include <exception>
+#include <utility>
+
+namespace sagabox::outbox {
+
+TopicFigures::TopicFigures(Metrics& metrics, std::string_view table, std::string_view topic)
+    : done(metrics.counter(metric::outbox_dispatched_total,
+                           {{"table", table}, {"topic", topic}, {"result", "done"}})),
+      retry(metrics.counter(metric::outbox_dispatched_total,
+                            {{"table", table}, {"topic", topic}, {"result", "retry"}})),
+      dead(metrics.counter(metric::outbox_dispatched_total,
+                           {{"table", table}, {"topic", topic}, {"result", "dead"}})),
+      parked(metrics.counter(metric::outbox_dispatched_total,
+                             {{"table", table}, {"topic", topic}, {"result", "parked"}})),
+      retries(metrics.counter(metric::outbox_retries_total, {{"table", table}, {"topic", topic}})),
+      timeouts(
+          metrics.counter(metric::outbox_timeouts_total, {{"table", table}, {"topic", topic}})),
+      seconds(metrics.histogram(metric::outbox_dispatch_seconds,
+                                {{"table", table}, {"topic", topic}})) {}
+
+Status Registry::add(const AggregateType& type, const Topic& topic, Listener listener) {
+  if (!listener) {
+    return Error{Code::tx_invalid_handler,
+                 "listener for topic \"" + topic.str() + "\" is empty; give a function"};
+  }
+  auto& topics = routes_[type.str()];
+  if (topics.contains(topic.str())) {
+    return Error{Code::tx_invalid_state, "topic \"" + topic.str() + "\" of aggregate type \"" +
+                                             type.str() +
+                                             "\" has a listener already; one topic, one listener"};
+  }
+  topics.emplace(topic.str(),
+                 Route{.listener = std::move(listener),
+                       .figures = std::make_unique<TopicFigures>(metrics_, table_, topic.str())});
+  return {};
+}
+
+const Route* Registry::find(std::string_view type, std::string_view topic) const {
+  const auto topics = routes_.find(type);
+  if (topics == routes_.end()) return nullptr;
+  const auto route = topics->second.find(topic);
+  return route == topics->second.end() ? nullptr : &route->second;
+}
+
+Outcome Invoker::invoke(const Delivery& delivery) const noexcept {
+  std::size_t entered = 0;
+  Outcome outcome;
+  try {
+    outcome = call(delivery, entered);
+  } catch (const std::exception& thrown) {
+    outcome = retry(thrown.what());
+  } catch (...) {
+    outcome = retry("the handler threw something that is not a std::exception");
+  }
+  if (!outcome.error.empty()) {
+    outcome.error = clean_error(outcome.error, error_bytes_max_, delivery.payload().view());
+  }
+  leave(delivery, outcome, entered);
+  return outcome;
+}
+
+Outcome Invoker::call(const Delivery& delivery, std::size_t& entered) const {
+  for (const auto& interceptor : interceptors_) {
+    interceptor->before(delivery);
+    ++entered;
+  }
+  const auto* found = route(delivery.message());
+  if (found != nullptr) return found->listener(delivery);
+  auto outcome = reject("no listener for topic \"" + delivery.topic() + "\" of aggregate type \"" +
+                        delivery.message().aggregate_type() + "\"; register one, then replay");
+  outcome.code = Code::tx_unroutable;
+  return outcome;
+}
+
+void Invoker::leave(const Delivery& delivery, const Outcome& outcome,
+                    std::size_t entered) const noexcept {
+  while (entered > 0) {
+    try {
+      interceptors_[--entered]->after(delivery, outcome);
+    } catch (const std::exception& thrown) {
+      log_.log(LogLevel::warning, "interceptor failed after dispatch",
+               {{"message", delivery.id().view()}, {"error", std::string_view(thrown.what())}});
+    } catch (...) {
+      log_.log(LogLevel::warning, "interceptor failed after dispatch",
+               {{"message", delivery.id().view()}});
+    }
+  }
+}
+
+}  // namespace sagabox::outbox

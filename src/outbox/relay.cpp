@@ -1,0 +1,145 @@
+#include "outbox/relay.hpp"
+
+#include "observe/metric_names.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace sagabox::outbox {
+namespace {
+
+ShardState::Settings shard_settings(const spi::OutboxStore& store, const OutboxOptions& options,
+                                    const flow::Gate* gate) {
+  const auto runners = options.workers + options.spare_workers_max;
+  return {.store = store.capabilities(),
+          .head_policy = options.head_policy,
+          .attempts_max = options.retry.attempts_max,
+          // With every runner busy on a key of its own, half of the queue is left for others.
+          .chain_max = std::max<std::uint32_t>(4, options.cold_capacity / (2 * runners)),
+          .blocked_keys_max = options.blocked_keys_max,
+          // All that a process of these settings can have in flight.
+          .cautious_rows = options.hot_capacity + options.cold_capacity + options.unsettled_max,
+          .skip_recent = options.skip_recent,
+          .gate = gate};
+}
+
+IntakeOptions intake_options(const OutboxOptions& options, IntakeOptions intake) {
+  intake.poll_interval = options.poll_interval;
+  return intake;
+}
+
+}  // namespace
+
+Relay::Relay(spi::OutboxStore& store, const TableName& table, const OutboxOptions& options,
+             const Registry& registry, RelayParts parts)
+    : store_(store),
+      table_(table),
+      options_(options),
+      room_({.hot_capacity = options.hot_capacity,
+             .cold_capacity = options.cold_capacity,
+             .bytes_max = options.queue_bytes_max}),
+      shards_(scope_of(table), shard_settings(store, options, parts.gate), room_, parts.tracker,
+              options.unsettled_max),
+      dispatcher_({.table = table,
+                   .options = options,
+                   .shards = shards_,
+                   .room = room_,
+                   .registry = registry,
+                   .gate = parts.gate}),
+      intake_({.store = store,
+               .table = table,
+               .shards = shards_,
+               .room = room_,
+               .clock = *options.clock,
+               .metrics = *options.metrics,
+               .log = *options.log,
+               .deliver = [this](ShardState::Taken& taken) { dispatcher_.accept(taken); }},
+              intake_options(options, parts.intake)),
+      settler_({.store = store,
+                .table = table,
+                .shards = shards_,
+                .metrics = *options.metrics,
+                .log = *options.log,
+                .attempt_written =
+                    [this](Shard shard, Sequence sequence, std::uint32_t tenure) {
+                      dispatcher_.attempt_written(shard, sequence, tenure);
+                    }},
+               {.rows_max = options.settle_rows_max,
+                .delay_max = options.settle_delay_max,
+                .retain_done = options.retention > Duration{}}) {}
+
+void Relay::wake() {
+  intake_.wake();
+  store_.wake(table_);
+}
+
+void Relay::tick(BootTime now) {
+  for (std::size_t number = 0; number < shards_.size(); ++number) {
+    shards_.with(Shard{static_cast<std::uint16_t>(number)},
+                 [&](ShardState& state) { state.tracker().expire_reservations(now); });
+  }
+  auto& metrics = *options_.metrics;
+  const std::string_view table = table_.str();
+  const auto current = snapshot();
+  const auto set = [&](std::string_view name, std::uint64_t value) {
+    metrics.gauge(name, {{"table", table}}).set(static_cast<double>(value));
+  };
+  metrics.gauge(metric::outbox_queue_depth, {{"table", table}, {"queue", "hot"}})
+      .set(static_cast<double>(current.hot_depth));
+  metrics.gauge(metric::outbox_queue_depth, {{"table", table}, {"queue", "cold"}})
+      .set(static_cast<double>(current.cold_depth));
+  set(metric::outbox_queue_bytes, current.queued_bytes);
+  set(metric::outbox_in_flight, current.running);
+  set(metric::outbox_blocked_keys, current.blocked_keys);
+  set(metric::outbox_spare_workers, current.spare_workers);
+}
+
+OutboxSnapshot Relay::snapshot() const {
+  OutboxSnapshot snapshot;
+  for (std::size_t number = 0; number < shards_.size(); ++number) {
+    shards_.with(Shard{static_cast<std::uint16_t>(number)}, [&](const ShardState& state) {
+      if (state.phase() != ShardState::Phase::absent) ++snapshot.shards_owned;
+      snapshot.blocked_keys += state.blocked_keys();
+    });
+  }
+  snapshot.hot_depth = room_.count(Source::hot);
+  snapshot.cold_depth = room_.count(Source::cold);
+  snapshot.queued_bytes = room_.bytes();
+  snapshot.running = dispatcher_.running();
+  snapshot.unsettled = shards_.places_taken();
+  snapshot.spare_workers = dispatcher_.overdue();
+  snapshot.hot_dropped = dispatcher_.hot_dropped();
+  snapshot.delivered = settler_.delivered();
+  snapshot.retried = settler_.retried();
+  snapshot.dead = settler_.dead();
+  return snapshot;
+}
+
+std::size_t Relay::tracked() const {
+  std::size_t total = 0;
+  for (std::size_t number = 0; number < shards_.size(); ++number) {
+    total += shards_.with(Shard{static_cast<std::uint16_t>(number)},
+                          [](const ShardState& state) { return state.tracked(); });
+  }
+  return total;
+}
+
+void Relay::acquired(const spi::OwnedShard& shard, const WorkerId& owner, Timeline timeline) {
+  shards_.acquire(shard, owner, timeline);
+  wake();
+}
+
+void Relay::drain(Shard shard) {
+  shards_.with(shard, [](ShardState& state) { state.drain(); });
+}
+
+bool Relay::idle(Shard shard) const {
+  return shards_.with(shard, [](const ShardState& state) { return state.idle(); });
+}
+
+void Relay::lost(Shard shard) {
+  shards_.lose(shard);
+  dispatcher_.dropped(shard);
+}
+
+}  // namespace sagabox::outbox

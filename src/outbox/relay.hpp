@@ -1,0 +1,66 @@
+#pragma once
+
+#include "outbox/dispatcher.hpp"
+#include "outbox/intake.hpp"
+#include "outbox/room.hpp"
+#include "outbox/settler.hpp"
+#include "outbox/shards.hpp"
+
+#include <sagabox/outbox.hpp>
+#include <sagabox/spi/outbox_store.hpp>
+
+namespace sagabox::outbox {
+
+/// Parts that tests put others in place of.
+struct RelayParts {
+  TrackerFactory tracker = make_tracker;
+  const flow::Gate* gate = nullptr;
+  IntakeOptions intake{};
+};
+
+/// The pipeline of one outbox table: intake → dispatcher → settler, over the shards that are ours.
+/// It has no thread: every stage is a step of plan → one call of the store → apply, and whoever
+/// calls the steps brings the time along.
+class Relay final : public ownership::Holder {
+ public:
+  /// All of it outlives the relay.
+  Relay(spi::OutboxStore& store, const TableName& table, const OutboxOptions& options,
+        const Registry& registry, RelayParts parts = {});
+
+  [[nodiscard]] static spi::Scope scope_of(const TableName& table) {
+    return "outbox:" + table.str();
+  }
+  /// Whose lease counts; before the first step.
+  void attach(ownership::Worker& worker) noexcept { shards_.attach(worker); }
+
+  Intake& intake() noexcept { return intake_; }
+  Dispatcher& dispatcher() noexcept { return dispatcher_; }
+  Settler& settler() noexcept { return settler_; }
+  Shards& shards() noexcept { return shards_; }
+
+  /// Something was committed in this process that the hot path did not take.
+  void wake();
+  /// Housekeeping, a few times a second.
+  void tick(BootTime now);
+
+  [[nodiscard]] OutboxSnapshot snapshot() const;
+  /// How many rows are known to the trackers, settled ones included.
+  [[nodiscard]] std::size_t tracked() const;
+
+  void acquired(const spi::OwnedShard& shard, const WorkerId& owner, Timeline timeline) override;
+  void drain(Shard shard) override;
+  [[nodiscard]] bool idle(Shard shard) const override;
+  void lost(Shard shard) override;
+
+ private:
+  spi::OutboxStore& store_;
+  const TableName& table_;
+  const OutboxOptions& options_;
+  Room room_;
+  Shards shards_;
+  Dispatcher dispatcher_;
+  Intake intake_;
+  Settler settler_;
+};
+
+}  // namespace sagabox::outbox

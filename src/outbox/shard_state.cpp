@@ -1,0 +1,404 @@
+#include "outbox/shard_state.hpp"
+
+#include "outbox/verdict.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace sagabox::outbox {
+namespace {
+
+/// A lane that had nothing more last time is asked for this much.
+constexpr std::uint32_t rows_probe = 32;
+constexpr std::uint8_t due_bit = spi::lane_count;
+constexpr std::uint8_t seen_all = (1U << (spi::lane_count + 1U)) - 1U;
+
+}  // namespace
+
+ShardState::ShardState(Shard shard, const Settings& settings, Room& room,
+                       std::unique_ptr<Tracker> tracker)
+    : shard_(shard),
+      settings_(settings),
+      room_(room),
+      tracker_(std::move(tracker)),
+      keys_(settings.chain_max) {}
+
+void ShardState::acquire(const spi::OwnedShard& shard) {
+  ++tenure_;
+  epoch_ = shard.epoch;
+  phase_ = Phase::loading;
+  lanes_.clear();
+  for (std::uint8_t lane = 0; lane < spi::lane_count; ++lane) {
+    lanes_.push_back(
+        {.reader = LaneReader(settings_.store.late_commits, settings_.store.late_window)});
+  }
+  keys_after_ = {};
+  due_after_time_ = {};
+  due_after_ = {};
+  cautious_left_ = shard.unclean ? settings_.cautious_rows : 0;
+  seen_once_ = 0;
+  for (const auto& [sequence, orphan] : orphans_) {
+    if (orphan.key_hash != 0) keys_.block(orphan.key_hash, sequence);
+  }
+}
+
+void ShardState::keys_loaded(std::span<const spi::RetryingKey> keys, bool exhausted) {
+  if (phase_ != Phase::loading) return;
+  for (const auto& key : keys) {
+    keys_after_ = key.sequence;
+    if (settings_.head_policy != HeadPolicy::block) continue;
+    keys_.block(key.key_hash, key.sequence);
+    if (const auto orphan = orphans_.find(key.sequence); orphan != orphans_.end()) {
+      orphan->second.retrying = true;
+    }
+  }
+  if (exhausted) phase_ = Phase::active;
+}
+
+void ShardState::drain() {
+  if (phase_ != Phase::absent) phase_ = Phase::draining;
+}
+
+std::size_t ShardState::drop() {
+  if (phase_ == Phase::absent) return 0;
+  phase_ = Phase::absent;
+  for (const auto& running : running_) {
+    orphans_.insert_or_assign(running.sequence,
+                              Orphan{.tenure = tenure_, .key_hash = running.key_hash});
+  }
+  ++tenure_;
+  running_.clear();
+  unsettled_ = 0;
+  const auto places = static_cast<std::size_t>(
+      std::count_if(settlements_.begin(), settlements_.end(),
+                    [](const Settling& settling) { return settling.holds_place; }));
+  settlements_.clear();
+  for (const auto& entry : keys_.clear()) room_.give_back(entry);
+  tracker_->clear_except([&](Sequence sequence) { return orphans_.contains(sequence); });
+  return places;
+}
+
+void ShardState::plan(BootTime now, std::uint32_t rows_each, bool low_first,
+                      std::vector<PlannedRange>& out) {
+  if (phase_ != Phase::active || rows_each == 0) return;
+  for (std::uint8_t step = 0; step < spi::lane_count; ++step) {
+    const auto number = static_cast<std::uint8_t>(low_first ? spi::lane_count - 1 - step : step);
+    auto& lane = lanes_[number];
+    auto page = PlannedRange{.range = {.shard = shard_,
+                                       .lane = spi::Lane{number},
+                                       .rows_max = lane.hungry ? rows_each
+                                                               : std::min(rows_each, rows_probe)},
+                             .tenure = tenure_};
+    const auto catch_up = lane.deferred.catch_up_after();
+    if (catch_up && lane.catch_up_next) {
+      page.purpose = Purpose::catch_up;
+      page.range.after = *catch_up;
+      page.range.rows_max = rows_each;
+    } else if (lane.safety_after && !lane.hungry) {
+      page.purpose = Purpose::safety;
+      page.range.after = *lane.safety_after;
+      page.range.rows_max = rows_each;
+    } else if (!reads_ahead(number)) {
+      continue;
+    } else {
+      page.range.after = lane.reader.next_after(now);
+      // What is in hand is shown again below the position and must not fill the page.
+      if (page.range.after < lane.reader.position()) {
+        page.range.rows_max += static_cast<std::uint32_t>(tracker_->size());
+      }
+    }
+    lane.catch_up_next = !lane.catch_up_next;
+    out.push_back(page);
+  }
+}
+
+bool ShardState::reads_ahead(std::size_t lane) const {
+  return lane != static_cast<std::size_t>(Priority::normal) ||
+         keys_.blocked() < settings_.blocked_keys_max;
+}
+
+void ShardState::begin_safety_pass() {
+  if (phase_ != Phase::active) return;
+  for (auto& lane : lanes_) {
+    if (!lane.safety_after) lane.safety_after = Sequence{};
+  }
+}
+
+bool ShardState::eager() const {
+  if (phase_ == Phase::loading) return true;
+  if (phase_ != Phase::active) return false;
+  for (std::size_t number = 0; number < lanes_.size(); ++number) {
+    const auto& lane = lanes_[number];
+    if (lane.deferred.catch_up_after()) return true;
+    if (!reads_ahead(number)) continue;
+    if (lane.hungry || !lane.reader.level()) return true;
+  }
+  return false;
+}
+
+std::uint32_t ShardState::hungry_lanes() const {
+  if (phase_ != Phase::active) return 0;
+  return static_cast<std::uint32_t>(
+      std::count_if(lanes_.begin(), lanes_.end(), [](const LaneState& lane) {
+        return lane.hungry || lane.deferred.catch_up_after().has_value();
+      }));
+}
+
+bool ShardState::in_safety_pass() const noexcept {
+  return std::any_of(lanes_.begin(), lanes_.end(),
+                     [](const LaneState& lane) { return lane.safety_after.has_value(); });
+}
+
+void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, bool exhausted,
+                           const std::optional<spi::Horizon>& horizon, BootTime now,
+                           WallTime wall_now, Taken& taken) {
+  if (page.tenure != tenure_ || phase_ != Phase::active) return;
+  auto& lane = lanes_[page.range.lane.value];
+  const bool forward = page.purpose == Purpose::forward;
+  if (forward) lane.hungry = !exhausted;
+  if (!lane.reader.accept(page.range.after, horizon, forward)) return;
+  auto last = page.range.after;
+  const auto position = lane.reader.position();
+  for (auto& row : rows) {
+    const bool recent = settings_.skip_recent > Duration{} &&
+                        wall_now - row.written_at < settings_.skip_recent;
+    Entry entry;
+    const auto fate = recent ? Fate::no_room : admit(row, &lane, page.range.after, entry, taken);
+    if (fate == Fate::no_room) {
+      exhausted = false;
+      taken.cut = !recent;
+      lane.hungry = lane.hungry || (forward && taken.cut);
+      break;
+    }
+    last = row.sequence;
+    if (fate == Fate::passed) continue;
+    if (row.sequence < position && forward) ++taken.late;
+    keep(fate, std::move(entry), taken);
+  }
+  const bool level = exhausted || last >= position;
+  lane.deferred.page_seen(page.range.after, last, level);
+  if (forward) {
+    lane.reader.seen(last, exhausted, now);
+    if (exhausted) seen_once(page.range.lane.value);
+  } else if (page.purpose == Purpose::safety) {
+    lane.safety_after = level ? std::nullopt : std::optional(last);
+  }
+}
+
+spi::DueRange ShardState::due_range(std::uint32_t rows_max) const {
+  return {.shard = shard_, .after_due = due_after_time_, .after = due_after_, .rows_max = rows_max};
+}
+
+void ShardState::take_due(std::span<spi::Row> rows, bool exhausted, Taken& taken) {
+  if (phase_ != Phase::active) return;
+  for (auto& row : rows) {
+    Entry entry;
+    const auto fate = admit(row, nullptr, {}, entry, taken);
+    if (fate == Fate::no_room) {
+      exhausted = false;
+      taken.cut = true;
+      break;
+    }
+    due_after_time_ = row.due;
+    due_after_ = row.sequence;
+    if (fate != Fate::passed) keep(fate, std::move(entry), taken);
+  }
+  if (!exhausted) return;
+  due_after_time_ = {};
+  due_after_ = {};
+  seen_once(due_bit);
+}
+
+void ShardState::keep(Fate fate, Entry entry, Taken& taken) {
+  ++taken.admitted;
+  if (fate == Fate::ready) taken.ready.push_back(std::move(entry));
+  if (fate == Fate::cautious) taken.cautious.push_back(std::move(entry));
+}
+
+void ShardState::seen_once(std::uint8_t what) {
+  seen_once_ = static_cast<std::uint8_t>(seen_once_ | (1U << what));
+  // Everything that could have been in flight at the take-over has been looked at.
+  if (seen_once_ == seen_all) cautious_left_ = 0;
+}
+
+bool ShardState::held_back(const Message& message, Sequence sequence, LaneState* lane,
+                           Sequence page_after) {
+  const auto key_class = class_of_key(message.key_hash());
+  if (lane != nullptr && message.has_key() &&
+      !lane->deferred.may_consider(key_class, sequence, page_after)) {
+    return true;
+  }
+  if (settings_.gate == nullptr) return false;
+  const auto gated = settings_.gate->class_of(message);
+  if (!gated) return false;
+  if (lane != nullptr && !lane->deferred.may_consider(*gated, sequence, page_after)) {
+    // Later messages of its key must not overtake it.
+    if (message.has_key()) lane->deferred.defer(key_class, sequence);
+    return true;
+  }
+  if (!settings_.gate->closed(*gated)) return false;
+  if (lane != nullptr) {
+    lane->deferred.defer(*gated, sequence);
+    if (message.has_key()) lane->deferred.defer(key_class, sequence);
+  }
+  return true;
+}
+
+ShardState::Fate ShardState::admit(spi::Row& row, LaneState* lane, Sequence page_after,
+                                   Entry& entry, Taken& taken) {
+  const bool readable = row.message != nullptr;
+  if (readable && held_back(*row.message, row.sequence, lane, page_after)) return Fate::passed;
+  if (!tracker_->admit(row.sequence)) return Fate::passed;
+  if (!readable || row.attempts >= settings_.attempts_max) {
+    bury(row, taken);
+    return Fate::passed;
+  }
+  if (!room_.take(Source::cold, row.message->bytes())) {
+    tracker_->forget(row.sequence);
+    return Fate::no_room;
+  }
+  entry = {.message = std::move(row.message),
+           .sequence = row.sequence,
+           .written_at = row.written_at,
+           .attempts = row.attempts,
+           .tenure = tenure_,
+           .shard = shard_,
+           .source = Source::cold,
+           .cautious = cautious_left_ > 0,
+           .was_waiting = lane == nullptr};
+  if (cautious_left_ > 0) --cautious_left_;
+  return place(entry, lane);
+}
+
+ShardState::Fate ShardState::place(Entry& entry, LaneState* lane) {
+  const auto go = entry.cautious ? Fate::cautious : Fate::ready;
+  if (!entry.message->has_key()) return go;
+  switch (keys_.offer(entry)) {
+    case KeyOrder::Place::head:
+      return go;
+    case KeyOrder::Place::waiting:
+      return Fate::kept;
+    case KeyOrder::Place::full:
+    case KeyOrder::Place::blocked:
+      break;
+  }
+  tracker_->forget(entry.sequence);
+  room_.give_back(entry);
+  if (lane != nullptr) {
+    lane->deferred.defer(class_of_key(entry.message->key_hash()), entry.sequence);
+  }
+  return Fate::passed;
+}
+
+void ShardState::bury(const spi::Row& row, Taken& taken) {
+  taken.buried.push_back(row.message ? exhausted(row) : undecodable(row));
+  settle_beside({.settlement = taken.buried.back(), .tenure = tenure_});
+  if (const auto key_hash = keys_.unblock(row.sequence)) resume_key(*key_hash);
+}
+
+bool ShardState::reserve(Sequence sequence, BootTime expires) {
+  if (phase_ != Phase::active || cautious_left_ > 0) return false;
+  tracker_->reserve(sequence, expires);
+  return true;
+}
+
+bool ShardState::claim(Sequence sequence, std::uint32_t tenure) {
+  return tenure == tenure_ && phase_ == Phase::active && tracker_->claim(sequence);
+}
+
+void ShardState::cancel(Sequence sequence, std::uint32_t tenure) {
+  if (tenure == tenure_) tracker_->cancel(sequence);
+}
+
+std::optional<Epoch> ShardState::start(const Entry& entry) {
+  if (entry.tenure != tenure_) return std::nullopt;
+  if (phase_ != Phase::active) {
+    give_back(entry);
+    return std::nullopt;
+  }
+  running_.push_back({entry.sequence, entry.message->key_hash()});
+  return epoch_;
+}
+
+ShardState::Completed ShardState::complete(const Entry& entry, Settling settling) {
+  if (entry.tenure != tenure_) {
+    orphan_returned(entry);
+    return {};
+  }
+  std::erase_if(running_,
+                [&](const Running& running) { return running.sequence == entry.sequence; });
+  const bool blocks = settling.settlement.verdict == spi::Verdict::retry &&
+                      settings_.head_policy == HeadPolicy::block;
+  settle_beside(std::move(settling));
+  auto done = Completed{.accepted = true, .next = std::nullopt};
+  if (!entry.message->has_key()) return done;
+  const auto key_hash = entry.message->key_hash();
+  if (blocks) {
+    give_back_waiting(keys_.block(key_hash, entry.sequence));
+  } else if (phase_ == Phase::active) {
+    done.next = keys_.advance(key_hash);
+    if (keys_.roomy(key_hash)) resume_key(key_hash);
+  } else {
+    give_back_waiting(keys_.release(key_hash));
+  }
+  return done;
+}
+
+void ShardState::resume_key(std::uint64_t key_hash) {
+  lanes_[static_cast<std::size_t>(Priority::normal)].deferred.resume(class_of_key(key_hash));
+}
+
+void ShardState::settle_beside(Settling settling) {
+  ++unsettled_;
+  settlements_.push_back(std::move(settling));
+}
+
+void ShardState::give_back(const Entry& entry) {
+  tracker_->forget(entry.sequence);
+  auto& lane = lane_for(*entry.message);
+  if (!entry.was_waiting) lane.reader.rewind(Sequence{entry.sequence.value - 1});
+  if (!entry.message->has_key()) return;
+  give_back_waiting(keys_.release(entry.message->key_hash()));
+}
+
+void ShardState::give_back_waiting(std::vector<Entry> waiting) {
+  for (const auto& entry : waiting) {
+    tracker_->forget(entry.sequence);
+    room_.give_back(entry);
+    if (entry.was_waiting) continue;
+    lane_for(*entry.message)
+        .deferred.defer(class_of_key(entry.message->key_hash()), entry.sequence);
+  }
+}
+
+void ShardState::orphan_returned(const Entry& entry) {
+  const auto found = orphans_.find(entry.sequence);
+  if (found == orphans_.end() || found->second.tenure != entry.tenure) return;
+  const auto orphan = found->second;
+  orphans_.erase(found);
+  tracker_->forget(entry.sequence);
+  if (phase_ == Phase::absent) return;
+  lane_for(*entry.message).reader.rewind(Sequence{entry.sequence.value - 1});
+  if (orphan.key_hash == 0 || orphan.retrying) return;
+  if (const auto key_hash = keys_.unblock(entry.sequence)) resume_key(*key_hash);
+}
+
+void ShardState::collect(std::size_t rows_max, std::vector<Settling>& out) {
+  const auto count = std::min(rows_max, settlements_.size());
+  const auto end = settlements_.begin() + static_cast<std::ptrdiff_t>(count);
+  std::move(settlements_.begin(), end, std::back_inserter(out));
+  settlements_.erase(settlements_.begin(), end);
+}
+
+void ShardState::settled(const spi::Settlement& settlement, std::uint32_t tenure) {
+  if (tenure != tenure_) return;
+  --unsettled_;
+  if (settlement.verdict != spi::Verdict::attempt) tracker_->settled(settlement.sequence);
+}
+
+void ShardState::reopen() {
+  for (auto& lane : lanes_) lane.deferred.resume_all();
+}
+
+}  // namespace sagabox::outbox

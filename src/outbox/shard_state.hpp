@@ -1,0 +1,216 @@
+#pragma once
+
+#include "flow/deferred.hpp"
+#include "flow/gate.hpp"
+#include "outbox/entry.hpp"
+#include "outbox/key_order.hpp"
+#include "outbox/lane_reader.hpp"
+#include "outbox/room.hpp"
+#include "outbox/tracker.hpp"
+
+#include <sagabox/outbox.hpp>
+#include <sagabox/spi/outbox_store.hpp>
+#include <sagabox/spi/ownership_store.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace sagabox::outbox {
+
+/// What a read is for.
+enum class Purpose : std::uint8_t {
+  forward,   ///< what has come since the last read, and what committed late behind it
+  catch_up,  ///< a deferred class that may go again
+  safety,    ///< everything pending, page by page: finds what no rule above did
+};
+
+struct PlannedRange {
+  spi::Range range;
+  Purpose purpose = Purpose::forward;
+  std::uint32_t tenure = 0;
+};
+
+/// A settlement on its way to the store.
+struct Settling {
+  spi::Settlement settlement;
+  std::uint32_t tenure = 0;
+  /// It came from a dispatch and holds one of the `unsettled_max` places.
+  bool holds_place = true;
+  WallTime written_at{};
+  /// Counts for its topic; null where no listener is.
+  struct TopicFigures* figures = nullptr;
+};
+
+/// Everything known about one shard while it is ours: what was read up to where, what is in hand,
+/// whose turn it is in each key, what waits to be settled. Decides, does nothing: no store, no
+/// clock, no thread. The relay locks it.
+class ShardState {
+ public:
+  struct Settings {
+    spi::Capabilities store;
+    HeadPolicy head_policy = HeadPolicy::block;
+    std::uint32_t attempts_max = 10;
+    std::uint32_t chain_max = 64;
+    std::uint32_t blocked_keys_max = 10'000;
+    /// At least what a process can have in flight: after an unclean take-over so many rows are
+    /// dispatched cautiously.
+    std::uint32_t cautious_rows = 2048;
+    Duration skip_recent{};
+    const flow::Gate* gate = nullptr;
+  };
+
+  ShardState(Shard shard, const Settings& settings, Room& room, std::unique_ptr<Tracker> tracker);
+
+  enum class Phase : std::uint8_t {
+    absent,
+    loading,   ///< ours, but it is not known yet which keys wait for a retry
+    active,
+    draining,  ///< nothing new; what runs ends and is settled
+  };
+  [[nodiscard]] Phase phase() const noexcept { return phase_; }
+  [[nodiscard]] std::uint32_t tenure() const noexcept { return tenure_; }
+  [[nodiscard]] Epoch epoch() const noexcept { return epoch_; }
+
+  void acquire(const spi::OwnedShard& shard);
+  /// Where the next page of retrying keys begins.
+  [[nodiscard]] Sequence keys_after() const noexcept { return keys_after_; }
+  void keys_loaded(std::span<const spi::RetryingKey> keys, bool exhausted);
+  void drain();
+  /// No longer ours. What runs goes on as an orphan: its row and key are not touched again in
+  /// this process before it returns. Returns how many places its settlements held.
+  std::size_t drop();
+  /// Nothing runs and nothing waits to be settled.
+  [[nodiscard]] bool idle() const noexcept { return running_.empty() && unsettled_ == 0; }
+
+  Tracker& tracker() { return *tracker_; }
+
+  /// Adds what to read next, at most `rows_each` a lane. `low_first` turns the lanes round.
+  void plan(BootTime now, std::uint32_t rows_each, bool low_first, std::vector<PlannedRange>& out);
+  /// Starts a pass over everything pending.
+  void begin_safety_pass();
+  [[nodiscard]] bool in_safety_pass() const noexcept;
+  [[nodiscard]] std::uint32_t hungry_lanes() const;
+  /// There is more to read than what may come in.
+  [[nodiscard]] bool eager() const;
+
+  /// What became of the rows of a page.
+  struct Taken {
+    std::vector<Entry> ready;
+    std::vector<Entry> cautious;  ///< to be dispatched after their attempt has been written
+    std::vector<spi::Settlement> buried;  ///< dead without an attempt; already on their way
+    std::uint32_t admitted = 0;
+    std::uint32_t late = 0;  ///< found behind the position
+    bool cut = false;        ///< no room for the rest of the page
+  };
+  /// Looks at a page. `exhausted`: the range held no more.
+  void take_page(const PlannedRange& page, std::span<spi::Row> rows, bool exhausted,
+                 const std::optional<spi::Horizon>& horizon, BootTime now, WallTime wall_now,
+                 Taken& taken);
+
+  [[nodiscard]] spi::DueRange due_range(std::uint32_t rows_max) const;
+  void take_due(std::span<spi::Row> rows, bool exhausted, Taken& taken);
+  /// The next due read begins at the first waiting row.
+  [[nodiscard]] bool due_pass_open() const noexcept { return due_after_.value != 0; }
+
+  /// Hot path: keeps a place for a row written in this process. False: the poller will find it.
+  bool reserve(Sequence sequence, BootTime expires);
+  /// The transaction has committed. False: a read took it first, or the shard is not ours.
+  bool claim(Sequence sequence, std::uint32_t tenure);
+  void cancel(Sequence sequence, std::uint32_t tenure);
+
+  /// A handler is about to run, under the epoch given. Nothing: void, the message belongs to an
+  /// earlier tenure or the shard is being handed over.
+  std::optional<Epoch> start(const Entry& entry);
+  /// A handler has returned. Gives the next message of the key. Without effect on the store when
+  /// the tenure is over (`accepted` false).
+  struct Completed {
+    bool accepted = false;
+    std::optional<Entry> next;
+  };
+  Completed complete(const Entry& entry, Settling settling);
+  /// A settlement that is not the end of a handler: an attempt, a row that cannot be read.
+  void settle_beside(Settling settling);
+  /// The message is not dispatched after all.
+  void give_back(const Entry& entry);
+
+  /// Moves up to `rows_max` settlements out, in the order they came.
+  void collect(std::size_t rows_max, std::vector<Settling>& out);
+  /// The store has it. Nothing when the tenure is over.
+  void settled(const spi::Settlement& settlement, std::uint32_t tenure);
+
+  [[nodiscard]] std::size_t settlements_waiting() const noexcept { return settlements_.size(); }
+  [[nodiscard]] std::size_t blocked_keys() const noexcept { return keys_.blocked(); }
+  [[nodiscard]] std::size_t tracked() const { return tracker_->size(); }
+  [[nodiscard]] bool cautious() const noexcept { return cautious_left_ > 0; }
+
+  /// A class may go again.
+  void reopen();
+
+ private:
+  struct LaneState {
+    LaneReader reader;
+    flow::DeferredClasses deferred;
+    std::optional<Sequence> safety_after;
+    bool hungry = true;  ///< the last read did not exhaust it
+    bool catch_up_next = false;
+  };
+  enum class Fate : std::uint8_t { ready, cautious, kept, passed, no_room };
+
+  Fate admit(spi::Row& row, LaneState* lane, Sequence page_after, Entry& entry, Taken& taken);
+  void keep(Fate fate, Entry entry, Taken& taken);
+  bool held_back(const Message& message, Sequence sequence, LaneState* lane, Sequence page_after);
+  Fate place(Entry& entry, LaneState* lane);
+  void bury(const spi::Row& row, Taken& taken);
+  void give_back_waiting(std::vector<Entry> waiting);
+  void orphan_returned(const Entry& entry);
+  void seen_once(std::uint8_t what);
+  void resume_key(std::uint64_t key_hash);
+  /// Messages with a key are not read ahead while too many keys are blocked.
+  [[nodiscard]] bool reads_ahead(std::size_t lane) const;
+  [[nodiscard]] static flow::ClassId class_of_key(std::uint64_t key_hash) {
+    return flow::ClassId{key_hash};
+  }
+  LaneState& lane_for(const Message& message) {
+    return lanes_[spi::lane_of(message).value];
+  }
+
+  Shard shard_;
+  Settings settings_;
+  Room& room_;
+  Phase phase_ = Phase::absent;
+  Epoch epoch_{};
+  std::uint32_t tenure_ = 0;
+
+  std::unique_ptr<Tracker> tracker_;
+  KeyOrder keys_;
+  std::vector<LaneState> lanes_;
+  Sequence keys_after_{};
+  WallTime due_after_time_{};
+  Sequence due_after_{};
+
+  std::uint32_t cautious_left_ = 0;
+  std::uint8_t seen_once_ = 0;  // a bit a lane, and one for the waiting rows
+
+  struct Running {
+    Sequence sequence;
+    std::uint64_t key_hash;
+  };
+  std::vector<Running> running_;  // as many as handlers run, at most
+  std::size_t unsettled_ = 0;
+  std::vector<Settling> settlements_;
+
+  /// Handlers of an earlier tenure that have not returned.
+  struct Orphan {
+    std::uint32_t tenure = 0;
+    std::uint64_t key_hash = 0;
+    bool retrying = false;  ///< its row waits for a retry by now
+  };
+  std::unordered_map<Sequence, Orphan> orphans_;
+};
+
+}  // namespace sagabox::outbox

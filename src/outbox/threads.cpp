@@ -1,0 +1,169 @@
+#include "outbox/threads.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace sagabox::outbox {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr Duration wait_min = milliseconds(1);
+constexpr Duration wait_max = milliseconds(100);
+constexpr Duration watch_interval = milliseconds(20);
+constexpr int ticks_per_housekeeping = 10;
+constexpr Duration leave_timeout = milliseconds(2000);
+/// A handler thread looks so often for work before it sleeps: waking it costs far more.
+constexpr int looks_before_sleep = 200;
+
+}  // namespace
+
+Threads::Threads(spi::OutboxStore& store, const TableName& table, const OutboxOptions& options,
+                 Relay& relay, ownership::Worker& worker)
+    : store_(store), table_(table), options_(options), relay_(relay), worker_(worker) {}
+
+Threads::~Threads() {
+  ending_.store(true);
+  bell_.ring_all();
+  for (auto* threads : {&stages_, &handlers_, &spares_}) {
+    for (auto& thread : *threads) {
+      if (thread.joinable()) thread.join();
+    }
+  }
+}
+
+void Threads::start() {
+  stages_.emplace_back([this] { keep_lease(); });
+  stages_.emplace_back([this] { read(); });
+  stages_.emplace_back([this] { settle(); });
+  stages_.emplace_back([this] { watch(); });
+  for (std::uint32_t number = 0; number < options_.workers; ++number) {
+    handlers_.emplace_back([this, number] { handle(relay_.dispatcher().runner(number), 0); });
+  }
+}
+
+Status Threads::stop() {
+  relay_.settler().begin_stop();
+  worker_.begin_stop();
+  bell_.ring_all();
+  const auto limit = options_.clock->boot_now() + options_.drain_timeout;
+  if (!drained_by(limit)) {
+    worker_.abandon_remaining();
+    bell_.ring_all();
+    (void)drained_by(limit + leave_timeout);
+  }
+  ending_.store(true);
+  bell_.ring_all();
+  store_.wake(table_);
+  relay_.dispatcher().work_bell().ring_all();
+  relay_.shards().room_bell().ring_all();
+  relay_.shards().settle_bell().ring_all();
+  for (auto& thread : stages_) thread.join();
+  stages_.clear();
+  const auto running = relay_.dispatcher().running();
+  if (running == 0) return {};
+  return Error{Code::tx_timeout,
+               std::to_string(running) + " handlers still run after the drain limit; their " +
+                   "messages will be delivered again by whoever owns their shards next"};
+}
+
+bool Threads::drained_by(BootTime limit) {
+  while (!worker_.stopped() && options_.clock->boot_now() < limit) {
+    bell_.wait_for(wait_min, [this] { return worker_.stopped(); });
+  }
+  return worker_.stopped();
+}
+
+void Threads::read() {
+  auto& intake = relay_.intake();
+  while (!ending()) {
+    const auto now = options_.clock->boot_now();
+    if (auto plan = intake.plan(now)) {
+      auto answer = intake.perform(*plan);
+      intake.apply(*plan, std::move(answer), options_.clock->boot_now());
+    } else if (intake.waits_for_room()) {
+      relay_.shards().room_bell().wait_for(
+          wait_max, [&] { return ending() || !intake.waits_for_room(); });
+    } else {
+      store_.wait(table_, std::clamp(intake.next(now) - now, wait_min, wait_max));
+    }
+  }
+}
+
+void Threads::settle() {
+  auto& settler = relay_.settler();
+  while (!ending()) {
+    const auto now = options_.clock->boot_now();
+    if (auto plan = settler.plan(now)) {
+      auto reply = settler.perform(*plan);
+      settler.apply(std::move(*plan), std::move(reply), options_.clock->boot_now());
+      continue;
+    }
+    const auto next = settler.next(now);
+    const auto wait = next == BootTime::max() ? wait_max : std::min(wait_max, next - now);
+    if (wait <= Duration{}) continue;
+    relay_.shards().settle_bell().wait_for(wait, [&] {
+      return ending() || settler.next(now) != next;
+    });
+  }
+}
+
+void Threads::keep_lease() {
+  while (!ending()) {
+    if (worker_.step()) continue;
+    const auto wait = worker_.next_due() - options_.clock->boot_now();
+    bell_.wait_for(std::clamp(wait, wait_min, wait_max), [this] { return ending(); });
+  }
+}
+
+void Threads::watch() {
+  int ticks = 0;
+  while (!ending()) {
+    const auto now = options_.clock->boot_now();
+    if (relay_.dispatcher().check_deadlines(now) > 0) call_in_spares();
+    if (++ticks % ticks_per_housekeeping == 0) relay_.tick(now);
+    bell_.wait_for(watch_interval, [this] { return ending(); });
+  }
+}
+
+void Threads::call_in_spares() {
+  const auto wanted = std::min<std::size_t>(relay_.dispatcher().overdue(),
+                                            options_.spare_workers_max);
+  while (spares_running_.load() < wanted) {
+    const auto number = spares_running_.fetch_add(1) + 1;
+    // The thread that had this number before has come to its end.
+    if (spares_.size() >= number) {
+      spares_[number - 1].join();
+    } else {
+      spares_.emplace_back();
+    }
+    spares_[number - 1] = std::thread([this, number] {
+      handle(relay_.dispatcher().runner(options_.workers + number - 1), number);
+      spares_running_.fetch_sub(1);
+    });
+  }
+}
+
+void Threads::handle(Runner& runner, std::uint32_t spare) {
+  auto& dispatcher = relay_.dispatcher();
+  int looks = 0;
+  while (!ending() && dispatcher.overdue() >= spare) {
+    const auto now = options_.clock->boot_now();
+    if (dispatcher.take(runner, now)) {
+      auto outcome = dispatcher.invoke(runner);
+      dispatcher.complete(runner, std::move(outcome), options_.clock->boot_now());
+      looks = 0;
+    } else if (dispatcher.work_waits()) {
+      relay_.shards().room_bell().wait_for(wait_min, [this] { return ending(); });
+    } else if (++looks < looks_before_sleep) {
+      std::this_thread::yield();
+    } else {
+      dispatcher.work_bell().wait_for(wait_max,
+                                      [&] { return ending() || dispatcher.work_waits(); });
+    }
+  }
+}
+
+}  // namespace sagabox::outbox

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "outbox/relay.hpp"
+#include "ownership/worker.hpp"
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace sagabox::outbox {
+
+/// The threads that call the steps of a relay and of its worker: one reads, one settles, one keeps
+/// the lease, one watches deadlines, the others run handlers.
+class Threads {
+ public:
+  Threads(spi::OutboxStore& store, const TableName& table, const OutboxOptions& options,
+          Relay& relay, ownership::Worker& worker);
+  /// Waits for handlers that still run.
+  ~Threads();
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+  void start();
+  /// Drains up to the limit, gives the shards back. Error when handlers still run at the limit:
+  /// their messages will be delivered again by whoever owns the shard next.
+  Status stop();
+
+ private:
+  void read();
+  void settle();
+  void keep_lease();
+  void watch();
+  void handle(Runner& runner, std::uint32_t spare);
+  void call_in_spares();
+  [[nodiscard]] bool drained_by(BootTime limit);
+  [[nodiscard]] bool ending() const noexcept { return ending_.load(std::memory_order_relaxed); }
+
+  spi::OutboxStore& store_;
+  const TableName& table_;
+  const OutboxOptions& options_;
+  Relay& relay_;
+  ownership::Worker& worker_;
+  std::atomic<bool> ending_{false};
+  Bell bell_;
+  std::vector<std::thread> stages_;
+  std::vector<std::thread> handlers_;
+  std::vector<std::thread> spares_;  // of the watching thread
+  std::atomic<std::uint32_t> spares_running_{0};
+};
+
+}  // namespace sagabox::outbox

@@ -1,0 +1,87 @@
+#include "outbox/verdict.hpp"
+
+#include <string>
+#include <utility>
+
+namespace sagabox::outbox {
+namespace {
+
+spi::Settlement about(const Entry& entry, spi::Verdict verdict, std::uint32_t attempts) {
+  return {.sequence = entry.sequence,
+          .shard = entry.shard,
+          .id = entry.message->id(),
+          .verdict = verdict,
+          .attempts = attempts};
+}
+
+spi::Settlement dead(const spi::Row& row, Code code, std::string error) {
+  return {.sequence = row.sequence,
+          .shard = row.shard,
+          .id = row.id,
+          .verdict = spi::Verdict::dead,
+          .attempts = row.attempts,
+          .code = code,
+          .error = std::move(error)};
+}
+
+spi::Settlement failed(const Entry& entry, Outcome outcome, const Judgement& judgement,
+                       Random& random) {
+  const auto attempts = entry.attempts + (outcome.spends_attempt ? 1 : 0);
+  const bool park = judgement.head_policy == HeadPolicy::park && entry.message->has_key() &&
+                    outcome.spends_attempt;
+  const bool last = outcome.spends_attempt && attempts >= judgement.retry.attempts_max;
+  auto settlement = about(entry,
+                          park   ? spi::Verdict::park
+                          : last ? spi::Verdict::dead
+                                 : spi::Verdict::retry,
+                          attempts);
+  settlement.code = outcome.code;
+  settlement.error = std::move(outcome.error);
+  if (settlement.verdict == spi::Verdict::retry) {
+    settlement.delay =
+        outcome.delay ? *outcome.delay : judgement.retry.delay(attempts == 0 ? 1 : attempts, random);
+  }
+  return settlement;
+}
+
+}  // namespace
+
+spi::Settlement judge(const Entry& entry, Outcome outcome, bool timed_out,
+                      const Judgement& judgement, Random& random) {
+  switch (outcome.kind) {
+    case Outcome::Kind::done:
+      return about(entry, spi::Verdict::done, entry.attempts + 1);
+    case Outcome::Kind::reject: {
+      auto settlement = about(entry, spi::Verdict::dead, entry.attempts + 1);
+      settlement.code = outcome.code;
+      settlement.error = std::move(outcome.error);
+      return settlement;
+    }
+    case Outcome::Kind::retry:
+      break;
+  }
+  if (timed_out) {
+    outcome.code = Code::tx_timeout;
+    outcome.spends_attempt = true;
+  }
+  return failed(entry, std::move(outcome), judgement, random);
+}
+
+spi::Settlement exhausted(const spi::Row& row) {
+  return dead(row, Code::tx_deadletter,
+              "all " + std::to_string(row.attempts) +
+                  " attempts were begun and none ended: the process died each time");
+}
+
+spi::Settlement undecodable(const spi::Row& row) {
+  return dead(row, Code::schema_validation_failed, "the row cannot be decoded: " + row.decode_error);
+}
+
+spi::Settlement spent_attempt(const Entry& entry, Code code, std::string error) {
+  auto settlement = about(entry, spi::Verdict::attempt, entry.attempts + 1);
+  settlement.code = code;
+  settlement.error = std::move(error);
+  return settlement;
+}
+
+}  // namespace sagabox::outbox

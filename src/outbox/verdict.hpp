@@ -1,0 +1,31 @@
+#pragma once
+
+#include "outbox/entry.hpp"
+
+#include <sagabox/delivery.hpp>
+#include <sagabox/outbox.hpp>
+#include <sagabox/spi/outbox_store.hpp>
+
+namespace sagabox::outbox {
+
+/// The rules a table's attempts are judged by.
+struct Judgement {
+  RetryPolicy retry;
+  HeadPolicy head_policy = HeadPolicy::block;
+};
+
+/// What an outcome means for its row: done, retry after a while, parked, or dead. Pure but for the
+/// jitter. `timed_out`: the attempt was past its deadline; a late done still counts.
+spi::Settlement judge(const Entry& entry, Outcome outcome, bool timed_out,
+                      const Judgement& judgement, Random& random);
+
+/// A row whose attempts are all spent before it could be tried: what tried it died.
+spi::Settlement exhausted(const spi::Row& row);
+
+/// A row that cannot be read back into a message.
+spi::Settlement undecodable(const spi::Row& row);
+
+/// The attempt that is about to be made, or that has just run past its deadline.
+spi::Settlement spent_attempt(const Entry& entry, Code code, std::string error);
+
+}  // namespace sagabox::outbox

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "outbox/relay.hpp"
+
+#include <sagabox/outbox.hpp>
+#include <sagabox/spi/transaction.hpp>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace sagabox::outbox {
+
+/// Writes messages into open transactions and hands them to the hot path once they have
+/// committed. Thread-safe.
+class Writer {
+ public:
+  /// `relay`: null where somebody else delivers.
+  Writer(const TableName& table, const OutboxOptions& options, UlidSource& ids, Relay* relay)
+      : table_(table), options_(options), ids_(ids), relay_(relay) {}
+
+  /// Open transactions keep this alive, so that their verdict finds what it needs.
+  void belongs_to(std::weak_ptr<void> owner) { owner_ = std::move(owner); }
+
+  Result<std::vector<Written>> write_all(Transaction& tx, std::vector<NewMessage> drafts);
+
+ private:
+  using Messages = std::vector<std::shared_ptr<const Message>>;
+
+  [[nodiscard]] Status run_before_hooks(std::vector<NewMessage>& drafts) const;
+  [[nodiscard]] Result<Messages> build(std::vector<NewMessage> drafts);
+  void watch(Transaction& tx, const std::vector<Written>& written, const Messages& messages);
+  void count(const std::vector<Written>& written, const Messages& messages);
+
+  const TableName& table_;
+  const OutboxOptions& options_;
+  UlidSource& ids_;
+  Relay* relay_;
+  std::weak_ptr<void> owner_;
+};
+
+}  // namespace sagabox::outbox

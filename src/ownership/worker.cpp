@@ -1,0 +1,418 @@
+#include "ownership/worker.hpp"
+
+#include "core/text.hpp"
+#include "observe/metric_names.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace sagabox::ownership {
+
+namespace {
+
+template <class... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;
+
+void require(bool condition, const std::string& rule) {
+  if (!condition) throw std::invalid_argument(rule);
+}
+
+}  // namespace
+
+WorkerOptions WorkerOptions::for_lease(Duration lease) {
+  const WorkerOptions defaults;
+  WorkerOptions options;
+  options.lease = lease;
+  options.lease_margin = lease / (defaults.lease / defaults.lease_margin);
+  options.renew_interval = lease / (defaults.lease / defaults.renew_interval);
+  options.census_interval = lease / (defaults.lease / defaults.census_interval);
+  options.drain_poll_interval = std::min(defaults.drain_poll_interval, options.census_interval);
+  return options;
+}
+
+Status WorkerOptions::check() const {
+  const auto wrong = [](std::string message) {
+    return Status(Error{Code::config_invalid, std::move(message)});
+  };
+  if (lease_margin <= Duration::zero() || lease_margin >= lease) {
+    return wrong("lease_margin " + duration_text(lease_margin) +
+                 ": must be above 0 and below the lease of " + duration_text(lease));
+  }
+  if (renew_interval <= Duration::zero() || renew_interval >= lease - lease_margin) {
+    return wrong("renew_interval " + duration_text(renew_interval) +
+                 ": must be above 0 and below lease - lease_margin, " +
+                 duration_text(lease - lease_margin));
+  }
+  if (census_interval <= Duration::zero() || drain_poll_interval <= Duration::zero()) {
+    return wrong("census_interval and drain_poll_interval must be above 0");
+  }
+  return {};
+}
+
+Worker::Worker(WorkerParts parts, std::vector<ScopeOptions> scopes, WorkerOptions options)
+    : parts_(parts),
+      options_(options),
+      expired_total_(parts.metrics.counter(metric::ownership_lease_expired_total, Labels{})),
+      live_until_(BootTime::min().time_since_epoch().count()),
+      id_(parts.ids.next<WorkerId>()) {
+  if (const auto checked = options_.check(); !checked.ok()) require(false, checked.error().message);
+  require(!scopes.empty(), "a worker needs at least one scope");
+  scopes_.reserve(scopes.size());
+  for (ScopeOptions& scope : scopes) {
+    const auto called = "scope " + in_quotes(scope.scope);
+    const bool known = std::ranges::any_of(scopes_, [&](const ScopeState& other) {
+      return other.shards.options().scope == scope.scope;
+    });
+    require(!known, called + ": named twice");
+    require(scope.shards > 0, called + ": needs at least one shard");
+    require(scope.holder != nullptr, called + ": needs a holder");
+    auto group = std::ranges::find(join_groups_, scope.shards, &JoinGroup::shards);
+    if (group == join_groups_.end()) {
+      group = join_groups_.insert(group, JoinGroup{scope.shards, {}});
+    }
+    group->scopes.push_back(scope.scope);
+    scopes_.push_back({HeldShards(std::move(scope), parts_.metrics, parts_.log)});
+  }
+}
+
+std::optional<Request> Worker::plan(BootTime now) {
+  if (awaiting_reply_) throw std::logic_error("Worker::plan: the last request wants its apply");
+  now_ = now;
+  handle_notes();
+  for (;;) {
+    const Action action = decide(view(now));
+    if (std::holds_alternative<Wait>(action)) return std::nullopt;
+    if (auto request = act(action)) {
+      awaiting_reply_ = true;
+      return request;
+    }
+  }
+}
+
+Reply Worker::perform(const Request& request) const {
+  auto& store = parts_.store;
+  const auto name = [&](std::size_t scope) -> const spi::Scope& {
+    return scopes_[scope].shards.options().scope;
+  };
+  return std::visit(
+      Overloaded{
+          [&](const Request::Join& call) -> Reply {
+            return store.join(request.worker, options_.lease, call.scopes, call.shards);
+          },
+          [&](const Request::Renew&) -> Reply {
+            return store.renew(request.worker, options_.lease);
+          },
+          [&](const Request::Census& call) -> Reply { return store.census(name(call.scope)); },
+          [&](const Request::Take& call) -> Reply {
+            return store.take(name(call.scope), request.worker, call.shards_max);
+          },
+          [&](const Request::Release& call) -> Reply {
+            return store.release(name(call.scope), request.worker, call.shards);
+          },
+          [&](const Request::Leave&) -> Reply { return store.leave(request.worker); },
+      },
+      request.call);
+}
+
+void Worker::apply(const Request& request, Reply reply, BootTime now) {
+  awaiting_reply_ = false;
+  now_ = now;
+  handle_notes();
+  if (now >= lease_ends_) lease_expired("it was not renewed in time");
+  if (request.worker != id_) return;
+  std::visit(
+      Overloaded{
+          [&](const Request::Join&) {
+            apply_join(request, std::get<Result<spi::LeaseReply>>(reply));
+          },
+          [&](const Request::Renew&) {
+            apply_renew(request, std::get<Result<spi::LeaseReply>>(reply));
+          },
+          [&](const Request::Census& call) {
+            apply_census(scopes_[call.scope], std::get<Result<spi::Census>>(std::move(reply)));
+          },
+          [&](const Request::Take& call) {
+            apply_take(scopes_[call.scope], std::get<Result<std::vector<spi::OwnedShard>>>(reply));
+          },
+          [&](const Request::Release& call) {
+            apply_release(scopes_[call.scope], call, std::get<Status>(reply));
+          },
+          [&](const Request::Leave&) { apply_leave(std::get<Status>(reply)); },
+      },
+      request.call);
+}
+
+BootTime Worker::next_due() const {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!notes_.empty()) return now_;
+  }
+  const Action action = decide(view(now_));
+  if (const auto* wait = std::get_if<Wait>(&action)) return wait->until;
+  return now_;
+}
+
+bool Worker::step() {
+  const auto request = plan(parts_.clock.boot_now());
+  if (!request) return false;
+  auto reply = perform(*request);
+  apply(*request, std::move(reply), parts_.clock.boot_now());
+  return true;
+}
+
+WorkerId Worker::id() const {
+  const std::scoped_lock lock(mutex_);
+  return id_;
+}
+
+void Worker::timeline_changed(std::optional<Timeline> seen) { note(TimelineNote{seen}); }
+
+void Worker::shard_lost(const spi::Scope& scope, Shard shard, std::optional<Epoch> epoch) {
+  note(LostNote{scope, shard, epoch});
+}
+
+View Worker::view(BootTime now) const {
+  View view{.state = state_,
+            .worker = id_,
+            .now = now,
+            .lease_ends = lease_ends_,
+            .renew_at = renew_at_,
+            .lease_retry_at = lease_backoff_.retry_at,
+            .join_sent = join_sent_,
+            .leaves_failed = leaves_failed_,
+            .stopping = stopping_.load(std::memory_order_acquire),
+            .abandoning = abandoning_.load(std::memory_order_acquire),
+            .drain_poll_interval = options_.drain_poll_interval,
+            .scope_first = scope_first_,
+            .scopes = {}};
+  view.scopes.reserve(scopes_.size());
+  for (const ScopeState& scope : scopes_) {
+    view.scopes.push_back({.shards = scope.shards.options().shards,
+                           .share = scope.shards.options().share,
+                           .held = scope.shards.view(),
+                           .release_unanswered = !scope.shards.unanswered().empty(),
+                           .census = scope.census ? &*scope.census : nullptr,
+                           .take_tried = scope.take_tried,
+                           .count_at = scope.count_at,
+                           .retry_at = scope.backoff.retry_at,
+                           .failing = scope.backoff.failures > 0});
+  }
+  return view;
+}
+
+std::optional<Request> Worker::act(const Action& action) {
+  const auto turn = [&](std::size_t scope) { scope_first_ = scope + 1; };
+  return std::visit(
+      Overloaded{
+          [&](const Wait&) -> std::optional<Request> { return std::nullopt; },
+          [&](const Expire&) -> std::optional<Request> {
+            lease_expired("it was not renewed in time");
+            return std::nullopt;
+          },
+          [&](const StartDrain& drain) -> std::optional<Request> {
+            scopes_[drain.scope].shards.drain(drain.shard);
+            return std::nullopt;
+          },
+          [&](const Finish&) -> std::optional<Request> {
+            finish();
+            return std::nullopt;
+          },
+          [&](const Join&) -> std::optional<Request> {
+            join_sent_ = true;
+            const JoinGroup& group = join_groups_[groups_joined_];
+            return ask(Request::Join{group.scopes, group.shards});
+          },
+          [&](const Renew&) -> std::optional<Request> { return ask(Request::Renew{}); },
+          [&](const Count& count) -> std::optional<Request> {
+            turn(count.scope);
+            return ask(Request::Census{count.scope});
+          },
+          [&](const Take& take) -> std::optional<Request> {
+            turn(take.scope);
+            return ask(Request::Take{take.scope, take.shards_max});
+          },
+          [&](const Release& given) -> std::optional<Request> {
+            turn(given.scope);
+            return release(given);
+          },
+          [&](const Leave&) -> std::optional<Request> { return leave(); },
+      },
+      action);
+}
+
+Request Worker::ask(decltype(Request::call) call) const { return {id_, now_, std::move(call)}; }
+
+Request Worker::release(const Release& action) {
+  HeldShards& shards = scopes_[action.scope].shards;
+  shards.give_away(action.shards);
+  return ask(Request::Release{action.scope, shards.unanswered()});
+}
+
+Request Worker::leave() {
+  // Others may take over from the moment the store hears of it.
+  publish_lease(BootTime::min());
+  for (ScopeState& scope : scopes_) scope.shards.lose_all("busy at the end of the stop");
+  state_ = State::leaving;
+  lease_ends_ = BootTime::max();
+  return ask(Request::Leave{});
+}
+
+void Worker::apply_join(const Request& request, const Result<spi::LeaseReply>& reply) {
+  if (!reply.ok()) return failed(lease_backoff_, "join", reply.error());
+  if (!same_timeline(reply->timeline)) return;
+  if (!reply->live) return lease_expired("the store gave none");
+  succeeded(lease_backoff_);
+  // Counted from the first group: nothing says that the later ones prolong it.
+  if (groups_joined_ == 0) lease_from(request.asked);
+  if (++groups_joined_ < join_groups_.size()) return;
+  state_ = State::active;
+  publish_lease(lease_ends_);
+  parts_.log.log(LogLevel::info, "worker joined", {{"worker", id_.view()}});
+}
+
+void Worker::apply_renew(const Request& request, const Result<spi::LeaseReply>& reply) {
+  if (!reply.ok()) return failed(lease_backoff_, "renew", reply.error());
+  if (!same_timeline(reply->timeline)) return;
+  if (!reply->live) return lease_expired("it had run out by the store's clock");
+  succeeded(lease_backoff_);
+  lease_from(request.asked);
+  publish_lease(lease_ends_);
+}
+
+void Worker::apply_census(ScopeState& scope, Result<spi::Census> reply) {
+  if (!reply.ok()) return failed(scope.backoff, "census", reply.error());
+  if (!same_timeline(reply->timeline)) return;
+  if (std::ranges::find(reply->live, id_) == reply->live.end()) {
+    return lease_expired("the store does not count us among the live");
+  }
+  succeeded(scope.backoff);
+  scope.shards.reconcile(*reply, id_);
+  scope.census = std::move(reply).value();
+  scope.take_tried = false;
+  scope.count_at = now_ + options_.census_interval;
+}
+
+void Worker::apply_take(ScopeState& scope, const Result<std::vector<spi::OwnedShard>>& reply) {
+  scope.take_tried = true;
+  if (!reply.ok()) {
+    // It may have happened all the same: a census tells.
+    scope.count_at = now_;
+    return failed(scope.backoff, "take", reply.error());
+  }
+  succeeded(scope.backoff);
+  scope.shards.acquire(*reply, id_, *timeline_);
+}
+
+void Worker::apply_release(ScopeState& scope, const Request::Release& release,
+                           const Status& reply) {
+  if (!reply.ok()) return failed(scope.backoff, "release", reply.error());
+  succeeded(scope.backoff);
+  scope.shards.released(release.shards);
+}
+
+void Worker::apply_leave(const Status& reply) {
+  if (reply.ok()) return finish();
+  ++leaves_failed_;
+  failed(lease_backoff_, "leave", reply.error());
+}
+
+void Worker::note(Note note) {
+  const std::scoped_lock lock(mutex_);
+  if (std::ranges::find(notes_, note) == notes_.end()) notes_.push_back(std::move(note));
+}
+
+void Worker::handle_notes() {
+  std::vector<Note> notes;
+  {
+    const std::scoped_lock lock(mutex_);
+    notes.swap(notes_);
+  }
+  const Overloaded handle{
+      [&](const TimelineNote& changed) {
+        const bool takes_part = state_ == State::joining || state_ == State::active;
+        if (takes_part && timeline_ && changed.seen != timeline_) {
+          start_over("the database has another timeline");
+        }
+      },
+      [&](const LostNote& lost) {
+        for (ScopeState& scope : scopes_) {
+          if (scope.shards.options().scope != lost.scope) continue;
+          scope.shards.lose(lost.shard, lost.epoch, "a settle found its fence broken");
+        }
+      }};
+  for (const Note& note : notes) std::visit(handle, note);
+}
+
+void Worker::lease_expired(std::string_view why) {
+  expired_total_.increment();
+  parts_.log.log(LogLevel::warning, "lease expired", {{"worker", id_.view()}, {"why", why}});
+  start_over("the lease expired");
+}
+
+void Worker::start_over(std::string_view why) {
+  publish_lease(BootTime::min());
+  for (ScopeState& scope : scopes_) {
+    scope.shards.lose_all(why);
+    scope.census.reset();
+    scope.take_tried = false;
+    scope.count_at = BootTime::min();
+    scope.backoff = {};
+  }
+  {
+    const auto id = parts_.ids.next<WorkerId>();
+    const std::scoped_lock lock(mutex_);
+    id_ = id;
+  }
+  state_ = State::joining;
+  groups_joined_ = 0;
+  join_sent_ = false;
+  lease_ends_ = BootTime::max();
+  renew_at_ = BootTime::min();
+  timeline_.reset();
+  // Not at once: a store that keeps denying us is not to be hammered.
+  lease_backoff_ = {.failures = 0, .retry_at = now_ + retry_delay_min};
+  parts_.log.log(LogLevel::warning, "worker starts over", {{"worker", id_.view()}, {"why", why}});
+}
+
+bool Worker::same_timeline(Timeline timeline) {
+  if (!timeline_) timeline_ = timeline;
+  if (*timeline_ == timeline) return true;
+  start_over("the database has another timeline");
+  return false;
+}
+
+void Worker::lease_from(BootTime asked) {
+  lease_ends_ = asked + options_.lease - options_.lease_margin;
+  renew_at_ = asked + options_.renew_interval;
+}
+
+void Worker::publish_lease(BootTime until) noexcept {
+  live_until_.store(until.time_since_epoch().count(), std::memory_order_release);
+}
+
+void Worker::finish() {
+  state_ = State::stopped;
+  publish_lease(BootTime::min());
+  stopped_.store(true, std::memory_order_release);
+  parts_.log.log(LogLevel::info, "worker stopped", {{"worker", id_.view()}});
+}
+
+void Worker::failed(Backoff& backoff, std::string_view call, const Error& error) {
+  const auto left = lease_ends_ == BootTime::max() ? Duration::max() : lease_ends_ - now_;
+  ++backoff.failures;
+  backoff.retry_at = now_ + retry_delay(backoff.failures, left);
+  const auto text = error.text();
+  parts_.log.log(backoff.failures == 1 ? LogLevel::warning : LogLevel::debug,
+                 "ownership call failed",
+                 {{"call", call},
+                  {"error", std::string_view(text)},
+                  {"failures", std::uint64_t{backoff.failures}}});
+}
+
+}  // namespace sagabox::ownership

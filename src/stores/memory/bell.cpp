@@ -1,0 +1,28 @@
+#include "stores/memory/bell.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace sagabox::memory {
+
+void Bell::ring() {
+  {
+    const std::lock_guard lock(mutex_);
+    ++rings_;
+  }
+  rung_.notify_all();
+}
+
+void Bell::wait(Duration timeout) {
+  // A longer wait would overflow the steady clock.
+  const Duration bounded = std::min<Duration>(timeout, std::chrono::hours(24));
+  const auto me = std::this_thread::get_id();
+  std::unique_lock lock(mutex_);
+  const std::uint64_t before = heard_[me];
+  rung_.wait_for(lock, bounded, [&] { return rings_ != before; });
+  // Forgetting threads costs each of them one early return, nothing more.
+  if (heard_.size() > threads_max) heard_.clear();
+  heard_[me] = rings_;
+}
+
+}  // namespace sagabox::memory

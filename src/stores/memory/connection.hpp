@@ -1,0 +1,23 @@
+#pragma once
+
+#include <sagabox/stores/memory.hpp>
+
+#include "stores/memory/database.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace sagabox::memory {
+
+struct Connection::Session {
+  explicit Session(std::shared_ptr<Database> of) : database(std::move(of)) {}
+  ~Session();
+
+  std::shared_ptr<Database> database;
+  std::shared_ptr<OpenTransaction> transaction;
+  /// Tells this connection's transactions apart.
+  std::uint64_t begun = 0;
+};
+
+}  // namespace sagabox::memory

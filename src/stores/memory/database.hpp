@@ -1,0 +1,143 @@
+#pragma once
+
+#include <sagabox/stores/memory.hpp>
+
+#include "stores/memory/bell.hpp"
+#include "stores/memory/ownership.hpp"
+#include "stores/memory/table.hpp"
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sagabox::memory {
+
+using BusinessRows = std::map<std::string, std::map<std::string, std::string, std::less<>>,
+                              std::less<>>;
+
+/// One transaction in progress. Everything but `id` is guarded by the database's lock.
+struct OpenTransaction {
+  struct Insert {
+    Table* table = nullptr;
+    Bell* bell = nullptr;
+    Drawn drawn;
+  };
+
+  TransactionId id{};
+  std::vector<Insert> inserts;
+  BusinessRows puts;
+  bool aborted = false;  ///< by a fail-over
+};
+
+/// What a fail-over can bring back.
+struct CommittedState {
+  std::map<std::string, std::unique_ptr<Table>, std::less<>> tables;
+  Ownership ownership;
+  BusinessRows business;
+  TransactionId next_transaction{1};
+
+  [[nodiscard]] CommittedState copy() const;
+};
+
+/// The state behind a MemoryStore and everything that can be asked of it. One lock for all, held
+/// briefly. Thread-safe.
+class Database final : public spi::OutboxStore,
+                       public spi::OutboxAdminStore,
+                       public spi::OwnershipStore {
+ public:
+  explicit Database(Options options);
+
+  [[nodiscard]] spi::Capabilities capabilities() const override;
+  Status prepare(const TableName& table) override;
+  Result<spi::ReadReply> read(const TableName& table, std::span<const spi::Range> ranges,
+                              std::size_t bytes_max) override;
+  Result<spi::ReadReply> read_due(const TableName& table, std::span<const spi::DueRange> ranges,
+                                  std::size_t bytes_max) override;
+  Result<spi::RetryingKeysReply> read_retrying_keys(const TableName& table, Shard shard,
+                                                    Sequence after,
+                                                    std::uint32_t rows_max) override;
+  Result<spi::SettleReply> settle(const spi::SettleRequest& request) override;
+  /// As `Bell` says; commits ring only with `Options::notifies`.
+  void wait(const TableName& table, Duration timeout) override;
+  void wake(const TableName& table) override;
+
+  Result<spi::TableStats> stats(const TableName& table) override;
+
+  Result<spi::LeaseReply> join(const WorkerId& worker, Duration ttl,
+                               std::span<const spi::Scope> scopes, std::uint16_t shards) override;
+  Result<spi::LeaseReply> renew(const WorkerId& worker, Duration ttl) override;
+  Result<spi::Census> census(const spi::Scope& scope) override;
+  Result<std::vector<spi::OwnedShard>> take(const spi::Scope& scope, const WorkerId& worker,
+                                            std::uint16_t shards_max) override;
+  Status release(const spi::Scope& scope, const WorkerId& worker,
+                 std::span<const spi::OwnedShard> shards) override;
+  Status leave(const WorkerId& worker) override;
+
+  /// Draws the transaction's id: it is visible to reads from now on.
+  std::shared_ptr<OpenTransaction> begin_transaction();
+  /// False: a fail-over had aborted it.
+  bool commit(const std::shared_ptr<OpenTransaction>& transaction);
+  void roll_back(const std::shared_ptr<OpenTransaction>& transaction);
+  Result<std::vector<Written>> insert(OpenTransaction& transaction, const TableName& table,
+                                      std::span<const std::shared_ptr<const Message>> messages);
+  Status put(OpenTransaction& transaction, std::string_view table, std::string key,
+             std::string value);
+  /// With null, what is committed.
+  Result<std::optional<std::string>> get(const OpenTransaction* transaction,
+                                         std::string_view table, std::string_view key) const;
+  [[nodiscard]] std::uint64_t count(std::string_view table) const;
+
+  void set_faults(FaultPlan faults);
+  /// What goes wrong with the next call; asks the plan without a lock.
+  [[nodiscard]] Fault fault(Operation operation) const;
+  /// Does `work()` with what goes wrong around it.
+  template <class Work>
+  auto faulty(Operation operation, Work&& work) -> decltype(work()) {
+    const Fault wrong = fault(operation);
+    if (wrong == Fault::refused) return refused(operation);
+    if (wrong == Fault::lost_before) return lost(operation);
+    auto result = work();
+    if (wrong == Fault::lost_after) return lost(operation);
+    return result;
+  }
+  static Error refused(Operation operation);
+  static Error lost(Operation operation);
+
+  Status corrupt(const TableName& table, Sequence sequence);
+  void checkpoint();
+  bool fail_over();
+  [[nodiscard]] std::vector<Inspected> inspect(const TableName& table) const;
+
+ private:
+  [[nodiscard]] Table* find(const TableName& table) const;
+  static Error no_table(const TableName& table);
+  Bell& bell(std::string_view table);
+  /// Out of the transactions in progress.
+  void end(const std::shared_ptr<OpenTransaction>& transaction);
+  [[nodiscard]] WallTime now() const { return options_.clock->wall_now(); }
+  [[nodiscard]] WallTime after(Duration ttl) const;
+
+  const Options options_;
+
+  mutable std::mutex faults_mutex_;
+  std::shared_ptr<const FaultPlan> faults_;
+  std::atomic<bool> has_faults_{false};
+
+  mutable std::mutex mutex_;
+  CommittedState state_;
+  std::optional<CommittedState> checkpoint_;
+  Timeline timeline_{1};
+  std::vector<std::shared_ptr<OpenTransaction>> open_;  // ascending by id
+  const OpenTransaction* writer_ = nullptr;             // LateCommits::none: the only one
+
+  std::mutex bells_mutex_;
+  std::map<std::string, std::unique_ptr<Bell>, std::less<>> bells_;  // never removed
+};
+
+}  // namespace sagabox::memory

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <sagabox/message.hpp>
+#include <sagabox/spi/outbox_store.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sagabox::memory {
+
+enum class SlotState : std::uint8_t {
+  empty,
+  open,  ///< written by a transaction that has not ended: nobody else sees it
+  pending,
+  done,
+  dead,
+  quarantined,
+};
+
+/// What few rows have, kept out of the slot.
+struct Trouble {
+  Code code = Code::unknown_internal;
+  std::string error;
+  std::string decode_error;
+};
+
+/// A row without its sequence, which is its place.
+struct Slot {
+  MessageId id;
+  SlotState state = SlotState::empty;
+  spi::Lane lane{};
+  bool waits = false;  ///< in the waiting lane, or will be when committed
+  bool has_key = false;
+  Shard shard{};
+  std::uint32_t attempts = 0;
+  std::uint32_t settled = 0;
+  std::uint32_t bytes = 0;
+  TransactionId writer{};
+  WallTime written_at{};
+  WallTime due{};
+  std::uint64_t key_hash = 0;
+  std::shared_ptr<const Message> message;
+  std::shared_ptr<const Trouble> trouble;
+
+  [[nodiscard]] bool pending() const noexcept { return state == SlotState::pending; }
+  /// Read by sequence, not by time.
+  [[nodiscard]] bool fresh() const noexcept { return pending() && !waits; }
+};
+
+/// Slots by sequence. Sequences are dense, so a row is found by its place: chunks of slots, given
+/// back when their last row is gone.
+class Rows {
+ public:
+  [[nodiscard]] Slot* find(Sequence sequence) noexcept;
+  [[nodiscard]] const Slot* find(Sequence sequence) const noexcept;
+
+  /// The empty slot of a sequence that has none yet.
+  Slot& create(Sequence sequence);
+  void erase(Sequence sequence);
+
+  /// Keep `oldest_pending` cheap: called whenever a row becomes or stops being pending.
+  void pending_added(Sequence sequence);
+  void pending_removed(Sequence sequence);
+  [[nodiscard]] const Slot* oldest_pending() const;
+
+  /// Calls `visit(sequence, slot)` for every row that is not empty, ascending.
+  template <class Visit>
+  void each(Visit&& visit) const {
+    for (std::size_t c = 0; c < chunks_.size(); ++c) {
+      if (!chunks_[c]) continue;
+      for (std::size_t s = 0; s < chunk_slots; ++s) {
+        const Slot& slot = chunks_[c]->slots[s];
+        if (slot.state != SlotState::empty) visit(Sequence{c * chunk_slots + s}, slot);
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t chunk_slots = 512;
+  struct Chunk {
+    std::array<Slot, chunk_slots> slots;
+    std::uint32_t used = 0;
+    std::uint32_t pending = 0;
+  };
+
+  [[nodiscard]] Chunk* chunk_of(Sequence sequence) const noexcept {
+    const auto index = sequence.value / chunk_slots;
+    return index < chunks_.size() ? chunks_[index].get() : nullptr;
+  }
+
+  std::vector<std::unique_ptr<Chunk>> chunks_;
+  std::unique_ptr<Chunk> spare_;  // all its slots are empty
+  /// No chunk below has a pending row.
+  mutable std::size_t oldest_chunk_ = 0;
+};
+
+}  // namespace sagabox::memory

@@ -1,0 +1,80 @@
+#include <sagabox/stores/memory.hpp>
+
+#include "stores/memory/database.hpp"
+
+#include <utility>
+
+namespace sagabox::memory {
+namespace {
+
+class StoreTransaction final : public OwnedTransaction {
+ public:
+  explicit StoreTransaction(Connection connection) : connection_(std::move(connection)) {}
+
+  ~StoreTransaction() override {
+    if (is_open()) (void)rollback();
+  }
+
+  [[nodiscard]] bool is_open() const override { return connection_.in_transaction(); }
+
+  Result<std::vector<Written>> insert(
+      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override {
+    return Enlisted(connection_).insert(table, messages);
+  }
+
+  Status commit() override {
+    auto status = connection_.commit();
+    if (status.ok()) {
+      committed();
+    } else if (!is_open()) {
+      abandoned();
+    }
+    return status;
+  }
+
+  Status rollback() override {
+    auto status = connection_.rollback();
+    if (status.ok()) rolled_back();
+    return status;
+  }
+
+ private:
+  Connection connection_;
+};
+
+}  // namespace
+
+MemoryStore::MemoryStore(Options options)
+    : database_(std::make_shared<Database>(std::move(options))) {}
+
+MemoryStore::~MemoryStore() = default;
+
+spi::OutboxStore& MemoryStore::outbox() { return *database_; }
+spi::OutboxAdminStore& MemoryStore::outbox_admin() { return *database_; }
+spi::OwnershipStore& MemoryStore::ownership() { return *database_; }
+
+Result<std::unique_ptr<OwnedTransaction>> MemoryStore::begin() {
+  Connection connection = connect();
+  if (auto begun = connection.begin(); !begun.ok()) return begun.error();
+  return std::unique_ptr<OwnedTransaction>(
+      std::make_unique<StoreTransaction>(std::move(connection)));
+}
+
+Connection MemoryStore::connect() { return Connection(database_); }
+
+std::uint64_t MemoryStore::count(std::string_view table) const { return database_->count(table); }
+
+void MemoryStore::set_faults(FaultPlan faults) { database_->set_faults(std::move(faults)); }
+
+Status MemoryStore::corrupt(const TableName& table, Sequence sequence) {
+  return database_->corrupt(table, sequence);
+}
+
+void MemoryStore::checkpoint() { database_->checkpoint(); }
+bool MemoryStore::fail_over() { return database_->fail_over(); }
+
+std::vector<Inspected> MemoryStore::inspect(const TableName& table) const {
+  return database_->inspect(table);
+}
+
+}  // namespace sagabox::memory

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <sagabox/spi/outbox_store.hpp>
+#include <sagabox/spi/transaction.hpp>
+#include <sagabox/stores/memory.hpp>
+
+#include "stores/memory/fresh_lane.hpp"
+#include "stores/memory/id_index.hpp"
+#include "stores/memory/rows.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace sagabox::memory {
+
+/// Consecutive sequences that one insert drew.
+struct Drawn {
+  Sequence first{};
+  std::uint64_t count = 0;
+};
+
+/// How much a read may still return; the first row always fits.
+class ReadBudget {
+ public:
+  explicit ReadBudget(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  bool admit(std::size_t bytes) {
+    if (any_ && bytes > bytes_max_ - std::min(bytes_max_, bytes_)) {
+      spent_ = true;
+      return false;
+    }
+    any_ = true;
+    bytes_ += bytes;
+    return true;
+  }
+  /// A row did not fit: the read ends here.
+  [[nodiscard]] bool spent() const noexcept { return spent_; }
+
+ private:
+  std::size_t bytes_max_;
+  std::size_t bytes_ = 0;
+  bool any_ = false;
+  bool spent_ = false;
+};
+
+/// The rows of one outbox table. Not thread-safe; time comes in.
+class Table {
+ public:
+  explicit Table(std::uint16_t shards);
+
+  /// The committed rows of another table; those of open transactions are left out.
+  [[nodiscard]] std::unique_ptr<Table> committed_copy() const;
+
+  /// All or none. `drawn` says what `publish` or `discard` must be told later.
+  Result<std::vector<Written>> insert(TransactionId writer,
+                                      std::span<const std::shared_ptr<const Message>> messages,
+                                      WallTime now, Drawn& drawn);
+  /// The writer committed. `publish_done` follows its last insert.
+  void publish(Drawn drawn);
+  void publish_done();
+  /// The writer rolled back.
+  void discard(Drawn drawn);
+
+  spi::ReadReply::Part read(const spi::Range& range, ReadBudget& budget,
+                            std::vector<spi::Row>& out) const;
+  spi::ReadReply::Part read_due(const spi::DueRange& range, WallTime now, ReadBudget& budget,
+                                std::vector<spi::Row>& out) const;
+  [[nodiscard]] spi::RetryingKeysReply read_retrying_keys(Shard shard, Sequence after,
+                                                          std::uint32_t rows_max) const;
+
+  /// What a settle lets go of, to be freed without the lock.
+  using Released = std::vector<std::shared_ptr<const Message>>;
+  /// False when there is no such pending row. The caller checked the fence.
+  bool settle(const spi::Settlement& item, WallTime now, bool retain_done, Released& released);
+
+  [[nodiscard]] spi::TableStats stats(WallTime now) const;
+  [[nodiscard]] std::vector<Inspected> inspect() const;
+  bool corrupt(Sequence sequence);
+
+ private:
+  using Due = std::pair<WallTime, Sequence>;
+  struct ShardLanes {
+    std::array<FreshLane, spi::lane_count> fresh;
+    std::set<Due> waiting;
+    std::set<Sequence> retrying;  // waiting rows with a key and spent attempts
+  };
+
+  void fill(Slot& slot, Sequence sequence, TransactionId writer,
+            const std::shared_ptr<const Message>& message, WallTime now) const;
+  [[nodiscard]] spi::Row row_of(Sequence sequence, const Slot& slot) const;
+  /// Out of the lane it is read from.
+  void leave_lane(Sequence sequence, Slot& slot);
+  void enter_waiting(Sequence sequence, Slot& slot, WallTime due);
+  void note_retrying(Sequence sequence, const Slot& slot);
+  void finish(Sequence sequence, Slot& slot, bool retain, Released& released);
+  void bury(Sequence sequence, Slot& slot, SlotState state);
+
+  std::uint16_t shards_;
+  std::uint64_t next_sequence_ = 1;
+  Rows rows_;
+  IdIndex ids_{rows_};
+  std::vector<ShardLanes> lanes_;
+  std::vector<FreshLane*> unmerged_;
+  spi::TableStats counts_{};
+};
+
+}  // namespace sagabox::memory

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <sagabox/random.hpp>
+#include <sagabox/store.hpp>
+#include <sagabox/testing/fake_clock.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sagabox::conformance {
+
+/// A connection as a user of the store has it, with its own BEGIN and COMMIT.
+class UserConnection {
+ public:
+  virtual ~UserConnection() = default;
+  virtual Status begin() = 0;
+  virtual Status commit() = 0;
+  virtual Status rollback() = 0;
+  virtual Result<std::unique_ptr<Transaction>> enlist() = 0;
+};
+
+/// A row as it lies in the database.
+struct StoredRow {
+  enum class State : std::uint8_t { pending, waiting, done, dead, quarantined };
+  State state = State::pending;
+  Sequence sequence{};
+  std::uint32_t attempts = 0;
+  Code code = Code::unknown_internal;
+  std::string error;
+};
+std::ostream& operator<<(std::ostream& out, StoredRow::State state);
+
+/// What the suite needs of a store beyond its SPIs. Each one has a database of its own.
+class StoreFixture {
+ public:
+  virtual ~StoreFixture() = default;
+  virtual Store& store() = 0;
+  /// From now on the store behaves as if this time had passed on the database's clock.
+  virtual void advance_time(Duration by) = 0;
+  virtual std::unique_ptr<UserConnection> connect() = 0;
+  /// Makes a pending row undecodable.
+  virtual Status corrupt(const TableName& table, Sequence sequence) = 0;
+  /// Nothing for an id that is nowhere in the table, its archive and its dead letters.
+  virtual std::optional<StoredRow> look(const TableName& table, const MessageId& id) = 0;
+};
+
+/// One instantiation of the suite.
+struct StoreKind {
+  std::string name;
+  std::function<std::unique_ptr<StoreFixture>()> make;
+};
+std::ostream& operator<<(std::ostream& out, const StoreKind& kind);
+std::string kind_name(const ::testing::TestParamInfo<StoreKind>& info);
+
+using MessagePtr = std::shared_ptr<const Message>;
+
+/// A worker that holds shards of a table, by shard.
+struct Owner {
+  WorkerId id;
+  std::vector<spi::Fence> fences;
+};
+
+class StoreConformance : public ::testing::TestWithParam<StoreKind> {
+ protected:
+  static constexpr spi::Lane lane_high{0};
+  static constexpr spi::Lane lane_normal{1};
+  static constexpr spi::Lane lane_low{2};
+  static constexpr Duration ttl = std::chrono::seconds(15);
+  static constexpr std::size_t bytes_unbounded = std::size_t{1} << 40;
+
+  void SetUp() override;
+
+  Store& store() { return fixture_->store(); }
+  spi::OutboxStore& outbox() { return store().outbox(); }
+  spi::OwnershipStore& ownership() { return store().ownership(); }
+  [[nodiscard]] std::uint16_t shards() { return outbox().capabilities().shards; }
+  spi::TableStats stats() { return store().outbox_admin().stats(table_).value(); }
+
+  MessagePtr build(NewMessage draft);
+  MessagePtr message(std::string key = {});
+  std::vector<MessagePtr> messages(std::size_t count, const std::string& key = {});
+
+  /// In a committed transaction of its own.
+  std::vector<Written> write(const std::vector<MessagePtr>& messages);
+  Written write(const MessagePtr& message) { return write(std::vector{message}).front(); }
+  std::vector<Written> write_to(const TableName& table, const std::vector<MessagePtr>& messages);
+
+  /// Every fresh row of a lane, all shards, by sequence.
+  std::vector<spi::Row> read_lane(spi::Lane lane, Sequence after = {});
+  std::vector<spi::Row> read_lane_of(const TableName& table, spi::Lane lane, Sequence after = {});
+  /// Every fresh row, all lanes.
+  std::vector<spi::Row> read_fresh();
+  /// Every waiting row that is due, all shards, by time.
+  std::vector<spi::Row> read_due();
+  spi::ReadReply read(const spi::Range& range, std::size_t bytes_max = bytes_unbounded);
+
+  WorkerId join(Duration lease = ttl);
+  /// Joins and takes every shard that is free.
+  Owner own();
+  spi::SettleReply settle(const Owner& owner, const std::vector<spi::Settlement>& items,
+                          bool retain_done = true);
+  /// All rows that a settle changed.
+  std::uint32_t settled(const Owner& owner, const std::vector<spi::Settlement>& items,
+                        bool retain_done = true);
+  StoredRow look(const MessageId& id);
+
+  static spi::Settlement settlement(const Written& row, spi::Verdict verdict,
+                                    std::uint32_t attempts = 1);
+  [[nodiscard]] spi::Scope scope() const { return "outbox:" + table_.str(); }
+
+  std::unique_ptr<StoreFixture> fixture_;
+  TableName table_ = TableName::parse("orders").value();
+  TableName other_table_ = TableName::parse("billing").value();
+  testing::FakeClock author_clock_;
+  std::unique_ptr<Random> random_ = seeded_random(1);
+  UlidSource ids_{author_clock_, *random_};
+};
+
+std::vector<std::string> ids_of(const std::vector<spi::Row>& rows);
+std::vector<std::string> ids_of(const std::vector<MessagePtr>& messages);
+
+}  // namespace sagabox::conformance

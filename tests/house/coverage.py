@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""docs/coverage.md has a row for every requirement, and every test it names is a ctest test.
+
+usage: coverage.py PROJECT_ROOT BUILD_DIR
+
+A cell holds one or more of these, separated by semicolons:
+  `Suite.Name` or `house.name`   a test
+  issue 4[: what]                an open issue that will bring one
+  issue to come: what            the same, where the issue is not written yet
+  –: reason                      none is needed, and why
+"""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+LAST_NUMBER = {"O": 9, "D": 23, "I": 6, "G": 8, "H": 12, "L": 5, "T": 10, "V": 13}
+REQUIREMENTS = [f"{area}{n}" for area, last in LAST_NUMBER.items() for n in range(1, last + 1)]
+STORES = ["memory", "SQLite", "PostgreSQL", "MariaDB", "SurrealDB"]
+# A cell may point at these. A finished issue leaves the list, and its cells must name tests.
+OPEN_ISSUES = {3, 4, 5, 6, 7}
+
+TEST_CELL = re.compile(r"^`([^`]+)`$")
+ISSUE_CELL = re.compile(r"^issue (\d+)(: \S.*)?$")
+REASON_CELL = re.compile(r"^(issue to come|–): \S.*$")
+
+
+def plain_name(ctest_name):
+    """`conformance.Memory/Store.Reads/visible` → `Store.Reads`; house tests stay as they are."""
+    if ctest_name.startswith("house."):
+        return ctest_name
+    name = ctest_name.split(".", 1)[1]
+    parts = [part for part in name.split("/") if "." in part]
+    return parts[0] if parts else name
+
+
+def cell_problems(cell, tests):
+    for part in (part.strip() for part in cell.split(";")):
+        if test := TEST_CELL.match(part):
+            if test.group(1) not in tests:
+                yield f"there is no test {part}"
+        elif issue := ISSUE_CELL.match(part):
+            if int(issue.group(1)) not in OPEN_ISSUES:
+                yield f'"{part}" is not an open issue'
+        elif not REASON_CELL.match(part):
+            yield f'"{part}" is neither a `Test.Name`, an issue, nor "–: reason"'
+
+
+def rows(text):
+    """(line number, requirement, cells) of every table row that begins with a requirement."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if line.startswith("|") and (found := re.match(r"^([A-Z]\d+)\b", cells[0])):
+            yield number, found.group(1), cells[1:]
+
+
+def problems(text, tests):
+    """Everything that is wrong with a coverage page, as printable lines."""
+    found, seen = [], set()
+    for number, requirement, cells in rows(text):
+        where = f"docs/coverage.md:{number}: {requirement}"
+        if requirement not in REQUIREMENTS:
+            found.append(f"{where}: no such requirement")
+        if requirement in seen:
+            found.append(f"{where}: a second row for it")
+        seen.add(requirement)
+        if len(cells) != len(STORES):
+            found.append(f"{where}: {len(cells)} cells, expected one for each of {STORES}")
+            continue
+        if not re.search(r"`|\bissue ", " ".join(cells)):
+            found.append(f"{where}: neither a test nor an issue that will bring one")
+        for store, cell in zip(STORES, cells):
+            found += [f"{where}, {store}: {problem}" for problem in cell_problems(cell, tests)]
+    found += [f"docs/coverage.md: no row for {name}" for name in REQUIREMENTS if name not in seen]
+    return found
+
+
+def registered_tests(build):
+    listing = subprocess.run(
+        ["ctest", "--test-dir", build, "--show-only=json-v1"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {plain_name(test["name"]) for test in json.loads(listing.stdout)["tests"]}
+
+
+def main():
+    root, build = Path(sys.argv[1]), sys.argv[2]
+    tests = registered_tests(build)
+    found = problems((root / "docs/coverage.md").read_text(encoding="utf-8"), tests)
+    print("\n".join(found + [f"{len(REQUIREMENTS)} requirements, {len(found)} problems"]))
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()

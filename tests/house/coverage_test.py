@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""The coverage check finds what it is there to find."""
+
+import unittest
+
+from coverage import OPEN_ISSUES, REQUIREMENTS, plain_name, problems
+
+TESTS = {"Store.Reads", "house.version"}
+OPEN = min(OPEN_ISSUES)
+
+
+def page(**cells):
+    """A page with a row for every requirement; the first cell of some replaced."""
+    return "\n".join(
+        f"| {name} words | {cells.get(name, '`Store.Reads`')} | issue {OPEN} "
+        "| issue to come: that store | –: no rows | `house.version`; issue to come: more |"
+        for name in REQUIREMENTS
+    )
+
+
+class Coverage(unittest.TestCase):
+    def test_complete_page_passes(self):
+        self.assertEqual(problems(page(), TESTS), [])
+
+    def test_each_fault_is_named(self):
+        for cell, complaint in [
+            ("`Store.Writes`", "there is no test `Store.Writes`"),
+            ("Store.Reads", "is neither a `Test.Name`"),
+            ("", "is neither a `Test.Name`"),
+            ("–", "is neither a `Test.Name`"),
+            ("–: ", "is neither a `Test.Name`"),
+            ("later", "is neither a `Test.Name`"),
+            ("issue 2", "is not an open issue"),
+            ("issue to come:", "is neither a `Test.Name`"),
+            ("`Store.Reads`; `Store.Writes`", "there is no test `Store.Writes`"),
+        ]:
+            with self.subTest(cell=cell):
+                found = problems(page(D5=cell), TESTS)
+                self.assertEqual(len(found), 1, found)
+                self.assertIn("D5, memory", found[0])
+                self.assertIn(complaint, found[0])
+
+    def test_missing_double_and_unknown_rows_are_named(self):
+        lines = page().split("\n")
+        self.assertEqual(
+            problems("\n".join(lines[1:]), TESTS), ["docs/coverage.md: no row for O1"]
+        )
+        self.assertIn("a second row", problems("\n".join([*lines, lines[0]]), TESTS)[0])
+        unknown = lines[0].replace("O1", "O99")
+        self.assertIn("no such requirement", problems("\n".join([*lines, unknown]), TESTS)[0])
+        short = "\n".join([lines[0].rsplit("|", 2)[0] + "|", *lines[1:]])
+        self.assertIn("4 cells", problems(short, TESTS)[0])
+
+    def test_a_row_of_reasons_only_is_not_enough(self):
+        lines = page().split("\n")
+        lines[0] = "| O1 words " + "| –: reason " * 5 + "|"
+        self.assertEqual(len(problems("\n".join(lines), TESTS)), 1)
+
+    def test_names_of_parameterised_tests(self):
+        self.assertEqual(plain_name("unit.Ulid.Sorts"), "Ulid.Sorts")
+        self.assertEqual(plain_name("conformance.Memory/Store.Reads/visible"), "Store.Reads")
+        self.assertEqual(plain_name("conformance.Memory/Store.Reads/0.5"), "Store.Reads")
+        self.assertEqual(plain_name("house.version"), "house.version")
+
+
+if __name__ == "__main__":
+    unittest.main()
