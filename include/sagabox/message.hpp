@@ -23,9 +23,9 @@ template <class Tag>
 class Name {
  public:
   Name() = default;
-  Name(std::string text) : text_(std::move(text)) {}         // NOLINT(*-explicit-*)
-  Name(std::string_view text) : text_(text) {}               // NOLINT(*-explicit-*)
-  Name(const char* text) : text_(text) {}                    // NOLINT(*-explicit-*)
+  Name(std::string text) : text_(std::move(text)) {}  // NOLINT(*-explicit-*)
+  Name(std::string_view text) : text_(text) {}        // NOLINT(*-explicit-*)
+  Name(const char* text) : text_(text) {}             // NOLINT(*-explicit-*)
   template <class Enum>
     requires std::is_enum_v<Enum> && requires(Enum e) {
       { sagabox_name(e) } -> std::convertible_to<std::string_view>;

@@ -5,9 +5,7 @@
 
 namespace sagabox {
 
-Outcome retry(std::string why) {
-  return {.kind = Outcome::Kind::retry, .error = std::move(why)};
-}
+Outcome retry(std::string why) { return {.kind = Outcome::Kind::retry, .error = std::move(why)}; }
 
 Outcome retry_after(Duration delay, Attempt attempt) {
   return {.kind = Outcome::Kind::retry,
@@ -17,9 +15,7 @@ Outcome retry_after(Duration delay, Attempt attempt) {
 }
 
 Outcome reject(std::string why) {
-  return {.kind = Outcome::Kind::reject,
-          .code = Code::provider_rejected,
-          .error = std::move(why)};
+  return {.kind = Outcome::Kind::reject, .code = Code::provider_rejected, .error = std::move(why)};
 }
 
 }  // namespace sagabox

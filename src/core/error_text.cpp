@@ -178,7 +178,7 @@ std::string clean_error(std::string_view text, std::size_t bytes_max, std::strin
       continue;
     }
     const auto c = utf8_front(text.substr(at));
-    const std::string_view piece = c.bytes == 0                ? replacement_character
+    const std::string_view piece = c.bytes == 0               ? replacement_character
                                    : is_control(c.code_point) ? std::string_view(" ")
                                                               : text.substr(at, c.bytes);
     if (!out.add(piece, 1)) break;

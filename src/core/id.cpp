@@ -30,8 +30,8 @@ std::string id_problem(std::string_view text) {
   constexpr std::string_view right = "give 1 to 36 printable ASCII characters without spaces";
   if (text.empty()) return "id: empty; " + std::string(right);
   if (text.size() > length_max) {
-    return "id: " + std::to_string(text.size()) + " bytes, at most " +
-           std::to_string(length_max) + " are allowed; " + std::string(right);
+    return "id: " + std::to_string(text.size()) + " bytes, at most " + std::to_string(length_max) +
+           " are allowed; " + std::string(right);
   }
   const auto* bad =
       std::find_if(text.begin(), text.end(), [](char c) { return c <= ' ' || c > '~'; });

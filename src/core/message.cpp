@@ -1,17 +1,16 @@
-#include <sagabox/message.hpp>
-
 #include "core/message_check.hpp"
+
+#include <sagabox/message.hpp>
 
 namespace sagabox {
 namespace {
 
 std::size_t bytes_held(const NewMessage& draft, const MessageId& id) {
-  std::size_t bytes = id.view().size() + draft.topic.str().size() + draft.key.size() +
-                      draft.payload.size() + draft.tenant.size() +
-                      draft.aggregate_type.str().size() + draft.aggregate_id.size() +
-                      draft.content_type.size() + draft.trace.traceparent.size() +
-                      draft.trace.tracestate.size() + draft.trace.request_id.size() +
-                      draft.trace.correlation_id.size();
+  std::size_t bytes =
+      id.view().size() + draft.topic.str().size() + draft.key.size() + draft.payload.size() +
+      draft.tenant.size() + draft.aggregate_type.str().size() + draft.aggregate_id.size() +
+      draft.content_type.size() + draft.trace.traceparent.size() + draft.trace.tracestate.size() +
+      draft.trace.request_id.size() + draft.trace.correlation_id.size();
   for (const auto& [name, value] : draft.headers) bytes += name.size() + value.size();
   return bytes;
 }

@@ -75,11 +75,12 @@ Status check_header(const std::string& name, const std::string& value, std::size
   const auto which = "headers: the name of header " + std::to_string(number);
   if (name.empty()) return broken(which + " is empty; every header needs a name");
   if (text_facts(name).unprintable_at != std::string_view::npos) {
-    return broken(which + " has a control character or is not UTF-8; only printable characters "
-                          "are allowed");
+    return broken(which +
+                  " has a control character or is not UTF-8; only printable characters "
+                  "are allowed");
   }
   if (const auto at = text_facts(value).unprintable_at; at != std::string_view::npos) {
-    return broken("headers: the value of " + in_quotes(name) + " is not printable at byte " +
+    return broken("headers: the value of " + quoted(name) + " is not printable at byte " +
                   std::to_string(at + 1) +
                   "; control characters and newlines are not allowed, nor what is not UTF-8");
   }
@@ -102,7 +103,7 @@ Status check_headers(const Headers& headers) {
   }
   std::sort(names.begin(), names.end());
   if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end()) {
-    return broken("headers: " + in_quotes(*twice) + " is given twice; names must differ");
+    return broken("headers: " + quoted(*twice) + " is given twice; names must differ");
   }
   return {};
 }
@@ -148,9 +149,8 @@ Status check_names(const NewMessage& draft) {
 }
 
 bool is_hex(std::string_view text) noexcept {
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-  });
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
 bool is_nonzero_hex(std::string_view text) noexcept {

@@ -1,6 +1,6 @@
-#include <sagabox/message.hpp>
-
 #include "core/text.hpp"
+
+#include <sagabox/message.hpp>
 
 #include <algorithm>
 #include <array>
@@ -25,7 +25,7 @@ bool is_version(std::string_view part) noexcept {
 std::string strict_topic_problem(std::string_view topic) {
   constexpr std::size_t parts_wanted = 4;
   const auto problem = [&](std::string_view what) {
-    return "topic " + in_quotes(topic) + ": " + std::string(what) +
+    return "topic " + quoted(topic) + ": " + std::string(what) +
            "; it must read <module>.<aggregate>.<event>.vN, for instance orders.order.placed.v1";
   };
   if (topic.size() > MessageRules::topic_length_max) {
@@ -54,12 +54,12 @@ std::string strict_topic_problem(std::string_view topic) {
 
 Result<TableName> TableName::parse(std::string_view text) {
   const auto problem = [&](std::string_view what) {
-    return Error{Code::schema_validation_failed, "table " + in_quotes(text) + ": " + std::string(what)};
+    return Error{Code::schema_validation_failed,
+                 "table " + quoted(text) + ": " + std::string(what)};
   };
   if (text.empty()) return problem("empty; give 1 to 48 letters, digits and _");
-  const bool allowed = std::all_of(text.begin(), text.end(), [](char c) {
-    return is_letter(c) || is_digit(c) || c == '_';
-  });
+  const bool allowed = std::all_of(text.begin(), text.end(),
+                                   [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
   if (!allowed) return problem("only letters, digits and _ are allowed");
   if (is_digit(text.front())) return problem("must not start with a digit");
   if (text.size() > table_name_length_max) {

@@ -69,8 +69,8 @@ class SystemRandom final : public Random {
   }
 };
 
-/// splitmix64: its state is a counter, so one atomic addition makes it thread-safe. The seed is mixed
-/// first, so that neighbouring seeds do not share their numbers.
+/// splitmix64: its state is a counter, so one atomic addition makes it thread-safe. The seed is
+/// mixed first, so that neighbouring seeds do not share their numbers.
 class SeededRandom final : public Random {
  public:
   explicit SeededRandom(std::uint64_t seed) : state_(mix(seed)) {}

@@ -1,6 +1,6 @@
-#include <sagabox/retry.hpp>
-
 #include "core/text.hpp"
+
+#include <sagabox/retry.hpp>
 
 #include <algorithm>
 #include <array>
@@ -132,7 +132,7 @@ Result<RetryPolicy> RetryPolicy::preset(std::string_view name) {
     if (preset.name == name) return preset.make();
   }
   return Error{Code::config_invalid,
-               "retry preset " + in_quotes(name) + ": unknown; there are s0, s2, s4, saga and hub"};
+               "retry preset " + quoted(name) + ": unknown; there are s0, s2, s4, saga and hub"};
 }
 
 }  // namespace sagabox

@@ -57,7 +57,7 @@ TextFacts text_facts(std::string_view text) noexcept {
   return facts;
 }
 
-std::string in_quotes(std::string_view text) {
+std::string quoted(std::string_view text) {
   std::string out = "\"";
   std::size_t characters = 0;
   for (std::size_t at = 0; at < text.size(); ++characters) {

@@ -11,8 +11,7 @@ namespace {
 using enum MetricInfo::Kind;
 
 constexpr std::array catalogue{
-    MetricInfo{metric::outbox_enqueued_total, counter, "table topic",
-               "Messages written"},
+    MetricInfo{metric::outbox_enqueued_total, counter, "table topic", "Messages written"},
     MetricInfo{metric::outbox_duplicates_total, counter, "table",
                "Writes of an id that was there already"},
     MetricInfo{metric::outbox_suppressed_total, counter, "table",

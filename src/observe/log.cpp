@@ -1,6 +1,6 @@
-#include <sagabox/log.hpp>
-
 #include "observe/log_line.hpp"
+
+#include <sagabox/log.hpp>
 
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_sinks.h>

@@ -151,10 +151,9 @@ class Prometheus final : public PrometheusMetrics {
         const auto buckets = histogram_buckets(metric.name);
         histograms_[metric.name] =
             std::make_unique<Series<Histogram>>([&family, &metric, buckets](auto values) {
-              return std::make_unique<PrometheusHistogram>(
-                  family.Add(to_labels(metric, values),
-                             prometheus::Histogram::BucketBoundaries(buckets.begin(),
-                                                                     buckets.end())));
+              return std::make_unique<PrometheusHistogram>(family.Add(
+                  to_labels(metric, values),
+                  prometheus::Histogram::BucketBoundaries(buckets.begin(), buckets.end())));
             });
         break;
       }

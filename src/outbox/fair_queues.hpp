@@ -3,9 +3,9 @@
 #include "outbox/entry.hpp"
 #include "outbox/ring.hpp"
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <thread>
 
 namespace sagabox::outbox {
 
@@ -14,12 +14,13 @@ namespace sagabox::outbox {
 class FairQueues {
  public:
   FairQueues(std::size_t hot_capacity, std::size_t cold_capacity)
-      : hot_(hot_capacity), cold_(cold_capacity) {}
+      : hot_(2 * hot_capacity), cold_(2 * cold_capacity) {}
 
-  /// There must be room: everything queued has taken some.
+  /// There must be room: everything queued has taken some. The ring can still be full for a moment
+  /// when a thread is interrupted while it takes an entry out and the others go once around.
   void push(Entry entry) {
-    [[maybe_unused]] const bool pushed = side(entry.source).push(entry);
-    assert(pushed);
+    auto& ring = side(entry.source);
+    while (!ring.push(entry)) std::this_thread::yield();
   }
 
   /// `turn` belongs to the caller and goes round by itself.

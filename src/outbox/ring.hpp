@@ -9,9 +9,7 @@
 
 namespace sagabox::outbox {
 
-/// A bounded queue for several producers and consumers without a lock (after D. Vyukov). With a
-/// mutex instead, a quarter of the throughput was lost to four workers on two cores;
-/// docs/decisions/004-ring.md has the figures.
+/// A bounded queue for several producers and consumers without a lock (after D. Vyukov).
 template <class T>
 class Ring {
  public:

@@ -91,9 +91,17 @@ class Decision {
     const ScopeView& scope = view_.scopes[index];
     if (!due(scope.retry_at)) return std::nullopt;
     if (auto release = release_idle(index)) return release;
+    // A census is acted upon before the next is asked for, however slow the store.
+    if (scope.census != nullptr) {
+      if (auto action = balance(index, *scope.census)) return action;
+    }
     if (scope.census == nullptr || due(scope.count_at)) return Count{index};
+    return std::nullopt;
+  }
 
-    const std::size_t wanted = quota(scope.share, scope.shards, scope.census->live, view_.worker);
+  [[nodiscard]] std::optional<Action> balance(std::size_t index, const spi::Census& census) const {
+    const ScopeView& scope = view_.scopes[index];
+    const std::size_t wanted = quota(scope.share, scope.shards, census.live, view_.worker);
     const auto draining = static_cast<std::size_t>(
         std::ranges::count_if(scope.held, [](const HeldView& held) { return held.draining; }));
     if (scope.held.size() > wanted && draining == 0) {
@@ -101,7 +109,7 @@ class Decision {
     }
     // What drains is as good as gone; a slow drain must not keep a dead worker's shards waiting.
     const std::size_t kept = scope.held.size() - draining;
-    if (kept < wanted && !scope.take_tried && takeable(*scope.census) > 0) {
+    if (kept < wanted && !scope.take_tried && takeable(census) > 0) {
       return Take{index, static_cast<std::uint16_t>(wanted - kept)};
     }
     return std::nullopt;

@@ -65,7 +65,7 @@ Worker::Worker(WorkerParts parts, std::vector<ScopeOptions> scopes, WorkerOption
   require(!scopes.empty(), "a worker needs at least one scope");
   scopes_.reserve(scopes.size());
   for (ScopeOptions& scope : scopes) {
-    const auto called = "scope " + in_quotes(scope.scope);
+    const auto called = "scope " + scope.scope;
     const bool known = std::ranges::any_of(scopes_, [&](const ScopeState& other) {
       return other.shards.options().scope == scope.scope;
     });

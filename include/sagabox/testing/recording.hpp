@@ -105,8 +105,7 @@ class RecordingMetrics final : public Metrics {
   const Instrument* find(const Instruments<Instrument>& instruments, std::string_view name,
                          Labels labels) const {
     const std::lock_guard lock(mutex_);
-    const auto found =
-        instruments.find(key_of(name, std::span(labels.begin(), labels.size())));
+    const auto found = instruments.find(key_of(name, std::span(labels.begin(), labels.size())));
     return found == instruments.end() ? nullptr : found->second.get();
   }
 
@@ -166,8 +165,8 @@ class RecordingLogger final : public Logger {
   }
   [[nodiscard]] std::size_t count(std::string_view event) const {
     const std::lock_guard lock(mutex_);
-    return static_cast<std::size_t>(std::count_if(
-        lines_.begin(), lines_.end(), [&](const Line& l) { return l.event == event; }));
+    return static_cast<std::size_t>(std::count_if(lines_.begin(), lines_.end(),
+                                                  [&](const Line& l) { return l.event == event; }));
   }
 
  private:

@@ -210,17 +210,6 @@ void Table::enter_waiting(Sequence sequence, Slot& slot, WallTime due) {
   slot.due = due;
   lanes_[slot.shard.value].waiting.insert({due, sequence});
   ++counts_.waiting;
-  note_retrying(sequence, slot);
-}
-
-void Table::note_retrying(Sequence sequence, const Slot& slot) {
-  if (!slot.waits || !slot.has_key) return;
-  auto& retrying = lanes_[slot.shard.value].retrying;
-  if (slot.attempts > 0) {
-    retrying.insert(sequence);
-  } else {
-    retrying.erase(sequence);
-  }
 }
 
 void Table::finish(Sequence sequence, Slot& slot, bool retain, Released& released) {
@@ -261,6 +250,7 @@ bool Table::settle(const spi::Settlement& item, WallTime now, bool retain_done,
       leave_lane(item.sequence, *slot);
       enter_waiting(item.sequence, *slot,
                     now + std::chrono::duration_cast<WallTime::duration>(item.delay));
+      if (slot->has_key) lanes_[slot->shard.value].retrying.insert(item.sequence);
       break;
     case spi::Verdict::dead:
       set_error(*slot, item.code, item.error);
@@ -274,7 +264,6 @@ bool Table::settle(const spi::Settlement& item, WallTime now, bool retain_done,
       break;
     case spi::Verdict::attempt:
       if (!item.error.empty()) set_error(*slot, item.code, item.error);
-      note_retrying(item.sequence, *slot);
       break;
   }
   return true;

@@ -87,7 +87,7 @@ class Table {
   struct ShardLanes {
     std::array<FreshLane, spi::lane_count> fresh;
     std::set<Due> waiting;
-    std::set<Sequence> retrying;  // waiting rows with a key and spent attempts
+    std::set<Sequence> retrying;  // rows with a key that wait for a retry
   };
 
   void fill(Slot& slot, Sequence sequence, TransactionId writer,
@@ -96,7 +96,6 @@ class Table {
   /// Out of the lane it is read from.
   void leave_lane(Sequence sequence, Slot& slot);
   void enter_waiting(Sequence sequence, Slot& slot, WallTime due);
-  void note_retrying(Sequence sequence, const Slot& slot);
   void finish(Sequence sequence, Slot& slot, bool retain, Released& released);
   void bury(Sequence sequence, Slot& slot, SlotState state);
 

@@ -147,7 +147,8 @@ RC_GTEST_PROP(CleanError, IsBoundedCleanAndStable, (std::uint16_t bytes_max)) {
 RC_GTEST_PROP(CleanError, NeverShowsASecretWhateverSurroundsIt, ()) {
   const auto piece = rc::gen::element<std::string>(
       "https://u:HUNTER@h", "password=HUNTER", "token: \"HUNTER\"", "Bearer HUNTER", " ", "\n", "é",
-      "\xff", "://", "=", "@", "some text ", ", ", "authorization: HUNTER HUNTER\n", "PAYLOADHUNTER");
+      "\xff", "://", "=", "@", "some text ", ", ", "authorization: HUNTER HUNTER\n",
+      "PAYLOADHUNTER");
   const auto pieces = *rc::gen::container<std::vector<std::string>>(piece);
   std::string text;
   for (const auto& p : pieces) text += p + " ";

@@ -260,15 +260,15 @@ TEST_F(MessageTest, TraceparentHasTheW3cForm) {
   const std::string span = "00f067aa0ba902b7";
   EXPECT_EQ(parent("00-" + trace_id + "-" + span + "-01"), "no error");
   EXPECT_EQ(parent("cc-" + trace_id + "-" + span + "-01-more"), "no error");
-  for (const auto& wrong : {
-           "00-" + trace_id + "-" + span, "00-" + trace_id + "-" + span + "-01-more",
-           "ff-" + trace_id + "-" + span + "-01", "cc-" + trace_id + "-" + span + "-01.more",
-           "00-" + std::string(32, '0') + "-" + span + "-01",
-           "00-" + trace_id + "-" + std::string(16, '0') + "-01",
-           "00-4BF92F3577B34DA6A3CE929D0E0E4736-" + span + "-01",
-           "00_" + trace_id + "-" + span + "-01", "00-" + trace_id + "-" + span + "-0x",
-           "0g-" + trace_id + "-" + span + "-01", "00-" + trace_id + "_" + span + "-01",
-           "cc-" + trace_id + "-" + span + "-01-" + std::string(500, 'x')}) {
+  for (const auto& wrong :
+       {"00-" + trace_id + "-" + span, "00-" + trace_id + "-" + span + "-01-more",
+        "ff-" + trace_id + "-" + span + "-01", "cc-" + trace_id + "-" + span + "-01.more",
+        "00-" + std::string(32, '0') + "-" + span + "-01",
+        "00-" + trace_id + "-" + std::string(16, '0') + "-01",
+        "00-4BF92F3577B34DA6A3CE929D0E0E4736-" + span + "-01",
+        "00_" + trace_id + "-" + span + "-01", "00-" + trace_id + "-" + span + "-0x",
+        "0g-" + trace_id + "-" + span + "-01", "00-" + trace_id + "_" + span + "-01",
+        "cc-" + trace_id + "-" + span + "-01-" + std::string(500, 'x')}) {
     EXPECT_EQ(parent(wrong),
               "trace.traceparent: " + std::to_string(wrong.size()) +
                   " characters that are not W3C trace context; it must read 00-<32 hex>-<16 hex>-"
@@ -294,7 +294,8 @@ TEST(MessageRules, PayloadBoundIsChecked) {
   };
   EXPECT_EQ(text(1), "");
   EXPECT_EQ(text(0), "CONFIG.INVALID: payload_bytes_max: 0 is not between 1 and 1048576");
-  EXPECT_EQ(text(1048577), "CONFIG.INVALID: payload_bytes_max: 1048577 is not between 1 and 1048576");
+  EXPECT_EQ(text(1048577),
+            "CONFIG.INVALID: payload_bytes_max: 1048577 is not between 1 and 1048576");
 }
 
 TEST_F(MessageTest, BuilderSaysTheSame) {

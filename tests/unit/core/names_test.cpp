@@ -49,10 +49,10 @@ TEST(StrictTopic, HasABound) {
 
 RC_GTEST_PROP(StrictTopic, AgreesWithTheRegularExpression, ()) {
   static const std::regex rule(R"([a-z0-9-]+\.[a-z0-9-]+\.[a-z0-9-]+\.v[1-9][0-9]*)");
-  const auto part = rc::gen::element<std::string>("orders", "a-1", "v1", "v0", "v12", "", "A", "_",
-                                                  "7", "é");
-  const auto parts = *rc::gen::container<std::vector<std::string>>(
-      *rc::gen::inRange<std::size_t>(1, 6), part);
+  const auto part =
+      rc::gen::element<std::string>("orders", "a-1", "v1", "v0", "v12", "", "A", "_", "7", "é");
+  const auto parts =
+      *rc::gen::container<std::vector<std::string>>(*rc::gen::inRange<std::size_t>(1, 6), part);
   std::string topic;
   for (const auto& p : parts) topic += (topic.empty() ? "" : ".") + p;
   RC_ASSERT(strict_topic_problem(topic).empty() == std::regex_match(topic, rule));

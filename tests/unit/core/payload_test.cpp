@@ -9,9 +9,7 @@
 namespace sagabox {
 namespace {
 
-std::string nested(std::size_t depth) {
-  return std::string(depth, '[') + std::string(depth, ']');
-}
+std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
 
 TEST(Payload, SharesItsBytes) {
   const Payload payload = json(R"({"a": 1})");

@@ -161,7 +161,8 @@ TEST(RetryCheck, NamesTheSettingAndWhatWouldBeRight) {
 RetryPolicy any_valid_policy() {
   RetryPolicy policy;
   policy.backoff_min = std::chrono::milliseconds(*rc::gen::inRange(0, 100'000));
-  policy.backoff_max = policy.backoff_min + std::chrono::milliseconds(*rc::gen::inRange(0, 1 << 30));
+  policy.backoff_max =
+      policy.backoff_min + std::chrono::milliseconds(*rc::gen::inRange(0, 1 << 30));
   policy.factor = 1 + *rc::gen::inRange(0, 9901) / 100.0;
   policy.jitter_min = *rc::gen::inRange(0, 1001) / 100.0;
   policy.jitter_max = policy.jitter_min + *rc::gen::inRange(0, 1001) / 100.0;

@@ -1,8 +1,8 @@
+#include "core/text.hpp"
+
 #include <sagabox/random.hpp>
 #include <sagabox/testing/fake_clock.hpp>
 #include <sagabox/time.hpp>
-
-#include "core/text.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -23,7 +23,8 @@ TEST(SystemClock, BootTimeNeverGoesBackAndWallTimeIsOfThisCentury) {
   const auto before = system_clock().boot_now();
   EXPECT_GT(before, BootTime{});
   EXPECT_GE(system_clock().boot_now(), before);
-  EXPECT_GT(system_clock().wall_now(), WallTime{std::chrono::sys_days{std::chrono::year{2024} / 1 / 1}});
+  EXPECT_GT(system_clock().wall_now(),
+            WallTime{std::chrono::sys_days{std::chrono::year{2024} / 1 / 1}});
 }
 
 TEST(FakeClock, StandsStillUntilMoved) {
@@ -157,11 +158,11 @@ TEST(UtcText, IsIso8601WithMilliseconds) {
   EXPECT_EQ(utc_text(WallTime{-1ms}), "1969-12-31T23:59:59.999Z");
 }
 
-TEST(InQuotes, IsSafeToShow) {
-  EXPECT_EQ(in_quotes("orders outbox"), "\"orders outbox\"");
-  EXPECT_EQ(in_quotes("a\nb\x1b[0m\xff"), "\"a?b?[0m?\"");
-  EXPECT_EQ(in_quotes("命令"), "\"命令\"");
-  EXPECT_EQ(in_quotes(std::string(100, 'x')), "\"" + std::string(64, 'x') + "…\"");
+TEST(Quoted, IsSafeToShow) {
+  EXPECT_EQ(quoted("orders outbox"), "\"orders outbox\"");
+  EXPECT_EQ(quoted("a\nb\x1b[0m\xff"), "\"a?b?[0m?\"");
+  EXPECT_EQ(quoted("命令"), "\"命令\"");
+  EXPECT_EQ(quoted(std::string(100, 'x')), "\"" + std::string(64, 'x') + "…\"");
 }
 
 }  // namespace

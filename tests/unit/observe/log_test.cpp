@@ -1,9 +1,9 @@
+#include "core/text.hpp"
+#include "observe/log_line.hpp"
+
 #include <sagabox/log.hpp>
 #include <sagabox/payload.hpp>
 #include <sagabox/testing/recording.hpp>
-
-#include "core/text.hpp"
-#include "observe/log_line.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -51,10 +51,9 @@ TEST(LogLine, JsonIsOneObject) {
                           {"seconds", 1.5},
                           {"ratio", std::numeric_limits<double>::infinity()},
                           {"unclean", false}});
-  EXPECT_EQ(text,
-            R"({"time":"2026-01-01T12:00:00.250Z","level":"warning","event":"dead",)"
-            R"("topic":"a\"b\\\r\t","sequence":18446744073709551615,"seconds":1.5,)"
-            R"("ratio":null,"unclean":false})");
+  EXPECT_EQ(text, R"({"time":"2026-01-01T12:00:00.250Z","level":"warning","event":"dead",)"
+                  R"("topic":"a\"b\\\r\t","sequence":18446744073709551615,"seconds":1.5,)"
+                  R"("ratio":null,"unclean":false})");
   EXPECT_EQ(json_problem(text), "");
 }
 

@@ -97,7 +97,8 @@ TEST(PrometheusMetrics, WritesTheTextFormat) {
       has_line(text, "sagabox_outbox_enqueued_total{table=\"orders\",topic=\"a.b.c.v1\"} 3"))
       << text;
   EXPECT_TRUE(has_line(text, "sagabox_outbox_pending{table=\"orders\"} 12")) << text;
-  EXPECT_TRUE(has_line(text, "sagabox_outbox_dispatch_seconds_count{table=\"orders\",topic=\"t\"} 1"))
+  EXPECT_TRUE(
+      has_line(text, "sagabox_outbox_dispatch_seconds_count{table=\"orders\",topic=\"t\"} 1"))
       << text;
   EXPECT_TRUE(has_line(
       text, "sagabox_outbox_dispatch_seconds_bucket{table=\"orders\",topic=\"t\",le=\"0.001\"} 0"))
@@ -165,8 +166,8 @@ TEST(PrometheusMetrics, SeriesAreBounded) {
   }
   EXPECT_EQ(&count("topic-0"), &first);
   const auto text = metrics->text();
-  EXPECT_TRUE(has_line(
-      text, "sagabox_outbox_enqueued_total{table=\"__other__\",topic=\"__other__\"} 50"));
+  EXPECT_TRUE(
+      has_line(text, "sagabox_outbox_enqueued_total{table=\"__other__\",topic=\"__other__\"} 50"));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'),
             static_cast<std::ptrdiff_t>(2 + PrometheusMetrics::series_max + 1));
 }
@@ -201,8 +202,8 @@ TEST(RecordingMetrics, KeepsFigures) {
   metrics.counter(metric::outbox_enqueued_total, {{"table", "t"}, {"topic", "b"}}).increment();
   metrics.gauge(metric::outbox_pending, {{"table", "t"}}).set(5);
   metrics.histogram(metric::outbox_latency_seconds, {{"table", "t"}}).observe(0.5);
-  EXPECT_EQ(
-      metrics.counter_value(metric::outbox_enqueued_total, {{"table", "t"}, {"topic", "a"}}), 3);
+  EXPECT_EQ(metrics.counter_value(metric::outbox_enqueued_total, {{"table", "t"}, {"topic", "a"}}),
+            3);
   EXPECT_EQ(metrics.counter_sum(metric::outbox_enqueued_total), 4);
   EXPECT_EQ(metrics.gauge_value(metric::outbox_pending, {{"table", "t"}}), 5);
   EXPECT_EQ(metrics.observations(metric::outbox_latency_seconds, {{"table", "t"}}),

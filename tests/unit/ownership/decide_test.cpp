@@ -146,6 +146,15 @@ TEST_F(Decide, TakesTheDifferenceOncePerCensus) {
   expect<Wait>();
 }
 
+TEST_F(Decide, ActsOnACensusBeforeAskingForTheNext) {
+  view.scopes[0].count_at = start;
+  hold(1);
+  expect<Take>();
+  censuses[0]->live = workers(2);
+  hold(4);
+  expect<StartDrain>();
+}
+
 TEST_F(Decide, TakesNothingWhenLiveWorkersHoldTheRest) {
   censuses[0]->live = workers(2);
   hold(1, 3);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <set>
 #include <thread>
 
@@ -384,6 +386,15 @@ TEST_F(MemoryStoreTest, CommitBetweenTwoWaitsOfAThreadIsNotLost) {
   store_.outbox().wait(table_, hours(1));
   (void)write(message()).value();
   store_.outbox().wait(table_, hours(1));
+}
+
+TEST_F(MemoryStoreTest, WaitLastsWhileNothingHappens) {
+  (void)write(message()).value();
+  store_.outbox().wait(table_, hours(1));
+  const auto timeout = std::chrono::milliseconds(5);
+  const auto start = std::chrono::steady_clock::now();
+  store_.outbox().wait(table_, timeout);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, timeout) << "the commit was heard before";
 }
 
 TEST_F(MemoryStoreTest, OneWaiterDoesNotTakeAwayTheOthersWake) {
