@@ -28,8 +28,9 @@ TextFacts text_facts(std::string_view text) noexcept;
 
 /// `text` in quotes, fit for an error message: cut, what is not printable shown as ?.
 std::string quoted(std::string_view text);
-/// Without it, std::quoted would be the better match for a std::string.
+// Without these, std::quoted would be the better match for a std::string.
 inline std::string quoted(const std::string& text) { return quoted(std::string_view(text)); }
+inline std::string quoted(const char* text) { return quoted(std::string_view(text)); }
 
 /// "200ms", "1.5s", "250us": as one would write it in a configuration.
 std::string duration_text(Duration duration);

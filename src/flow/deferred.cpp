@@ -28,6 +28,12 @@ bool DeferredClasses::may_consider(ClassId id, Sequence sequence, Sequence page_
   return true;
 }
 
+void DeferredClasses::put_back(ClassId id, Sequence sequence) {
+  if (const auto found = resuming_.find(id); found != resuming_.end()) {
+    found->second = std::min(found->second, sequence);
+  }
+}
+
 std::optional<Sequence> DeferredClasses::catch_up_after() const {
   auto lowest = std::optional<Sequence>{};
   for (const auto& [id, from] : resuming_) {

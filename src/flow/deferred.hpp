@@ -26,8 +26,11 @@ class DeferredClasses {
   /// Considers all of them again; those that still cannot go are deferred again.
   void resume_all();
 
-  /// Whether a row may be considered that a page beginning above `page_after` shows.
+  /// Whether a row may be considered that a page beginning above `page_after` shows. If so, it
+  /// counts as taken unless it is deferred or put back.
   [[nodiscard]] bool may_consider(ClassId id, Sequence sequence, Sequence page_after);
+  /// The row was considered, but there was no room for it; the page ends before it.
+  void put_back(ClassId id, Sequence sequence);
 
   /// Where the next catch-up read begins; nothing if no class is resuming.
   [[nodiscard]] std::optional<Sequence> catch_up_after() const;

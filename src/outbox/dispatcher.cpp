@@ -40,7 +40,7 @@ Dispatcher::Dispatcher(Parts parts)
 }
 
 void Dispatcher::accept(ShardState::Taken& taken) {
-  for (const auto& settlement : taken.buried) report_buried(settlement);
+  for (const auto& buried : taken.buried) report_buried(buried);
   for (auto& entry : taken.ready) queues_.push(std::move(entry));
   if (taken.ready.size() == 1) work_bell_.ring_one();
   if (taken.ready.size() > 1) work_bell_.ring_all();
@@ -178,12 +178,14 @@ void Dispatcher::complete(Runner& runner, Outcome outcome, BootTime now) {
       judge(runner.entry_, outcome, timed_out, judgement_, *parts_.options.random);
   report(runner, outcome, settlement, now);
   const auto& entry = runner.entry_;
+  auto settling =
+      Settling{.settlement = settlement,
+               .tenure = entry.tenure,
+               .written_at = entry.written_at,
+               .figures = runner.route_ != nullptr ? runner.route_->figures.get() : nullptr};
+  if (settlement.verdict == spi::Verdict::dead) settling.dead_topic = entry.message->topic();
   auto completed = parts_.shards.with(entry.shard, [&](ShardState& state) {
-    return state.complete(
-        entry, {.settlement = settlement,
-                .tenure = entry.tenure,
-                .written_at = entry.written_at,
-                .figures = runner.route_ != nullptr ? runner.route_->figures.get() : nullptr});
+    return state.complete(entry, std::move(settling));
   });
   running_.fetch_sub(1);
   if (timed_out) overdue_.fetch_sub(1);
@@ -319,13 +321,17 @@ void Dispatcher::report(const Runner& runner, const Outcome& outcome,
                            {"attempts", std::uint64_t{settlement.attempts}},
                            {"code", done ? std::string_view() : code_name(settlement.code)},
                            {"error", std::string_view(outcome.error)}});
-  if (done) return audit(AuditKind::tx_outbox_dispatched, entry, settlement);
-  audit(AuditKind::tx_outbox_failed, entry, settlement);
-  audit(dead ? AuditKind::dead_letter : AuditKind::retry, entry, settlement);
-  if (settlement.verdict == spi::Verdict::retry) audit(AuditKind::backoff, entry, settlement);
+  const auto* message = entry.message.get();
+  if (done) return audit(AuditKind::tx_outbox_dispatched, message, settlement);
+  audit(AuditKind::tx_outbox_failed, message, settlement);
+  if (dead) audit(AuditKind::dead_letter, message, settlement);
+  if (settlement.verdict != spi::Verdict::retry) return;
+  audit(AuditKind::retry, message, settlement);
+  audit(AuditKind::backoff, message, settlement);
 }
 
-void Dispatcher::report_buried(const spi::Settlement& settlement) {
+void Dispatcher::report_buried(const ShardState::Buried& buried) {
+  const auto& settlement = buried.settlement;
   parts_.shards.add_places(1);
   parts_.shards.settlement_added(parts_.options.clock->boot_now());
   parts_.options.log->log(LogLevel::error, "message is dead",
@@ -335,23 +341,25 @@ void Dispatcher::report_buried(const spi::Settlement& settlement) {
                            {"attempts", std::uint64_t{settlement.attempts}},
                            {"code", code_name(settlement.code)},
                            {"error", std::string_view(settlement.error)}});
+  audit(AuditKind::dead_letter, buried.message.get(), settlement);
 }
 
-void Dispatcher::audit(AuditKind kind, const Entry& entry, const spi::Settlement& settlement) {
+void Dispatcher::audit(AuditKind kind, const Message* message, const spi::Settlement& settlement) {
   if (!parts_.options.audit->wants(kind)) return;
-  parts_.options.audit->record({.kind = kind,
-                                .at = parts_.options.clock->wall_now(),
-                                .table = parts_.table.str(),
-                                .tenant = entry.message->tenant(),
-                                .topic = entry.message->topic(),
-                                .message_id = entry.message->id().str(),
-                                .attempt = settlement.attempts,
-                                .digest = entry.message->digest(),
-                                .traceparent = entry.message->trace().traceparent,
-                                .code = settlement.verdict == spi::Verdict::done
-                                            ? std::string()
-                                            : std::string(code_name(settlement.code)),
-                                .detail = settlement.error});
+  auto event = AuditEvent{.kind = kind,
+                          .at = parts_.options.clock->wall_now(),
+                          .table = parts_.table.str(),
+                          .message_id = settlement.id.str(),
+                          .attempt = settlement.attempts,
+                          .detail = settlement.error};
+  if (settlement.verdict != spi::Verdict::done) event.code = code_name(settlement.code);
+  if (message != nullptr) {
+    event.tenant = message->tenant();
+    event.topic = message->topic();
+    event.digest = message->digest();
+    event.traceparent = message->trace().traceparent;
+  }
+  parts_.options.audit->record(event);
 }
 
 }  // namespace sagabox::outbox

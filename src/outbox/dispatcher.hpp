@@ -103,8 +103,9 @@ class Dispatcher {
   void begin(Runner& runner, Entry entry, Epoch epoch, BootTime now);
   void report(const Runner& runner, const Outcome& outcome, const spi::Settlement& settlement,
               BootTime now);
-  void report_buried(const spi::Settlement& settlement);
-  void audit(AuditKind kind, const Entry& entry, const spi::Settlement& settlement);
+  void report_buried(const ShardState::Buried& buried);
+  /// `message`: null when it could not be decoded.
+  void audit(AuditKind kind, const Message* message, const spi::Settlement& settlement);
 
   struct Figures {
     Figures(Metrics& metrics, std::string_view table);

@@ -37,7 +37,7 @@ std::optional<ReadPlan> Intake::plan(BootTime now) {
     return std::nullopt;
   }
   if (auto keys = plan_keys()) return keys;
-  if (parts_.room.free(Source::cold) == 0) return std::nullopt;
+  if (parts_.room.free(Source::cold) == 0 || !fits()) return std::nullopt;
   if (now >= due_at_ && !due_last_) {
     due_last_ = true;
     if (auto due = plan_due()) return due;
@@ -64,7 +64,10 @@ std::optional<ReadPlan> Intake::plan_due() {
   const auto count = parts_.shards.size();
   const auto rows = std::max<std::uint32_t>(
       1, parts_.room.free(Source::cold) / static_cast<std::uint32_t>(count));
-  for (std::size_t number = 0; number < count; ++number) {
+  // The bytes may end a read before the last shards: each is first in turn.
+  first_due_ = (first_due_ + 1) % count;
+  for (std::size_t step = 0; step < count; ++step) {
+    const auto number = (first_due_ + step) % count;
     auto& slot = parts_.shards.at(number);
     const std::scoped_lock lock(slot.mutex);
     if (slot.state.phase() != ShardState::Phase::active) continue;
@@ -81,12 +84,11 @@ std::optional<ReadPlan> Intake::plan_due() {
 std::optional<ReadPlan> Intake::plan_fresh(BootTime now) {
   const bool woken = woken_.exchange(false);
   if (!woken && !eager_ && !anything_eager() && now < fresh_at_) return std::nullopt;
-  const auto free = parts_.room.free(Source::cold);
-  // Reading a handful at a time costs more than waiting for the queue to empty a little.
-  if (free < std::max<std::uint32_t>(1, parts_.room.capacity(Source::cold) / 4)) {
+  if (!roomy()) {
     if (woken) wake();
     return std::nullopt;
   }
+  const auto free = parts_.room.free(Source::cold);
   look_after_safety_pass(now);
   auto plan = ReadPlan{.bytes_max = parts_.room.free_bytes(Source::cold)};
   auto fresh = FreshRead{};
@@ -109,7 +111,11 @@ std::optional<ReadPlan> Intake::plan_fresh(BootTime now) {
     plan.tickets.push_back(
         {Shard{static_cast<std::uint16_t>(number)}, slot.state.tracker().read_begun()});
   }
-  if (fresh.pages.empty()) return std::nullopt;
+  if (fresh.pages.empty()) {
+    eager_ = false;
+    fresh_at_ = now + options_.poll_interval;
+    return std::nullopt;
+  }
   fresh.ranges.reserve(fresh.pages.size());
   for (const auto& page : fresh.pages) fresh.ranges.push_back(page.range);
   plan.what = std::move(fresh);
@@ -168,7 +174,8 @@ void Intake::apply_due(const DueRead& plan, spi::ReadReply& reply, BootTime now)
     });
   }
   // A pass over waiting rows goes on at once; the next one waits for the next poll.
-  due_at_ = open && !taken.cut ? now : now + options_.poll_interval;
+  due_at_ = open && !taken.cut_at ? now : now + options_.poll_interval;
+  bytes_wanted_ = taken.cut_at;
   figures_.due_rows.add(static_cast<double>(reply.rows.size()));
   figures_.admitted.add(taken.admitted);
   parts_.deliver(taken);
@@ -191,6 +198,7 @@ void Intake::apply_fresh(const FreshRead& plan, spi::ReadReply& reply, BootTime 
   }
   eager_ = taken.admitted > 0 || reply.parts.size() < plan.pages.size();
   fresh_at_ = now + options_.poll_interval;
+  bytes_wanted_ = taken.cut_at;
   figures_.fresh_rows.add(static_cast<double>(reply.rows.size()));
   figures_.admitted.add(taken.admitted);
   if (taken.late > 0) figures_.late_rows.add(taken.late);
@@ -246,10 +254,18 @@ BootTime Intake::next(BootTime now) const {
   return std::max(retry_at_, std::min(fresh_at_, due_at_));
 }
 
+bool Intake::roomy() const {
+  // Reading a handful at a time costs more than waiting for the queue to empty a little.
+  return parts_.room.free(Source::cold) >=
+         std::max<std::uint32_t>(1, parts_.room.capacity(Source::cold) / 4);
+}
+
+bool Intake::fits() const {
+  return !bytes_wanted_ || parts_.room.fits(Source::cold, *bytes_wanted_);
+}
+
 bool Intake::waits_for_room() const {
-  const auto free = parts_.room.free(Source::cold);
-  return free < std::max<std::uint32_t>(1, parts_.room.capacity(Source::cold) / 4) ||
-         !parts_.shards.places_left();
+  return !roomy() || !fits() || !parts_.shards.places_left();
 }
 
 void Intake::reopen() {

@@ -74,7 +74,7 @@ class Intake {
 
   /// `plan` has nothing to do before this unless woken, or room comes up.
   [[nodiscard]] BootTime next(BootTime now) const;
-  /// There is something to read and no room for it.
+  /// There may be something to read and there is no room for it.
   [[nodiscard]] bool waits_for_room() const;
 
   /// Something has been committed.
@@ -94,6 +94,9 @@ class Intake {
   void failed(const Error& error, BootTime now);
   void look_after_safety_pass(BootTime now);
   [[nodiscard]] bool anything_eager() const;
+  /// Enough to be worth a read.
+  [[nodiscard]] bool roomy() const;
+  [[nodiscard]] bool fits() const;
 
   struct Figures {
     Figures(Metrics& metrics, std::string_view table);
@@ -117,6 +120,9 @@ class Intake {
   std::uint32_t failures_ = 0;
   std::uint32_t reads_ = 0;
   std::size_t first_ = 0;
+  std::size_t first_due_ = 0;
+  /// The last read ended at a message of so many bytes; until it fits, reading on is in vain.
+  std::optional<std::size_t> bytes_wanted_;
 
   BootTime safety_at_{};
   BootTime safety_begun_{};

@@ -4,20 +4,14 @@
 
 namespace sagabox::outbox {
 
-Sequence LaneReader::next_after(BootTime now) const {
+Sequence LaneReader::next_after(BootTime now) {
   if (pass_) return *pass_;
+  begun_ = now;
   auto after = position_;
   for (const auto& open : open_) {
     if (open.reads <= reads_young_max) after = std::min(after, open.before);
   }
-  if (kind_ == spi::LateCommits::window) {
-    auto old_enough = Sequence{};
-    for (const auto& sample : history_) {
-      if (now - sample.at < window_) break;
-      old_enough = sample.position;
-    }
-    after = std::min(after, old_enough);
-  }
+  if (kind_ == spi::LateCommits::window) after = std::min(after, floor_);
   return after;
 }
 
@@ -44,17 +38,28 @@ bool LaneReader::accept(Sequence after, const std::optional<spi::Horizon>& horiz
   return covered;
 }
 
-void LaneReader::seen(Sequence last, bool exhausted, BootTime now) {
-  if (!exhausted && last < position_) {
+void LaneReader::seen(Sequence after, Sequence last, bool exhausted, BootTime now) {
+  const bool rewound = pass_ && *pass_ < after;
+  // At the position, too: the next page goes on from there instead of showing the same again.
+  const bool behind = !exhausted && last <= position_;
+  position_ = std::max(position_, last);
+  if (rewound) return;
+  if (behind) {
     pass_ = last;
     return;
   }
   pass_.reset();
-  position_ = std::max(position_, last);
-  if (kind_ != spi::LateCommits::window) return;
+  if (kind_ == spi::LateCommits::window) move_floor(now);
+}
+
+void LaneReader::move_floor(BootTime now) {
+  // What was drawn below a sample has committed a window later, and a read begun since has seen it.
+  while (!history_.empty() && begun_ - history_.front().at >= window_) {
+    floor_ = history_.front().position;
+    history_.pop_front();
+  }
   if (!history_.empty() && now - history_.back().at < window_ / samples_per_window) return;
   history_.push_back({now, position_});
-  while (history_.size() > 1 && now - history_[1].at >= window_) history_.pop_front();
 }
 
 void LaneReader::rewind(Sequence after) {

@@ -20,8 +20,8 @@ class LaneReader {
  public:
   LaneReader(spi::LateCommits kind, Duration window) : kind_(kind), window_(window) {}
 
-  /// The next read takes rows above this.
-  [[nodiscard]] Sequence next_after(BootTime now) const;
+  /// A read begins now; it takes rows above this.
+  [[nodiscard]] Sequence next_after(BootTime now);
 
   /// Looks at what a read that began at `after` could not see. False: rows may have committed
   /// below `after` that must go first; drop this reply and read again from `next_after`.
@@ -29,8 +29,9 @@ class LaneReader {
   [[nodiscard]] bool accept(Sequence after, const std::optional<spi::Horizon>& horizon,
                             bool forward);
 
-  /// The rows up to `last` have been looked at; `exhausted`: there were no more.
-  void seen(Sequence last, bool exhausted, BootTime now);
+  /// The rows of a read that began at `after` have been looked at up to `last`; `exhausted`:
+  /// there were no more. A rewind below `after` that came while it was on its way still stands.
+  void seen(Sequence after, Sequence last, bool exhausted, BootTime now);
 
   /// Rows above `after` must be looked at again.
   void rewind(Sequence after);
@@ -38,7 +39,7 @@ class LaneReader {
   /// The highest sequence looked at.
   [[nodiscard]] Sequence position() const noexcept { return position_; }
   /// Nothing is behind the position that is known to be missing.
-  [[nodiscard]] bool level() const noexcept { return !pass_.has_value(); }
+  [[nodiscard]] bool level() const noexcept { return !pass_ || *pass_ >= position_; }
 
  private:
   /// A transaction that was in progress when a read looked.
@@ -58,12 +59,16 @@ class LaneReader {
     Sequence position;
   };
 
+  void move_floor(BootTime now);
+
   spi::LateCommits kind_;
   Duration window_;
   Sequence position_{};
   std::optional<Sequence> pass_;  // reading again below the position, from here
   std::vector<Open> open_;
   std::deque<Sample> history_;
+  BootTime begun_{};   // of the last read that began at the floor
+  Sequence floor_{};   // with `window`: nothing can commit below it any more
 };
 
 }  // namespace sagabox::outbox

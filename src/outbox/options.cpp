@@ -1,30 +1,61 @@
 #include <sagabox/outbox.hpp>
 
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <initializer_list>
 #include <string>
+#include <tuple>
+#include <utility>
 
 namespace sagabox {
 namespace {
 
+using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+/// A pause of the process would lose a shorter one.
+constexpr Duration lease_min = milliseconds(100);
+/// Points in time stay within what a clock can count.
+constexpr Duration longest = hours(24 * 365 * 10);
+
 Error wrong(const std::string& what) { return {Code::config_invalid, what}; }
+
+template <class Part>
+bool all_given(const std::vector<std::shared_ptr<Part>>& parts) {
+  return std::none_of(parts.begin(), parts.end(), [](const auto& part) { return part == nullptr; });
+}
 
 }  // namespace
 
 Result<OutboxOptions> OutboxOptions::preset(std::string_view name) {
   OutboxOptions options;
-  if (name == "s4") {
-    options.poll_interval = seconds(5);
-    return options;
-  }
+  // Said in full where a source says it, also where our default is the same today.
   if (name == "s0") {
     options.retry = RetryPolicy::s0();
+    options.lease = seconds(15);
     return options;
   }
   if (name == "s2") {
     options.retry = RetryPolicy::s2();
     options.rules.strict_topics = true;
+    options.poll_interval = seconds(1);
+    options.lease = seconds(60);
+    options.dispatch_timeout = seconds(30);
+    options.error_bytes_max = 2048;
+    options.retention = hours(168);
+    return options;
+  }
+  if (name == "s4") {
+    options.retry = RetryPolicy::s4();
+    options.workers = 4;
+    options.hot_capacity = 1000;
+    options.cold_capacity = 1000;
+    options.poll_interval = seconds(5);
+    options.skip_recent = Duration{};
+    options.drain_timeout = milliseconds(5000);
+    options.retention = hours(24 * 7);
     return options;
   }
   return wrong("preset \"" + std::string(name) + "\" is unknown; there are s0, s2 and s4");
@@ -34,33 +65,39 @@ Status OutboxOptions::check() const {
   if (auto name = TableName::parse(table); !name.ok()) return name.error();
   if (auto checked = rules.check(); !checked.ok()) return checked.error();
   if (auto checked = retry.check(); !checked.ok()) return checked.error();
-  const auto positive = [](std::uint64_t value, const char* setting) -> Status {
-    if (value > 0) return {};
-    return wrong(std::string(setting) + " is 0; it must be at least 1");
-  };
-  const auto lasting = [](Duration value, const char* setting) -> Status {
-    if (value > Duration{}) return {};
-    return wrong(std::string(setting) + " must be longer than 0");
-  };
-  for (const auto& checked :
-       {positive(workers, "workers"), positive(hot_capacity, "hot_capacity"),
-        positive(cold_capacity, "cold_capacity"), positive(queue_bytes_max, "queue_bytes_max"),
-        positive(unsettled_max, "unsettled_max"), positive(settle_rows_max, "settle_rows_max"),
-        positive(error_bytes_max, "error_bytes_max"),
-        positive(blocked_keys_max, "blocked_keys_max"), lasting(poll_interval, "poll_interval"),
-        lasting(lease, "lease"), lasting(dispatch_timeout, "dispatch_timeout")}) {
-    if (!checked.ok()) return checked;
+  for (const auto& [value, setting] : std::initializer_list<std::pair<std::uint64_t, const char*>>{
+           {workers, "workers"},
+           {hot_capacity, "hot_capacity"},
+           {cold_capacity, "cold_capacity"},
+           {queue_bytes_max, "queue_bytes_max"},
+           {unsettled_max, "unsettled_max"},
+           {settle_rows_max, "settle_rows_max"},
+           {error_bytes_max, "error_bytes_max"},
+           {blocked_keys_max, "blocked_keys_max"}}) {
+    if (value == 0) return wrong(std::string(setting) + " is 0; it must be at least 1");
   }
-  if (lease < milliseconds(100)) {
-    return wrong("lease is shorter than 100 ms; a pause of the process would lose it");
+  for (const auto& [value, shortest, setting] :
+       std::initializer_list<std::tuple<Duration, Duration, const char*>>{
+           {poll_interval, Duration{1}, "poll_interval"},
+           {dispatch_timeout, Duration{1}, "dispatch_timeout"},
+           {lease, lease_min, "lease"},
+           {retention, Duration{}, "retention"},
+           {skip_recent, Duration{}, "skip_recent"},
+           {drain_timeout, Duration{}, "drain_timeout"},
+           {settle_delay_max, Duration{}, "settle_delay_max"}}) {
+    if (value >= shortest && value <= longest) continue;
+    return wrong(std::string(setting) + " is " + duration_text(value) + "; it must be " +
+                 duration_text(shortest) + " to " + duration_text(longest));
   }
-  if (retention < Duration{} || skip_recent < Duration{} || drain_timeout < Duration{} ||
-      settle_delay_max < Duration{}) {
-    return wrong("retention, skip_recent, drain_timeout and settle_delay_max must not be negative");
-  }
-  if (metrics == nullptr || audit == nullptr || log == nullptr || clock == nullptr ||
-      random == nullptr) {
-    return wrong("metrics, audit, log, clock and random must not be null; leave them out instead");
+  for (const auto& [given, setting] : std::initializer_list<std::pair<bool, const char*>>{
+           {metrics != nullptr, "metrics"},
+           {audit != nullptr, "audit"},
+           {log != nullptr, "log"},
+           {clock != nullptr, "clock"},
+           {random != nullptr, "random"},
+           {all_given(interceptors), "one of the interceptors"},
+           {all_given(hooks), "one of the hooks"}}) {
+    if (!given) return wrong(std::string(setting) + " is null; leave it out instead");
   }
   return {};
 }

@@ -85,8 +85,9 @@ void Invoker::leave(const Delivery& delivery, const Outcome& outcome,
     try {
       interceptors_[--entered]->after(delivery, outcome);
     } catch (const std::exception& thrown) {
+      const auto error = clean_error(thrown.what(), error_bytes_max_, delivery.payload().view());
       log_.log(LogLevel::warning, "interceptor failed after dispatch",
-               {{"message", delivery.id().view()}, {"error", std::string_view(thrown.what())}});
+               {{"message", delivery.id().view()}, {"error", std::string_view(error)}});
     } catch (...) {
       log_.log(LogLevel::warning, "interceptor failed after dispatch",
                {{"message", delivery.id().view()}});

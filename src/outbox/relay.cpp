@@ -89,7 +89,7 @@ void Relay::tick(BootTime now) {
   metrics.gauge(metric::outbox_queue_depth, {{"table", table}, {"queue", "cold"}})
       .set(static_cast<double>(current.cold_depth));
   set(metric::outbox_queue_bytes, current.queued_bytes);
-  set(metric::outbox_in_flight, current.running);
+  set(metric::outbox_in_flight, current.unsettled);
   set(metric::outbox_blocked_keys, current.blocked_keys);
   set(metric::outbox_spare_workers, current.spare_workers);
 }
@@ -107,7 +107,8 @@ OutboxSnapshot Relay::snapshot() const {
   snapshot.queued_bytes = room_.bytes();
   snapshot.running = dispatcher_.running();
   snapshot.unsettled = shards_.places_taken();
-  snapshot.spare_workers = dispatcher_.overdue();
+  snapshot.spare_workers =
+      std::min<std::uint64_t>(dispatcher_.overdue(), options_.spare_workers_max);
   snapshot.hot_dropped = dispatcher_.hot_dropped();
   snapshot.delivered = settler_.delivered();
   snapshot.retried = settler_.retried();

@@ -33,6 +33,13 @@ class Room {
     return false;
   }
 
+  /// Whether `take` would have succeeded just now.
+  [[nodiscard]] bool fits(Source source, std::size_t bytes) const {
+    const auto& side = at(source);
+    const auto count = side.count.load();
+    return count < side.capacity && (count == 0 || side.bytes.load() + bytes <= side.bytes_max);
+  }
+
   void give_back(Source source, std::size_t bytes) {
     at(source).count.fetch_sub(1);
     at(source).bytes.fetch_sub(bytes);

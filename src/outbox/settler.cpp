@@ -173,6 +173,11 @@ void Settler::count(const Settling& settling, const spi::Settlement& item) {
     case spi::Verdict::dead:
       dead_.fetch_add(1, std::memory_order_relaxed);
       if (figures != nullptr) figures->dead.increment();
+      parts_.metrics
+          .counter(metric::outbox_dead_total, {{"table", parts_.table.str()},
+                                               {"topic", settling.dead_topic},
+                                               {"code", code_name(item.code)}})
+          .increment();
       return;
     case spi::Verdict::park:
       if (figures != nullptr) figures->parked.increment();

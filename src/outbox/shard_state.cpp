@@ -90,16 +90,22 @@ void ShardState::plan(BootTime now, std::uint32_t rows_each, bool low_first,
                                        .rows_max = lane.hungry ? rows_each
                                                                : std::min(rows_each, rows_probe)},
                              .tenure = tenure_};
+    // What is known to be missing behind the position goes first: another page could show later
+    // messages of the same key.
+    const bool level = lane.reader.level();
+    const bool forward = !level || reads_ahead(number);
+    const bool aside = level && (lane.aside_next || !forward);
+    lane.aside_next = !lane.aside_next;
     const auto catch_up = lane.deferred.catch_up_after();
-    if (catch_up && lane.catch_up_next) {
+    if (aside && catch_up) {
       page.purpose = Purpose::catch_up;
       page.range.after = *catch_up;
       page.range.rows_max = rows_each;
-    } else if (lane.safety_after && !lane.hungry) {
+    } else if (aside && lane.safety_after && (!lane.hungry || !forward)) {
       page.purpose = Purpose::safety;
       page.range.after = *lane.safety_after;
       page.range.rows_max = rows_each;
-    } else if (!reads_ahead(number)) {
+    } else if (!forward) {
       continue;
     } else {
       page.range.after = lane.reader.next_after(now);
@@ -108,14 +114,13 @@ void ShardState::plan(BootTime now, std::uint32_t rows_each, bool low_first,
         page.range.rows_max += static_cast<std::uint32_t>(tracker_->size());
       }
     }
-    lane.catch_up_next = !lane.catch_up_next;
     out.push_back(page);
   }
 }
 
 bool ShardState::reads_ahead(std::size_t lane) const {
   return lane != static_cast<std::size_t>(Priority::normal) ||
-         keys_.blocked() < settings_.blocked_keys_max;
+         std::max(keys_.blocked(), lanes_[lane].deferred.size()) < settings_.blocked_keys_max;
 }
 
 void ShardState::begin_safety_pass() {
@@ -130,9 +135,9 @@ bool ShardState::eager() const {
   if (phase_ != Phase::active) return false;
   for (std::size_t number = 0; number < lanes_.size(); ++number) {
     const auto& lane = lanes_[number];
-    if (lane.deferred.catch_up_after()) return true;
-    if (!reads_ahead(number)) continue;
-    if (lane.hungry || !lane.reader.level()) return true;
+    if (lane.resting) continue;
+    if (lane.deferred.catch_up_after() || !lane.reader.level()) return true;
+    if (lane.hungry && reads_ahead(number)) return true;
   }
   return false;
 }
@@ -157,18 +162,23 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
   auto& lane = lanes_[page.range.lane.value];
   const bool forward = page.purpose == Purpose::forward;
   if (forward) lane.hungry = !exhausted;
+  lane.resting = false;
   if (!lane.reader.accept(page.range.after, horizon, forward)) return;
   auto last = page.range.after;
   const auto position = lane.reader.position();
   for (auto& row : rows) {
     const bool recent = settings_.skip_recent > Duration{} &&
                         wall_now - row.written_at < settings_.skip_recent;
+    const bool beyond_bound = row.sequence > position && !reads_ahead(page.range.lane.value);
     Entry entry;
-    const auto fate = recent ? Fate::no_room : admit(row, &lane, page.range.after, entry, taken);
+    const auto fate = recent || beyond_bound
+                          ? Fate::no_room
+                          : admit(row, &lane, page.range.after, entry, taken);
     if (fate == Fate::no_room) {
       exhausted = false;
-      taken.cut = !recent;
-      lane.hungry = lane.hungry || (forward && taken.cut);
+      lane.resting = recent;
+      lane.hungry = lane.hungry || (forward && !recent);
+      if (beyond_bound) last = std::max(last, position);
       break;
     }
     last = row.sequence;
@@ -179,7 +189,7 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
   const bool level = exhausted || last >= position;
   lane.deferred.page_seen(page.range.after, last, level);
   if (forward) {
-    lane.reader.seen(last, exhausted, now);
+    lane.reader.seen(page.range.after, last, exhausted, now);
     if (exhausted) seen_once(page.range.lane.value);
   } else if (page.purpose == Purpose::safety) {
     lane.safety_after = level ? std::nullopt : std::optional(last);
@@ -197,7 +207,6 @@ void ShardState::take_due(std::span<spi::Row> rows, bool exhausted, Taken& taken
     const auto fate = admit(row, nullptr, {}, entry, taken);
     if (fate == Fate::no_room) {
       exhausted = false;
-      taken.cut = true;
       break;
     }
     due_after_time_ = row.due;
@@ -256,6 +265,8 @@ ShardState::Fate ShardState::admit(spi::Row& row, LaneState* lane, Sequence page
   }
   if (!room_.take(Source::cold, row.message->bytes())) {
     tracker_->forget(row.sequence);
+    if (lane != nullptr) put_back(*row.message, row.sequence, *lane);
+    taken.cut_at = row.message->bytes();
     return Fate::no_room;
   }
   entry = {.message = std::move(row.message),
@@ -291,9 +302,19 @@ ShardState::Fate ShardState::place(Entry& entry, LaneState* lane) {
   return Fate::passed;
 }
 
+void ShardState::put_back(const Message& message, Sequence sequence, LaneState& lane) {
+  if (message.has_key()) lane.deferred.put_back(class_of_key(message.key_hash()), sequence);
+  if (settings_.gate == nullptr) return;
+  if (const auto gated = settings_.gate->class_of(message)) {
+    lane.deferred.put_back(*gated, sequence);
+  }
+}
+
 void ShardState::bury(const spi::Row& row, Taken& taken) {
-  taken.buried.push_back(row.message ? exhausted(row) : undecodable(row));
-  settle_beside({.settlement = taken.buried.back(), .tenure = tenure_});
+  taken.buried.push_back({row.message ? exhausted(row) : undecodable(row), row.message});
+  settle_beside({.settlement = taken.buried.back().settlement,
+                 .tenure = tenure_,
+                 .dead_topic = row.message ? row.message->topic() : std::string()});
   if (const auto key_hash = keys_.unblock(row.sequence)) resume_key(*key_hash);
 }
 

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -44,6 +45,8 @@ struct Settling {
   WallTime written_at{};
   /// Counts for its topic; null where no listener is.
   struct TopicFigures* figures = nullptr;
+  /// Of a dead one, where it is known.
+  std::string dead_topic{};
 };
 
 /// Everything known about one shard while it is ours: what was read up to where, what is in hand,
@@ -98,14 +101,20 @@ class ShardState {
   /// There is more to read than what may come in.
   [[nodiscard]] bool eager() const;
 
+  /// Dead without an attempt; its settlement is on its way.
+  struct Buried {
+    spi::Settlement settlement;
+    std::shared_ptr<const Message> message;  ///< null when it could not be decoded
+  };
   /// What became of the rows of a page.
   struct Taken {
     std::vector<Entry> ready;
     std::vector<Entry> cautious;  ///< to be dispatched after their attempt has been written
-    std::vector<spi::Settlement> buried;  ///< dead without an attempt; already on their way
+    std::vector<Buried> buried;
     std::uint32_t admitted = 0;
     std::uint32_t late = 0;  ///< found behind the position
-    bool cut = false;        ///< no room for the rest of the page
+    /// There was no room for a message of so many bytes, nor for the rest of its page.
+    std::optional<std::size_t> cut_at;
   };
   /// Looks at a page. `exhausted`: the range held no more.
   void take_page(const PlannedRange& page, std::span<spi::Row> rows, bool exhausted,
@@ -157,7 +166,8 @@ class ShardState {
     flow::DeferredClasses deferred;
     std::optional<Sequence> safety_after;
     bool hungry = true;  ///< the last read did not exhaust it
-    bool catch_up_next = false;
+    bool aside_next = false;  ///< a catch-up or safety read has its turn
+    bool resting = false;     ///< the last read ended at a row that is too recent
   };
   enum class Fate : std::uint8_t { ready, cautious, kept, passed, no_room };
 
@@ -165,12 +175,13 @@ class ShardState {
   void keep(Fate fate, Entry entry, Taken& taken);
   bool held_back(const Message& message, Sequence sequence, LaneState* lane, Sequence page_after);
   Fate place(Entry& entry, LaneState* lane);
+  void put_back(const Message& message, Sequence sequence, LaneState& lane);
   void bury(const spi::Row& row, Taken& taken);
   void give_back_waiting(std::vector<Entry> waiting);
   void orphan_returned(const Entry& entry);
   void seen_once(std::uint8_t what);
   void resume_key(std::uint64_t key_hash);
-  /// Messages with a key are not read ahead while too many keys are blocked.
+  /// Messages with a key are not read ahead while too many keys are blocked or deferred.
   [[nodiscard]] bool reads_ahead(std::size_t lane) const;
   [[nodiscard]] static flow::ClassId class_of_key(std::uint64_t key_hash) {
     return flow::ClassId{key_hash};

@@ -18,12 +18,13 @@ void Shards::acquire(const spi::OwnedShard& shard, const WorkerId& owner, Timeli
   slot.owner = owner;
 }
 
-void Shards::lose(Shard shard) {
+void Shards::drop(Shard shard, std::optional<Epoch> epoch) {
   std::size_t places = 0;
   std::size_t waiting = 0;
   {
     auto& slot = at(shard);
     const std::scoped_lock lock(slot.mutex);
+    if (epoch && slot.state.epoch() != *epoch) return;
     waiting = slot.state.settlements_waiting();
     places = slot.state.drop();
   }
@@ -32,10 +33,8 @@ void Shards::lose(Shard shard) {
 }
 
 void Shards::fence_broken(const spi::Fence& fence) {
-  const bool ours = with(fence.shard, [&](const ShardState& state) {
-    return state.phase() != ShardState::Phase::absent && state.epoch() == fence.epoch;
-  });
-  if (ours) lose(fence.shard);
+  // It may have been taken again meanwhile, at another epoch.
+  drop(fence.shard, fence.epoch);
   if (worker_ != nullptr) worker_->shard_lost(scope_, fence.shard, fence.epoch);
 }
 

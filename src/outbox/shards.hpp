@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -47,7 +48,7 @@ class Shards {
   }
 
   void acquire(const spi::OwnedShard& shard, const WorkerId& owner, Timeline timeline);
-  void lose(Shard shard);
+  void lose(Shard shard) { drop(shard, std::nullopt); }
   /// A settle found it in other hands.
   void fence_broken(const spi::Fence& fence);
   /// False when a reply comes from another history of the database: it must not be used.
@@ -77,6 +78,9 @@ class Shards {
   Bell& room_bell() noexcept { return room_bell_; }
 
  private:
+  /// Only at `epoch`, where one is given.
+  void drop(Shard shard, std::optional<Epoch> epoch);
+
   spi::Scope scope_;
   std::vector<std::unique_ptr<Slot>> slots_;
   ownership::Worker* worker_ = nullptr;

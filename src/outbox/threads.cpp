@@ -22,15 +22,21 @@ constexpr int looks_before_sleep = 200;
 
 Threads::Threads(spi::OutboxStore& store, const TableName& table, const OutboxOptions& options,
                  Relay& relay, ownership::Worker& worker)
-    : store_(store), table_(table), options_(options), relay_(relay), worker_(worker) {}
+    : store_(store),
+      table_(table),
+      options_(options),
+      relay_(relay),
+      worker_(worker),
+      spares_(options.spare_workers_max) {}
 
 Threads::~Threads() {
   ending_.store(true);
   bell_.ring_all();
-  for (auto* threads : {&stages_, &handlers_, &spares_}) {
-    for (auto& thread : *threads) {
-      if (thread.joinable()) thread.join();
-    }
+  for (auto* threads : {&stages_, &handlers_}) {
+    for (auto& thread : *threads) thread.join();
+  }
+  for (auto& spare : spares_) {
+    if (spare.thread.joinable()) spare.thread.join();
   }
 }
 
@@ -87,7 +93,10 @@ void Threads::read() {
       relay_.shards().room_bell().wait_for(
           wait_max, [&] { return ending() || !intake.waits_for_room(); });
     } else {
-      store_.wait(table_, std::clamp(intake.next(now) - now, wait_min, wait_max));
+      const auto wait = std::clamp(intake.next(now) - now, wait_min, wait_max);
+      store_.wait(table_, wait);
+      // Sooner than asked for: somebody has committed, maybe in another process.
+      if (options_.clock->boot_now() - now < wait) intake.wake();
     }
   }
 }
@@ -122,7 +131,8 @@ void Threads::watch() {
   int ticks = 0;
   while (!ending()) {
     const auto now = options_.clock->boot_now();
-    if (relay_.dispatcher().check_deadlines(now) > 0) call_in_spares();
+    relay_.dispatcher().check_deadlines(now);
+    call_in_spares();
     if (++ticks % ticks_per_housekeeping == 0) relay_.tick(now);
     bell_.wait_for(watch_interval, [this] { return ending(); });
   }
@@ -131,17 +141,14 @@ void Threads::watch() {
 void Threads::call_in_spares() {
   const auto wanted = std::min<std::size_t>(relay_.dispatcher().overdue(),
                                             options_.spare_workers_max);
-  while (spares_running_.load() < wanted) {
-    const auto number = spares_running_.fetch_add(1) + 1;
-    // The thread that had this number before has come to its end.
-    if (spares_.size() >= number) {
-      spares_[number - 1].join();
-    } else {
-      spares_.emplace_back();
-    }
-    spares_[number - 1] = std::thread([this, number] {
-      handle(relay_.dispatcher().runner(options_.workers + number - 1), number);
-      spares_running_.fetch_sub(1);
+  for (std::size_t at = 0; at < wanted; ++at) {
+    auto& spare = spares_[at];
+    if (spare.running.load()) continue;
+    if (spare.thread.joinable()) spare.thread.join();
+    spare.running.store(true);
+    spare.thread = std::thread([this, at, &spare] {
+      handle(relay_.dispatcher().runner(options_.workers + at), static_cast<std::uint32_t>(at + 1));
+      spare.running.store(false);
     });
   }
 }

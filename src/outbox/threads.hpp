@@ -44,8 +44,11 @@ class Threads {
   Bell bell_;
   std::vector<std::thread> stages_;
   std::vector<std::thread> handlers_;
-  std::vector<std::thread> spares_;  // of the watching thread
-  std::atomic<std::uint32_t> spares_running_{0};
+  struct Spare {
+    std::thread thread;
+    std::atomic<bool> running{false};
+  };
+  std::vector<Spare> spares_;  // the threads are the watching thread's
 };
 
 }  // namespace sagabox::outbox

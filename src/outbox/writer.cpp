@@ -1,5 +1,6 @@
 #include "outbox/writer.hpp"
 
+#include "core/error_text.hpp"
 #include "observe/metric_names.hpp"
 
 #include <exception>
@@ -15,10 +16,11 @@ void run_hooks(const OutboxOptions& options, std::string_view when, Call&& call)
     try {
       call(*hook);
     } catch (const std::exception& thrown) {
+      const auto error = clean_error(thrown.what(), options.error_bytes_max);
       options.log->log(LogLevel::error, "writer hook failed",
                        {{"table", std::string_view(options.table)},
                         {"when", when},
-                        {"error", std::string_view(thrown.what())}});
+                        {"error", std::string_view(error)}});
     } catch (...) {
       options.log->log(LogLevel::error, "writer hook failed",
                        {{"table", std::string_view(options.table)}, {"when", when}});
@@ -75,12 +77,13 @@ Result<std::vector<Written>> Writer::write_all(Transaction& tx, std::vector<NewM
     return Error{Code::tx_no_transaction,
                  "write() needs an open transaction on this connection; call BEGIN first"};
   }
+  const auto wanted = drafts.size();
   if (auto hooked = run_before_hooks(drafts); !hooked.ok()) return hooked.error();
-  if (drafts.empty()) {
+  if (drafts.size() < wanted) {
     options_.metrics->counter(metric::outbox_suppressed_total, {{"table", table_.str()}})
-        .increment();
-    return std::vector<Written>{};
+        .add(static_cast<double>(wanted - drafts.size()));
   }
+  if (drafts.empty()) return std::vector<Written>{};
   auto messages = build(std::move(drafts));
   if (!messages.ok()) return messages.error();
   auto written = tx.insert(table_, *messages);
@@ -93,11 +96,16 @@ Result<std::vector<Written>> Writer::write_all(Transaction& tx, std::vector<NewM
 
 Status Writer::run_before_hooks(std::vector<NewMessage>& drafts) const {
   for (const auto& hook : options_.hooks) {
+    const auto failed = [&](std::string_view why) {
+      return Error{Code::tx_handler_failed, "a before_write hook failed, nothing was written: " +
+                                                clean_error(why, options_.error_bytes_max)};
+    };
     try {
       hook->before_write(drafts);
     } catch (const std::exception& thrown) {
-      return Error{Code::tx_handler_failed,
-                   std::string("a before_write hook failed, nothing was written: ") + thrown.what()};
+      return failed(thrown.what());
+    } catch (...) {
+      return failed("it threw something that is not a std::exception");
     }
     if (drafts.empty()) break;
   }

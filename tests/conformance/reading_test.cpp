@@ -221,9 +221,8 @@ TEST_P(StoreConformance, HorizonNamesATransactionUntilItsRowsAppear) {
   const auto after = horizon();
 
   EXPECT_TRUE(std::ranges::is_sorted(during.in_progress));
-  const auto it = std::ranges::find_if(during.in_progress, [&](TransactionId id) {
-    return id >= before.next && !holds(after, id);
-  });
+  const auto it = std::ranges::find_if(
+      during.in_progress, [&](TransactionId id) { return id >= before.next && !holds(after, id); });
   ASSERT_NE(it, during.in_progress.end()) << "the open transaction is not in the horizon";
   EXPECT_LT(*it, during.next);
   EXPECT_LE(during.next, after.next);
@@ -326,8 +325,7 @@ TEST_P(StoreConformance, RetriesWithoutAKeyBlockNoKey) {
   const auto owner = own();
   const auto failing = write(message());
   ASSERT_EQ(settled(owner, {settlement(failing, spi::Verdict::retry)}), 1U);
-  EXPECT_TRUE(
-      outbox().read_retrying_keys(table_, failing.shard, {}, 10).value().keys.empty());
+  EXPECT_TRUE(outbox().read_retrying_keys(table_, failing.shard, {}, 10).value().keys.empty());
 }
 
 TEST_P(StoreConformance, WakeBeforeWaitIsNotLost) {

@@ -279,8 +279,8 @@ TEST_P(StoreConformance, LostShardDoesNotHoldUpTheOthers) {
   const spi::OwnedShard given{lost.shard, owner.fences[lost.shard.value].epoch, false};
   ownership().release(scope(), owner.id, std::span(&given, 1)).value();
 
-  const auto reply = settle(
-      owner, {settlement(lost, spi::Verdict::done), settlement(kept, spi::Verdict::done)});
+  const auto reply =
+      settle(owner, {settlement(lost, spi::Verdict::done), settlement(kept, spi::Verdict::done)});
 
   EXPECT_FALSE(reply.parts[lost.shard.value].held);
   EXPECT_TRUE(reply.parts[kept.shard.value].held);
@@ -331,10 +331,10 @@ TEST_P(StoreConformance, StatsCountEveryState) {
   const auto written = write(messages(6));
   fixture_->advance_time(minutes(1));
   write(message());
-  (void)settle(owner, {settlement(written[0], spi::Verdict::done),
-                       settlement(written[1], spi::Verdict::dead),
-                       settlement(written[2], spi::Verdict::park),
-                       settlement(written[3], spi::Verdict::retry)});
+  (void)settle(
+      owner,
+      {settlement(written[0], spi::Verdict::done), settlement(written[1], spi::Verdict::dead),
+       settlement(written[2], spi::Verdict::park), settlement(written[3], spi::Verdict::retry)});
 
   const auto now = stats();
   EXPECT_EQ(now.pending, 4U);

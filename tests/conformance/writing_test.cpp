@@ -123,8 +123,8 @@ TEST_P(StoreConformance, PendingIdIsADuplicate) {
 
 TEST_P(StoreConformance, RetainedDeadAndQuarantinedIdsAreDuplicates) {
   const auto owner = own();
-  for (const auto verdict : {spi::Verdict::done, spi::Verdict::retry, spi::Verdict::dead,
-                             spi::Verdict::park}) {
+  for (const auto verdict :
+       {spi::Verdict::done, spi::Verdict::retry, spi::Verdict::dead, spi::Verdict::park}) {
     const auto first = message();
     const auto written = write(first);
     ASSERT_EQ(settled(owner, {settlement(written, verdict)}), 1U);
@@ -249,23 +249,23 @@ TEST_P(StoreConformance, OneTransactionWritesToTwoTables) {
 TEST_P(StoreConformance, EveryFieldSurvives) {
   const WallTime occurred{std::chrono::microseconds(1'767'000'000'123'456)};
   const WallTime past{std::chrono::microseconds(1'600'000'000'000'001)};
-  const auto sent = build({.topic = "billing.invoice.issued.v2",
-                           .key = "customer 17 / \"é\"",
-                           .payload = json("{ \"total\" : 1.50,\n\t\"total\":2 }"),
-                           .tenant = "acme",
-                           .aggregate_type = "Invoice",
-                           .aggregate_id = "inv'17;--",
-                           .priority = Priority::low,
-                           .content_type = "application/vnd.acme+json",
-                           .headers = {{"x-b", "2"}, {"x-a", "1; \"quoted\" ü"}, {"empty", ""}},
-                           .occurred_at = occurred,
-                           .not_before = past,
-                           .trace = {.traceparent =
-                                         "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-                                     .tracestate = "vendor=a:b",
-                                     .request_id = "req-1",
-                                     .correlation_id = "cor-1"},
-                           .id = "invoice-17"});
+  const auto sent =
+      build({.topic = "billing.invoice.issued.v2",
+             .key = "customer 17 / \"é\"",
+             .payload = json("{ \"total\" : 1.50,\n\t\"total\":2 }"),
+             .tenant = "acme",
+             .aggregate_type = "Invoice",
+             .aggregate_id = "inv'17;--",
+             .priority = Priority::low,
+             .content_type = "application/vnd.acme+json",
+             .headers = {{"x-b", "2"}, {"x-a", "1; \"quoted\" ü"}, {"empty", ""}},
+             .occurred_at = occurred,
+             .not_before = past,
+             .trace = {.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+                       .tracestate = "vendor=a:b",
+                       .request_id = "req-1",
+                       .correlation_id = "cor-1"},
+             .id = "invoice-17"});
   const auto before = stats().now;
   const auto written = write(sent);
   const auto after = stats().now;

@@ -29,7 +29,7 @@ REASON_CELL = re.compile(r"^(issue to come|–): \S.*$")
 
 def plain_name(ctest_name):
     """`conformance.Memory/Store.Reads/visible` → `Store.Reads`; house tests stay as they are."""
-    if ctest_name.startswith("house."):
+    if ctest_name.startswith("house.") or "." not in ctest_name:
         return ctest_name
     name = ctest_name.split(".", 1)[1]
     parts = [part for part in name.split("/") if "." in part]

@@ -61,6 +61,7 @@ class Coverage(unittest.TestCase):
         self.assertEqual(plain_name("conformance.Memory/Store.Reads/visible"), "Store.Reads")
         self.assertEqual(plain_name("conformance.Memory/Store.Reads/0.5"), "Store.Reads")
         self.assertEqual(plain_name("house.version"), "house.version")
+        self.assertEqual(plain_name("unit_tests_NOT_BUILT"), "unit_tests_NOT_BUILT")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <sagabox/stores/memory.hpp>
-
 #include "stores/memory/database.hpp"
+
+#include <sagabox/stores/memory.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -8,8 +8,8 @@ namespace sagabox::memory {
 namespace {
 
 constexpr std::array<std::string_view, operation_count> operation_names{
-    "begin",  "insert", "commit", "read",   "read_due", "read_retrying_keys", "settle",
-    "join",   "renew",  "census", "take",   "release",  "leave",
+    "begin", "insert", "commit", "read",    "read_due", "read_retrying_keys", "settle", "join",
+    "renew", "census", "take",   "release", "leave",
 };
 
 std::string name_of(Operation operation) {
@@ -201,8 +201,8 @@ Error Database::refused(Operation operation) {
 }
 
 Error Database::lost(Operation operation) {
-  return {Code::storage_in_doubt, "the reply to " + name_of(operation) +
-                                      " was lost; it may or may not have happened"};
+  return {Code::storage_in_doubt,
+          "the reply to " + name_of(operation) + " was lost; it may or may not have happened"};
 }
 
 std::shared_ptr<OpenTransaction> Database::begin_transaction() {

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <sagabox/stores/memory.hpp>
-
 #include "stores/memory/bell.hpp"
 #include "stores/memory/ownership.hpp"
 #include "stores/memory/table.hpp"
+
+#include <sagabox/stores/memory.hpp>
 
 #include <atomic>
 #include <map>
@@ -18,8 +18,8 @@
 
 namespace sagabox::memory {
 
-using BusinessRows = std::map<std::string, std::map<std::string, std::string, std::less<>>,
-                              std::less<>>;
+using BusinessRows =
+    std::map<std::string, std::map<std::string, std::string, std::less<>>, std::less<>>;
 
 /// One transaction in progress. Everything but `id` is guarded by the database's lock.
 struct OpenTransaction {
@@ -89,8 +89,8 @@ class Database final : public spi::OutboxStore,
   Status put(OpenTransaction& transaction, std::string_view table, std::string key,
              std::string value);
   /// With null, what is committed.
-  Result<std::optional<std::string>> get(const OpenTransaction* transaction,
-                                         std::string_view table, std::string_view key) const;
+  Result<std::optional<std::string>> get(const OpenTransaction* transaction, std::string_view table,
+                                         std::string_view key) const;
   [[nodiscard]] std::uint64_t count(std::string_view table) const;
 
   void set_faults(FaultPlan faults);

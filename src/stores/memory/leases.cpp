@@ -35,8 +35,7 @@ Result<spi::Census> Database::census(const spi::Scope& scope) {
   });
 }
 
-Result<std::vector<spi::OwnedShard>> Database::take(const spi::Scope& scope,
-                                                    const WorkerId& worker,
+Result<std::vector<spi::OwnedShard>> Database::take(const spi::Scope& scope, const WorkerId& worker,
                                                     std::uint16_t shards_max) {
   return faulty(Operation::take, [&]() -> Result<std::vector<spi::OwnedShard>> {
     const std::lock_guard lock(mutex_);

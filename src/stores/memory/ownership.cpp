@@ -11,10 +11,10 @@ Result<bool> Ownership::join(const WorkerId& worker, WallTime lease_until,
   for (const auto& scope : scopes) {
     const auto known = scopes_.find(scope);
     if (known != scopes_.end() && known->second.size() != shards) {
-      return Error{Code::config_invalid,
-                   "scope " + scope + " has " + std::to_string(known->second.size()) +
-                       " shards, not " + std::to_string(shards) +
-                       "; join with the count it was made with"};
+      return Error{Code::config_invalid, "scope " + scope + " has " +
+                                             std::to_string(known->second.size()) +
+                                             " shards, not " + std::to_string(shards) +
+                                             "; join with the count it was made with"};
     }
   }
   forget_departed(now);

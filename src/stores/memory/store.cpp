@@ -1,6 +1,6 @@
-#include <sagabox/stores/memory.hpp>
-
 #include "stores/memory/database.hpp"
+
+#include <sagabox/stores/memory.hpp>
 
 #include <utility>
 

@@ -64,9 +64,9 @@ void Table::fill(Slot& slot, Sequence sequence, TransactionId writer,
   }
 }
 
-Result<std::vector<Written>> Table::insert(
-    TransactionId writer, std::span<const std::shared_ptr<const Message>> messages, WallTime now,
-    Drawn& drawn) {
+Result<std::vector<Written>> Table::insert(TransactionId writer,
+                                           std::span<const std::shared_ptr<const Message>> messages,
+                                           WallTime now, Drawn& drawn) {
   std::vector<Written> written;
   written.reserve(messages.size());
   drawn = {Sequence{next_sequence_}, 0};

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <sagabox/spi/outbox_store.hpp>
-#include <sagabox/spi/transaction.hpp>
-#include <sagabox/stores/memory.hpp>
-
 #include "stores/memory/fresh_lane.hpp"
 #include "stores/memory/id_index.hpp"
 #include "stores/memory/rows.hpp"
+
+#include <sagabox/spi/outbox_store.hpp>
+#include <sagabox/spi/transaction.hpp>
+#include <sagabox/stores/memory.hpp>
 
 #include <array>
 #include <cstdint>

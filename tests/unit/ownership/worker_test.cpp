@@ -1,89 +1,14 @@
-#include "ownership/worker.hpp"
-
-#include "support/ownership.hpp"
-
-#include <sagabox/stores/memory.hpp>
+#include "unit/ownership/worker_fixture.hpp"
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <atomic>
 #include <thread>
 
-namespace sagabox::ownership {
+namespace sagabox::ownership::testing {
 namespace {
 
-using memory::Fault;
-using memory::Operation;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-using testing::ManualClock;
-using testing::RecordingHolder;
-using testing::RecordingLog;
-using testing::RecordingMetrics;
-using testing::run;
-
-constexpr auto scope_name = "outbox:orders";
-
-class WorkerTest : public ::testing::Test {
- protected:
-  WorkerTest() {
-    database.set_faults([this](Operation operation) {
-      ++calls[operation];
-      auto& planned = faults[operation];
-      if (planned.empty()) return down ? Fault::refused : Fault::none;
-      const Fault fault = planned.front();
-      planned.pop_front();
-      return fault;
-    });
-  }
-
-  std::unique_ptr<Worker> make(RecordingHolder& holder, Share share = Share::even) {
-    return make({{.scope = scope_name, .shards = 8, .share = share, .holder = &holder}});
-  }
-  std::unique_ptr<Worker> make(std::vector<ScopeOptions> scopes) {
-    return std::make_unique<Worker>(
-        WorkerParts{.store = store, .ids = ids, .clock = clock, .metrics = metrics, .log = log},
-        std::move(scopes), WorkerOptions{});
-  }
-  /// Time goes on for the database and the workers alike.
-  void advance(Duration by) {
-    clock.advance(by);
-    database_clock.advance(by);
-  }
-  void pass(const std::vector<Worker*>& workers, Duration time) {
-    const auto slice = milliseconds(50);
-    for (Duration gone{}; gone < time; gone += slice) {
-      run(clock, workers, Duration::zero());
-      advance(slice);
-    }
-    run(clock, workers, Duration::zero());
-  }
-  spi::Census census(const spi::Scope& scope = scope_name) {
-    for (;;) {
-      if (auto counted = store.census(scope); counted.ok()) return *counted;
-    }
-  }
-  std::size_t owned_by(const WorkerId& worker) {
-    std::size_t count = 0;
-    for (const auto& shard : census().shards) count += shard.owner == worker ? 1 : 0;
-    return count;
-  }
-
-  ManualClock clock;
-  ManualClock database_clock;
-  memory::MemoryStore database{memory::Options{.clock = &database_clock}};
-  spi::OwnershipStore& store = database.ownership();
-  std::unique_ptr<Random> random = seeded_random(7);
-  UlidSource ids{clock, *random};
-  RecordingMetrics metrics;
-  RecordingLog log;
-  std::map<Operation, std::deque<Fault>> faults;
-  std::map<Operation, int> calls;
-  bool down = false;
-
-  RecordingHolder holder_a;
-  RecordingHolder holder_b;
-};
+class WorkerTest : public WorkerFixture {};
 
 TEST_F(WorkerTest, AloneItTakesEverything) {
   auto a = make(holder_a);
@@ -165,195 +90,6 @@ TEST_F(WorkerTest, LeaseThatCannotBeRenewedIsGivenUpBeforeOthersMayTake) {
   EXPECT_EQ(metrics.value("ownership_taken_total{scope=outbox:orders,unclean=true}"), 8);
 }
 
-TEST_F(WorkerTest, StoreThatIsDownIsAskedAtAMeasuredPace) {
-  down = true;
-  auto a = make(holder_a);
-  pass({a.get()}, seconds(60));
-  EXPECT_GE(calls[Operation::join], 55);
-  EXPECT_LE(calls[Operation::join], 65);
-  down = false;
-  pass({a.get()}, seconds(2));
-  EXPECT_EQ(holder_a.holds.size(), 8U);
-}
-
-TEST_F(WorkerTest, ReplyThatComesAfterTheLeaseIsIgnored) {
-  auto a = make(holder_a);
-  while (calls[Operation::census] == 0) (void)a->step();
-  const auto take = a->plan(clock.boot_now());
-  ASSERT_TRUE(take);
-  ASSERT_TRUE(std::holds_alternative<Request::Take>(take->call));
-  auto reply = a->perform(*take);
-  advance(seconds(13));
-  a->apply(*take, std::move(reply), clock.boot_now());
-  EXPECT_TRUE(holder_a.acquisitions.empty());
-  EXPECT_NE(a->id(), take->worker);
-  pass({a.get()}, seconds(4));
-  EXPECT_EQ(holder_a.holds.size(), 8U) << "taken again from the id it had before";
-  EXPECT_TRUE(holder_a.acquisitions.front().unclean);
-}
-
-TEST_F(WorkerTest, StoreThatSaysTheLeaseRanOutIsBelieved) {
-  auto a = make(holder_a);
-  pass({a.get()}, Duration::zero());
-  const auto id = a->id();
-  database_clock.advance(seconds(20));
-  pass({a.get()}, milliseconds(1100));
-  EXPECT_NE(a->id(), id);
-  EXPECT_EQ(holder_a.losses.size(), 8U);
-  EXPECT_EQ(metrics.value("ownership_lease_expired_total"), 1);
-  pass({a.get()}, seconds(2));
-  EXPECT_EQ(holder_a.holds.size(), 8U);
-  EXPECT_TRUE(holder_a.violations.empty());
-}
-
-TEST_F(WorkerTest, RenewalThatCameTooLateStartsOver) {
-  auto a = make(holder_a);
-  pass({a.get()}, milliseconds(4950));
-  const auto id = a->id();
-  const auto counted = calls[Operation::census];
-  advance(milliseconds(50));
-  database_clock.advance(seconds(20));
-  ASSERT_TRUE(a->step());
-  EXPECT_EQ(calls[Operation::renew], 1);
-  EXPECT_EQ(calls[Operation::census], counted) << "the renewal alone told";
-  EXPECT_NE(a->id(), id);
-  EXPECT_FALSE(a->live(clock.boot_now()));
-  EXPECT_TRUE(holder_a.holds.empty());
-}
-
-TEST_F(WorkerTest, RenewInDoubtIsAskedAgain) {
-  auto a = make(holder_a);
-  faults[Operation::renew] = {Fault::lost_after, Fault::lost_before, Fault::refused};
-  const auto id = a->id();
-  pass({a.get()}, seconds(30));
-  EXPECT_EQ(a->id(), id);
-  EXPECT_TRUE(holder_a.losses.empty());
-  EXPECT_GE(calls[Operation::renew], 8);
-}
-
-TEST_F(WorkerTest, JoinInDoubtIsRepeatedUnderTheSameId) {
-  auto a = make(holder_a);
-  const auto id = a->id();
-  faults[Operation::join] = {Fault::lost_after, Fault::lost_before};
-  pass({a.get()}, seconds(1));
-  EXPECT_EQ(a->id(), id);
-  EXPECT_EQ(census().live, std::vector{id});
-  EXPECT_EQ(holder_a.holds.size(), 8U);
-}
-
-TEST_F(WorkerTest, TakeInDoubtIsAdoptedAsUnclean) {
-  auto a = make(holder_a);
-  faults[Operation::take] = {Fault::lost_after};
-  pass({a.get()}, milliseconds(150));
-  ASSERT_EQ(holder_a.holds.size(), 8U);
-  EXPECT_EQ(calls[Operation::take], 1);
-  EXPECT_TRUE(holder_a.acquisitions.front().unclean);
-  EXPECT_EQ(holder_a.acquisitions.front().epoch, Epoch{1});
-}
-
-TEST_F(WorkerTest, TakeInDoubtThatDidNotHappenIsMadeAgain) {
-  auto a = make(holder_a);
-  faults[Operation::take] = {Fault::lost_before};
-  pass({a.get()}, seconds(1));
-  ASSERT_EQ(holder_a.holds.size(), 8U);
-  EXPECT_EQ(calls[Operation::take], 2);
-  EXPECT_FALSE(holder_a.acquisitions.front().unclean);
-}
-
-TEST_F(WorkerTest, ReleaseInDoubtIsRepeatedAndNeverTakenBackBlindly) {
-  for (const Fault fault : {Fault::lost_after, Fault::lost_before, Fault::refused}) {
-    SCOPED_TRACE(static_cast<int>(fault));
-    auto a = make(holder_a);
-    pass({a.get()}, Duration::zero());
-    const auto acquired_before = holder_a.acquisitions.size();
-    calls.clear();
-    faults[Operation::release] = {fault};
-    a->begin_stop();
-    pass({a.get()}, Duration::zero());
-    EXPECT_FALSE(a->stopped());
-    pass({a.get()}, milliseconds(150));
-    EXPECT_TRUE(a->stopped());
-    EXPECT_EQ(calls[Operation::release], 2);
-    EXPECT_EQ(holder_a.acquisitions.size(), acquired_before);
-    for (const auto& shard : census().shards) EXPECT_TRUE(shard.owner.empty());
-  }
-}
-
-TEST_F(WorkerTest, ShardThatTheStoreGivesToAnotherIsLost) {
-  auto a = make(holder_a);
-  pass({a.get()}, Duration::zero());
-  const auto stranger = WorkerId::parse("zz-stranger").value();
-  ASSERT_TRUE(store.join(stranger, seconds(15), std::vector<spi::Scope>{scope_name}, 8).ok());
-  const std::vector<spi::OwnedShard> given{{Shard{2}, Epoch{1}}};
-  ASSERT_TRUE(store.release(scope_name, a->id(), given).ok());
-  ASSERT_EQ(store.take(scope_name, stranger, 1)->size(), 1U);
-  pass({a.get()}, seconds(1));
-  EXPECT_FALSE(holder_a.holds.contains(Shard{2}));
-  EXPECT_EQ(metrics.value("ownership_lost_total{scope=outbox:orders}"), 1);
-  EXPECT_EQ(log.count(LogLevel::warning, "shards lost"), 1U);
-}
-
-TEST_F(WorkerTest, BrokenFenceIsHandledInTheNextStepOnly) {
-  auto a = make(holder_a);
-  pass({a.get()}, Duration::zero());
-  a->shard_lost(scope_name, Shard{3}, Epoch{1});
-  EXPECT_TRUE(holder_a.holds.contains(Shard{3}));
-  EXPECT_LE(a->next_due(), clock.boot_now());
-  (void)a->step();
-  EXPECT_FALSE(holder_a.holds.contains(Shard{3}));
-}
-
-TEST_F(WorkerTest, BrokenFenceOfAnOlderEpochIsIgnored) {
-  auto a = make(holder_a);
-  pass({a.get()}, Duration::zero());
-  a->shard_lost(scope_name, Shard{3}, Epoch{0});
-  a->shard_lost("outbox:other", Shard{3});
-  (void)a->step();
-  EXPECT_TRUE(holder_a.losses.empty());
-}
-
-TEST_F(WorkerTest, ShardLostByMistakeComesBackAtAHigherEpoch) {
-  auto a = make(holder_a);
-  pass({a.get()}, Duration::zero());
-  a->shard_lost(scope_name, Shard{3});
-  pass({a.get()}, seconds(3));
-  ASSERT_TRUE(holder_a.holds.contains(Shard{3}));
-  EXPECT_EQ(holder_a.holds[Shard{3}].shard.epoch, Epoch{2})
-      << "what still runs of the lost hold must be fenced off";
-}
-
-TEST_F(WorkerTest, OtherTimelineInAReplyStartsOver) {
-  auto a = make(holder_a);
-  pass({a.get()}, Duration::zero());
-  const auto id = a->id();
-  const auto before = holder_a.holds.begin()->second.timeline;
-  database.checkpoint();
-  ASSERT_TRUE(database.fail_over());
-  pass({a.get()}, milliseconds(1050));
-  EXPECT_NE(a->id(), id);
-  EXPECT_EQ(holder_a.losses.size(), 8U);
-  pass({a.get()}, seconds(17));
-  ASSERT_EQ(holder_a.holds.size(), 8U);
-  EXPECT_NE(holder_a.holds.begin()->second.timeline, before);
-  EXPECT_EQ(metrics.value("ownership_lease_expired_total"), 0);
-}
-
-TEST_F(WorkerTest, TimelineSeenByTheRelayStartsOverInTheNextStep) {
-  auto a = make(holder_a);
-  pass({a.get()}, Duration::zero());
-  const auto id = a->id();
-  const auto joined = holder_a.holds.begin()->second.timeline;
-  a->timeline_changed(joined);
-  (void)a->step();
-  EXPECT_EQ(a->id(), id) << "the one it has joined is no news";
-  a->timeline_changed(Timeline{joined.value + 1});
-  EXPECT_EQ(holder_a.holds.size(), 8U);
-  (void)a->step();
-  EXPECT_TRUE(holder_a.holds.empty());
-  EXPECT_FALSE(a->live(clock.boot_now()));
-  EXPECT_NE(a->id(), id);
-}
-
 TEST_F(WorkerTest, HandsOverOneShardAtATimeAndOnlyWhenIdle) {
   auto a = make(holder_a);
   auto b = make(holder_b);
@@ -375,107 +111,6 @@ TEST_F(WorkerTest, HandsOverOneShardAtATimeAndOnlyWhenIdle) {
       << "what is handed over is not lost";
 }
 
-TEST_F(WorkerTest, StopReleasesEverythingAndLeaves) {
-  auto a = make(holder_a);
-  pass({a.get()}, Duration::zero());
-  a->begin_stop();
-  pass({a.get()}, Duration::zero());
-  EXPECT_TRUE(a->stopped());
-  EXPECT_FALSE(a->live(clock.boot_now()));
-  EXPECT_EQ(a->next_due(), BootTime::max());
-  EXPECT_TRUE(census().live.empty());
-  for (const auto& shard : census().shards) EXPECT_TRUE(shard.owner.empty());
-  a->timeline_changed();
-  EXPECT_FALSE(a->step());
-  EXPECT_TRUE(a->stopped());
-}
-
-TEST_F(WorkerTest, NothingIsLiveOnceTheLeaveIsOnItsWay) {
-  auto a = make(holder_a);
-  pass({a.get()}, Duration::zero());
-  a->begin_stop();
-  ASSERT_TRUE(a->step()) << "the release";
-  const auto leave = a->plan(clock.boot_now());
-  ASSERT_TRUE(leave);
-  ASSERT_TRUE(std::holds_alternative<Request::Leave>(leave->call));
-  EXPECT_FALSE(a->live(clock.boot_now()));
-}
-
-TEST_F(WorkerTest, StopWaitsForTheBusyAndKeepsItsLease) {
-  auto a = make(holder_a);
-  pass({a.get()}, Duration::zero());
-  holder_a.busy = {Shard{0}, Shard{5}};
-  a->begin_stop();
-  pass({a.get()}, seconds(30));
-  EXPECT_FALSE(a->stopped());
-  EXPECT_TRUE(a->live(clock.boot_now()));
-  EXPECT_EQ(owned_by(a->id()), 2U);
-  holder_a.busy.clear();
-  pass({a.get()}, milliseconds(50));
-  EXPECT_TRUE(a->stopped());
-  EXPECT_EQ(owned_by(a->id()), 0U);
-}
-
-TEST_F(WorkerTest, AbandonedShardsAreTakenOverAsUncleanAtOnce) {
-  auto a = make(holder_a);
-  auto b = make(holder_b);
-  pass({a.get()}, Duration::zero());
-  holder_a.busy = {Shard{0}, Shard{5}};
-  a->begin_stop();
-  pass({a.get()}, seconds(5));
-  a->abandon_remaining();
-  pass({a.get()}, Duration::zero());
-  EXPECT_TRUE(a->stopped());
-  EXPECT_TRUE(holder_a.holds.empty());
-  EXPECT_EQ(log.count(LogLevel::warning, "shards lost"), 1U);
-  pass({b.get()}, Duration::zero());
-  ASSERT_EQ(holder_b.acquisitions.size(), 8U);
-  for (const auto& shard : holder_b.acquisitions) {
-    EXPECT_EQ(shard.unclean, holder_a.busy.contains(shard.shard));
-  }
-}
-
-TEST_F(WorkerTest, AbandonEndsAtOnceThoughTheStoreIsDown) {
-  auto a = make(holder_a);
-  pass({a.get()}, Duration::zero());
-  down = true;
-  a->abandon_remaining();
-  pass({a.get()}, Duration::zero());
-  EXPECT_TRUE(a->stopped());
-  EXPECT_EQ(calls[Operation::release], 1);
-  EXPECT_EQ(calls[Operation::leave], 1);
-  EXPECT_TRUE(holder_a.holds.empty());
-}
-
-TEST_F(WorkerTest, StopEndsWithTheLeaseWhenTheStoreStaysDown) {
-  auto a = make(holder_a);
-  pass({a.get()}, Duration::zero());
-  down = true;
-  a->begin_stop();
-  pass({a.get()}, seconds(11));
-  EXPECT_FALSE(a->stopped());
-  pass({a.get()}, seconds(2));
-  EXPECT_TRUE(a->stopped());
-}
-
-TEST_F(WorkerTest, StopBeforeTheFirstStepAsksTheStoreNothing) {
-  auto a = make(holder_a);
-  a->begin_stop();
-  EXPECT_FALSE(a->step());
-  EXPECT_TRUE(a->stopped());
-  EXPECT_TRUE(calls.empty());
-}
-
-TEST_F(WorkerTest, StopAfterAJoinInDoubtLeaves) {
-  auto a = make(holder_a);
-  faults[Operation::join] = {Fault::lost_after};
-  ASSERT_TRUE(a->step());
-  a->begin_stop();
-  pass({a.get()}, Duration::zero());
-  EXPECT_TRUE(a->stopped());
-  EXPECT_TRUE(census().live.empty());
-}
-
 TEST_F(WorkerTest, OneLeaseServesScopesOfDifferentSizes) {
   auto a = make({{.scope = scope_name, .shards = 8, .holder = &holder_a},
                  {.scope = "purge:orders", .shards = 1, .holder = &holder_b}});
@@ -493,7 +128,7 @@ TEST_F(WorkerTest, SlowStoreServesAllScopesInTurn) {
                  {.scope = "c", .shards = 2, .holder = &holder_c}});
   for (int i = 0; i < 20; ++i) {
     const auto request = a->plan(clock.boot_now());
-    advance(milliseconds(700));
+    advance(milliseconds(1200));
     if (request) a->apply(*request, a->perform(*request), clock.boot_now());
   }
   EXPECT_EQ(holder_a.holds.size(), 2U);
@@ -582,4 +217,4 @@ TEST_F(WorkerTest, OthersMayAskAndTellWhileItSteps) {
 }
 
 }  // namespace
-}  // namespace sagabox::ownership
+}  // namespace sagabox::ownership::testing

@@ -119,15 +119,15 @@ class TableAgainstModel {
   }
 
   void settle(std::map<Sequence, Model::Row>::iterator row, Table::Released& released) {
-    spi::Settlement item{.sequence = row->first, .shard = row->second.shard,
-                         .id = row->second.id, .attempts = 1};
+    spi::Settlement item{
+        .sequence = row->first, .shard = row->second.shard, .id = row->second.id, .attempts = 1};
     const bool retain = random_->below(3) == 0;
     if (random_->below(6) == 0) {
       item.verdict = spi::Verdict::retry;
       item.delay = std::chrono::seconds(random_->below(4));
       row->second.waits = true;
-      row->second.due = clock_.wall_now() +
-                        std::chrono::duration_cast<WallTime::duration>(item.delay);
+      row->second.due =
+          clock_.wall_now() + std::chrono::duration_cast<WallTime::duration>(item.delay);
     }
     ASSERT_TRUE(table_->settle(item, clock_.wall_now(), retain, released));
     if (item.verdict == spi::Verdict::retry) return;
@@ -148,8 +148,7 @@ class TableAgainstModel {
         }
         std::vector<spi::Row> rows;
         ReadBudget budget(1 << 30);
-        const auto part =
-            table_->read({Shard{s}, spi::Lane{l}, after, 1'000'000}, budget, rows);
+        const auto part = table_->read({Shard{s}, spi::Lane{l}, after, 1'000'000}, budget, rows);
         ASSERT_EQ(sequences(rows), expected);
         ASSERT_TRUE(part.exhausted);
       }
@@ -236,7 +235,7 @@ TEST(FreshLane, KeepsOrderWhileRowsLeaveFromTheMiddle) {
   EXPECT_FALSE(lane.append(Sequence{4'000}));
   EXPECT_FALSE(lane.append(Sequence{5'005}));
   lane.merge();
-  for (const std::uint64_t s : {10, 4'000, 5'005}) live.insert(Sequence{s});
+  for (const std::uint64_t s : {10U, 4'000U, 5'005U}) live.insert(Sequence{s});
 
   EXPECT_EQ(contents(), std::vector<Sequence>(live.begin(), live.end()));
 

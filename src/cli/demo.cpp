@@ -1,0 +1,204 @@
+#include "cli/demo.hpp"
+
+#include "cli/demo_report.hpp"
+#include "cli/option.hpp"
+#include "cli/order_service.hpp"
+#include "cli/signals.hpp"
+#include "cli/terminal.hpp"
+#include "cli/values.hpp"
+
+#include <sagabox/outbox.hpp>
+#include <sagabox/stores/memory.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace sagabox::cli {
+namespace {
+
+constexpr Duration refresh_drawn = std::chrono::milliseconds(250);
+constexpr Duration refresh_printed = std::chrono::seconds(1);
+constexpr Duration drain_limit = std::chrono::seconds(5);
+
+struct DemoOptions {
+  std::string store = "memory:";
+  OrderServiceOptions orders{};
+  std::uint32_t workers = OutboxOptions{}.workers;
+  std::optional<Duration> run_for{};
+  bool json_summary = false;
+};
+
+/// Short waits and few attempts, so that retries and dead letters can be watched.
+RetryPolicy impatient() {
+  RetryPolicy policy;
+  policy.attempts_max = 4;
+  policy.backoff_max = std::chrono::seconds(1);
+  return policy;
+}
+
+OutboxOptions outbox_options(const DemoOptions& options) {
+  OutboxOptions settings;
+  settings.table = "orders";
+  settings.retry = impatient();
+  settings.workers = options.workers;
+  return settings;
+}
+
+class Demo {
+ public:
+  explicit Demo(const DemoOptions& options)
+      : options_(options),
+        settings_(outbox_options(options)),
+        terminal_(options.json_summary ? stderr : stdout),
+        outbox_(Outbox::single_process(store_, settings_).value()),
+        orders_(store_, outbox_, options.orders, clock_, system_random()) {}
+
+  ~Demo() { (void)outbox_.stop(); }  // its listener is gone before it is
+  Demo(const Demo&) = delete;
+  Demo& operator=(const Demo&) = delete;
+
+  int run() {
+    introduce();
+    orders_.listen().value();
+    outbox_.start().value();
+    begun_ = clock_.boot_now();
+    orders_.open();
+    watch();
+    drain();
+    return conclude();
+  }
+
+ private:
+  void introduce() {
+    const auto& orders = options_.orders;
+    terminal_.print(
+        Line()
+            .add("sagabox " SAGABOX_VERSION, Style::strong)
+            .add(fmt::format(" · demo · store {} · {} workers · 1 table, {} shards", store_.name(),
+                             settings_.workers, store_.outbox().capabilities().shards)));
+    terminal_.print(fmt::format(
+        "A shop writes {} orders a second, each with its message in one transaction; {:g} % are "
+        "rolled back.",
+        grouped(orders.rate), orders.rollback_percent));
+    terminal_.print(
+        fmt::format("A mailer listens, in order for each customer; {:g} % of its attempts fail and "
+                    "are retried, "
+                    "{} at most.",
+                    orders.fail_percent, settings_.retry.attempts_max));
+    terminal_.print("Nothing survives this process. Ctrl-C drains and does the sum; twice quits.");
+    terminal_.print();
+  }
+
+  void watch() {
+    const auto end = options_.run_for ? begun_ + *options_.run_for : BootTime::max();
+    for (auto now = begun_; now < end; now = clock_.boot_now()) {
+      if (signals_.wait(std::min(refresh(), end - now))) return;
+      show();
+      if (orders_.sold_out() || orders_.error()) return;
+    }
+  }
+
+  /// No more orders; what can still be delivered is.
+  void drain() {
+    orders_.close();
+    terminal_.print();
+    terminal_.print(orders_.sold_out()
+                        ? fmt::format("{} orders fill the memory set aside for them; draining",
+                                      grouped(options_.orders.orders_max))
+                        : std::string("draining; Ctrl-C quits at once"));
+    for (const auto limit = clock_.boot_now() + drain_limit; clock_.boot_now() < limit;) {
+      if (figures().stats.pending == 0) break;
+      if (signals_.wait(refresh_drawn)) signals_.quit();
+      if (terminal_.interactive()) show();
+    }
+    signals_.let_through();
+    const auto stopped = outbox_.stop();
+    if (!stopped.ok()) terminal_.print(Line().add(stopped.error().text(), Style::warning));
+  }
+
+  int conclude() {
+    const auto counted = figures();
+    terminal_.print();
+    for (const auto& line : demo_summary(counted)) terminal_.print(line);
+    if (options_.json_summary) {
+      fmt::print("{}\n", demo_summary_json(counted, store_.name()));
+    }
+    const auto error = orders_.error();
+    if (error) terminal_.print(Line().add("the shop had to close: " + error->text(), Style::bad));
+    return adds_up(counted) && !error ? 0 : 1;
+  }
+
+  void show() {
+    const auto current = figures();
+    rates_.add(current);
+    if (terminal_.interactive()) return terminal_.draw(demo_block(current, rates_));
+    terminal_.print(demo_line(current, rates_));
+  }
+
+  DemoFigures figures() {
+    return {.elapsed = clock_.boot_now() - begun_,
+            .committed = store_.count(OrderService::orders_table),
+            .rolled_back = orders_.rolled_back(),
+            .attempts_failed = orders_.attempts_failed(),
+            .ghosts = orders_.ghosts(),
+            .stats = store_.outbox_admin().stats(table_).value(),
+            .outbox = outbox_.snapshot()};
+  }
+
+  [[nodiscard]] Duration refresh() const {
+    return terminal_.interactive() ? refresh_drawn : refresh_printed;
+  }
+
+  StopSignals signals_;  // first: before any thread
+  const DemoOptions options_;
+  const OutboxOptions settings_;
+  const Clock& clock_ = system_clock();
+  Terminal terminal_;
+  memory::MemoryStore store_;
+  const TableName table_ = TableName::parse("orders").value();
+  Outbox outbox_;
+  OrderService orders_;
+  Rates rates_;
+  BootTime begun_{};
+};
+
+constexpr const char* examples = R"(Examples:
+  sagabox demo                            500 orders a second until Ctrl-C
+  sagabox demo --rate 5000 --fail 20      more orders, a bad day for the mailer
+  sagabox demo --for 10s --json-summary   ends by itself; one JSON object on standard output,
+                                          the rest on standard error
+
+Exit code 0: every committed order is delivered, pending or dead. 1: it does not add up.
+2: wrong use.)";
+
+}  // namespace
+
+void add_demo(CLI::App& app, std::function<int()>& run) {
+  auto options = std::make_shared<DemoOptions>();
+  auto* verb = app.add_subcommand(
+      "demo", "An order service that writes orders and messages in one transaction, live");
+  verb->footer(examples);
+  add_option(*verb, "--store", "URL", options->store, parse_store,
+             "where orders and messages are kept; only memory: so far");
+  add_option(
+      *verb, "--rate", "N", options->orders.rate,
+      [](std::string_view text) { return parse_count("rate", text, 1, 1'000'000); },
+      "orders a second, 500 unless told");
+  add_option(*verb, "--fail", "PERCENT", options->orders.fail_percent, parse_percent,
+             "of the listener's attempts, 5 unless told; a tenth as many orders fail for good");
+  add_option(*verb, "--for", "DURATION", options->run_for, parse_duration,
+             "ends by itself after this time: 500ms, 10s, 5m");
+  add_option(
+      *verb, "--workers", "N", options->workers,
+      [](std::string_view text) { return parse_count("workers", text, 1, 256); },
+      "threads that run the listener, 4 unless told");
+  verb->add_flag("--json-summary", options->json_summary,
+                 "the summary as one JSON object on standard output");
+  verb->callback([options, &run] { run = [options] { return Demo(*options).run(); }; });
+}
+
+}  // namespace sagabox::cli

@@ -1,0 +1,121 @@
+#include "cli/demo_report.hpp"
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace sagabox::cli {
+namespace {
+
+constexpr Duration rate_window_min = std::chrono::milliseconds(900);
+
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+std::string age_of_oldest(const spi::TableStats& stats) {
+  if (!stats.oldest_pending) return "-";
+  const auto age = std::max(seconds(stats.now - *stats.oldest_pending), 0.0);
+  return age < 1 ? fmt::format("{:.0f} ms", age * 1000) : fmt::format("{:.1f} s", age);
+}
+
+/// In no verdict of the demo, but counted so that nothing hides.
+std::uint64_t dead(const spi::TableStats& stats) { return stats.dead + stats.quarantined; }
+
+std::uint64_t a_second(std::uint64_t now, std::uint64_t before, Duration between) {
+  return static_cast<std::uint64_t>(static_cast<double>(now - before) / seconds(between) + 0.5);
+}
+
+Line row(std::string_view name, std::uint64_t count, Style style = Style::strong) {
+  return Line(fmt::format("  {:<12}", name)).add(fmt::format("{:>12}", grouped(count)), style);
+}
+
+std::string rate(std::uint64_t count) { return fmt::format("{:>9}/s", grouped(count)); }
+
+}  // namespace
+
+void Rates::add(const DemoFigures& figures) {
+  if (before_) {
+    const auto between = figures.elapsed - before_->elapsed;
+    if (between < rate_window_min) return;
+    in_ = a_second(figures.committed, before_->committed, between);
+    out_ = a_second(figures.stats.done, before_->stats.done, between);
+  }
+  before_ = figures;
+}
+
+std::vector<Line> demo_block(const DemoFigures& figures, const Rates& rates) {
+  const auto& stats = figures.stats;
+  const auto& outbox = figures.outbox;
+  const auto note = [](const std::string& text) { return "   " + text; };
+  return {
+      row("committed", figures.committed)
+          .add(rate(rates.in()))
+          .add(note("rolled back " + grouped(figures.rolled_back)), Style::faint),
+      row("delivered", stats.done, Style::good)
+          .add(rate(rates.out()))
+          .add(note("failed attempts " + grouped(figures.attempts_failed)), Style::faint),
+      row("pending", stats.pending).add(note("oldest " + age_of_oldest(stats))),
+      row("  retrying", stats.waiting, stats.waiting > 0 ? Style::warning : Style::plain)
+          .add(note("keys that wait for one " + grouped(outbox.blocked_keys))),
+      row("  queued", outbox.hot_depth + outbox.cold_depth, Style::plain)
+          .add(note(fmt::format("hot {}, cold {}, running {}", grouped(outbox.hot_depth),
+                                grouped(outbox.cold_depth), outbox.running))),
+      row("dead", dead(stats), dead(stats) > 0 ? Style::bad : Style::plain),
+      row("shards", outbox.shards_owned, Style::plain).add(note("owned by this process")),
+  };
+}
+
+Line demo_line(const DemoFigures& figures, const Rates& rates) {
+  const auto& outbox = figures.outbox;
+  return fmt::format(
+      "{:>5.0f} s  in {}/s  out {}/s  pending {}  oldest {}  hot {}  cold {}  retrying {}  "
+      "blocked keys {}  dead {}  shards {}",
+      seconds(figures.elapsed), rates.in(), rates.out(), figures.stats.pending,
+      age_of_oldest(figures.stats), outbox.hot_depth, outbox.cold_depth, figures.stats.waiting,
+      outbox.blocked_keys, dead(figures.stats), outbox.shards_owned);
+}
+
+bool adds_up(const DemoFigures& figures) {
+  return figures.committed == figures.stats.done + figures.stats.pending + dead(figures.stats) &&
+         figures.ghosts == 0;
+}
+
+std::vector<Line> demo_summary(const DemoFigures& figures) {
+  const auto& stats = figures.stats;
+  const auto sum = fmt::format("  {} = {} + {} + {}: ", grouped(figures.committed),
+                               grouped(stats.done), grouped(stats.pending), grouped(dead(stats)));
+  const bool right = adds_up(figures);
+  std::vector<Line> lines{
+      fmt::format("counted from the store after {:.1f} s:", seconds(figures.elapsed)),
+      row("committed", figures.committed).add("   orders in the business table"),
+      row("delivered", stats.done, Style::good),
+      row("pending", stats.pending)
+          .add(fmt::format("   {} of them wait for a retry", grouped(stats.waiting))),
+      row("dead", dead(stats), dead(stats) > 0 ? Style::bad : Style::strong),
+      Line(sum).add(right ? "it adds up" : "IT DOES NOT ADD UP", right ? Style::good : Style::bad),
+      row("rolled back", figures.rolled_back, Style::plain)
+          .add(figures.ghosts == 0
+                   ? std::string("   none of them was delivered")
+                   : fmt::format("   BUT {} DELIVERIES HAD NO ORDER", figures.ghosts)),
+  };
+  return lines;
+}
+
+std::string demo_summary_json(const DemoFigures& figures, std::string_view store) {
+  return boost::json::serialize(boost::json::object{
+      {"store", store},
+      {"seconds", seconds(figures.elapsed)},
+      {"committed", figures.committed},
+      {"delivered", figures.stats.done},
+      {"pending", figures.stats.pending},
+      {"retrying", figures.stats.waiting},
+      {"dead", dead(figures.stats)},
+      {"rolled_back", figures.rolled_back},
+      {"failed_attempts", figures.attempts_failed},
+      {"delivered_without_order", figures.ghosts},
+      {"adds_up", adds_up(figures)},
+  });
+}
+
+}  // namespace sagabox::cli

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "cli/terminal.hpp"
+
+#include <sagabox/outbox.hpp>
+#include <sagabox/spi/outbox_store.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sagabox::cli {
+
+/// Everything the demo shows, at one moment.
+struct DemoFigures {
+  Duration elapsed{};
+  std::uint64_t committed = 0;  ///< orders in the business table
+  std::uint64_t rolled_back = 0;
+  std::uint64_t attempts_failed = 0;
+  std::uint64_t ghosts = 0;
+  spi::TableStats stats{};
+  OutboxSnapshot outbox{};
+};
+
+/// What happened a second, over the time between two figures that lie far enough apart.
+class Rates {
+ public:
+  void add(const DemoFigures& figures);
+  [[nodiscard]] std::uint64_t in() const noexcept { return in_; }
+  [[nodiscard]] std::uint64_t out() const noexcept { return out_; }
+
+ private:
+  std::optional<DemoFigures> before_;
+  std::uint64_t in_ = 0;
+  std::uint64_t out_ = 0;
+};
+
+/// The block that is drawn over in place.
+std::vector<Line> demo_block(const DemoFigures& figures, const Rates& rates);
+/// The same in one line, for logs and pipes.
+Line demo_line(const DemoFigures& figures, const Rates& rates);
+
+/// Every committed order is delivered, pending or dead, and none that was rolled back was seen.
+bool adds_up(const DemoFigures& figures);
+std::vector<Line> demo_summary(const DemoFigures& figures);
+/// One JSON object.
+std::string demo_summary_json(const DemoFigures& figures, std::string_view store);
+
+}  // namespace sagabox::cli

@@ -1,0 +1,120 @@
+#include "cli/order_service.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace sagabox::cli {
+namespace {
+
+constexpr Duration pause = std::chrono::milliseconds(2);
+/// A shop that falls behind its rate does not try to make up for more than this.
+constexpr Duration arrears_max = std::chrono::milliseconds(500);
+
+constexpr std::string_view aggregate = "order";
+
+/// True for `percent` of all numbers, the same ones every time.
+bool is_among(std::string_view order, double percent) {
+  constexpr std::uint64_t steps = 100'000;
+  return static_cast<double>(stable_hash(order) % steps) < percent * (steps / 100.0);
+}
+
+}  // namespace
+
+OrderService::OrderService(memory::MemoryStore& store, Outbox& outbox, OrderServiceOptions options,
+                           const Clock& clock, Random& random)
+    : store_(store), outbox_(outbox), options_(options), clock_(clock), random_(random) {}
+
+OrderService::~OrderService() { close(); }
+
+Status OrderService::listen() {
+  return outbox_.listen(AggregateType(aggregate), Topic(topic),
+                        [this](const Delivery& delivery) { return send_receipt(delivery); });
+}
+
+void OrderService::open() {
+  shop_ = std::thread([this] { sell(); });
+}
+
+void OrderService::close() {
+  {
+    const std::scoped_lock lock(mutex_);
+    closing_ = true;
+  }
+  changed_.notify_all();
+  if (shop_.joinable()) shop_.join();
+}
+
+std::optional<Error> OrderService::error() const {
+  const std::scoped_lock lock(mutex_);
+  return error_;
+}
+
+void OrderService::sell() {
+  const auto interval = Duration(std::chrono::seconds(1)) / options_.rate;
+  auto connection = store_.connect();
+  auto due = clock_.boot_now();
+  std::unique_lock lock(mutex_);
+  while (!closing_ && !error_ && !sold_out_) {
+    lock.unlock();
+    Status placed;
+    const auto now = clock_.boot_now();
+    due = std::max(due, now - arrears_max);
+    for (; due <= now && placed.ok() && number_ < options_.orders_max; due += interval) {
+      placed = place_order(connection);
+    }
+    sold_out_ = number_ >= options_.orders_max;
+    lock.lock();
+    if (!placed.ok()) error_ = placed.error();
+    changed_.wait_for(lock, pause, [this] { return closing_; });
+  }
+}
+
+/// What a request handler of a real service does, on its own connection.
+Status OrderService::place_order(memory::Connection& connection) {
+  const auto order = "order-" + std::to_string(++number_);
+  // Guests have no account, so nothing of theirs needs to stay in order.
+  const auto customer = random_.below(2) == 0
+                            ? std::string()
+                            : "customer-" + std::to_string(random_.below(options_.customers));
+  const auto cents = std::to_string(100 + random_.below(99'900));
+
+  if (auto begun = connection.begin(); !begun.ok()) return begun;
+  if (auto put = connection.put(orders_table, order, cents); !put.ok()) return put;
+  auto tx = memory::enlist(connection);
+  if (!tx.ok()) return tx.error();
+  auto written = outbox_.write(
+      *tx, {.topic = Topic(topic),
+            .key = customer,
+            .payload = json(R"({"order": ")" + order + R"(", "cents": )" + cents + "}"),
+            .aggregate_type = AggregateType(aggregate),
+            .aggregate_id = order});
+  if (!written.ok()) return written.error();
+
+  if (random_.unit() * 100 < options_.rollback_percent) {
+    if (auto undone = connection.rollback(); !undone.ok()) return undone;
+    tx->rolled_back();
+    rolled_back_.fetch_add(1);
+    return {};
+  }
+  if (auto committed = connection.commit(); !committed.ok()) return committed;
+  tx->committed();
+  return {};
+}
+
+Outcome OrderService::send_receipt(const Delivery& delivery) {
+  const auto& order = delivery.message().aggregate_id();
+  auto known = store_.connect().get(orders_table, order);
+  if (!known.ok()) return retry(known.error().text());
+  if (!*known) ghosts_.fetch_add(1);
+
+  // A tenth of what fails never succeeds; the rest has good and bad moments.
+  const bool hopeless = is_among(order, options_.fail_percent / 10);
+  if (hopeless || random_.unit() * 100 < options_.fail_percent) {
+    attempts_failed_.fetch_add(1);
+    throw std::runtime_error("the mail server hung up");
+  }
+  return done();
+}
+
+}  // namespace sagabox::cli

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <sagabox/outbox.hpp>
+#include <sagabox/stores/memory.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace sagabox::cli {
+
+/// The business of the demo: a shop that writes every order and its message in one transaction,
+/// and a mailer that is told of each order and fails now and then.
+struct OrderServiceOptions {
+  std::uint32_t rate = 500;     ///< orders a second
+  double fail_percent = 5;      ///< of the mailer's attempts
+  double rollback_percent = 3;  ///< of the shop's transactions
+  std::uint32_t customers = 200;
+  /// Everything stays in memory: the shop closes here.
+  std::uint64_t orders_max = 1'000'000;
+};
+
+class OrderService {
+ public:
+  static constexpr std::string_view orders_table = "orders";
+  static constexpr std::string_view topic = "orders.order.placed.v1";
+
+  /// Store and outbox outlive the service.
+  OrderService(memory::MemoryStore& store, Outbox& outbox, OrderServiceOptions options,
+               const Clock& clock, Random& random);
+  ~OrderService();
+  OrderService(const OrderService&) = delete;
+  OrderService& operator=(const OrderService&) = delete;
+
+  /// Registers the mailer; before the outbox starts.
+  Status listen();
+  void open();
+  /// No more orders; returns when the last transaction has ended.
+  void close();
+
+  /// What went wrong for good, if anything did: then no more orders are written.
+  [[nodiscard]] std::optional<Error> error() const;
+  [[nodiscard]] bool sold_out() const { return sold_out_.load(); }
+  [[nodiscard]] std::uint64_t rolled_back() const { return rolled_back_.load(); }
+  [[nodiscard]] std::uint64_t attempts_failed() const { return attempts_failed_.load(); }
+  /// Messages whose order is not in the store. There must be none.
+  [[nodiscard]] std::uint64_t ghosts() const { return ghosts_.load(); }
+
+ private:
+  void sell();
+  Status place_order(memory::Connection& connection);
+  Outcome send_receipt(const Delivery& delivery);
+
+  memory::MemoryStore& store_;
+  Outbox& outbox_;
+  const OrderServiceOptions options_;
+  const Clock& clock_;
+  Random& random_;
+
+  std::uint64_t number_ = 0;  // of the last order; the shop's thread only
+  std::atomic<bool> sold_out_{false};
+  std::atomic<std::uint64_t> rolled_back_{0};
+  std::atomic<std::uint64_t> attempts_failed_{0};
+  std::atomic<std::uint64_t> ghosts_{0};
+
+  mutable std::mutex mutex_;  // of the three below
+  std::condition_variable changed_;
+  bool closing_ = false;
+  std::optional<Error> error_;
+  std::thread shop_;
+};
+
+}  // namespace sagabox::cli

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sagabox::cli {
+
+enum class Style : std::uint8_t { plain, strong, faint, good, warning, bad };
+
+/// One line made of differently styled pieces. Knows how wide it is, so that it can be cut to the
+/// window without cutting through an escape sequence.
+class Line {
+ public:
+  Line() = default;
+  Line(std::string_view text) { add(text); }  // NOLINT(*-explicit-*)
+  Line(const char* text) { add(text); }       // NOLINT(*-explicit-*)
+
+  Line& add(std::string_view text, Style style = Style::plain);
+  /// At most `columns_max` characters of it, with escape sequences only if `colour`.
+  [[nodiscard]] std::string render(std::size_t columns_max, bool colour) const;
+
+ private:
+  struct Piece {
+    std::string text;
+    Style style;
+  };
+  std::vector<Piece> pieces_;
+};
+
+/// Where a verb writes to: plain lines anywhere, and on a terminal a block that is drawn over in
+/// place. Colours only on a terminal, and never with NO_COLOR set.
+class Terminal {
+ public:
+  /// Standard output, or standard error.
+  explicit Terminal(std::FILE* stream);
+
+  /// Lines can be drawn over.
+  [[nodiscard]] bool interactive() const noexcept { return interactive_; }
+
+  /// A line that stays. The block, if there is one, is left behind above it.
+  void print(const Line& line = {});
+  /// Draws the block over the one before. Only when `interactive`.
+  void draw(const std::vector<Line>& block);
+
+ private:
+  [[nodiscard]] std::size_t columns() const;
+  void write(std::string_view text);
+
+  std::FILE* stream_;
+  bool interactive_;
+  bool colour_;
+  std::size_t drawn_ = 0;
+};
+
+/// 12345678 → "12 345 678".
+std::string grouped(std::uint64_t number);
+
+}  // namespace sagabox::cli

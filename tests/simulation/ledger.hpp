@@ -1,0 +1,148 @@
+#pragma once
+
+#include "simulation/script.hpp"
+#include "simulation/settings.hpp"
+#include "simulation/statistics.hpp"
+
+#include <sagabox/spi/outbox_store.hpp>
+#include <sagabox/spi/ownership_store.hpp>
+#include <sagabox/spi/transaction.hpp>
+#include <sagabox/stores/memory.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace sagabox::simulation {
+
+/// A handler's run, as the world saw it.
+struct Run {
+  std::uint64_t process = 0;  ///< which one, each start of a process counted anew
+  WorkerId worker;
+  Epoch epoch{};
+  std::uint32_t attempt = 0;
+  bool cautious = false;
+  bool running = true;
+  bool gone = false;      ///< its process died
+  bool settled = false;   ///< the store took its result
+  bool to_retry = false;  ///< … which was a retry
+  bool followed = false;  ///< a later run was caused by this one
+};
+
+/// What the world knows about one message.
+struct Record {
+  enum class State : std::uint8_t { unwritten, pending, done, dead, quarantined, lost };
+
+  std::uint64_t number = 0;
+  std::string key{};
+  std::uint32_t topic = 0;
+  bool delayed = false;
+  Temper temper = Temper::good;
+  std::optional<BootTime> inserted{};
+
+  State state = State::unwritten;
+  Sequence sequence{};
+  Shard shard{};
+  std::uint32_t attempts = 0;
+  bool committed_ever = false;
+  bool corrupted = false;
+  bool while_closed = false;  ///< committed while its class was closed
+
+  bool finished = false;  ///< succeeded or failed for good at least once
+  std::uint32_t done = 0;
+  std::uint32_t excused = 0;  ///< repeats owed to a restored or rewritten row
+  std::uint32_t kills = 0;    ///< of processes that had its attempt written
+  std::uint32_t burnt = 0;    ///< attempts written without an outcome
+  std::uint32_t beside_killer = 0;
+  std::uint64_t cautious_in = 0;  ///< the process that wrote its attempt and has not ended it
+  std::vector<Run> runs{};
+};
+
+/// A handler that begins, and what is true of its process at that moment.
+struct Start {
+  std::uint64_t number = 0;
+  std::uint64_t process = 0;
+  WorkerId worker;
+  Shard shard{};
+  Epoch epoch{};
+  Sequence sequence{};
+  std::uint32_t attempt = 1;
+  bool cautious = false;
+  bool knows_timeline = true;
+  BootTime now{};
+  /// Since when its class has been closed.
+  std::optional<BootTime> class_closed{};
+};
+
+/// The model: what was written and what became of it. Every rule about messages is checked here,
+/// at the moment it could break.
+class Ledger {
+ public:
+  using Violate = std::function<void(std::string)>;
+  Ledger(const Settings& settings, Statistics& statistics, Violate violate)
+      : settings_(settings), statistics_(statistics), violate_(std::move(violate)) {}
+
+  Record& add(Record record);
+  [[nodiscard]] Record& at(std::uint64_t number) { return records_[number]; }
+  [[nodiscard]] const std::vector<Record>& records() const noexcept { return records_; }
+  [[nodiscard]] static std::string id_of(std::uint64_t number);
+  [[nodiscard]] static std::optional<std::uint64_t> number_of(const MessageId& id);
+
+  void committed(const Written& written, bool class_closed);
+  void corrupted(std::uint64_t number);
+
+  void started(const Start& start, const spi::Census& truth);
+  /// `final`: it succeeded or failed for good.
+  void ended(std::uint64_t number, std::uint64_t process, bool done, bool final);
+  /// The killer's process; everything in its hands is free to be repeated.
+  void process_gone(std::uint64_t process, std::optional<std::uint64_t> killer);
+  void settled(const spi::Settlement& item, const WorkerId& worker, std::uint64_t process);
+
+  void checkpoint();
+  void failed_over();
+
+  /// After everything came to rest.
+  void check_end(const std::vector<memory::Inspected>& rows);
+  [[nodiscard]] std::size_t running() const noexcept { return running_.size(); }
+
+ private:
+  struct Saved {
+    Record::State state;
+    Sequence sequence;
+    Shard shard;
+    std::uint32_t attempts;
+    bool corrupted;
+  };
+  struct RunRef {
+    std::uint64_t number;
+    std::size_t run;
+  };
+
+  void check_state(const Record& record, const Start& start, bool holds);
+  void check_beside(const Record& record, const Start& start, const spi::Census& truth);
+  void check_order(const Record& record, const Start& start);
+  void check_repeat(Record& record, const Start& start);
+  void check_record(const Record& record, const memory::Inspected* row);
+  void check_killers(const Record& record);
+  void rule(Event event, bool kept, const std::function<std::string()>& text);
+  [[nodiscard]] bool settled_for_good(const Record& record) const;
+  void line_up(const Record& record);
+  void leave_line(const Record& record);
+
+  const Settings& settings_;
+  Statistics& statistics_;
+  Violate violate_;
+  std::vector<Record> records_;
+  std::unordered_map<std::string, std::map<Sequence, std::uint64_t>> lines_;  // by key
+  std::vector<RunRef> running_;
+  std::optional<std::vector<Saved>> saved_;
+  bool any_fail_over_ = false;
+};
+
+std::string describe(const Record& record);
+
+}  // namespace sagabox::simulation
