@@ -66,6 +66,7 @@ class Demo {
     orders_.listen().value();
     outbox_.start().value();
     begun_ = clock_.boot_now();
+    rates_.add(figures());
     orders_.open();
     watch();
     drain();

@@ -91,7 +91,9 @@ std::vector<Line> demo_summary(const DemoFigures& figures) {
       row("committed", figures.committed).add("   orders in the business table"),
       row("delivered", stats.done, Style::good),
       row("pending", stats.pending)
-          .add(fmt::format("   {} of them wait for a retry", grouped(stats.waiting))),
+          .add(stats.pending == 0
+                   ? std::string()
+                   : fmt::format("   of which {} wait for a retry", grouped(stats.waiting))),
       row("dead", dead(stats), dead(stats) > 0 ? Style::bad : Style::strong),
       Line(sum).add(right ? "it adds up" : "IT DOES NOT ADD UP", right ? Style::good : Style::bad),
       row("rolled back", figures.rolled_back, Style::plain)

@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <iostream>
+#include <string>
 
 namespace {
 
@@ -26,7 +27,12 @@ std::string verbs_of(const CLI::App& app) {
 /// Says what is wrong and where to look up what would be right.
 int wrong_use(const CLI::App& app, const CLI::ParseError& error) {
   const auto verbs = app.get_subcommands();
-  std::cerr << "sagabox: " << error.what() << '\n';
+  const auto unknown = app.remaining();
+  if (verbs.empty() && !unknown.empty()) {
+    std::cerr << "sagabox: \"" << unknown.front() << "\" is not a verb\n";
+  } else {
+    std::cerr << "sagabox: " << error.what() << '\n';
+  }
   if (verbs.empty()) {
     std::cerr << "verbs: " << verbs_of(app) << "; see sagabox --help\n";
   } else {

@@ -15,8 +15,9 @@ enum class Style : std::uint8_t { plain, strong, faint, good, warning, bad };
 class Line {
  public:
   Line() = default;
-  Line(std::string_view text) { add(text); }  // NOLINT(*-explicit-*)
-  Line(const char* text) { add(text); }       // NOLINT(*-explicit-*)
+  Line(std::string_view text) { add(text); }    // NOLINT(*-explicit-*)
+  Line(const char* text) { add(text); }         // NOLINT(*-explicit-*)
+  Line(const std::string& text) { add(text); }  // NOLINT(*-explicit-*)
 
   Line& add(std::string_view text, Style style = Style::plain);
   /// At most `columns_max` characters of it, with escape sequences only if `colour`.

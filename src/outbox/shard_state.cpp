@@ -167,8 +167,9 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
   auto last = page.range.after;
   const auto position = lane.reader.position();
   for (auto& row : rows) {
-    const bool recent = settings_.skip_recent > Duration{} &&
-                        wall_now - row.written_at < settings_.skip_recent;
+    // A row from the future says that our clock is behind: it must not wait for it to catch up.
+    const auto age = wall_now - row.written_at;
+    const bool recent = age >= Duration{} && age < settings_.skip_recent;
     const bool beyond_bound = row.sequence > position && !reads_ahead(page.range.lane.value);
     Entry entry;
     const auto fate = recent || beyond_bound

@@ -51,6 +51,7 @@ struct Record {
   bool committed_ever = false;
   bool corrupted = false;
   bool while_closed = false;  ///< committed while its class was closed
+  bool late = false;          ///< committed below what had been read
 
   bool finished = false;  ///< succeeded or failed for good at least once
   std::uint32_t done = 0;
@@ -92,7 +93,7 @@ class Ledger {
   [[nodiscard]] static std::string id_of(std::uint64_t number);
   [[nodiscard]] static std::optional<std::uint64_t> number_of(const MessageId& id);
 
-  void committed(const Written& written, bool class_closed);
+  void committed(const Written& written, bool class_closed, bool late);
   void corrupted(std::uint64_t number);
 
   void started(const Start& start, const spi::Census& truth);

@@ -17,6 +17,7 @@
 #include <queue>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace sagabox::simulation {
@@ -159,6 +160,12 @@ class World {
 
   std::vector<std::unique_ptr<Process>> processes_;  // by slot
   std::vector<std::unique_ptr<Producer>> producers_;
+  struct Doomed {
+    std::uint64_t process;
+    std::optional<std::uint64_t> killer;
+  };
+  std::vector<Doomed> doomed_;  // die when the present event is over
+  std::uint64_t retired_ = 0;
   std::uint64_t last_process_ = 0;
   std::set<std::string> locked_keys_;
   std::set<std::uint64_t> business_;

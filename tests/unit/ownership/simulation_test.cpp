@@ -75,13 +75,15 @@ class World {
     for (auto& process : processes_) process->paused_until = BootTime::min();
     const BootTime end = clock_.boot_now() + seconds(40) + seconds(2) * settings_.shards;
     while (clock_.boot_now() < end) {
-      clock_.advance(milliseconds(25));
-      for (auto& process : processes_) {
-        process->shared.busy.clear();
-        process->single.busy.clear();
-        for (int i = 0; i < 12; ++i) micro_step(*process);
+      BootTime next = end;
+      for (std::size_t i = 0; i < processes_.size(); ++i) {
+        processes_[i]->shared.busy.clear();
+        do micro_step(*processes_[i]);
+        while (processes_[i]->request);
+        next = std::min(next, processes_[i]->worker->next_due());
       }
       check();
+      clock_.advance_to(next);
     }
   }
 

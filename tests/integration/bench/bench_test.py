@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""sagabox_bench prints what its readers expect. What the figures are is not tested.
+
+usage: bench_test.py SAGABOX_BENCH [unittest arguments]
+"""
+
+import json
+import subprocess
+import sys
+import unittest
+
+BENCH = sys.argv.pop(1)
+SMALL = ["--messages", "20000", "--hand-overs", "50", "--repeats", "1"]
+NAMES = ["core.dispatch", "core.hot.p50_us", "core.hot.p99_us", "core.write"]
+
+
+def bench(*arguments):
+    return subprocess.run(
+        [BENCH, *arguments], capture_output=True, text=True, check=False, timeout=100
+    )
+
+
+class Bench(unittest.TestCase):
+    def test_json_has_all_fields(self):
+        result = bench("core", "--json", *SMALL)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual([line["name"] for line in lines], NAMES)
+        for line in lines:
+            with self.subTest(name=line["name"]):
+                self.assertGreater(line["value"], 0)
+                self.assertGreater(line["baseline"], 0)
+                self.assertAlmostEqual(line["ratio"], line["value"] / line["baseline"])
+                self.assertIn(line["unit"], ("messages/s", "us", "transactions/s"))
+                self.assertEqual(set(line["machine"]), {"cpu", "cores", "arch"})
+                self.assertTrue(all(line["machine"].values()), line)
+                self.assertTrue(line["commit"])
+
+    def test_table_names_every_figure(self):
+        result = bench(*SMALL)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for name in NAMES:
+            self.assertRegex(result.stdout, rf"(?m)^{name} ")
+        self.assertIn("best of 1 runs", result.stdout)
+
+    def test_wrong_use_is_exit_code_two(self):
+        for arguments in (["cores"], ["--messages", "0"], ["--quickly"]):
+            with self.subTest(arguments=arguments):
+                result = bench(*arguments)
+                self.assertEqual(result.returncode, 2)
+                self.assertIn(arguments[-1], result.stderr)
+                self.assertEqual(result.stdout, "")
+
+
+if __name__ == "__main__":
+    unittest.main()

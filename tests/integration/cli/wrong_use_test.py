@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""sagabox says what is wrong with a command line and what would be right.
+
+usage: wrong_use_test.py SAGABOX [unittest arguments]
+"""
+
+import re
+import subprocess
+import sys
+import unittest
+
+SAGABOX = sys.argv.pop(1)
+
+
+def sagabox(*arguments):
+    return subprocess.run(
+        [SAGABOX, *arguments], capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+class CommandLine(unittest.TestCase):
+    def test_wrong_use_is_exit_code_two_and_names_what_is_right(self):
+        for arguments, complaint, cure in [
+            ([], "A subcommand is required", "verbs: demo"),
+            (["frobnicate"], '"frobnicate" is not a verb', "verbs: demo"),
+            (["demo", "--frobnicate"], "--frobnicate", "sagabox demo --help"),
+            (["demo", "more"], "more", "sagabox demo --help"),
+            (
+                ["demo", "--store", "postgres://db/orders"],
+                'store URL "postgres://db/orders"',
+                "only memory: is built in so far",
+            ),
+            (["demo", "--store", "memory"], 'store URL "memory"', "only memory:"),
+            (["demo", "--for", "3"], 'duration "3"', "500ms, 3s, 10m or 1h"),
+            (["demo", "--for", "3x"], 'duration "3x"', "500ms, 3s, 10m or 1h"),
+            (["demo", "--for", "0s"], 'duration "0s"', "500ms, 3s, 10m or 1h"),
+            (["demo", "--for", "1.2.3s"], 'duration "1.2.3s"', "500ms, 3s, 10m or 1h"),
+            (["demo", "--for", "25h"], 'duration "25h"', "up to 24h"),
+            (["demo", "--rate", "0"], 'rate "0"', "from 1 to 1000000"),
+            (["demo", "--rate", "-5"], 'rate "-5"', "from 1 to 1000000"),
+            (["demo", "--rate", "5/s"], 'rate "5/s"', "whole number"),
+            (["demo", "--fail", "101"], 'percent "101"', "from 0 to 100"),
+            (["demo", "--fail", "half"], 'percent "half"', "from 0 to 100"),
+            (["demo", "--workers", "0"], 'workers "0"', "from 1 to 256"),
+            (["demo", "--rate"], "--rate", "sagabox demo --help"),
+        ]:
+            with self.subTest(arguments=arguments):
+                result = sagabox(*arguments)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertEqual(result.stdout, "")
+                self.assertIn(complaint, result.stderr)
+                self.assertIn(cure, result.stderr)
+
+    def test_help_has_examples(self):
+        for arguments in (["--help"], ["demo", "--help"]):
+            with self.subTest(arguments=arguments):
+                result = sagabox(*arguments)
+                self.assertEqual(result.returncode, 0)
+                self.assertRegex(result.stdout, r"Examples:\n  sagabox demo")
+
+    def test_version(self):
+        result = sagabox("--version")
+        self.assertEqual(result.returncode, 0)
+        self.assertTrue(re.fullmatch(r"sagabox \d+\.\d+\.\d+\n", result.stdout), result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,105 @@
+#include "simulation/watched.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace sagabox::simulation {
+
+Result<spi::ReadReply> Process::Watched::read(const TableName& table,
+                                              std::span<const spi::Range> ranges,
+                                              std::size_t bytes_max) {
+  auto reply = ForwardingStore::read(table, ranges, bytes_max);
+  world_.trace(What::read, process_, reply.ok() ? reply->rows.size() : 0,
+               static_cast<std::uint64_t>(world_.last_fault()));
+  if (reply.ok()) {
+    for (const auto& row : reply->rows) world_.read_up_to(row.shard, row.sequence);
+  }
+  return reply;
+}
+
+Result<spi::ReadReply> Process::Watched::read_due(const TableName& table,
+                                                  std::span<const spi::DueRange> ranges,
+                                                  std::size_t bytes_max) {
+  auto reply = ForwardingStore::read_due(table, ranges, bytes_max);
+  world_.trace(What::read_due, process_, reply.ok() ? reply->rows.size() : 0,
+               static_cast<std::uint64_t>(world_.last_fault()));
+  return reply;
+}
+
+Result<spi::RetryingKeysReply> Process::Watched::read_retrying_keys(const TableName& table,
+                                                                    Shard shard, Sequence after,
+                                                                    std::uint32_t rows_max) {
+  auto reply = ForwardingStore::read_retrying_keys(table, shard, after, rows_max);
+  world_.trace(What::read_keys, process_, shard.value,
+               static_cast<std::uint64_t>(world_.last_fault()));
+  return reply;
+}
+
+Process::Watched::Rows Process::Watched::rows_of(const spi::SettleRequest& request,
+                                                 const std::vector<bool>& stale) {
+  Rows rows;
+  for (const auto& item : request.items) {
+    if (stale[item.shard.value]) rows.emplace(item.sequence, Touched{});
+  }
+  if (rows.empty()) return rows;
+  for (const auto& row : world_.store().inspect(request.table)) {
+    const auto found = rows.find(row.row.sequence);
+    if (found == rows.end()) continue;
+    found->second = {.settled = row.settled, .attempts = row.row.attempts, .there = true};
+  }
+  return rows;
+}
+
+Result<spi::SettleReply> Process::Watched::settle(const spi::SettleRequest& request) {
+  const auto truth = world_.truth();
+  std::vector<bool> stale(truth.shards.size(), true);
+  for (const auto& fence : request.fences) {
+    const auto& owner = truth.shards[fence.shard.value];
+    stale[fence.shard.value] = owner.owner != request.owner || owner.epoch != fence.epoch;
+  }
+  const auto before = rows_of(request, stale);
+  auto reply = ForwardingStore::settle(request);
+  const auto fault = world_.last_fault();
+  world_.trace(What::settle, process_, request.items.size(), static_cast<std::uint64_t>(fault));
+  if (!before.empty()) {
+    world_.statistics().count(Event::stale_fence_changed_nothing);
+    if (rows_of(request, stale) != before) {
+      world_.violate("a settle of p" + std::to_string(process_) +
+                     " changed rows of a shard that is in other hands");
+    }
+  }
+  if (fault == memory::Fault::refused || fault == memory::Fault::lost_before) return reply;
+  for (const auto& item : request.items) {
+    if (!stale[item.shard.value]) world_.ledger().settled(item, request.owner, process_);
+  }
+  return reply;
+}
+
+void Process::Seat::acquired(const spi::OwnedShard& shard, const WorkerId& owner,
+                             Timeline timeline) {
+  world_.trace(What::acquired, process_, shard.shard.value, shard.epoch.value);
+  timelines_[shard.shard] = timeline;
+  draining_[shard.shard] = false;
+  auto taken = shard;
+  if (world_.settings().variant == Variant::no_cautious_mode) taken.unclean = false;
+  relay_.acquired(taken, owner, timeline);
+}
+
+void Process::Seat::drain(Shard shard) {
+  world_.trace(What::drain, process_, shard.value);
+  draining_[shard] = true;
+  relay_.drain(shard);
+}
+
+void Process::Seat::lost(Shard shard) {
+  world_.trace(What::lost, process_, shard.value);
+  if (!draining_[shard]) world_.statistics().count(Event::lease_lost);
+  relay_.lost(shard);
+}
+
+Timeline Process::Seat::timeline_of(Shard shard) const {
+  const auto found = timelines_.find(shard);
+  return found == timelines_.end() ? Timeline{} : found->second;
+}
+
+}  // namespace sagabox::simulation
