@@ -139,11 +139,12 @@ class Message {
  private:
   Message() = default;
 
-  NewMessage draft_;
+  // What every dispatch looks at lies together, so that it is fetched together.
   MessageId id_;
-  Digest digest_{};
   std::uint64_t key_hash_ = 0;
   std::size_t bytes_ = 0;
+  NewMessage draft_;
+  Digest digest_{};
 };
 
 /// Says a message step by step; `draft()` reports a payload given twice.

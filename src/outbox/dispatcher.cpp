@@ -24,7 +24,8 @@ bool Runner::timed_out() const {
 Dispatcher::Figures::Figures(Metrics& metrics, std::string_view table)
     : hot(metrics.counter(metric::outbox_hot_enqueued_total, {{"table", table}})),
       hot_dropped(metrics.counter(metric::outbox_hot_dropped_total, {{"table", table}})),
-      latency(metrics.histogram(metric::outbox_latency_seconds, {{"table", table}})) {}
+      latency(metrics.histogram(metric::outbox_latency_seconds, {{"table", table}})),
+      read(&metrics != &no_metrics()) {}
 
 Dispatcher::Dispatcher(Parts parts)
     : parts_(parts),
@@ -124,11 +125,11 @@ void Dispatcher::dropped(Shard shard) {
 }
 
 bool Dispatcher::take(Runner& runner, BootTime now) {
-  if (!parts_.shards.live(now) || !parts_.shards.take_place()) return false;
+  if (!work_waits() || !parts_.shards.live(now) || !parts_.shards.take_place()) return false;
   Entry entry;
   while (queues_.pop(entry, runner.turn_)) {
     parts_.room.give_back(entry);
-    parts_.shards.room_bell().ring_all();
+    if (parts_.room.worth_reading(Source::cold)) parts_.shards.room_bell().ring_all();
     const auto epoch = parts_.shards.with(
         entry.shard, [&](ShardState& state) { return state.start(entry); });
     if (epoch) {
@@ -145,13 +146,18 @@ void Dispatcher::begin(Runner& runner, Entry entry, Epoch epoch, BootTime now) {
   running_.fetch_add(1);
   const std::scoped_lock lock(runner.mutex_);
   // A token that was never used can serve again.
-  if (runner.stop_.stop_requested()) runner.stop_ = std::stop_source();
+  if (runner.stop_.stop_requested() || !runner.facts_.stop.stop_possible()) {
+    runner.stop_ = std::stop_source();
+    runner.facts_.stop = runner.stop_.get_token();
+  }
   runner.busy_ = true;
   runner.timed_out_ = false;
   runner.started_ = now;
   runner.entry_ = std::move(entry);
   const auto& message = *runner.entry_.message;
-  runner.route_ = invoker_.route(message);
+  if (runner.route_ == nullptr || !runner.route_->serves(message)) {
+    runner.route_ = invoker_.route(message);
+  }
   auto& facts = runner.facts_;
   facts.message = &message;
   facts.table = &parts_.table;
@@ -160,11 +166,10 @@ void Dispatcher::begin(Runner& runner, Entry entry, Epoch epoch, BootTime now) {
   facts.epoch = epoch;
   facts.attempt = runner.entry_.attempts + 1;
   facts.deadline = now + parts_.options.dispatch_timeout;
-  facts.stop = runner.stop_.get_token();
 }
 
 Outcome Dispatcher::invoke(const Runner& runner) const noexcept {
-  return invoker_.invoke(runner.delivery());
+  return invoker_.invoke(runner.delivery(), runner.route_);
 }
 
 void Dispatcher::complete(Runner& runner, Outcome outcome, BootTime now) {
@@ -303,24 +308,26 @@ void Dispatcher::report(const Runner& runner, const Outcome& outcome,
   if (runner.route_ != nullptr) {
     runner.route_->figures->seconds.observe(seconds(now - runner.started_));
   }
-  if (entry.attempts == 0 && settlement.verdict == spi::Verdict::done) {
+  if (figures_.read && entry.attempts == 0 && settlement.verdict == spi::Verdict::done) {
     figures_.latency.observe(seconds(parts_.options.clock->wall_now() - entry.written_at));
   }
   const bool dead = settlement.verdict == spi::Verdict::dead;
   const bool done = settlement.verdict == spi::Verdict::done;
   const auto level = dead ? LogLevel::error : done ? LogLevel::debug : LogLevel::info;
-  parts_.options.log->log(level,
-                          dead   ? "message is dead"
-                          : done ? "delivered"
-                                 : "attempt failed",
-                          {{"table", std::string_view(parts_.table.str())},
-                           {"topic", std::string_view(entry.message->topic())},
-                           {"message", entry.message->id().view()},
-                           {"tenant", std::string_view(entry.message->tenant())},
-                           {"sequence", entry.sequence.value},
-                           {"attempts", std::uint64_t{settlement.attempts}},
-                           {"code", done ? std::string_view() : code_name(settlement.code)},
-                           {"error", std::string_view(outcome.error)}});
+  if (parts_.options.log->enabled(level)) {
+    parts_.options.log->log(level,
+                            dead   ? "message is dead"
+                            : done ? "delivered"
+                                   : "attempt failed",
+                            {{"table", std::string_view(parts_.table.str())},
+                             {"topic", std::string_view(entry.message->topic())},
+                             {"message", entry.message->id().view()},
+                             {"tenant", std::string_view(entry.message->tenant())},
+                             {"sequence", entry.sequence.value},
+                             {"attempts", std::uint64_t{settlement.attempts}},
+                             {"code", done ? std::string_view() : code_name(settlement.code)},
+                             {"error", std::string_view(outcome.error)}});
+  }
   const auto* message = entry.message.get();
   if (done) return audit(AuditKind::tx_outbox_dispatched, message, settlement);
   audit(AuditKind::tx_outbox_failed, message, settlement);

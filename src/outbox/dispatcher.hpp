@@ -112,6 +112,7 @@ class Dispatcher {
     Counter& hot;
     Counter& hot_dropped;
     Histogram& latency;
+    bool read;  ///< by somebody: the wall clock is asked for the latency only then
   };
 
   Parts parts_;

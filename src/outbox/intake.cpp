@@ -84,7 +84,7 @@ std::optional<ReadPlan> Intake::plan_due() {
 std::optional<ReadPlan> Intake::plan_fresh(BootTime now) {
   const bool woken = woken_.exchange(false);
   if (!woken && !eager_ && !anything_eager() && now < fresh_at_) return std::nullopt;
-  if (!roomy()) {
+  if (!parts_.room.worth_reading(Source::cold)) {
     if (woken) wake();
     return std::nullopt;
   }
@@ -254,18 +254,12 @@ BootTime Intake::next(BootTime now) const {
   return std::max(retry_at_, std::min(fresh_at_, due_at_));
 }
 
-bool Intake::roomy() const {
-  // Reading a handful at a time costs more than waiting for the queue to empty a little.
-  return parts_.room.free(Source::cold) >=
-         std::max<std::uint32_t>(1, parts_.room.capacity(Source::cold) / 4);
-}
-
 bool Intake::fits() const {
   return !bytes_wanted_ || parts_.room.fits(Source::cold, *bytes_wanted_);
 }
 
 bool Intake::waits_for_room() const {
-  return !roomy() || !fits() || !parts_.shards.places_left();
+  return !parts_.room.worth_reading(Source::cold) || !fits() || !parts_.shards.places_left();
 }
 
 void Intake::reopen() {

@@ -95,7 +95,6 @@ class Intake {
   void look_after_safety_pass(BootTime now);
   [[nodiscard]] bool anything_eager() const;
   /// Enough to be worth a read.
-  [[nodiscard]] bool roomy() const;
   [[nodiscard]] bool fits() const;
 
   struct Figures {

@@ -37,7 +37,9 @@ Status Registry::add(const AggregateType& type, const Topic& topic, Listener lis
                                              "\" has a listener already; one topic, one listener"};
   }
   topics.emplace(topic.str(),
-                 Route{.listener = std::move(listener),
+                 Route{.type = type.str(),
+                       .topic = topic.str(),
+                       .listener = std::move(listener),
                        .figures = std::make_unique<TopicFigures>(metrics_, table_, topic.str())});
   return {};
 }
@@ -49,11 +51,11 @@ const Route* Registry::find(std::string_view type, std::string_view topic) const
   return route == topics->second.end() ? nullptr : &route->second;
 }
 
-Outcome Invoker::invoke(const Delivery& delivery) const noexcept {
+Outcome Invoker::invoke(const Delivery& delivery, const Route* found) const noexcept {
   std::size_t entered = 0;
   Outcome outcome;
   try {
-    outcome = call(delivery, entered);
+    outcome = call(delivery, found, entered);
   } catch (const std::exception& thrown) {
     outcome = retry(thrown.what());
   } catch (...) {
@@ -66,12 +68,11 @@ Outcome Invoker::invoke(const Delivery& delivery) const noexcept {
   return outcome;
 }
 
-Outcome Invoker::call(const Delivery& delivery, std::size_t& entered) const {
+Outcome Invoker::call(const Delivery& delivery, const Route* found, std::size_t& entered) const {
   for (const auto& interceptor : interceptors_) {
     interceptor->before(delivery);
     ++entered;
   }
-  const auto* found = route(delivery.message());
   if (found != nullptr) return found->listener(delivery);
   auto outcome = reject("no listener for topic \"" + delivery.topic() + "\" of aggregate type \"" +
                         delivery.message().aggregate_type() + "\"; register one, then replay");

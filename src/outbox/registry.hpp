@@ -24,8 +24,14 @@ struct TopicFigures {
 };
 
 struct Route {
+  std::string type;
+  std::string topic;
   Listener listener;
   std::unique_ptr<TopicFigures> figures;
+
+  [[nodiscard]] bool serves(const Message& message) const noexcept {
+    return message.topic() == topic && message.aggregate_type() == type;
+  }
 };
 
 /// One listener for each (aggregate type, topic). Filled before the start, then only read, so that
@@ -61,13 +67,18 @@ class Invoker {
         log_(log) {}
 
   /// Error texts come out cut and cleaned.
-  [[nodiscard]] Outcome invoke(const Delivery& delivery) const noexcept;
+  [[nodiscard]] Outcome invoke(const Delivery& delivery) const noexcept {
+    return invoke(delivery, route(delivery.message()));
+  }
+  /// With the route found before; null where there is none.
+  [[nodiscard]] Outcome invoke(const Delivery& delivery, const Route* found) const noexcept;
   [[nodiscard]] const Route* route(const Message& message) const {
     return registry_.find(message.aggregate_type(), message.topic());
   }
 
  private:
-  [[nodiscard]] Outcome call(const Delivery& delivery, std::size_t& entered) const;
+  [[nodiscard]] Outcome call(const Delivery& delivery, const Route* found,
+                             std::size_t& entered) const;
   void leave(const Delivery& delivery, const Outcome& outcome, std::size_t entered) const noexcept;
 
   const Registry& registry_;

@@ -56,6 +56,10 @@ class Room {
     const auto used = side.count.load();
     return used >= side.capacity || free_bytes(source) == 0 ? 0 : side.capacity - used;
   }
+  /// Reading a handful at a time costs more than waiting for the queue to empty a little.
+  [[nodiscard]] bool worth_reading(Source source) const {
+    return free(source) >= std::max<std::uint32_t>(1, at(source).capacity / 2);
+  }
   [[nodiscard]] std::size_t free_bytes(Source source) const {
     const auto& side = at(source);
     const auto used = side.bytes.load();

@@ -151,7 +151,9 @@ std::uint32_t ShardState::hungry_lanes() const {
 }
 
 bool ShardState::in_safety_pass() const noexcept {
-  return std::any_of(lanes_.begin(), lanes_.end(),
+  // A shard that was lost or drains does not finish its pass, and others must not wait for it.
+  return phase_ == Phase::active &&
+         std::any_of(lanes_.begin(), lanes_.end(),
                      [](const LaneState& lane) { return lane.safety_after.has_value(); });
 }
 
@@ -189,6 +191,7 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
   }
   const bool level = exhausted || last >= position;
   lane.deferred.page_seen(page.range.after, last, level);
+  for (const auto id : std::exchange(lane.resume_after_page, {})) lane.deferred.resume(id);
   if (forward) {
     lane.reader.seen(page.range.after, last, exhausted, now);
     if (exhausted) seen_once(page.range.lane.value);
@@ -243,8 +246,12 @@ bool ShardState::held_back(const Message& message, Sequence sequence, LaneState*
   const auto gated = settings_.gate->class_of(message);
   if (!gated) return false;
   if (lane != nullptr && !lane->deferred.may_consider(*gated, sequence, page_after)) {
-    // Later messages of its key must not overtake it.
-    if (message.has_key()) lane->deferred.defer(key_class, sequence);
+    // Later messages of its key must not overtake it. If its class is on the way back already,
+    // nobody else would resume the key.
+    if (message.has_key()) {
+      lane->deferred.defer(key_class, sequence);
+      if (!lane->deferred.closed(*gated)) lane->resume_after_page.push_back(key_class);
+    }
     return true;
   }
   if (!settings_.gate->closed(*gated)) return false;
@@ -360,7 +367,9 @@ ShardState::Completed ShardState::complete(const Entry& entry, Settling settling
     give_back_waiting(keys_.block(key_hash, entry.sequence));
   } else if (phase_ == Phase::active) {
     done.next = keys_.advance(key_hash);
-    if (keys_.roomy(key_hash)) resume_key(key_hash);
+    if (lane_for(*entry.message).deferred.size() > 0 && keys_.roomy(key_hash)) {
+      resume_key(key_hash);
+    }
   } else {
     give_back_waiting(keys_.release(key_hash));
   }

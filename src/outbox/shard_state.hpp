@@ -164,6 +164,7 @@ class ShardState {
   struct LaneState {
     LaneReader reader;
     flow::DeferredClasses deferred;
+    std::vector<flow::ClassId> resume_after_page{};  ///< not before: the page shows later rows
     std::optional<Sequence> safety_after;
     bool hungry = true;  ///< the last read did not exhaust it
     bool aside_next = false;  ///< a catch-up or safety read has its turn

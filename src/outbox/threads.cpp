@@ -156,13 +156,16 @@ void Threads::call_in_spares() {
 void Threads::handle(Runner& runner, std::uint32_t spare) {
   auto& dispatcher = relay_.dispatcher();
   int looks = 0;
+  auto now = options_.clock->boot_now();
   while (!ending() && dispatcher.overdue() >= spare) {
-    const auto now = options_.clock->boot_now();
     if (dispatcher.take(runner, now)) {
       auto outcome = dispatcher.invoke(runner);
-      dispatcher.complete(runner, std::move(outcome), options_.clock->boot_now());
+      now = options_.clock->boot_now();
+      dispatcher.complete(runner, std::move(outcome), now);
       looks = 0;
-    } else if (dispatcher.work_waits()) {
+      continue;
+    }
+    if (dispatcher.work_waits()) {
       relay_.shards().room_bell().wait_for(wait_min, [this] { return ending(); });
     } else if (++looks < looks_before_sleep) {
       std::this_thread::yield();
@@ -170,6 +173,7 @@ void Threads::handle(Runner& runner, std::uint32_t spare) {
       dispatcher.work_bell().wait_for(wait_max,
                                       [&] { return ending() || dispatcher.work_waits(); });
     }
+    now = options_.clock->boot_now();
   }
 }
 

@@ -133,10 +133,10 @@ INSTANTIATE_TEST_SUITE_P(
         WrongSetting{"random", [](auto& o) { o.random = nullptr; }},
         WrongSetting{"interceptors", [](auto& o) { o.interceptors.push_back(nullptr); }},
         WrongSetting{"hooks", [](auto& o) { o.hooks.push_back(nullptr); }}),
-    [](const auto& info) {
-      std::string name = info.param.setting;
+    [](const auto& wrong) {
+      std::string name = wrong.param.setting;
       for (auto& c : name) c = c == ' ' ? '_' : c;
-      return name + "_" + std::to_string(info.index);
+      return name + "_" + std::to_string(wrong.index);
     });
 
 TEST(OutboxOptions, ErrorSaysWhatWouldBeRight) {

@@ -1,0 +1,469 @@
+#include "outbox/shard_state.hpp"
+
+#include "unit/outbox/model_table.hpp"
+#include "unit/outbox/shard_world.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sagabox::outbox {
+namespace {
+
+using spi::Verdict;
+using testing::message;
+using testing::row;
+using testing::seconds;
+using testing::sequences;
+using testing::ShardWorld;
+using testing::TopicGate;
+using Numbers = std::vector<std::uint64_t>;
+
+spi::Horizon horizon(std::vector<std::uint64_t> in_progress, std::uint64_t next) {
+  spi::Horizon made;
+  for (const auto id : in_progress) made.in_progress.push_back(TransactionId{id});
+  made.next = TransactionId{next};
+  return made;
+}
+
+spi::Row about(std::uint64_t sequence, const char* topic, std::string key = {}) {
+  return row(sequence, message({.topic = topic, .key = std::move(key)}));
+}
+
+TEST(ShardReading, StopsWhereThereIsNoRoomAndGoesOnFromThere) {
+  ShardWorld::Options options;
+  options.room.cold_capacity = 2;
+  ShardWorld world(options);
+  world.own();
+  for (std::uint64_t sequence = 1; sequence <= 5; ++sequence) world.write(sequence);
+  Numbers ran;
+  for (int round = 0; round < 5; ++round) {
+    world.read();
+    EXPECT_LE(world.room.count(Source::cold), 2U);
+    for (const auto sequence : world.run()) ran.push_back(sequence);
+    world.settle();
+  }
+  EXPECT_EQ(ran, (Numbers{1, 2, 3, 4, 5}));
+}
+
+TEST(ShardReading, ResumedKeyLosesNothingWhereThereIsNoRoom) {
+  ShardWorld::Options options;
+  options.room.cold_capacity = 3;
+  options.settings.chain_max = 8;
+  ShardWorld world(options);
+  world.own();
+  for (std::uint64_t sequence = 1; sequence <= 6; ++sequence) world.write(sequence, "a");
+  world.read();
+  world.finish(*world.start(), Verdict::retry);
+  world.settle();
+  for (int round = 0; round < 4; ++round) world.read();
+  world.read_due();
+  Numbers ran;
+  for (int round = 0; round < 30; ++round) {
+    for (const auto sequence : world.run()) ran.push_back(sequence);
+    world.settle();
+    world.read();
+  }
+  EXPECT_EQ(ran, (Numbers{1, 2, 3, 4, 5, 6}));
+}
+
+TEST(ShardReading, ReadBegunBeforeASettleDispatchesNothingTwice) {
+  ShardWorld world({});
+  world.own();
+  world.write(1);
+  world.read_until_calm();
+  ASSERT_EQ(world.run(), Numbers{1});
+  world.state.begin_safety_pass();
+  const auto ticket = world.state.tracker().read_begun();
+  auto pages = world.plan();
+  if (pages[1].purpose != Purpose::safety) pages = world.plan();
+  auto [stale, exhausted] = world.show(pages[1]);
+  ASSERT_EQ(stale.size(), 1U);
+  world.settle();
+  (void)world.apply(pages[1], stale, exhausted);
+  world.state.tracker().read_seen(ticket);
+  EXPECT_TRUE(world.ready.empty());
+  EXPECT_EQ(world.state.tracked(), 0U);
+}
+
+TEST(ShardReading, TooManyBlockedKeysStopReadingAheadButNotTheirRetries) {
+  ShardWorld::Options options;
+  options.settings.blocked_keys_max = 2;
+  ShardWorld world(options);
+  world.own();
+  world.write(1, "a");
+  world.write(2, "b");
+  world.read_until_calm();
+  EXPECT_EQ(world.run(Verdict::retry), (Numbers{1, 2}));
+  world.settle();
+  world.write(3, "c");
+  world.write(row(4, message({.priority = Priority::high})));
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), Numbers{4}) << "keys have the normal lane only";
+  world.settle();
+  EXPECT_FALSE(world.state.eager()) << "reading in vain would keep the store busy";
+  world.read_due();
+  EXPECT_EQ(world.run(), (Numbers{1, 2}));
+  world.settle();
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), Numbers{3});
+}
+
+TEST(ShardReading, CatchUpGoesOnWhileReadingAheadIsStopped) {
+  ShardWorld::Options options;
+  options.settings.blocked_keys_max = 2;
+  ShardWorld world(options);
+  world.own();
+  world.write(1, "a");
+  world.write(2, "a");
+  world.write(3, "b");
+  world.read_until_calm();
+  EXPECT_EQ(world.run(Verdict::retry), (Numbers{1, 3}));
+  world.settle();
+  // The retry of `a` succeeds, `b` and another fail: at the bound again.
+  world.waiting_rows.emplace(4, row(4, "c", 1));
+  world.read_due();
+  for (int count = 0; count < 3; ++count) {
+    const auto entry = world.start();
+    ASSERT_TRUE(entry);
+    world.finish(*entry, entry->sequence.value == 1 ? Verdict::done : Verdict::retry);
+  }
+  world.settle();
+  ASSERT_EQ(world.state.blocked_keys(), 2U);
+  world.read();
+  world.read();
+  EXPECT_EQ(world.run(), Numbers{2});
+}
+
+TEST(ShardReading, KeysKeptBackByAGateAreBoundedToo) {
+  TopicGate gate;
+  gate.close("down");
+  ShardWorld::Options options;
+  options.settings.blocked_keys_max = 3;
+  options.settings.gate = &gate;
+  ShardWorld world(options);
+  world.own();
+  for (std::uint64_t sequence = 1; sequence <= 100; ++sequence) {
+    world.write(about(sequence, "down", "key " + std::to_string(sequence)));
+  }
+  world.read_until_calm();
+  EXPECT_FALSE(world.state.eager());
+  gate.open("down");
+  world.state.reopen();
+  Numbers ran;
+  for (int round = 0; round < 100; ++round) {
+    world.read();
+    for (const auto sequence : world.run()) ran.push_back(sequence);
+    world.settle();
+  }
+  EXPECT_EQ(ran.size(), 100U);
+}
+
+TEST(ShardReading, ClosedGateKeepsItsClassBackAndLetsTheOthersGo) {
+  TopicGate gate;
+  gate.close("down");
+  ShardWorld::Options options;
+  options.settings.gate = &gate;
+  ShardWorld world(options);
+  world.own();
+  world.write(about(1, "down"));
+  world.write(about(2, "up"));
+  world.write(about(3, "down"));
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), Numbers{2});
+  world.settle();
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), Numbers{});
+  gate.open("down");
+  world.state.reopen();
+  world.write(about(4, "down"));
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), (Numbers{1, 3, 4}));
+}
+
+TEST(ShardReading, MessageKeptBackByAGateIsNotOvertakenInItsKey) {
+  TopicGate gate;
+  gate.close("down");
+  ShardWorld::Options options;
+  options.settings.gate = &gate;
+  ShardWorld world(options);
+  world.own();
+  world.write(about(1, "down", "a"));
+  world.write(about(2, "up", "a"));
+  world.write(about(3, "up", "b"));
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), Numbers{3});
+  world.settle();
+  world.write(about(4, "up", "a"));
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), Numbers{});
+  gate.open("down");
+  world.state.reopen();
+  world.write(about(5, "up", "a"));
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), (Numbers{1, 2, 4, 5}));
+}
+
+TEST(ShardReading, DueRowKeptBackByAGateGoesInALaterPass) {
+  TopicGate gate;
+  gate.close("down");
+  ShardWorld::Options options;
+  options.settings.gate = &gate;
+  ShardWorld world(options);
+  world.own();
+  world.waiting_rows.emplace(1, about(1, "down"));
+  world.read_due();
+  EXPECT_EQ(world.run(), Numbers{});
+  gate.open("down");
+  world.read_due();
+  EXPECT_EQ(world.run(), Numbers{1});
+}
+
+TEST(ShardReading, DuePassGoesOnPageByPageAndBeginsAgain) {
+  ShardWorld world({});
+  world.own();
+  for (std::uint64_t sequence = 1; sequence <= 5; ++sequence) world.write_delayed(sequence, "");
+  world.read_due(2);
+  EXPECT_TRUE(world.state.due_pass_open());
+  EXPECT_EQ(sequences(world.ready), (Numbers{1, 2}));
+  world.read_due(2);
+  world.read_due(2);
+  EXPECT_FALSE(world.state.due_pass_open());
+  EXPECT_EQ(world.run(), (Numbers{1, 2, 3, 4, 5}));
+}
+
+TEST(ShardReading, RecentRowsWaitAndDoNotKeepTheReaderBusy) {
+  ShardWorld::Options options;
+  options.settings.skip_recent = seconds(1);
+  options.rows_each = 2;
+  ShardWorld world(options);
+  world.own();
+  for (std::uint64_t sequence = 1; sequence <= 6; ++sequence) {
+    auto fresh = row(sequence);
+    fresh.written_at = world.wall;
+    world.write(fresh);
+  }
+  world.read();
+  EXPECT_TRUE(world.ready.empty());
+  EXPECT_FALSE(world.state.eager()) << "until the next poll";
+  world.wall += seconds(1);
+  for (int round = 0; round < 6; ++round) world.read();
+  EXPECT_EQ(world.run(), (Numbers{1, 2, 3, 4, 5, 6}));
+}
+
+TEST(ShardReading, SafetyPassFindsWhatNoRuleFoundAndReadingAheadGoesOn) {
+  ShardWorld::Options options;
+  options.rows_each = 2;
+  ShardWorld world(options);
+  world.own();
+  world.write(200);
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), Numbers{200});
+  world.settle();
+  // Against all rules, behind the position of a store without late commits.
+  for (std::uint64_t sequence = 1; sequence <= 20; ++sequence) world.write(sequence, "a");
+  world.state.begin_safety_pass();
+  world.read();
+  EXPECT_TRUE(world.state.in_safety_pass());
+  world.write(300);
+  for (int round = 0; round < 4; ++round) world.read();
+  const auto ready = sequences(world.ready);
+  EXPECT_NE(std::find(ready.begin(), ready.end(), 300), ready.end())
+      << "new rows do not wait for the end of the pass";
+  for (int round = 0; round < 100; ++round) {
+    world.read();
+    world.run();
+    world.settle();
+  }
+  EXPECT_FALSE(world.state.in_safety_pass());
+  EXPECT_TRUE(world.rows.empty());
+}
+
+TEST(ShardReading, SafetyPageDoesNotOvertakeALateCommitOfTheSameKey) {
+  ShardWorld::Options options;
+  options.settings.store.late_commits = spi::LateCommits::visible;
+  ShardWorld world(options);
+  world.own();
+  const auto read = [&](const spi::Horizon& seen) {
+    for (const auto& page : world.plan()) {
+      auto [shown, exhausted] = world.show(page);
+      (void)world.apply(page, shown, exhausted, seen);
+    }
+  };
+  world.write(5);
+  read(horizon({}, 1));
+  world.write(12);
+  world.write(15);
+  // Transaction 1 has drawn 10 for key a and takes its time.
+  for (int count = 0; count < 12; ++count) read(horizon({1}, 2));
+  EXPECT_EQ(world.run(), (Numbers{5, 12, 15}));
+  world.state.begin_safety_pass();
+  auto pages = world.plan();
+  if (pages[1].purpose != Purpose::safety) pages = world.plan();
+  ASSERT_EQ(pages[1].purpose, Purpose::safety);
+  // Its first page is cut, so that the next begins behind 10.
+  (void)world.apply(pages[1], {world.rows.at(5), world.rows.at(12)}, false, horizon({1}, 2));
+  world.write(10, "a");
+  world.write(20, "a");
+  for (int count = 0; count < 6; ++count) read(horizon({}, 3));
+  EXPECT_EQ(world.run(), (Numbers{10, 20}));
+}
+
+TEST(ShardReading, WhatIsInHandDoesNotFillThePagesOfALongTransaction) {
+  ShardWorld::Options options;
+  options.settings.store.late_commits = spi::LateCommits::visible;
+  options.rows_each = 3;
+  ShardWorld world(options);
+  world.own();
+  for (std::uint64_t sequence = 1; sequence <= 12; ++sequence) world.write(sequence);
+  for (int count = 0; count < 4; ++count) {
+    for (const auto& page : world.plan()) {
+      auto [shown, exhausted] = world.show(page);
+      (void)world.apply(page, shown, exhausted, horizon({1}, 2));
+    }
+  }
+  EXPECT_EQ(world.ready.size(), 12U);
+}
+
+/// Everything at once: late commits, failing heads, gates, little room, hand-overs.
+class ShardLife {
+ public:
+  explicit ShardLife(const ShardWorld::Options& options, TopicGate& gate)
+      : gate_(gate), world_(options) {
+    world_.own();
+  }
+
+  void step() {
+    switch (*rc::gen::inRange(0, 12)) {
+      case 0:
+        if (table_.open().size() < 4) (void)table_.begin(world_.now);
+        break;
+      case 1:
+      case 2:
+      case 3:
+        write();
+        break;
+      case 4:
+        if (!table_.open().empty()) commit(any_open());
+        break;
+      case 5:
+        gate_.close("down");
+        break;
+      case 6:
+        open_gate();
+        break;
+      case 7:
+        if (*rc::gen::inRange(0, 10) == 9) hand_over();
+        break;
+      case 8:
+        finish(*rc::gen::inRange(0, 3) == 2 ? Verdict::retry : Verdict::done);
+        break;
+      case 9:
+        world_.state.begin_safety_pass();
+        break;
+      default:
+        read();
+    }
+  }
+
+  void come_to_rest() {
+    while (!table_.open().empty()) commit(table_.open().begin()->first);
+    open_gate();
+    for (int round = 0; round < 600; ++round) {
+      read();
+      finish(Verdict::done);
+    }
+    RC_ASSERT(world_.rows.empty());
+    RC_ASSERT(world_.waiting_rows.empty());
+    RC_ASSERT(running_.empty());
+    RC_ASSERT(world_.room.count(Source::cold) == 0U);
+    RC_ASSERT(world_.state.tracked() == 0U);
+    RC_ASSERT(world_.state.blocked_keys() == 0U);
+  }
+
+ private:
+  std::uint64_t any_open() const {
+    return std::next(table_.open().begin(),
+                     *rc::gen::inRange(0, static_cast<int>(table_.open().size())))
+        ->first;
+  }
+  void write() {
+    if (table_.open().empty()) return;
+    (void)table_.write(any_open(), *rc::gen::element<std::string>("", "a", "b", "c"));
+  }
+  void commit(std::uint64_t transaction) {
+    for (const auto sequence : table_.open().at(transaction).drawn) {
+      world_.write(about(sequence, *rc::gen::element("up", "down"), table_.key_of(sequence)));
+    }
+    table_.commit(transaction);
+  }
+  void open_gate() {
+    gate_.open("down");
+    world_.state.reopen();
+  }
+  void read() {
+    const auto seen = table_.read({}, 0).horizon;
+    for (const auto& page : world_.plan()) {
+      auto [shown, exhausted] = world_.show(page);
+      (void)world_.apply(page, shown, exhausted, seen);
+    }
+    world_.read_due(2);
+    while (auto entry = world_.start()) {
+      const auto& key = entry->message->key();
+      if (!key.empty()) {
+        RC_ASSERT(running_keys_.insert(key).second);
+        RC_ASSERT(done_last_[key] < entry->sequence.value);
+      }
+      running_.push_back(std::move(*entry));
+    }
+  }
+  void finish(Verdict verdict) {
+    if (running_.empty()) return;
+    const auto entry = running_.front();
+    running_.erase(running_.begin());
+    const auto& key = entry.message->key();
+    running_keys_.erase(key);
+    if (!key.empty() && verdict == Verdict::done) done_last_[key] = entry.sequence.value;
+    RC_ASSERT(world_.finish(entry, verdict));
+    world_.settle();
+  }
+  void hand_over() {
+    world_.state.drain();
+    while (!world_.ready.empty()) RC_ASSERT(!world_.start());
+    while (!running_.empty()) finish(Verdict::done);
+    RC_ASSERT(world_.state.idle());
+    RC_ASSERT(world_.state.drop() == 0U);
+    RC_ASSERT(world_.room.count(Source::cold) == 0U);
+    world_.own();
+  }
+
+  TopicGate& gate_;
+  ShardWorld world_;
+  testing::ModelTable table_;
+  std::vector<Entry> running_;
+  std::set<std::string> running_keys_;
+  std::map<std::string, std::uint64_t> done_last_;
+};
+
+RC_GTEST_PROP(ShardProperty, EverythingIsDeliveredAndKeysKeepTheirOrder, ()) {
+  TopicGate gate;
+  ShardWorld::Options options;
+  options.settings.store.late_commits = spi::LateCommits::visible;
+  options.settings.attempts_max = 1000;
+  options.settings.gate = &gate;
+  options.settings.chain_max = *rc::gen::inRange(1U, 4U);
+  options.settings.blocked_keys_max = *rc::gen::inRange(1U, 5U);
+  options.room.cold_capacity = *rc::gen::inRange(2U, 12U);
+  options.rows_each = *rc::gen::inRange(1U, 8U);
+  ShardLife life(options, gate);
+  const auto steps = *rc::gen::inRange(1, 400);
+  for (int step = 0; step < steps; ++step) life.step();
+  life.come_to_rest();
+}
+
+}  // namespace
+}  // namespace sagabox::outbox
