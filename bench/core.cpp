@@ -15,7 +15,7 @@
 #include <thread>
 #include <utility>
 
-namespace sagabox::bench {
+namespace sagabox::bench::core {
 namespace {
 
 using std::chrono::microseconds;
@@ -99,17 +99,6 @@ QueueLoop dispatch_baseline(const Size& size) {
   return best_queue_loop(messages, size.repeats);
 }
 
-void dispatch(const Size& size, Report& report) {
-  const auto value = best_rate(size.repeats, [&] { return dispatch_rate(size.messages); });
-  const auto baseline = dispatch_baseline(size);
-  report.add({.name = "core.dispatch",
-              .value = value,
-              .unit = "messages/s",
-              .baseline = baseline.messages_per_second,
-              .baseline_name = baseline.name,
-              .goal = Goal{Goal::Kind::at_least, 1e6}});
-}
-
 /// From the call of commit to the first line of the handler.
 Latency hot_latency(std::uint32_t count) {
   memory::MemoryStore store;
@@ -147,23 +136,6 @@ Latency hot_latency(std::uint32_t count) {
   return latency_of(std::move(taken));
 }
 
-void hot(const Size& size, Report& report) {
-  const auto ours = best_latency(size.repeats, [&] { return hot_latency(size.hand_overs); });
-  const auto bare = best_latency(size.repeats, [&] { return hand_over(size.hand_overs, pause); });
-  const std::string against = "condition variable between threads";
-  report.add({.name = "core.hot.p50_us",
-              .value = ours.p50,
-              .unit = "us",
-              .baseline = bare.p50,
-              .baseline_name = against,
-              .goal = Goal{Goal::Kind::below, 50}});
-  report.add({.name = "core.hot.p99_us",
-              .value = ours.p99,
-              .unit = "us",
-              .baseline = bare.p99,
-              .baseline_name = against});
-}
-
 /// One thread; with a message in every transaction, or with the business row alone.
 double transaction_rate(std::uint32_t count, bool with_message) {
   memory::MemoryStore store;
@@ -190,6 +162,36 @@ double transaction_rate(std::uint32_t count, bool with_message) {
   return count / took;
 }
 
+}  // namespace
+
+void dispatch(const Size& size, Report& report) {
+  const auto value = best_rate(size.repeats, [&] { return dispatch_rate(size.messages); });
+  const auto baseline = dispatch_baseline(size);
+  report.add({.name = "core.dispatch",
+              .value = value,
+              .unit = "messages/s",
+              .baseline = baseline.messages_per_second,
+              .baseline_name = baseline.name,
+              .goal = Goal{Goal::Kind::at_least, 1e6}});
+}
+
+void hot(const Size& size, Report& report) {
+  const auto ours = best_latency(size.repeats, [&] { return hot_latency(size.hand_overs); });
+  const auto bare = best_latency(size.repeats, [&] { return hand_over(size.hand_overs, pause); });
+  const std::string against = "condition variable between threads";
+  report.add({.name = "core.hot.p50_us",
+              .value = ours.p50,
+              .unit = "us",
+              .baseline = bare.p50,
+              .baseline_name = against,
+              .goal = Goal{Goal::Kind::below, 50}});
+  report.add({.name = "core.hot.p99_us",
+              .value = ours.p99,
+              .unit = "us",
+              .baseline = bare.p99,
+              .baseline_name = against});
+}
+
 void write(const Size& size, Report& report) {
   const auto count = size.messages / 5;
   report.add({.name = "core.write",
@@ -199,12 +201,4 @@ void write(const Size& size, Report& report) {
               .baseline_name = "the same without a message"});
 }
 
-}  // namespace
-
-void run_core(const Size& size, Report& report) {
-  dispatch(size, report);
-  hot(size, report);
-  write(size, report);
-}
-
-}  // namespace sagabox::bench
+}  // namespace sagabox::bench::core

@@ -77,7 +77,7 @@ Report::Report(Form form, std::uint32_t repeats) : form_(form) {
   fmt::print("{} · {} cores · {} · commit {}\n", machine.cpu, machine.cores, machine.arch,
              SAGABOX_COMMIT);
   fmt::print("every value and every baseline is the best of {} runs\n\n", repeats);
-  fmt::print("{:<18}{:>14} {:<15}{:>14} {:>7}  {:<34}{}\n", "name", "value", "unit", "baseline",
+  fmt::print("{:<18}{:>14} {:<15}{:>14} {:>7}  {:<36}{}\n", "name", "value", "unit", "baseline",
              "ratio", "against", "goal");
 }
 
@@ -85,7 +85,7 @@ void Report::add(const Figure& figure) {
   if (form_ == Form::json) {
     print_json(figure);
   } else {
-    fmt::print("{:<18}{:>14} {:<15}{:>14} {:>7.2f}  {:<34}{}\n", figure.name,
+    fmt::print("{:<18}{:>14} {:<15}{:>14} {:>7.2f}  {:<36}{}\n", figure.name,
                readable(figure.value), figure.unit, readable(figure.baseline), figure.ratio(),
                figure.baseline_name, judged(figure));
   }

@@ -96,7 +96,7 @@ void ShardState::plan(BootTime now, std::uint32_t rows_each, bool low_first,
     const bool forward = !level || reads_ahead(number);
     const bool aside = level && (lane.aside_next || !forward);
     lane.aside_next = !lane.aside_next;
-    const auto catch_up = lane.deferred.catch_up_after();
+    const auto catch_up = catch_up_after(lane);
     if (aside && catch_up) {
       page.purpose = Purpose::catch_up;
       page.range.after = *catch_up;
@@ -118,6 +118,12 @@ void ShardState::plan(BootTime now, std::uint32_t rows_each, bool low_first,
   }
 }
 
+std::optional<Sequence> ShardState::catch_up_after(const LaneState& lane) {
+  const auto after = lane.deferred.catch_up_after();
+  // What lies ahead is taken up by the forward reads, which leave nothing out before it.
+  return after && *after <= lane.reader.position() ? after : std::nullopt;
+}
+
 bool ShardState::reads_ahead(std::size_t lane) const {
   return lane != static_cast<std::size_t>(Priority::normal) ||
          std::max(keys_.blocked(), lanes_[lane].deferred.size()) < settings_.blocked_keys_max;
@@ -136,7 +142,7 @@ bool ShardState::eager() const {
   for (std::size_t number = 0; number < lanes_.size(); ++number) {
     const auto& lane = lanes_[number];
     if (lane.resting) continue;
-    if (lane.deferred.catch_up_after() || !lane.reader.level()) return true;
+    if (catch_up_after(lane) || !lane.reader.level()) return true;
     if (lane.hungry && reads_ahead(number)) return true;
   }
   return false;
@@ -146,7 +152,7 @@ std::uint32_t ShardState::hungry_lanes() const {
   if (phase_ != Phase::active) return 0;
   return static_cast<std::uint32_t>(
       std::count_if(lanes_.begin(), lanes_.end(), [](const LaneState& lane) {
-        return lane.hungry || lane.deferred.catch_up_after().has_value();
+        return lane.hungry || catch_up_after(lane).has_value();
       }));
 }
 
@@ -293,7 +299,7 @@ ShardState::Fate ShardState::admit(spi::Row& row, LaneState* lane, Sequence page
 ShardState::Fate ShardState::place(Entry& entry, LaneState* lane) {
   const auto go = entry.cautious ? Fate::cautious : Fate::ready;
   if (!entry.message->has_key()) return go;
-  switch (keys_.offer(entry)) {
+  switch (orphan_of(entry.message->key_hash()) ? KeyOrder::Place::blocked : keys_.offer(entry)) {
     case KeyOrder::Place::head:
       return go;
     case KeyOrder::Place::waiting:
@@ -308,6 +314,11 @@ ShardState::Fate ShardState::place(Entry& entry, LaneState* lane) {
     lane->deferred.defer(class_of_key(entry.message->key_hash()), entry.sequence);
   }
   return Fate::passed;
+}
+
+bool ShardState::orphan_of(std::uint64_t key_hash) const {
+  return std::any_of(orphans_.begin(), orphans_.end(),
+                     [&](const auto& orphan) { return orphan.second.key_hash == key_hash; });
 }
 
 void ShardState::put_back(const Message& message, Sequence sequence, LaneState& lane) {

@@ -180,8 +180,12 @@ class ShardState {
   void bury(const spi::Row& row, Taken& taken);
   void give_back_waiting(std::vector<Entry> waiting);
   void orphan_returned(const Entry& entry);
+  /// A handler of this key still runs from an earlier tenure: not even an earlier message, which a
+  /// fail-over may have brought back, goes beside it.
+  [[nodiscard]] bool orphan_of(std::uint64_t key_hash) const;
   void seen_once(std::uint8_t what);
   void resume_key(std::uint64_t key_hash);
+  [[nodiscard]] static std::optional<Sequence> catch_up_after(const LaneState& lane);
   /// Messages with a key are not read ahead while too many keys are blocked or deferred.
   [[nodiscard]] bool reads_ahead(std::size_t lane) const;
   [[nodiscard]] static flow::ClassId class_of_key(std::uint64_t key_hash) {

@@ -130,6 +130,8 @@ class Decision {
       if (auto release = release_idle(i)) return *release;
     }
     if (!holds_something || view_.abandoning) return Leave{};
+    // What is released goes to others only if we are no longer counted.
+    if (!view_.withdrawn) return Withdraw{};
     return Wait{until_};
   }
 

@@ -68,6 +68,7 @@ struct View {
   bool join_sent = false;                     ///< under this id
   std::uint32_t leaves_failed = 0;
   bool stopping = false;
+  bool withdrawn = false;  ///< said so to the store, whatever it answered
   bool abandoning = false;  ///< stop without waiting for what is busy
   Duration drain_poll_interval{};
   std::size_t scope_first = 0;  ///< scopes take turns
@@ -81,6 +82,7 @@ struct Wait {
 struct Expire {};
 struct Join {};
 struct Renew {};
+struct Withdraw {};
 struct Leave {};
 struct Finish {};
 struct Count {
@@ -100,7 +102,7 @@ struct Release {
   std::vector<Shard> shards;
 };
 using Action =
-    std::variant<Wait, Expire, Join, Renew, Leave, Finish, Count, Take, StartDrain, Release>;
+    std::variant<Wait, Expire, Join, Renew, Withdraw, Leave, Finish, Count, Take, StartDrain, Release>;
 
 Action decide(const View& view);
 

@@ -115,6 +115,7 @@ Reply Worker::perform(const Request& request) const {
           [&](const Request::Release& call) -> Reply {
             return store.release(name(call.scope), request.worker, call.shards);
           },
+          [&](const Request::Withdraw&) -> Reply { return store.withdraw(request.worker); },
           [&](const Request::Leave&) -> Reply { return store.leave(request.worker); },
       },
       request.call);
@@ -143,6 +144,8 @@ void Worker::apply(const Request& request, Reply reply, BootTime now) {
           [&](const Request::Release& call) {
             apply_release(scopes_[call.scope], call, std::get<Status>(reply));
           },
+          // Tried once: without it others take the shards when we leave.
+          [&](const Request::Withdraw&) { withdrawn_ = true; },
           [&](const Request::Leave&) { apply_leave(std::get<Status>(reply)); },
       },
       request.call);
@@ -187,6 +190,7 @@ View Worker::view(BootTime now) const {
             .join_sent = join_sent_,
             .leaves_failed = leaves_failed_,
             .stopping = stopping_.load(std::memory_order_acquire),
+            .withdrawn = withdrawn_,
             .abandoning = abandoning_.load(std::memory_order_acquire),
             .drain_poll_interval = options_.drain_poll_interval,
             .scope_first = scope_first_,
@@ -241,6 +245,7 @@ std::optional<Request> Worker::act(const Action& action) {
             turn(given.scope);
             return release(given);
           },
+          [&](const Withdraw&) -> std::optional<Request> { return ask(Request::Withdraw{}); },
           [&](const Leave&) -> std::optional<Request> { return leave(); },
       },
       action);
@@ -372,6 +377,7 @@ void Worker::start_over(std::string_view why) {
   state_ = State::joining;
   groups_joined_ = 0;
   join_sent_ = false;
+  withdrawn_ = false;
   lease_ends_ = BootTime::max();
   renew_at_ = BootTime::min();
   timeline_.reset();

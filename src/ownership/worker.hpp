@@ -61,11 +61,12 @@ struct Request {
     std::size_t scope = 0;
     std::vector<spi::OwnedShard> shards;
   };
+  struct Withdraw {};
   struct Leave {};
 
   WorkerId worker;
   BootTime asked{};  ///< before the call was made: a lease counts from here
-  std::variant<Join, Renew, Census, Take, Release, Leave> call;
+  std::variant<Join, Renew, Census, Take, Release, Withdraw, Leave> call;
 };
 
 using Reply = std::variant<Result<spi::LeaseReply>, Result<spi::Census>,
@@ -188,6 +189,7 @@ class Worker {
   bool awaiting_reply_ = false;
   std::size_t groups_joined_ = 0;
   bool join_sent_ = false;
+  bool withdrawn_ = false;
   BootTime lease_ends_ = BootTime::max();
   BootTime renew_at_ = BootTime::min();
   Backoff lease_backoff_;

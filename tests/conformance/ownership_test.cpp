@@ -132,6 +132,19 @@ TEST_P(StoreConformance, LeavingWithoutReleaseIsUnclean) {
   EXPECT_FALSE(ownership().renew(worker, ttl).value().live);
 }
 
+TEST_P(StoreConformance, WithdrawnWorkerKeepsWhatItHoldsAndIsNotCounted) {
+  const auto worker = join();
+  ASSERT_EQ(ownership().take(scope(), worker, shards()).value().size(), shards());
+
+  ownership().withdraw(worker).value();
+
+  EXPECT_TRUE(ownership().renew(worker, ttl).value().live);
+  const auto other = join();
+  EXPECT_EQ(ownership().census(scope()).value().live, std::vector{other});
+  EXPECT_TRUE(ownership().take(scope(), other, shards()).value().empty());
+  EXPECT_TRUE(ownership().take(scope(), worker, shards()).value().empty());
+}
+
 TEST_P(StoreConformance, LeavingTwiceIsNoError) {
   const auto worker = join();
   ownership().leave(worker).value();

@@ -182,6 +182,7 @@ void Ledger::check_order(const Record& record, const Start& start) {
     });
   }
   // The line holds those that have not ended; one that did was in order too.
+  statistics_.count(Event::order_of_first_deliveries);
   statistics_.count(Event::order_of_key, block ? 1 : 0);
 }
 

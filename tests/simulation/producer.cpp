@@ -123,8 +123,6 @@ void Producer::draw_drafts(Open& open) {
   if (!again_.empty()) {
     open.drafts = std::exchange(again_, {});
     open.keys = std::exchange(again_keys_, {});
-    open.repeats = true;
-    world_.statistics().count(Event::same_id_again);
     return;
   }
   const auto count = 1 + world_.below(world_.chance(2'000) ? drafts_max : 2);
@@ -230,6 +228,7 @@ void Producer::in_doubt() {
   world_.statistics().count(Event::commit_in_doubt);
   world_.trace(What::in_doubt, 0, static_cast<std::uint64_t>(world_.last_fault()));
   if (world_.chance(7'000)) {
+    world_.statistics().count(Event::same_id_again);
     again_ = std::move(open_->drafts);
     again_keys_ = std::exchange(open_->keys, {});
   }

@@ -42,7 +42,6 @@ class Producer {
     std::vector<std::string> keys{};
     std::size_t next = 0;  ///< the first draft not written yet
     Timeline timeline{};
-    bool repeats = false;
   };
 
   void next(Duration delay, void (Producer::*step)());
@@ -60,7 +59,6 @@ class Producer {
   [[nodiscard]] NewMessage draw_message(Open& open);
   [[nodiscard]] Transaction& transaction() const;
   [[nodiscard]] outbox::Writer* writer();
-  [[nodiscard]] std::uint64_t life() const;
 
   World& world_;
   const std::size_t number_;

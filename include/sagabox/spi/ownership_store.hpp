@@ -59,6 +59,8 @@ class OwnershipStore {
   /// Gives back what is still held at that epoch; the next taker finds it clean.
   virtual Status release(const Scope& scope, const WorkerId& worker,
                          std::span<const OwnedShard> shards) = 0;
+  /// Wants no share any more and is not counted in a census; keeps its lease and what it holds.
+  virtual Status withdraw(const WorkerId& worker) = 0;
   /// Ends the lease. Shards not released before count as unclean.
   virtual Status leave(const WorkerId& worker) = 0;
 };

@@ -18,9 +18,9 @@ namespace sagabox::memory {
 enum class Operation : std::uint8_t {
   begin, insert, commit,
   read, read_due, read_retrying_keys, settle,
-  join, renew, census, take, release, leave,
+  join, renew, census, take, release, withdraw, leave,
 };
-inline constexpr std::size_t operation_count = 13;
+inline constexpr std::size_t operation_count = 14;
 
 /// What goes wrong with a call.
 enum class Fault : std::uint8_t {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::array<std::string_view, operation_count> operation_names{
     "begin", "insert", "commit", "read",    "read_due", "read_retrying_keys", "settle", "join",
-    "renew", "census", "take",   "release", "leave",
+    "renew", "census", "take",   "release", "withdraw", "leave",
 };
 
 std::string name_of(Operation operation) {

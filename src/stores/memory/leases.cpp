@@ -52,6 +52,14 @@ Status Database::release(const spi::Scope& scope, const WorkerId& worker,
   });
 }
 
+Status Database::withdraw(const WorkerId& worker) {
+  return faulty(Operation::withdraw, [&]() -> Status {
+    const std::lock_guard lock(mutex_);
+    state_.ownership.withdraw(worker);
+    return {};
+  });
+}
+
 Status Database::leave(const WorkerId& worker) {
   return faulty(Operation::leave, [&]() -> Status {
     const std::lock_guard lock(mutex_);

@@ -74,6 +74,12 @@ void Ownership::release(const spi::Scope& scope, const WorkerId& worker,
   }
 }
 
+void Ownership::withdraw(const WorkerId& worker) {
+  if (const auto known = workers_.find(worker); known != workers_.end()) {
+    known->second.scopes.clear();
+  }
+}
+
 void Ownership::leave(const WorkerId& worker) {
   const auto known = workers_.find(worker);
   // Not `now`: a clock that steps back must not bring it to life again.

@@ -172,7 +172,7 @@ class Reading {
 
   /// Takes what a page shows beyond what it has. `below`: read from here, not forward.
   void read(ModelTable& table, BootTime now, std::optional<Sequence> below = std::nullopt) {
-    if (below && !reader_.level()) return;
+    if (below && (!reader_.level() || *below > reader_.position())) return;
     const auto after = below ? *below : reader_.next_after(now);
     // In hand, shown again below the position.
     const auto known = after < reader_.position() ? in_hand_.size() : 0;

@@ -245,6 +245,8 @@ TEST_F(Decide, StopDrainsAllReleasesTheIdleAndLeavesLast) {
     EXPECT_EQ(expect<StartDrain>().shard, Shard{i});
     view.scopes[0].held[i].draining = true;
   }
+  expect<Withdraw>();
+  view.withdrawn = true;
   EXPECT_EQ(expect<Wait>().until, start + milliseconds(10));
   view.scopes[0].held[0].idle = true;
   view.scopes[0].held[2].idle = true;
@@ -264,7 +266,7 @@ TEST_F(Decide, StopKeepsRenewing) {
 }
 
 TEST_F(Decide, StopWaitsForAFailedReleaseButAbandonDoesNot) {
-  view.stopping = true;
+  view.stopping = view.withdrawn = true;
   view.scopes[0].release_unanswered = true;
   view.scopes[0].failing = true;
   view.scopes[0].retry_at = start + milliseconds(100);

@@ -48,6 +48,19 @@ TEST_F(WorkerStop, StopWaitsForTheBusyAndKeepsItsLease) {
   EXPECT_EQ(owned_by(a->id()), 0U);
 }
 
+TEST_F(WorkerStop, WhatIsIdleGoesToOthersWhileTheBusyIsWaitedFor) {
+  auto a = make(holder_a);
+  pass({a.get()}, Duration::zero());
+  holder_a.busy = {Shard{0}};
+  a->begin_stop();
+  pass({a.get()}, milliseconds(50));
+  auto b = make(holder_b);
+  pass({a.get(), b.get()}, milliseconds(50));
+  EXPECT_FALSE(a->stopped());
+  EXPECT_EQ(owned_by(a->id()), 1U);
+  EXPECT_EQ(owned_by(b->id()), 7U);
+}
+
 TEST_F(WorkerStop, AbandonedShardsAreTakenOverAsUncleanAtOnce) {
   auto a = make(holder_a);
   auto b = make(holder_b);
