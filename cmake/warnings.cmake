@@ -6,7 +6,7 @@ target_compile_options(sagabox_warnings INTERFACE
   # g++ 12 reports false positives in plain std::string code at -O2.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   # And in std::variant code at -O3 or with sanitizers; clang checks this too.
-  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release,Debug>>:-Wno-maybe-uninitialized>)
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release,Debug,RelWithDebInfo>>:-Wno-maybe-uninitialized>)
 if(SAGABOX_SANITIZE STREQUAL "thread")
   # TSan does not know fences; ours order atomics only, which it does not report.
   target_compile_options(sagabox_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)

@@ -34,8 +34,8 @@ Dispatcher::Dispatcher(Parts parts)
                *parts.options.log),
       figures_(*parts.options.metrics, parts.table.str()),
       queues_(parts.options.hot_capacity, parts.options.cold_capacity) {
-  for (std::uint32_t number = 0;
-       number < parts.options.workers + parts.options.spare_workers_max; ++number) {
+  for (std::uint32_t number = 0; number < parts.options.workers + parts.options.spare_workers_max;
+       ++number) {
     runners_.push_back(std::make_unique<Runner>());
   }
 }
@@ -130,8 +130,8 @@ bool Dispatcher::take(Runner& runner, BootTime now) {
   while (queues_.pop(entry, runner.turn_)) {
     parts_.room.give_back(entry);
     if (parts_.room.worth_reading(Source::cold)) parts_.shards.room_bell().ring_all();
-    const auto epoch = parts_.shards.with(
-        entry.shard, [&](ShardState& state) { return state.start(entry); });
+    const auto epoch =
+        parts_.shards.with(entry.shard, [&](ShardState& state) { return state.start(entry); });
     if (epoch) {
       begin(runner, std::move(entry), *epoch, now);
       return true;
@@ -189,9 +189,8 @@ void Dispatcher::complete(Runner& runner, Outcome outcome, BootTime now) {
                .written_at = entry.written_at,
                .figures = runner.route_ != nullptr ? runner.route_->figures.get() : nullptr};
   if (settlement.verdict == spi::Verdict::dead) settling.dead_topic = entry.message->topic();
-  auto completed = parts_.shards.with(entry.shard, [&](ShardState& state) {
-    return state.complete(entry, std::move(settling));
-  });
+  auto completed = parts_.shards.with(
+      entry.shard, [&](ShardState& state) { return state.complete(entry, std::move(settling)); });
   running_.fetch_sub(1);
   if (timed_out) overdue_.fetch_sub(1);
   if (completed.accepted) {
@@ -215,14 +214,13 @@ std::size_t Dispatcher::check_deadlines(BootTime now) {
     overdue_.fetch_add(1);
     const auto& entry = runner->entry_;
     if (runner->route_ != nullptr) runner->route_->figures->timeouts.increment();
-    parts_.options.log->log(
-        LogLevel::warning, "handler is past its deadline and was told to stop",
-        {{"table", std::string_view(parts_.table.str())},
-         {"topic", std::string_view(entry.message->topic())},
-         {"message", entry.message->id().view()},
-         {"tenant", std::string_view(entry.message->tenant())},
-         {"sequence", entry.sequence.value},
-         {"attempts", std::uint64_t{entry.attempts + 1}}});
+    parts_.options.log->log(LogLevel::warning, "handler is past its deadline and was told to stop",
+                            {{"table", std::string_view(parts_.table.str())},
+                             {"topic", std::string_view(entry.message->topic())},
+                             {"message", entry.message->id().view()},
+                             {"tenant", std::string_view(entry.message->tenant())},
+                             {"sequence", entry.sequence.value},
+                             {"attempts", std::uint64_t{entry.attempts + 1}}});
     const bool noted = parts_.shards.with(entry.shard, [&](ShardState& state) {
       if (state.tenure() != entry.tenure) return false;
       state.settle_beside(

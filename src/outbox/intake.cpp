@@ -18,8 +18,8 @@ constexpr int safety_share = 20;
 }  // namespace
 
 Intake::Figures::Figures(Metrics& metrics, std::string_view table)
-    : fresh_rows(metrics.counter(metric::outbox_read_rows_total,
-                                 {{"table", table}, {"kind", "fresh"}})),
+    : fresh_rows(
+          metrics.counter(metric::outbox_read_rows_total, {{"table", table}, {"kind", "fresh"}})),
       due_rows(
           metrics.counter(metric::outbox_read_rows_total, {{"table", table}, {"kind", "due"}})),
       admitted(metrics.counter(metric::outbox_cold_enqueued_total, {{"table", table}})),
@@ -52,8 +52,8 @@ std::optional<ReadPlan> Intake::plan_keys() {
     const std::scoped_lock lock(slot.mutex);
     if (slot.state.phase() != ShardState::Phase::loading) continue;
     return ReadPlan{.what = KeysRead{.shard = Shard{static_cast<std::uint16_t>(number)},
-                                           .after = slot.state.keys_after(),
-                                           .tenure = slot.state.tenure()}};
+                                     .after = slot.state.keys_after(),
+                                     .tenure = slot.state.tenure()}};
   }
   return std::nullopt;
 }
@@ -129,8 +129,7 @@ ReadAnswer Intake::perform(const ReadPlan& plan) {
   if (const auto* due = std::get_if<DueRead>(&plan.what)) {
     return parts_.store.read_due(parts_.table, due->ranges, plan.bytes_max);
   }
-  return parts_.store.read(parts_.table, std::get<FreshRead>(plan.what).ranges,
-                           plan.bytes_max);
+  return parts_.store.read(parts_.table, std::get<FreshRead>(plan.what).ranges, plan.bytes_max);
 }
 
 void Intake::apply(const ReadPlan& plan, ReadAnswer answer, BootTime now) {
@@ -233,8 +232,7 @@ void Intake::look_after_safety_pass(BootTime now) {
   }
   if (begin) safety_begun_ = now;
   if (safety_running_ && !open) {
-    safety_at_ =
-        now + std::max(options_.safety_interval_min, safety_share * (now - safety_begun_));
+    safety_at_ = now + std::max(options_.safety_interval_min, safety_share * (now - safety_begun_));
   }
   safety_running_ = open;
 }

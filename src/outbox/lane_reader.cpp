@@ -15,21 +15,20 @@ Sequence LaneReader::next_after(BootTime now) {
   return after;
 }
 
-bool LaneReader::accept(Sequence after, const std::optional<spi::Horizon>& horizon,
-                        bool forward) {
+bool LaneReader::accept(Sequence after, const std::optional<spi::Horizon>& horizon, bool forward) {
   if (!horizon) return true;
   const auto& running = horizon->in_progress;
   auto lowest_ended = std::optional<Sequence>{};
   std::erase_if(open_, [&](const Open& open) {
-    const bool ended = open.id < horizon->next &&
-                       !std::binary_search(running.begin(), running.end(), open.id);
+    const bool ended =
+        open.id < horizon->next && !std::binary_search(running.begin(), running.end(), open.id);
     if (ended && (!lowest_ended || open.before < *lowest_ended)) lowest_ended = open.before;
     return ended;
   });
   for (auto& open : open_) ++open.reads;
   for (const auto id : running) {
-    const auto known = std::find_if(open_.begin(), open_.end(),
-                                    [&](const Open& open) { return open.id == id; });
+    const auto known =
+        std::find_if(open_.begin(), open_.end(), [&](const Open& open) { return open.id == id; });
     if (known == open_.end()) open_.push_back({id, position_, 1});
   }
   if (!lowest_ended) return true;

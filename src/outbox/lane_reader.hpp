@@ -67,8 +67,8 @@ class LaneReader {
   std::optional<Sequence> pass_;  // reading again below the position, from here
   std::vector<Open> open_;
   std::deque<Sample> history_;
-  BootTime begun_{};   // of the last read that began at the floor
-  Sequence floor_{};   // with `window`: nothing can commit below it any more
+  BootTime begun_{};  // of the last read that began at the floor
+  Sequence floor_{};  // with `window`: nothing can commit below it any more
 };
 
 }  // namespace sagabox::outbox

@@ -1,6 +1,6 @@
-#include <sagabox/outbox.hpp>
-
 #include "core/text.hpp"
+
+#include <sagabox/outbox.hpp>
 
 #include <algorithm>
 #include <initializer_list>

@@ -1,9 +1,9 @@
-#include <sagabox/outbox.hpp>
-
 #include "outbox/relay.hpp"
 #include "outbox/threads.hpp"
 #include "outbox/writer.hpp"
 #include "ownership/worker.hpp"
+
+#include <sagabox/outbox.hpp>
 
 #include <mutex>
 #include <utility>

@@ -48,7 +48,9 @@ class Room {
 
   [[nodiscard]] std::uint32_t count(Source source) const { return at(source).count.load(); }
   [[nodiscard]] std::uint32_t capacity(Source source) const { return at(source).capacity; }
-  [[nodiscard]] std::size_t bytes() const { return sides_[0].bytes.load() + sides_[1].bytes.load(); }
+  [[nodiscard]] std::size_t bytes() const {
+    return sides_[0].bytes.load() + sides_[1].bytes.load();
+  }
 
   /// 0 as soon as either bound is reached.
   [[nodiscard]] std::uint32_t free(Source source) const {

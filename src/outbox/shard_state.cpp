@@ -85,18 +85,18 @@ void ShardState::plan(BootTime now, std::uint32_t rows_each, bool low_first,
   for (std::uint8_t step = 0; step < spi::lane_count; ++step) {
     const auto number = static_cast<std::uint8_t>(low_first ? spi::lane_count - 1 - step : step);
     auto& lane = lanes_[number];
-    auto page = PlannedRange{.range = {.shard = shard_,
-                                       .lane = spi::Lane{number},
-                                       .rows_max = lane.hungry ? rows_each
-                                                               : std::min(rows_each, rows_probe)},
-                             .tenure = tenure_};
+    auto page = PlannedRange{
+        .range = {.shard = shard_,
+                  .lane = spi::Lane{number},
+                  .rows_max = lane.hungry ? rows_each : std::min(rows_each, rows_probe)},
+        .tenure = tenure_};
     // What is known to be missing behind the position goes first: another page could show later
     // messages of the same key.
     const bool level = lane.reader.level();
     const bool forward = !level || reads_ahead(number);
     const bool aside = level && (lane.aside_next || !forward);
     lane.aside_next = !lane.aside_next;
-    const auto catch_up = catch_up_after(lane);
+    const auto catch_up = lane.deferred.catch_up_after();
     if (aside && catch_up) {
       page.purpose = Purpose::catch_up;
       page.range.after = *catch_up;
@@ -118,12 +118,6 @@ void ShardState::plan(BootTime now, std::uint32_t rows_each, bool low_first,
   }
 }
 
-std::optional<Sequence> ShardState::catch_up_after(const LaneState& lane) {
-  const auto after = lane.deferred.catch_up_after();
-  // What lies ahead is taken up by the forward reads, which leave nothing out before it.
-  return after && *after <= lane.reader.position() ? after : std::nullopt;
-}
-
 bool ShardState::reads_ahead(std::size_t lane) const {
   return lane != static_cast<std::size_t>(Priority::normal) ||
          std::max(keys_.blocked(), lanes_[lane].deferred.size()) < settings_.blocked_keys_max;
@@ -142,7 +136,7 @@ bool ShardState::eager() const {
   for (std::size_t number = 0; number < lanes_.size(); ++number) {
     const auto& lane = lanes_[number];
     if (lane.resting) continue;
-    if (catch_up_after(lane) || !lane.reader.level()) return true;
+    if (lane.deferred.catch_up_after() || !lane.reader.level()) return true;
     if (lane.hungry && reads_ahead(number)) return true;
   }
   return false;
@@ -152,7 +146,7 @@ std::uint32_t ShardState::hungry_lanes() const {
   if (phase_ != Phase::active) return 0;
   return static_cast<std::uint32_t>(
       std::count_if(lanes_.begin(), lanes_.end(), [](const LaneState& lane) {
-        return lane.hungry || catch_up_after(lane).has_value();
+        return lane.hungry || lane.deferred.catch_up_after().has_value();
       }));
 }
 
@@ -178,16 +172,16 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
     // A row from the future says that our clock is behind: it must not wait for it to catch up.
     const auto age = wall_now - row.written_at;
     const bool recent = age >= Duration{} && age < settings_.skip_recent;
-    const bool beyond_bound = row.sequence > position && !reads_ahead(page.range.lane.value);
+    // Only forward reads go ahead, so that no page ever begins beyond what they have looked at.
+    const bool ahead = row.sequence > position && !(forward && reads_ahead(page.range.lane.value));
     Entry entry;
-    const auto fate = recent || beyond_bound
-                          ? Fate::no_room
-                          : admit(row, &lane, page.range.after, entry, taken);
+    const auto fate =
+        recent || ahead ? Fate::no_room : admit(row, &lane, page.range.after, entry, taken);
     if (fate == Fate::no_room) {
       exhausted = false;
       lane.resting = recent;
       lane.hungry = lane.hungry || (forward && !recent);
-      if (beyond_bound) last = std::max(last, position);
+      if (ahead) last = std::max(last, position);
       break;
     }
     last = row.sequence;

@@ -71,7 +71,7 @@ class ShardState {
 
   enum class Phase : std::uint8_t {
     absent,
-    loading,   ///< ours, but it is not known yet which keys wait for a retry
+    loading,  ///< ours, but it is not known yet which keys wait for a retry
     active,
     draining,  ///< nothing new; what runs ends and is settled
   };
@@ -166,7 +166,7 @@ class ShardState {
     flow::DeferredClasses deferred;
     std::vector<flow::ClassId> resume_after_page{};  ///< not before: the page shows later rows
     std::optional<Sequence> safety_after;
-    bool hungry = true;  ///< the last read did not exhaust it
+    bool hungry = true;       ///< the last read did not exhaust it
     bool aside_next = false;  ///< a catch-up or safety read has its turn
     bool resting = false;     ///< the last read ended at a row that is too recent
   };
@@ -185,15 +185,12 @@ class ShardState {
   [[nodiscard]] bool orphan_of(std::uint64_t key_hash) const;
   void seen_once(std::uint8_t what);
   void resume_key(std::uint64_t key_hash);
-  [[nodiscard]] static std::optional<Sequence> catch_up_after(const LaneState& lane);
   /// Messages with a key are not read ahead while too many keys are blocked or deferred.
   [[nodiscard]] bool reads_ahead(std::size_t lane) const;
   [[nodiscard]] static flow::ClassId class_of_key(std::uint64_t key_hash) {
     return flow::ClassId{key_hash};
   }
-  LaneState& lane_for(const Message& message) {
-    return lanes_[spi::lane_of(message).value];
-  }
+  LaneState& lane_for(const Message& message) { return lanes_[spi::lane_of(message).value]; }
 
   Shard shard_;
   Settings settings_;

@@ -90,8 +90,8 @@ void Threads::read() {
       auto answer = intake.perform(*plan);
       intake.apply(*plan, std::move(answer), options_.clock->boot_now());
     } else if (intake.waits_for_room()) {
-      relay_.shards().room_bell().wait_for(
-          wait_max, [&] { return ending() || !intake.waits_for_room(); });
+      relay_.shards().room_bell().wait_for(wait_max,
+                                           [&] { return ending() || !intake.waits_for_room(); });
     } else {
       const auto wait = std::clamp(intake.next(now) - now, wait_min, wait_max);
       store_.wait(table_, wait);
@@ -113,9 +113,8 @@ void Threads::settle() {
     const auto next = settler.next(now);
     const auto wait = next == BootTime::max() ? wait_max : std::min(wait_max, next - now);
     if (wait <= Duration{}) continue;
-    relay_.shards().settle_bell().wait_for(wait, [&] {
-      return ending() || settler.next(now) != next;
-    });
+    relay_.shards().settle_bell().wait_for(wait,
+                                           [&] { return ending() || settler.next(now) != next; });
   }
 }
 
@@ -139,8 +138,8 @@ void Threads::watch() {
 }
 
 void Threads::call_in_spares() {
-  const auto wanted = std::min<std::size_t>(relay_.dispatcher().overdue(),
-                                            options_.spare_workers_max);
+  const auto wanted =
+      std::min<std::size_t>(relay_.dispatcher().overdue(), options_.spare_workers_max);
   for (std::size_t at = 0; at < wanted; ++at) {
     auto& spare = spares_[at];
     if (spare.running.load()) continue;

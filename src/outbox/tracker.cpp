@@ -82,8 +82,8 @@ class InFlightTracker final : public Tracker {
   }
 
   void clear_except(const std::function<bool(Sequence)>& keep) override {
-    boost::unordered::erase_if(
-        held_, [&](const auto& entry) { return !keep(Sequence{entry.first}); });
+    boost::unordered::erase_if(held_,
+                               [&](const auto& entry) { return !keep(Sequence{entry.first}); });
     settled_.clear();
     reservations_.clear();
   }

@@ -38,8 +38,8 @@ spi::Settlement failed(const Entry& entry, Outcome outcome, const Judgement& jud
   settlement.code = outcome.code;
   settlement.error = std::move(outcome.error);
   if (settlement.verdict == spi::Verdict::retry) {
-    settlement.delay =
-        outcome.delay ? *outcome.delay : judgement.retry.delay(attempts == 0 ? 1 : attempts, random);
+    settlement.delay = outcome.delay ? *outcome.delay
+                                     : judgement.retry.delay(attempts == 0 ? 1 : attempts, random);
   }
   return settlement;
 }
@@ -74,7 +74,8 @@ spi::Settlement exhausted(const spi::Row& row) {
 }
 
 spi::Settlement undecodable(const spi::Row& row) {
-  return dead(row, Code::schema_validation_failed, "the row cannot be decoded: " + row.decode_error);
+  return dead(row, Code::schema_validation_failed,
+              "the row cannot be decoded: " + row.decode_error);
 }
 
 spi::Settlement spent_attempt(const Entry& entry, Code code, std::string error) {

@@ -52,8 +52,7 @@ class BatchObserver final : public TransactionObserver {
 
   void rolled_back() noexcept override {
     cancel();
-    run_hooks(options_, "after rollback",
-              [&](WriterHook& hook) { hook.after_rollback(written_); });
+    run_hooks(options_, "after rollback", [&](WriterHook& hook) { hook.after_rollback(written_); });
   }
 
   void abandoned() noexcept override { cancel(); }
@@ -123,8 +122,7 @@ Result<Writer::Messages> Writer::build(std::vector<NewMessage> drafts) {
   return messages;
 }
 
-void Writer::watch(Transaction& tx, const std::vector<Written>& written,
-                   const Messages& messages) {
+void Writer::watch(Transaction& tx, const std::vector<Written>& written, const Messages& messages) {
   if (relay_ == nullptr && options_.hooks.empty()) return;
   std::vector<Reservation> reservations;
   if (relay_ != nullptr) {

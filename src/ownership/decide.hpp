@@ -68,7 +68,7 @@ struct View {
   bool join_sent = false;                     ///< under this id
   std::uint32_t leaves_failed = 0;
   bool stopping = false;
-  bool withdrawn = false;  ///< said so to the store, whatever it answered
+  bool withdrawn = false;   ///< said so to the store, whatever it answered
   bool abandoning = false;  ///< stop without waiting for what is busy
   Duration drain_poll_interval{};
   std::size_t scope_first = 0;  ///< scopes take turns
@@ -101,8 +101,8 @@ struct Release {
   std::size_t scope;
   std::vector<Shard> shards;
 };
-using Action =
-    std::variant<Wait, Expire, Join, Renew, Withdraw, Leave, Finish, Count, Take, StartDrain, Release>;
+using Action = std::variant<Wait, Expire, Join, Renew, Withdraw, Leave, Finish, Count, Take,
+                            StartDrain, Release>;
 
 Action decide(const View& view);
 

@@ -84,6 +84,8 @@ class DevScript(unittest.TestCase):
             (["build", "release", "tsan"], "build takes one preset"),
             (["test", "units"], 'unknown label or option "units"'),
             (["test", "--fast"], 'unknown label or option "--fast"'),
+            (["test", "--asan", "soak"], "soak is not run under ASan"),
+            (["test", "--tsan", "unit", "house"], "house is not run under TSan"),
             (["torture", "many"], '"many" is neither a seed'),
             (["torture", "9-3"], '"9-3" is neither a seed'),
             (["lint", "src"], "lint takes only --all"),

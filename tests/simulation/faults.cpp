@@ -64,9 +64,7 @@ void World::schedule_faults() {
   if (settings_.corruptions > 0) again(milliseconds(500), [this] { corrupt_one(); });
 }
 
-Process* World::any_process() {
-  return processes_[below(processes_.size())].get();
-}
+Process* World::any_process() { return processes_[below(processes_.size())].get(); }
 
 void World::crash_one() {
   if (auto* process = any_process()) crash(process->id());

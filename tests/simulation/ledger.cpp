@@ -20,15 +20,13 @@ std::optional<std::uint64_t> Ledger::number_of(const MessageId& id) {
 }
 
 std::string describe(const Record& record) {
-  std::string text = Ledger::id_of(record.number) + " (sequence " +
-                     std::to_string(record.sequence.value) + ", shard " +
-                     std::to_string(record.shard.value) + ", key \"" + record.key + "\", topic " +
-                     std::to_string(record.topic) + ", temper " +
-                     std::to_string(static_cast<int>(record.temper)) + ", state " +
-                     std::to_string(static_cast<int>(record.state)) + ", attempts " +
-                     std::to_string(record.attempts) + ", done " + std::to_string(record.done) +
-                     (record.delayed ? ", delayed" : "") + (record.finished ? ", finished" : "") +
-                     "; runs";
+  std::string text =
+      Ledger::id_of(record.number) + " (sequence " + std::to_string(record.sequence.value) +
+      ", shard " + std::to_string(record.shard.value) + ", key \"" + record.key + "\", topic " +
+      std::to_string(record.topic) + ", temper " + std::to_string(static_cast<int>(record.temper)) +
+      ", state " + std::to_string(static_cast<int>(record.state)) + ", attempts " +
+      std::to_string(record.attempts) + ", done " + std::to_string(record.done) +
+      (record.delayed ? ", delayed" : "") + (record.finished ? ", finished" : "") + "; runs";
   for (const auto& run : record.runs) {
     text += " [p" + std::to_string(run.process) + " epoch " + std::to_string(run.epoch.value) +
             " attempt " + std::to_string(run.attempt) + (run.cautious ? " cautious" : "") +
@@ -104,9 +102,8 @@ void Ledger::started(const Start& start, const spi::Census& truth) {
   check_beside(record, start, truth);
   if (record.runs.empty()) check_order(record, start);
   check_repeat(record, start);
-  rule(Event::attempts_bounded, start.attempt <= settings_.options.retry.attempts_max, [&] {
-    return "attempt " + std::to_string(start.attempt) + " of " + describe(record);
-  });
+  rule(Event::attempts_bounded, start.attempt <= settings_.options.retry.attempts_max,
+       [&] { return "attempt " + std::to_string(start.attempt) + " of " + describe(record); });
   if (start.class_closed && record.inserted && *record.inserted > *start.class_closed) {
     rule(Event::closed_class_kept_back, false,
          [&] { return "began although its class has been closed: " + describe(record); });
@@ -123,11 +120,11 @@ void Ledger::started(const Start& start, const spi::Census& truth) {
 
 void Ledger::check_state(const Record& record, const Start& start, bool holds) {
   if (!holds || !start.knows_timeline || record.state == State::lost) return;
-  rule(Event::start_is_pending,
-       record.state == State::pending && record.sequence == start.sequence, [&] {
+  rule(Event::start_is_pending, record.state == State::pending && record.sequence == start.sequence,
+       [&] {
          return "p" + std::to_string(start.process) + " began sequence " +
-                std::to_string(start.sequence.value) + ", which is not pending: " +
-                describe(record);
+                std::to_string(start.sequence.value) +
+                ", which is not pending: " + describe(record);
        });
 }
 
@@ -144,9 +141,8 @@ void Ledger::check_beside(const Record& record, const Start& start, const spi::C
     }
     if (record.key.empty() || other.key.empty()) continue;
     if (same_process) {
-      rule(Event::one_of_key_in_process, other.key != record.key, [&] {
-        return describe(record) + " began beside " + describe(other);
-      });
+      rule(Event::one_of_key_in_process, other.key != record.key,
+           [&] { return describe(record) + " began beside " + describe(other); });
       continue;
     }
     const auto& owner = truth.shards[other.shard.value];
@@ -222,9 +218,8 @@ void Ledger::ended(std::uint64_t number, std::uint64_t process, bool done, bool 
 }
 
 void Ledger::process_gone(std::uint64_t process, std::optional<std::uint64_t> killer) {
-  std::erase_if(running_, [&](const RunRef& ref) {
-    return at(ref.number).runs[ref.run].process == process;
-  });
+  std::erase_if(running_,
+                [&](const RunRef& ref) { return at(ref.number).runs[ref.run].process == process; });
   bool cautious = false;
   if (killer) {
     for (const auto& run : at(*killer).runs) {
@@ -294,8 +289,8 @@ void Ledger::failed_over() {
   any_fail_over_ = true;
   for (auto& record : records_) {
     const bool known = record.number < saved_->size();
-    const auto before = known ? (*saved_)[record.number]
-                              : Saved{State::unwritten, {}, {}, 0, false};
+    const auto before =
+        known ? (*saved_)[record.number] : Saved{State::unwritten, {}, {}, 0, false};
     leave_line(record);
     if (before.state == State::unwritten || before.state == State::lost) {
       if (record.state == State::unwritten || record.state == State::lost) continue;

@@ -11,9 +11,8 @@ void Ledger::check_end(const std::vector<Inspected>& rows) {
   std::unordered_map<std::uint64_t, const Inspected*> by_number;
   for (const auto& row : rows) {
     const auto number = number_of(row.row.id);
-    rule(Event::model_matches_store, number && at(*number).committed_ever, [&] {
-      return "the store has a row that nobody committed: " + row.row.id.str();
-    });
+    rule(Event::model_matches_store, number && at(*number).committed_ever,
+         [&] { return "the store has a row that nobody committed: " + row.row.id.str(); });
     if (number) by_number[*number] = &row;
   }
   for (const auto& record : records_) {
@@ -40,8 +39,8 @@ void Ledger::check_record(const Record& record, const Inspected* row) {
       matches = says(Inspected::State::pending) || says(Inspected::State::waiting);
       break;
     case State::done:
-      matches = settings_.options.retention > Duration{} ? says(Inspected::State::done)
-                                                         : row == nullptr;
+      matches =
+          settings_.options.retention > Duration{} ? says(Inspected::State::done) : row == nullptr;
       break;
     case State::dead:
       matches = says(Inspected::State::dead);
@@ -71,8 +70,8 @@ void Ledger::check_killers(const Record& record) {
          [&] { return "kills its processes and lives: " + describe(record); });
     if (any_fail_over_) return;
     rule(Event::killer_bounded, record.kills <= settings_.options.retry.attempts_max, [&] {
-      return "killed " + std::to_string(record.kills) + " processes that had been warned: " +
-             describe(record);
+      return "killed " + std::to_string(record.kills) +
+             " processes that had been warned: " + describe(record);
     });
   }
   if (record.temper != Temper::good) return;
@@ -81,8 +80,8 @@ void Ledger::check_killers(const Record& record) {
        [&] { return "dead although its handler never failed: " + describe(record); });
   if (any_fail_over_) return;
   rule(Event::innocent_beside_killer_once, record.beside_killer <= 1, [&] {
-    return "was beside a killer " + std::to_string(record.beside_killer) + " times: " +
-           describe(record);
+    return "was beside a killer " + std::to_string(record.beside_killer) +
+           " times: " + describe(record);
   });
 }
 

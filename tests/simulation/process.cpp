@@ -45,10 +45,9 @@ Process::Process(World& world, std::size_t slot, std::uint64_t id)
   }
   relay_ = std::make_unique<outbox::Relay>(
       *watched_, world.table(), options_, registry_,
-      outbox::RelayParts{
-          .tracker = tracker_of(world.settings().variant),
-          .gate = &world.gate(),
-          .intake = {.safety_interval_min = world.settings().safety_interval_min}});
+      outbox::RelayParts{.tracker = tracker_of(world.settings().variant),
+                         .gate = &world.gate(),
+                         .intake = {.safety_interval_min = world.settings().safety_interval_min}});
   seat_ = std::make_unique<Seat>(world, id, *relay_);
   worker_ = std::make_unique<ownership::Worker>(
       ownership::WorkerParts{.store = world.store().ownership(), .ids = ids_, .clock = clock_},
@@ -67,14 +66,13 @@ void Process::then(Duration delay, void (Process::*step)()) {
   world_.after(delay, id_, [this, step] { (this->*step)(); });
 }
 
-void Process::then_runner(Duration delay, std::size_t runner,
-                          void (Process::*step)(std::size_t)) {
+void Process::then_runner(Duration delay, std::size_t runner, void (Process::*step)(std::size_t)) {
   world_.after(delay, id_, [this, runner, step] { (this->*step)(runner); });
 }
 
 void Process::begin() {
-  for (const auto step : {&Process::plan_read, &Process::plan_settle, &Process::plan_ownership,
-                     &Process::watch}) {
+  for (const auto step :
+       {&Process::plan_read, &Process::plan_settle, &Process::plan_ownership, &Process::watch}) {
     then(world_.up_to(milliseconds(5)), step);
   }
   for (std::size_t runner = 0; runner < running_.size(); ++runner) {
@@ -100,8 +98,8 @@ void Process::plan_read() {
     world_.statistics().count(no_places ? Event::places_exhausted : Event::cold_queue_full);
     return then(world_.up_to(milliseconds(5)), &Process::plan_read);
   }
-  const auto wait = std::clamp<Duration>(intake.next(world_.now()) - world_.now(),
-                                         milliseconds(1), wait_max);
+  const auto wait =
+      std::clamp<Duration>(intake.next(world_.now()) - world_.now(), milliseconds(1), wait_max);
   then(microseconds(100) + world_.up_to(wait), &Process::plan_read);
 }
 
@@ -155,8 +153,8 @@ void Process::plan_ownership() {
   request_ = worker_->plan(world_.now());
   if (request_) return then(world_.call_time(), &Process::perform_ownership);
   if (worker_->stopped()) return world_.retire(id_);
-  const auto wait = std::clamp<Duration>(worker_->next_due() - world_.now(), milliseconds(1),
-                                         milliseconds(50));
+  const auto wait =
+      std::clamp<Duration>(worker_->next_due() - world_.now(), milliseconds(1), milliseconds(50));
   then(world_.up_to(wait), &Process::plan_ownership);
 }
 
@@ -186,8 +184,8 @@ void Process::watch() {
 void Process::take(std::size_t number) {
   auto& dispatcher = relay_->dispatcher();
   auto& runner = dispatcher.runner(number);
-  const bool on_duty = number < options_.workers ||
-                       dispatcher.overdue() >= number - options_.workers + 1;
+  const bool on_duty =
+      number < options_.workers || dispatcher.overdue() >= number - options_.workers + 1;
   if (!on_duty || !dispatcher.take(runner, world_.now())) {
     return then_runner(world_.up_to(milliseconds(number < options_.workers ? 8 : 30)), number,
                        &Process::take);
@@ -264,12 +262,11 @@ void Process::complete(std::size_t number) {
   const auto& outcome = running.outcome;
   const bool done = outcome.kind == Outcome::Kind::done;
   const bool spent = outcome.spends_attempt || runner.timed_out();
-  const bool parked = spent && options_.head_policy == HeadPolicy::park &&
-                      runner.entry().message->has_key();
+  const bool parked =
+      spent && options_.head_policy == HeadPolicy::park && runner.entry().message->has_key();
   const bool last = spent && runner.entry().attempts + 1 >= options_.retry.attempts_max;
   const bool final = done || outcome.kind == Outcome::Kind::reject || parked || last;
-  world_.trace(What::handler_ended, id_, running.number,
-               static_cast<std::uint64_t>(outcome.kind));
+  world_.trace(What::handler_ended, id_, running.number, static_cast<std::uint64_t>(outcome.kind));
   world_.ledger().ended(running.number, id_, done, final);
   acts_.erase(running.number);
   --handlers_running_;
@@ -313,10 +310,10 @@ void Process::check_bounds() {
   bound(Event::tracker_bound, relay_->tracked(),
         3 * options_.hot_capacity + options_.cold_capacity + 2 * (options_.unsettled_max + page),
         "tracked");
-  bound(Event::blocked_keys_bound, snapshot.blocked_keys,
-        std::uint64_t{options_.blocked_keys_max} * shards + options_.cold_capacity +
-            running_.size(),
-        "blocked keys");
+  bound(
+      Event::blocked_keys_bound, snapshot.blocked_keys,
+      std::uint64_t{options_.blocked_keys_max} * shards + options_.cold_capacity + running_.size(),
+      "blocked keys");
 }
 
 std::string Process::leftovers() const {

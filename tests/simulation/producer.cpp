@@ -47,10 +47,9 @@ Producer::~Producer() = default;
 void Producer::next(Duration delay, void (Producer::*step)()) {
   // What was planned before its process died does not happen any more.
   auto* process = kind_ == Kind::outside ? nullptr : world_.process_in(home_);
-  world_.after(delay, process == nullptr ? 0 : process->id(),
-               [this, step, born = generation_] {
-                 if (born == generation_) (this->*step)();
-               });
+  world_.after(delay, process == nullptr ? 0 : process->id(), [this, step, born = generation_] {
+    if (born == generation_) (this->*step)();
+  });
 }
 
 void Producer::begin() { next(world_.up_to(milliseconds(100)), &Producer::open); }
@@ -111,8 +110,8 @@ NewMessage Producer::draw_message(Open& open) {
                                                     : "t" + std::to_string(stored.topic);
   draft.key = stored.key;
   draft.priority = static_cast<Priority>(world_.below(3));
-  draft.payload = bytes(std::string(1 + world_.below(world_.chance(500) ? payload_bytes_max : 50),
-                                    'x'));
+  draft.payload =
+      bytes(std::string(1 + world_.below(world_.chance(500) ? payload_bytes_max : 50), 'x'));
   if (stored.delayed) {
     draft.not_before = world_.database_now() + milliseconds(world_.below(1'500));
   }
@@ -142,8 +141,7 @@ void Producer::open() {
     if (!open.connection->begin().ok()) {
       return next(world_.up_to(milliseconds(50)), &Producer::open);
     }
-    open.enlisted =
-        std::make_unique<memory::Enlisted>(memory::enlist(*open.connection).value());
+    open.enlisted = std::make_unique<memory::Enlisted>(memory::enlist(*open.connection).value());
   }
   world_.trace(What::begun, 0, number_);
   draw_drafts(open);
@@ -157,8 +155,8 @@ void Producer::write() {
   const auto left = open_->drafts.size() - open_->next;
   const auto count = left == 1 || world_.chance(7'000) ? left : 1;
   const auto from = open_->drafts.begin() + static_cast<std::ptrdiff_t>(open_->next);
-  auto written = by->write_all(
-      transaction(), std::vector(from, from + static_cast<std::ptrdiff_t>(count)));
+  auto written =
+      by->write_all(transaction(), std::vector(from, from + static_cast<std::ptrdiff_t>(count)));
   if (!written.ok()) {
     // One writer at a time, a fault, or a fail-over: begin again with the same messages.
     again_ = open_->drafts;
@@ -174,13 +172,13 @@ void Producer::write() {
   open_->next += count;
   if (open_->next < open_->drafts.size()) return next(world_.call_time(), &Producer::write);
   if (open_->connection) {
-    (void)open_->connection->put("orders", std::to_string(open_->drafts.front().id.size()) +
-                                               open_->drafts.front().id,
-                                 "paid");
+    (void)open_->connection->put(
+        "orders", std::to_string(open_->drafts.front().id.size()) + open_->drafts.front().id,
+        "paid");
   }
   // Some transactions stay open for long: their rows commit below what has been read.
-  const auto stays = world_.chance(1'000) ? world_.up_to(milliseconds(2'000))
-                                          : world_.up_to(milliseconds(20));
+  const auto stays =
+      world_.chance(1'000) ? world_.up_to(milliseconds(2'000)) : world_.up_to(milliseconds(20));
   next(stays, &Producer::end);
 }
 
@@ -251,8 +249,7 @@ void Producer::close() {
   release_keys(open_->keys);
   open_->enlisted.reset();
   open_.reset();
-  next(world_.up_to(world_.chance(9'000) ? milliseconds(60) : milliseconds(600)),
-       &Producer::open);
+  next(world_.up_to(world_.chance(9'000) ? milliseconds(60) : milliseconds(600)), &Producer::open);
 }
 
 }  // namespace sagabox::simulation

@@ -11,11 +11,11 @@ namespace sagabox::simulation {
 
 /// What sort of message this is: its handler behaves accordingly at every attempt.
 enum class Temper : std::uint8_t {
-  good,       ///< succeeds, always
-  flaky,      ///< fails in many ways, succeeds now and then
-  bad,        ///< never succeeds
-  slow,       ///< succeeds late, now and then past its deadline
-  killer,     ///< takes its process down, always
+  good,    ///< succeeds, always
+  flaky,   ///< fails in many ways, succeeds now and then
+  bad,     ///< never succeeds
+  slow,    ///< succeeds late, now and then past its deadline
+  killer,  ///< takes its process down, always
   unroutable,
 };
 

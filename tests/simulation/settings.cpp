@@ -47,8 +47,8 @@ OutboxOptions draw_options(Draw& draw) {
   options.dispatch_timeout = draw.millis(50, 500);
   options.drain_timeout = draw.millis(100, 1'000);
   options.blocked_keys_max = draw.chance(30) ? draw.between(1, 4) : 10'000;
-  options.head_policy = draw.chance(60) ? HeadPolicy::block
-                                        : draw.one_of({HeadPolicy::skip, HeadPolicy::park});
+  options.head_policy =
+      draw.chance(60) ? HeadPolicy::block : draw.one_of({HeadPolicy::skip, HeadPolicy::park});
   options.retention = draw.chance(50) ? Duration{} : Duration{hours(1)};
   options.retry.attempts_max = draw.between(2, 6);
   options.retry.backoff_min = draw.millis(5, 100);
@@ -69,7 +69,7 @@ Settings draw_settings(std::uint64_t seed, Variant variant) {
   settings.messages_max = draw.between(40, 250);
   settings.keys = draw.between(1, 12);
   settings.fault_phase = draw.millis(3'000, 10'000);
-  settings.late_commits = draw.chance(60) ? spi::LateCommits::visible
+  settings.late_commits = draw.chance(60)   ? spi::LateCommits::visible
                           : draw.chance(50) ? spi::LateCommits::window
                                             : spi::LateCommits::none;
   settings.late_window = draw.millis(100, 1'000);
@@ -77,9 +77,10 @@ Settings draw_settings(std::uint64_t seed, Variant variant) {
   settings.options = draw_options(draw);
   // A transaction may outlast the window: then only the safety pass finds its rows. Where late
   // commits are visible or cannot be, nothing depends on the safety pass.
-  settings.safety_interval_min = settings.late_commits == spi::LateCommits::window || draw.chance(30)
-                                     ? Duration{draw.millis(200, 5'000)}
-                                     : Duration{hours(1)};
+  settings.safety_interval_min =
+      settings.late_commits == spi::LateCommits::window || draw.chance(30)
+          ? Duration{draw.millis(200, 5'000)}
+          : Duration{hours(1)};
   settings.call_faults = draw.one_of({0U, 30U, 100U, 300U, 800U});
   settings.killers = draw.chance(35) ? draw.between(50, 300) : 0;
   settings.corruptions = draw.chance(20) ? 100 : 0;

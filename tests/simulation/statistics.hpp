@@ -80,8 +80,7 @@ enum class Event : std::uint8_t {
   business_rows_match,
   model_matches_store,
 };
-inline constexpr std::size_t event_count =
-    static_cast<std::size_t>(Event::model_matches_store) + 1;
+inline constexpr std::size_t event_count = static_cast<std::size_t>(Event::model_matches_store) + 1;
 inline constexpr Event first_rule = Event::delivered_or_dead;
 
 std::string_view name_of(Event event);

@@ -13,9 +13,7 @@ class ForgetfulTracker final : public outbox::Tracker {
   bool admit(Sequence sequence) override { return real_->admit(sequence); }
   void settled(Sequence sequence) override { real_->settled(sequence); }
   void forget(Sequence sequence) override { real_->forget(sequence); }
-  void reserve(Sequence sequence, BootTime expires) override {
-    real_->reserve(sequence, expires);
-  }
+  void reserve(Sequence sequence, BootTime expires) override { real_->reserve(sequence, expires); }
   bool claim(Sequence sequence) override { return real_->claim(sequence); }
   void cancel(Sequence sequence) override { real_->cancel(sequence); }
   void expire_reservations(BootTime now) override { real_->expire_reservations(now); }

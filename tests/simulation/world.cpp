@@ -73,8 +73,8 @@ void World::after(Duration delay, std::uint64_t process, std::function<void()> t
 }
 
 Duration World::up_to(Duration longest) {
-  return Duration(static_cast<Duration::rep>(
-      below(static_cast<std::uint64_t>(longest.count()) + 1)));
+  return Duration(
+      static_cast<Duration::rep>(below(static_cast<std::uint64_t>(longest.count()) + 1)));
 }
 
 bool World::chance(std::uint32_t in_ten_thousand) { return below(10'000) < in_ten_thousand; }

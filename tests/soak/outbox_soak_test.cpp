@@ -95,9 +95,8 @@ Outbox start_one(memory::MemoryStore& store, Seen& seen) {
 void produce(memory::MemoryStore& store, Outbox& outbox, std::uint64_t producer) {
   const auto first = 1 + producer * messages_each;
   const auto message = [](std::uint64_t number, std::string key) {
-    return NewMessage{.topic = "order.paid",
-                      .key = std::move(key),
-                      .payload = bytes(std::to_string(number))};
+    return NewMessage{
+        .topic = "order.paid", .key = std::move(key), .payload = bytes(std::to_string(number))};
   };
   for (std::uint64_t at = 0; at < transactions_each; ++at) {
     const auto number = first + at * 3;
@@ -183,8 +182,7 @@ TEST(OutboxSoak, TwoProcessesDeliverEverythingInOrderWhileOneComesAndGoes) {
   for (const auto& [key, numbers] : seen.order()) {
     EXPECT_TRUE(std::is_sorted(numbers.begin(), numbers.end())) << "order of " << key;
   }
-  const auto stats =
-      store.outbox_admin().stats(TableName::parse("orders").value()).value();
+  const auto stats = store.outbox_admin().stats(TableName::parse("orders").value()).value();
   EXPECT_EQ(stats.done, producers * messages_each - dead);
   EXPECT_EQ(stats.dead, dead);
   EXPECT_EQ(stats.quarantined, 0U);

@@ -37,8 +37,7 @@ struct Capabilities {
 using Lane = Number<struct LaneTag, std::uint8_t>;
 inline constexpr std::uint8_t lane_count = 3;
 inline Lane lane_of(const Message& message) noexcept {
-  return Lane{static_cast<std::uint8_t>(message.has_key() ? Priority::normal
-                                                          : message.priority())};
+  return Lane{static_cast<std::uint8_t>(message.has_key() ? Priority::normal : message.priority())};
 }
 
 /// A pending message as the store holds it.
@@ -131,9 +130,9 @@ struct Fence {
 struct SettleRequest {
   const TableName& table;
   WorkerId owner;
-  std::span<const Fence> fences;        ///< every shard that `items` name, once
+  std::span<const Fence> fences;  ///< every shard that `items` name, once
   std::span<const Settlement> items;
-  bool retain_done = true;              ///< done rows are archived, else deleted
+  bool retain_done = true;  ///< done rows are archived, else deleted
 };
 
 struct SettleReply {
@@ -162,8 +161,7 @@ class OutboxStore {
                                      std::size_t bytes_max) = 0;
   /// Rows with a key that wait for a retry (not those merely delayed); asked after a take-over.
   virtual Result<RetryingKeysReply> read_retrying_keys(const TableName& table, Shard shard,
-                                                       Sequence after,
-                                                       std::uint32_t rows_max) = 0;
+                                                       Sequence after, std::uint32_t rows_max) = 0;
   /// One transaction. Touches only rows whose shard is held by `owner` at the fence's epoch, and
   /// locks those ownership rows, so that a stalled stale settle changes nothing.
   virtual Result<SettleReply> settle(const SettleRequest& request) = 0;
@@ -177,7 +175,7 @@ class OutboxStore {
 struct TableStats {
   std::uint64_t pending = 0;  ///< waiting ones included
   std::uint64_t waiting = 0;
-  std::uint64_t done = 0;     ///< still retained
+  std::uint64_t done = 0;  ///< still retained
   std::uint64_t dead = 0;
   std::uint64_t quarantined = 0;
   std::optional<WallTime> oldest_pending;

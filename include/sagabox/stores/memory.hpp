@@ -16,9 +16,20 @@
 namespace sagabox::memory {
 
 enum class Operation : std::uint8_t {
-  begin, insert, commit,
-  read, read_due, read_retrying_keys, settle,
-  join, renew, census, take, release, withdraw, leave,
+  begin,
+  insert,
+  commit,
+  read,
+  read_due,
+  read_retrying_keys,
+  settle,
+  join,
+  renew,
+  census,
+  take,
+  release,
+  withdraw,
+  leave,
 };
 inline constexpr std::size_t operation_count = 14;
 

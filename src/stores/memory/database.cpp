@@ -8,8 +8,8 @@ namespace sagabox::memory {
 namespace {
 
 constexpr std::array<std::string_view, operation_count> operation_names{
-    "begin", "insert", "commit", "read",    "read_due", "read_retrying_keys", "settle", "join",
-    "renew", "census", "take",   "release", "withdraw", "leave",
+    "begin", "insert", "commit", "read", "read_due", "read_retrying_keys", "settle",
+    "join",  "renew",  "census", "take", "release",  "withdraw",           "leave",
 };
 
 std::string name_of(Operation operation) {

@@ -211,8 +211,8 @@ TEST_F(DeliveryTest, ManyWritersAtOnceLoseAndRepeatNothing) {
   EXPECT_EQ(inbox.times_by_id().size(), 1000U);
   EXPECT_TRUE(eventually([&] {
     const auto now = outbox.snapshot();
-    return now.hot_depth == 0 && now.cold_depth == 0 && now.queued_bytes == 0 &&
-           now.running == 0 && now.unsettled == 0 && now.delivered == 1000;
+    return now.hot_depth == 0 && now.cold_depth == 0 && now.queued_bytes == 0 && now.running == 0 &&
+           now.unsettled == 0 && now.delivered == 1000;
   })) << "everything taken is given back";
 }
 
@@ -276,8 +276,8 @@ TEST_F(DeliveryTest, FullQueueDoesNotKeepTheReaderBusy) {
   ASSERT_TRUE(eventually([&] { return outbox.snapshot().cold_depth == 1; }));
   const auto before = reads->load();
   const auto from = std::chrono::steady_clock::now();
-  ASSERT_TRUE(eventually(
-      [&] { return std::chrono::steady_clock::now() - from > milliseconds(300); }));
+  ASSERT_TRUE(
+      eventually([&] { return std::chrono::steady_clock::now() - from > milliseconds(300); }));
   EXPECT_LT(reads->load() - before, 100) << "one message runs, one waits, the next does not fit";
   barrier.open();
   EXPECT_TRUE(settles_to(4));

@@ -56,7 +56,7 @@ TEST_F(HotPathTest, FullQueueDropsWarnsCountsAndThePollerDelivers) {
       options);
   store.set_faults([&](memory::Operation operation) {
     return reads_fail.load() && operation == memory::Operation::read ? memory::Fault::refused
-                                                                    : memory::Fault::none;
+                                                                     : memory::Fault::none;
   });
   reads_fail.store(true);
   write(outbox, placed());

@@ -30,13 +30,12 @@ TEST_F(ObservedTest, LifeOfADeliveredMessageIsCounted) {
             5);
   EXPECT_EQ(counted("outbox_hot_enqueued_total") + counted("outbox_cold_enqueued_total"), 5);
   EXPECT_EQ(metrics.observations("outbox_latency_seconds", {{"table", "orders"}}).size(), 5U);
-  EXPECT_EQ(metrics
-                .observations("outbox_dispatch_seconds", {{"table", "orders"}, {"topic", topic}})
+  EXPECT_EQ(metrics.observations("outbox_dispatch_seconds", {{"table", "orders"}, {"topic", topic}})
                 .size(),
             5U);
-  EXPECT_GE(metrics.counter_value("outbox_settle_batches_total",
-                                  {{"table", "orders"}, {"result", "ok"}}),
-            1);
+  EXPECT_GE(
+      metrics.counter_value("outbox_settle_batches_total", {{"table", "orders"}, {"result", "ok"}}),
+      1);
   EXPECT_EQ(counted("outbox_safety_rows_total"), 0);
   EXPECT_EQ(metrics.gauge_value("ownership_shards", {{"scope", "outbox:orders"}}), 16);
 }
@@ -50,9 +49,9 @@ TEST_F(ObservedTest, RetriesAndDeathsAreCountedByResultAndCode) {
   ASSERT_TRUE(eventually([&] { return of_topic("outbox_dispatched_total", "dead") == 1; }));
   EXPECT_EQ(of_topic("outbox_dispatched_total", "retry"), 2);
   EXPECT_TRUE(eventually([&] {
-    return metrics.counter_value("outbox_dead_total", {{"table", "orders"},
-                                                       {"topic", topic},
-                                                       {"code", "TX.HANDLER_FAILED"}}) == 1;
+    return metrics.counter_value(
+               "outbox_dead_total",
+               {{"table", "orders"}, {"topic", topic}, {"code", "TX.HANDLER_FAILED"}}) == 1;
   })) << "once, when it enters";
 }
 
@@ -84,8 +83,8 @@ TEST_F(ObservedTest, GaugesShowWhatIsInHand) {
 }
 
 TEST_F(ObservedTest, AuditTellsTheStoryInTheSourcesWords) {
-  auto outbox = running(
-      [](const Delivery& d) { return d.attempt() == 1 ? retry("down") : done(); }, watched());
+  auto outbox = running([](const Delivery& d) { return d.attempt() == 1 ? retry("down") : done(); },
+                        watched());
   auto draft = placed(secret);
   draft.tenant = "acme";
   draft.trace.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";

@@ -27,9 +27,8 @@ TEST_F(SharingTest, TwoProcessesShareTheShardsAndDeliverEverythingOnce) {
     other.add(d);
     return done();
   });
-  ASSERT_TRUE(eventually([&] {
-    return first.snapshot().shards_owned == 8 && second.snapshot().shards_owned == 8;
-  }));
+  ASSERT_TRUE(eventually(
+      [&] { return first.snapshot().shards_owned == 8 && second.snapshot().shards_owned == 8; }));
   for (int number = 0; number < 400; ++number) {
     write(number % 2 == 0 ? first : second,
           placed("{}", number % 4 == 0 ? "key " + std::to_string(number) : ""));

@@ -49,8 +49,8 @@ class Inbox {
 
   void add(const Delivery& d) {
     const std::lock_guard lock(mutex_);
-    received_.push_back({d.id().str(), std::string(d.payload().view()), d.key(),
-                         d.sequence().value, d.attempt(), d.epoch().value});
+    received_.push_back({d.id().str(), std::string(d.payload().view()), d.key(), d.sequence().value,
+                         d.attempt(), d.epoch().value});
   }
   [[nodiscard]] std::vector<Received> all() const {
     const std::lock_guard lock(mutex_);
@@ -144,9 +144,8 @@ class OutboxWorld : public ::testing::Test {
   }
   Written write(Outbox& outbox, NewMessage message) {
     return *store
-                .transaction([&](OwnedTransaction& tx) {
-                  return outbox.write(tx, std::move(message));
-                })
+                .transaction(
+                    [&](OwnedTransaction& tx) { return outbox.write(tx, std::move(message)); })
                 .value();
   }
   [[nodiscard]] spi::TableStats stats() {

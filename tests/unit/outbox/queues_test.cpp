@@ -1,7 +1,6 @@
 #include "outbox/fair_queues.hpp"
 #include "outbox/ring.hpp"
 #include "outbox/room.hpp"
-
 #include "unit/outbox/rows.hpp"
 
 #include <gtest/gtest.h>

@@ -59,7 +59,8 @@ TEST_F(RegistryTest, EmptyListenerIsRefused) {
 /// Writes down when it is called; throws when told to.
 class Tracing final : public Interceptor {
  public:
-  Tracing(std::string name, std::vector<std::string>& calls) : name_(std::move(name)), calls_(calls) {}
+  Tracing(std::string name, std::vector<std::string>& calls)
+      : name_(std::move(name)), calls_(calls) {}
   void before(const Delivery&) override {
     calls_.push_back("before " + name_);
     if (!before_throws.empty()) throw std::runtime_error(before_throws);

@@ -1,5 +1,4 @@
 #include "outbox/shard_state.hpp"
-
 #include "unit/outbox/model_table.hpp"
 #include "unit/outbox/shard_world.hpp"
 

@@ -2,7 +2,6 @@
 
 #include "outbox/shard_state.hpp"
 #include "outbox/verdict.hpp"
-
 #include "unit/outbox/rows.hpp"
 
 #include <algorithm>

@@ -161,8 +161,7 @@ RC_GTEST_PROP(TrackerProperty, NoReadEverBringsASettledRowBack, ()) {
         break;
       case 2: {
         if (reads.empty()) break;
-        auto read = std::next(reads.begin(),
-                              *rc::gen::inRange(0, static_cast<int>(reads.size())));
+        auto read = std::next(reads.begin(), *rc::gen::inRange(0, static_cast<int>(reads.size())));
         for (const auto shown : read->second) {
           if (!tracker->admit(Sequence{shown})) continue;
           RC_ASSERT(pending.contains(shown));

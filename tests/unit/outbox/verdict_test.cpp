@@ -98,9 +98,7 @@ TEST_F(VerdictTest, RejectedIsDeadAtOnce) {
   EXPECT_EQ(settlement.error, "no such customer");
 }
 
-TEST_F(VerdictTest, LateDoneCounts) {
-  EXPECT_EQ(judge(done(), true).verdict, Verdict::done);
-}
+TEST_F(VerdictTest, LateDoneCounts) { EXPECT_EQ(judge(done(), true).verdict, Verdict::done); }
 
 TEST_F(VerdictTest, FailureAfterTheDeadlineIsATimeoutAndAlwaysSpends) {
   const auto settlement = judge(retry_after(seconds(1), Attempt::not_spent), true);
@@ -159,13 +157,12 @@ RC_GTEST_PROP(VerdictProperty, EveryOutcomeLeadsToOneStateAndAttemptsNeverPassTh
   auto entry = testing::entry(1, *rc::gen::arbitrary<bool>() ? "a" : "");
   Judgement judgement;
   judgement.retry.attempts_max = *rc::gen::inRange(1U, 12U);
-  judgement.head_policy =
-      *rc::gen::element(HeadPolicy::block, HeadPolicy::skip, HeadPolicy::park);
+  judgement.head_policy = *rc::gen::element(HeadPolicy::block, HeadPolicy::skip, HeadPolicy::park);
   entry.attempts = *rc::gen::inRange(0U, judgement.retry.attempts_max);
   const bool timed_out = *rc::gen::arbitrary<bool>();
-  auto outcome = Outcome{.kind = *rc::gen::element(Outcome::Kind::done, Outcome::Kind::retry,
-                                                   Outcome::Kind::reject),
-                         .spends_attempt = *rc::gen::arbitrary<bool>()};
+  auto outcome = Outcome{
+      .kind = *rc::gen::element(Outcome::Kind::done, Outcome::Kind::retry, Outcome::Kind::reject),
+      .spends_attempt = *rc::gen::arbitrary<bool>()};
   if (*rc::gen::arbitrary<bool>()) outcome.delay = seconds(*rc::gen::inRange(0, 100));
   const auto random = seeded_random(*rc::gen::arbitrary<std::uint64_t>());
   const auto settlement = judge(entry, outcome, timed_out, judgement, *random);

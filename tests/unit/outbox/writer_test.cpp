@@ -190,8 +190,7 @@ TEST_F(WriterTest, ThrowBeforeTheWriteRefusesItAsAnError) {
   hook->change = [](std::vector<NewMessage>&) { throw std::runtime_error("over quota"); };
   const auto written = write_all({placed()});
   ASSERT_FALSE(written.ok());
-  EXPECT_EQ(written.error().message,
-            "a before_write hook failed, nothing was written: over quota");
+  EXPECT_EQ(written.error().message, "a before_write hook failed, nothing was written: over quota");
   hook->change = [](std::vector<NewMessage>&) { throw 42; };
   EXPECT_EQ(write_all({placed()}).error().code, Code::tx_handler_failed);
   EXPECT_EQ(rows(), 0U);
