@@ -11,8 +11,11 @@ void DeferredClasses::defer(ClassId id, Sequence sequence) {
   found->second = std::min(found->second, sequence);
 }
 
-void DeferredClasses::resume(ClassId id) {
-  if (auto node = closed_.extract(id)) resuming_.insert(std::move(node));
+bool DeferredClasses::resume(ClassId id) {
+  auto node = closed_.extract(id);
+  if (!node) return false;
+  resuming_.insert(std::move(node));
+  return true;
 }
 
 bool DeferredClasses::may_consider(ClassId id, Sequence sequence, Sequence page_after) {

@@ -21,8 +21,8 @@ class DeferredClasses {
  public:
   /// Passes over this row: the class is closed.
   void defer(ClassId id, Sequence sequence);
-  /// The class may go again; nothing if it was not deferred.
-  void resume(ClassId id);
+  /// The class may go again. False: it was not deferred.
+  bool resume(ClassId id);
   /// Considers all of them again; those that still cannot go are deferred again.
   void resume_all();
 

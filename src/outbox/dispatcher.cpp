@@ -198,6 +198,7 @@ void Dispatcher::complete(Runner& runner, Outcome outcome, BootTime now) {
   } else {
     parts_.shards.free_places(1);
   }
+  if (completed.read_on) parts_.wake_reader();
   if (completed.next) queue(std::move(*completed.next));
   if (entry.cautious) cautious_finished();
   runner.entry_.message.reset();

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -60,6 +61,7 @@ class Dispatcher {
     Room& room;
     const Registry& registry;
     const flow::Gate* gate;
+    std::function<void()> wake_reader;
   };
   explicit Dispatcher(Parts parts);
 

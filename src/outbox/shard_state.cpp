@@ -357,8 +357,7 @@ std::optional<Epoch> ShardState::start(const Entry& entry) {
 
 ShardState::Completed ShardState::complete(const Entry& entry, Settling settling) {
   if (entry.tenure != tenure_) {
-    orphan_returned(entry);
-    return {};
+    return {.read_on = orphan_returned(entry)};
   }
   std::erase_if(running_,
                 [&](const Running& running) { return running.sequence == entry.sequence; });
@@ -373,7 +372,7 @@ ShardState::Completed ShardState::complete(const Entry& entry, Settling settling
   } else if (phase_ == Phase::active) {
     done.next = keys_.advance(key_hash);
     if (lane_for(*entry.message).deferred.size() > 0 && keys_.roomy(key_hash)) {
-      resume_key(key_hash);
+      done.read_on = resume_key(key_hash);
     }
   } else {
     give_back_waiting(keys_.release(key_hash));
@@ -381,8 +380,8 @@ ShardState::Completed ShardState::complete(const Entry& entry, Settling settling
   return done;
 }
 
-void ShardState::resume_key(std::uint64_t key_hash) {
-  lanes_[static_cast<std::size_t>(Priority::normal)].deferred.resume(class_of_key(key_hash));
+bool ShardState::resume_key(std::uint64_t key_hash) {
+  return lanes_[static_cast<std::size_t>(Priority::normal)].deferred.resume(class_of_key(key_hash));
 }
 
 void ShardState::settle_beside(Settling settling) {
@@ -408,16 +407,18 @@ void ShardState::give_back_waiting(std::vector<Entry> waiting) {
   }
 }
 
-void ShardState::orphan_returned(const Entry& entry) {
+bool ShardState::orphan_returned(const Entry& entry) {
   const auto found = orphans_.find(entry.sequence);
-  if (found == orphans_.end() || found->second.tenure != entry.tenure) return;
+  if (found == orphans_.end() || found->second.tenure != entry.tenure) return false;
   const auto orphan = found->second;
   orphans_.erase(found);
   tracker_->forget(entry.sequence);
-  if (phase_ == Phase::absent) return;
-  lane_for(*entry.message).reader.rewind(Sequence{entry.sequence.value - 1});
-  if (orphan.key_hash == 0 || orphan.retrying) return;
+  if (phase_ == Phase::absent) return false;
+  // In all lanes: after a fail-over another message may have the same sequence.
+  for (auto& lane : lanes_) lane.reader.rewind(Sequence{entry.sequence.value - 1});
+  if (orphan.key_hash == 0 || orphan.retrying) return true;
   if (const auto key_hash = keys_.unblock(entry.sequence)) resume_key(*key_hash);
+  return true;
 }
 
 void ShardState::collect(std::size_t rows_max, std::vector<Settling>& out) {

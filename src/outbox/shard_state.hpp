@@ -139,6 +139,8 @@ class ShardState {
   /// the tenure is over (`accepted` false).
   struct Completed {
     bool accepted = false;
+    /// There is something to read that the reader does not know of.
+    bool read_on = false;
     std::optional<Entry> next;
   };
   Completed complete(const Entry& entry, Settling settling);
@@ -179,12 +181,13 @@ class ShardState {
   void put_back(const Message& message, Sequence sequence, LaneState& lane);
   void bury(const spi::Row& row, Taken& taken);
   void give_back_waiting(std::vector<Entry> waiting);
-  void orphan_returned(const Entry& entry);
+  /// Whether its row is to be read again.
+  bool orphan_returned(const Entry& entry);
   /// A handler of this key still runs from an earlier tenure: not even an earlier message, which a
   /// fail-over may have brought back, goes beside it.
   [[nodiscard]] bool orphan_of(std::uint64_t key_hash) const;
   void seen_once(std::uint8_t what);
-  void resume_key(std::uint64_t key_hash);
+  bool resume_key(std::uint64_t key_hash);
   /// Messages with a key are not read ahead while too many keys are blocked or deferred.
   [[nodiscard]] bool reads_ahead(std::size_t lane) const;
   [[nodiscard]] static flow::ClassId class_of_key(std::uint64_t key_hash) {

@@ -93,10 +93,9 @@ void Threads::read() {
       relay_.shards().room_bell().wait_for(wait_max,
                                            [&] { return ending() || !intake.waits_for_room(); });
     } else {
-      const auto wait = std::clamp(intake.next(now) - now, wait_min, wait_max);
-      store_.wait(table_, wait);
-      // Sooner than asked for: somebody has committed, maybe in another process.
-      if (options_.clock->boot_now() - now < wait) intake.wake();
+      store_.wait(table_, std::max(wait_min, intake.next(now) - now));
+      // Either the next poll is due, or somebody has committed, maybe in another process.
+      intake.wake();
     }
   }
 }

@@ -87,7 +87,7 @@ void World::stop_one() {
 }
 
 void World::jump_one() {
-  if (settings_.database_jumps && chance(3'000)) {
+  if (settings_.database_jumps && chance(5'000)) {
     // Forwards, leases end early; backwards, they last longer.
     database_ahead_ += chance(5'000) ? up_to(milliseconds(3'000)) : -up_to(milliseconds(1'000));
     statistics_.count(Event::database_clock_jump);

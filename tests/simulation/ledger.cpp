@@ -249,6 +249,8 @@ void Ledger::settled(const spi::Settlement& item, const WorkerId& worker, std::u
        [&] { return std::to_string(item.attempts) + " attempts written for " + describe(record); });
   switch (item.verdict) {
     case spi::Verdict::attempt:
+      // Past its deadline, it still has an outcome to come.
+      if (item.code == Code::tx_timeout) return;
       ++record.burnt;
       record.cautious_in = process;
       return;
@@ -273,6 +275,16 @@ void Ledger::settled(const spi::Settlement& item, const WorkerId& worker, std::u
     run->settled = true;
     run->to_retry = item.verdict == spi::Verdict::retry;
     break;
+  }
+}
+
+void Ledger::shard_lost(std::uint64_t process, Shard shard) {
+  for (auto& record : records_) {
+    if (record.cautious_in != process || record.shard != shard) continue;
+    const bool runs = std::any_of(record.runs.begin(), record.runs.end(), [&](const Run& run) {
+      return run.process == process && run.running;
+    });
+    if (!runs) record.cautious_in = 0;
   }
 }
 

@@ -101,6 +101,7 @@ class Ledger {
   void ended(std::uint64_t number, std::uint64_t process, bool done, bool final);
   /// The killer's process; everything in its hands is free to be repeated.
   void process_gone(std::uint64_t process, std::optional<std::uint64_t> killer);
+  void shard_lost(std::uint64_t process, Shard shard);
   void settled(const spi::Settlement& item, const WorkerId& worker, std::uint64_t process);
 
   void checkpoint();

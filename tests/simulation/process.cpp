@@ -81,10 +81,7 @@ void Process::begin() {
 }
 
 bool Process::dies_here() {
-  if (world_.quiet() || world_.settings().crash_every == Duration{} ||
-      !world_.chance(deaths_at_boundaries)) {
-    return false;
-  }
+  if (!world_.crashes_happen() || !world_.chance(deaths_at_boundaries)) return false;
   world_.crash(id_);
   return true;
 }

@@ -14,6 +14,8 @@ using std::chrono::milliseconds;
 
 constexpr std::uint32_t drafts_max = 6;
 constexpr std::uint64_t payload_bytes_max = 2'000;
+/// Of 10,000 commits, where crashes happen at all.
+constexpr std::uint32_t deaths_before_word = 100;
 
 }  // namespace
 
@@ -198,6 +200,10 @@ void Producer::settle_verdict(const Status& status) {
   if (happened) commit_done();
   if (!status.ok()) return in_doubt();
   if (!open_->owned && world_.chance(7'000)) {
+    auto* process = kind_ == Kind::outside ? nullptr : world_.process_in(home_);
+    if (process != nullptr && world_.crashes_happen() && world_.chance(deaths_before_word)) {
+      world_.crash(process->id());
+    }
     return next(world_.up_to(milliseconds(5)), &Producer::say_committed);
   }
   close();

@@ -94,7 +94,10 @@ Settings draw_settings(std::uint64_t seed, Variant variant) {
   settings.outage_every = every(25, 1'500, 5'000);
   settings.fail_over_every = every(25, 1'500, 5'000);
   settings.gate_every = every(50, 300, 2'000);
-  settings.database_jumps = draw.chance(10);
+  settings.database_jumps = draw.chance(15);
+  if (settings.database_jumps && settings.jump_every == Duration{}) {
+    settings.jump_every = draw.millis(300, 3'000);
+  }
   settings.call_time_max = draw.chance(30) ? draw.millis(10, 80) : milliseconds(3);
   if (variant == Variant::reading_without_late_commits) settings.safety_interval_min = hours(1);
   return settings;

@@ -94,6 +94,7 @@ void Process::Seat::drain(Shard shard) {
 void Process::Seat::lost(Shard shard) {
   world_.trace(What::lost, process_, shard.value);
   if (!draining_[shard]) world_.statistics().count(Event::lease_lost);
+  world_.ledger().shard_lost(process_, shard);
   relay_.lost(shard);
 }
 

@@ -52,6 +52,9 @@ class World {
   [[nodiscard]] WallTime database_now() const;
   /// The faults are over: everything has to come to rest.
   [[nodiscard]] bool quiet() const noexcept { return quiet_; }
+  [[nodiscard]] bool crashes_happen() const noexcept {
+    return !quiet_ && settings_.crash_every > Duration{};
+  }
 
   /// `task` happens after `delay`, unless `process` (0: nobody) has died by then. While that one
   /// is paused it waits.

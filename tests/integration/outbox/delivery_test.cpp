@@ -227,6 +227,16 @@ TEST_F(DeliveryTest, MessageOfAnotherProcessIsReadWhenTheStoreTellsNotAtTheNextP
   }
 }
 
+TEST_F(DeliveryTest, BacklogOfOneKeyIsReadOnAsItIsDeliveredNotPollByPoll) {
+  auto options = defaults();
+  options.poll_interval = std::chrono::hours(1);
+  options.cold_capacity = 64;
+  auto producer = Outbox::writer_only(store, defaults()).value();
+  for (int number = 0; number < 500; ++number) write(producer, placed("{}", "a"));
+  auto outbox = running(into_inbox(), options);
+  EXPECT_TRUE(settles_to(500));
+}
+
 TEST_F(DeliveryTest, LateCommitIsFoundAndItsKeyStaysInOrder) {
   auto options = defaults();
   auto outbox = running(into_inbox(), options);
