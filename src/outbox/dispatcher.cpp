@@ -235,6 +235,13 @@ std::size_t Dispatcher::check_deadlines(BootTime now) {
   return told;
 }
 
+void Dispatcher::tell_all_to_stop() {
+  for (auto& runner : runners_) {
+    const std::scoped_lock lock(runner->mutex_);
+    if (runner->busy_) runner->stop_.request_stop();
+  }
+}
+
 std::optional<Reservation> Dispatcher::reserve(const Written& written,
                                                std::shared_ptr<const Message> message) {
   if (written.duplicate || message->has_key() || message->not_before()) return std::nullopt;

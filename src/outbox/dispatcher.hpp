@@ -78,7 +78,9 @@ class Dispatcher {
   /// Tells handlers past their deadline to stop and records the attempt. Returns how many were
   /// told for the first time.
   std::size_t check_deadlines(BootTime now);
-  /// Handlers that were told to stop and still run.
+  /// Sets the token of every running handler; no attempt is spent by that.
+  void tell_all_to_stop();
+  /// Handlers that were told at their deadline and still run.
   [[nodiscard]] std::size_t overdue() const { return overdue_.load(); }
 
   /// The attempt of a cautious message is in the store: it may be dispatched.

@@ -248,6 +248,8 @@ bool Intake::anything_eager() const {
 }
 
 BootTime Intake::next(BootTime now) const {
+  // Whoever acquires a shard wakes the reader.
+  if (!parts_.shards.live(now)) return now + options_.poll_interval;
   if (woken_.load() || eager_ || anything_eager()) return std::max(now, retry_at_);
   return std::max(retry_at_, std::min(fresh_at_, due_at_));
 }

@@ -56,6 +56,8 @@ SettlePlan Settler::collect() {
     auto& slot = parts_.shards.at((first_ + step) % count);
     const std::scoped_lock lock(slot.mutex);
     const auto before = plan.about.size();
+    // One batch, one owner: what another tenure left goes with the next.
+    if (before > 0 && slot.owner != plan.owner) continue;
     slot.state.collect(options_.rows_max - before, plan.about);
     if (plan.about.size() == before) continue;
     const auto& first = plan.about[before].settlement;
@@ -142,7 +144,13 @@ void Settler::settled(const SettlePlan& plan, std::size_t part,
     return parts_.shards.fence_broken(fence);
   }
   // Fewer rows with the fence in place: the batch is a repeat, or somebody removed rows.
-  if (reply.rows < end - begin) figures_.missed.add(static_cast<double>(end - begin - reply.rows));
+  if (reply.rows < end - begin) {
+    figures_.missed.add(static_cast<double>(end - begin - reply.rows));
+    parts_.log.log(LogLevel::info, "some rows of a settle were gone already",
+                   {{"table", std::string_view(parts_.table.str())},
+                    {"shard", std::uint64_t{fence.shard.value}},
+                    {"rows", std::uint64_t{end - begin - reply.rows}}});
+  }
   parts_.shards.with(fence.shard, [&](ShardState& state) {
     for (auto at = begin; at < end; ++at) {
       state.settled(plan.items[at], plan.about[at].tenure);

@@ -11,6 +11,7 @@ namespace {
 
 /// A lane that had nothing more last time is asked for this much.
 constexpr std::uint32_t rows_probe = 32;
+constexpr std::size_t tracked_max = 100'000;
 constexpr std::uint8_t due_bit = spi::lane_count;
 constexpr std::uint8_t seen_all = (1U << (spi::lane_count + 1U)) - 1U;
 
@@ -333,6 +334,8 @@ void ShardState::bury(const spi::Row& row, Taken& taken) {
 
 bool ShardState::reserve(Sequence sequence, BootTime expires) {
   if (phase_ != Phase::active || cautious_left_ > 0) return false;
+  // While a read hangs, what is settled cannot be forgotten: the hot path must not add to it.
+  if (tracker_->size() >= tracked_max) return false;
   tracker_->reserve(sequence, expires);
   return true;
 }

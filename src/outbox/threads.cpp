@@ -56,6 +56,8 @@ Status Threads::stop() {
   bell_.ring_all();
   const auto limit = options_.clock->boot_now() + options_.drain_timeout;
   if (!drained_by(limit)) {
+    // After this nobody watches deadlines: handlers that listen to their token must hear it now.
+    relay_.dispatcher().tell_all_to_stop();
     worker_.abandon_remaining();
     bell_.ring_all();
     (void)drained_by(limit + leave_timeout);

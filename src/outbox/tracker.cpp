@@ -60,6 +60,7 @@ class InFlightTracker final : public Tracker {
   void reserve(Sequence sequence, BootTime expires) override {
     held_.try_emplace(sequence.value, Held::reserved);
     reservations_.push_back({sequence, expires});
+    if (reservations_.size() >= compact_at_) compact();
   }
 
   bool claim(Sequence sequence) override {
@@ -91,6 +92,17 @@ class InFlightTracker final : public Tracker {
   std::size_t size() const override { return held_.size(); }
 
  private:
+  /// Most reservations are claimed long before they expire.
+  void compact() {
+    std::erase_if(reservations_, [&](const Reservation& reservation) {
+      const auto found = held_.find(reservation.sequence.value);
+      return found == held_.end() || found->second != Held::reserved;
+    });
+    compact_at_ = std::max(compact_at_min, 2 * reservations_.size());
+  }
+
+  static constexpr std::size_t compact_at_min = 256;
+  std::size_t compact_at_ = compact_at_min;
   boost::unordered_flat_map<std::uint64_t, Held> held_;
   std::deque<Settled> settled_;
   std::deque<Reservation> reservations_;

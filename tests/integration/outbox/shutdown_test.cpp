@@ -1,5 +1,8 @@
 #include "integration/outbox/world.hpp"
 
+#include <atomic>
+#include <thread>
+
 namespace sagabox::integration {
 namespace {
 
@@ -92,6 +95,23 @@ TEST_F(ShutdownTest, HandlerThatRunsPastTheLimitIsATimeoutAndItsMessageIsDeliver
               1);
   }
   barrier.open();
+}
+
+TEST_F(ShutdownTest, HandlerThatHeedsItsTokenEndsWithTheDrainLimit) {
+  auto options = defaults();
+  options.drain_timeout = milliseconds(50);
+  std::atomic<bool> began{false};
+  auto outbox = running(
+      [&](const Delivery& d) {
+        began = true;
+        while (!d.stop_token().stop_requested()) std::this_thread::yield();
+        return retry("told to stop");
+      },
+      options);
+  write(outbox, placed("1"));
+  ASSERT_TRUE(eventually([&] { return began.load(); }));
+  (void)outbox.stop();
+  ASSERT_TRUE(eventually([&] { return outbox.snapshot().running == 0; }));
 }
 
 TEST_F(ShutdownTest, DestructorStopsAndWaitsForHandlers) {
