@@ -101,7 +101,7 @@ void Ledger::started(const Start& start, const spi::Census& truth) {
   check_state(record, start, holds);
   check_beside(record, start, truth);
   if (record.runs.empty()) check_order(record, start);
-  check_repeat(record, start);
+  check_repeat(record, start, holds);
   rule(Event::attempts_bounded, start.attempt <= settings_.options.retry.attempts_max,
        [&] { return "attempt " + std::to_string(start.attempt) + " of " + describe(record); });
   if (start.class_closed && record.inserted && *record.inserted > *start.class_closed) {
@@ -182,7 +182,7 @@ void Ledger::check_order(const Record& record, const Start& start) {
   statistics_.count(Event::order_of_key, block ? 1 : 0);
 }
 
-void Ledger::check_repeat(Record& record, const Start& start) {
+void Ledger::check_repeat(Record& record, const Start& start, bool holds) {
   if (record.runs.empty()) return;
   const auto cause = std::find_if(record.runs.begin(), record.runs.end(), [&](const Run& run) {
     if (run.followed) return false;
@@ -194,7 +194,9 @@ void Ledger::check_repeat(Record& record, const Start& start) {
     cause->followed = true;
     return;
   }
-  const bool excused = record.excused > 0 || !start.knows_timeline;
+  // A database whose clock jumps ahead ends leases that their workers believe in.
+  const bool expired = !holds && settings_.database_jumps;
+  const bool excused = record.excused > 0 || !start.knows_timeline || expired;
   if (record.excused > 0) --record.excused;
   rule(Event::repeat_has_cause, excused, [&] {
     return "p" + std::to_string(start.process) + " began again, without a cause, " +

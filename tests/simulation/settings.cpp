@@ -81,6 +81,10 @@ Settings draw_settings(std::uint64_t seed, Variant variant) {
       settings.late_commits == spi::LateCommits::window || draw.chance(30)
           ? Duration{draw.millis(200, 5'000)}
           : Duration{hours(1)};
+  // A pass that was slow among the faults puts off the next one by twenty times its length.
+  if (settings.late_commits == spi::LateCommits::window) {
+    settings.quiet_phase += 25 * settings.fault_phase;
+  }
   settings.call_faults = draw.one_of({0U, 30U, 100U, 300U, 800U});
   settings.killers = draw.chance(35) ? draw.between(50, 300) : 0;
   settings.corruptions = draw.chance(20) ? 100 : 0;
