@@ -96,6 +96,8 @@ class Dispatcher {
 
   [[nodiscard]] std::size_t running() const { return running_.load(); }
   [[nodiscard]] std::uint64_t hot_dropped() const { return dropped_.load(); }
+  /// Messages of open transactions that want to go by the hot path.
+  [[nodiscard]] std::uint32_t reserved() const { return reserved_.load(); }
   [[nodiscard]] bool work_waits() const { return !queues_.seems_empty(); }
   /// Rung when a message has been queued.
   Bell& work_bell() noexcept { return work_bell_; }

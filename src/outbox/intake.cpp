@@ -215,6 +215,7 @@ void Intake::failed(const Error& error, BootTime now) {
   const auto wait = std::min(retry_max, retry_min * (1 << std::min(failures_, 7U)));
   ++failures_;
   retry_at_ = now + wait;
+  wake();
   parts_.log.log(LogLevel::warning, "read failed, will be tried again",
                  {{"table", std::string_view(parts_.table.str())},
                   {"code", code_name(error.code)},

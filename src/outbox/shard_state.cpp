@@ -96,7 +96,6 @@ void ShardState::plan(BootTime now, std::uint32_t rows_each, bool low_first,
     const bool level = lane.reader.level();
     const bool forward = !level || reads_ahead(number);
     const bool aside = level && (lane.aside_next || !forward);
-    lane.aside_next = !lane.aside_next;
     const auto catch_up = lane.deferred.catch_up_after();
     if (aside && catch_up) {
       page.purpose = Purpose::catch_up;
@@ -138,7 +137,8 @@ bool ShardState::eager() const {
     const auto& lane = lanes_[number];
     if (lane.resting) continue;
     if (lane.deferred.catch_up_after() || !lane.reader.level()) return true;
-    if (lane.hungry && reads_ahead(number)) return true;
+    // A page aside took the place of the forward read that was asked for.
+    if ((lane.hungry || !lane.aside_next) && reads_ahead(number)) return true;
   }
   return false;
 }
@@ -166,6 +166,7 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
   const bool forward = page.purpose == Purpose::forward;
   if (forward) lane.hungry = !exhausted;
   lane.resting = false;
+  lane.aside_next = forward;
   if (!lane.reader.accept(page.range.after, horizon, forward)) return;
   auto last = page.range.after;
   const auto position = lane.reader.position();

@@ -96,7 +96,11 @@ void Threads::read() {
                                            [&] { return ending() || !intake.waits_for_room(); });
     } else {
       store_.wait(table_, std::max(wait_min, intake.next(now) - now));
-      // Either the next poll is due, or somebody has committed, maybe in another process.
+      // Either the next poll is due, or somebody has committed, maybe in another process. If it
+      // may have been our own, the hot path goes first.
+      if (relay_.dispatcher().reserved() > 0) {
+        bell_.wait_for(wait_min, [this] { return ending(); });
+      }
       intake.wake();
     }
   }

@@ -99,7 +99,7 @@ void Ledger::started(const Start& start, const spi::Census& truth) {
     });
   }
   check_state(record, start, holds);
-  check_beside(record, start, truth);
+  check_beside(record, start, truth, holds);
   if (record.runs.empty()) check_order(record, start);
   check_repeat(record, start, holds);
   rule(Event::attempts_bounded, start.attempt <= settings_.options.retry.attempts_max,
@@ -128,7 +128,8 @@ void Ledger::check_state(const Record& record, const Start& start, bool holds) {
        });
 }
 
-void Ledger::check_beside(const Record& record, const Start& start, const spi::Census& truth) {
+void Ledger::check_beside(const Record& record, const Start& start, const spi::Census& truth,
+                          bool holds) {
   for (const auto& ref : running_) {
     const auto& other = at(ref.number);
     const auto& run = other.runs[ref.run];
@@ -147,6 +148,8 @@ void Ledger::check_beside(const Record& record, const Start& start, const spi::C
     }
     const auto& owner = truth.shards[other.shard.value];
     if (owner.owner != run.worker || owner.epoch != run.epoch || !start.knows_timeline) continue;
+    // A database whose clock jumps ahead ends leases that their workers believe in.
+    if (!holds && settings_.database_jumps) continue;
     rule(Event::one_of_key_across_processes, other.key != record.key, [&] {
       return describe(record) + " began beside " + describe(other) + ", whose owner has it still";
     });

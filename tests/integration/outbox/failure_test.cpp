@@ -254,13 +254,13 @@ TEST_F(FailureTest, SparesAreBoundedAndComeBackAgainAndAgain) {
 
 TEST_F(FailureTest, StoreThatFailsNowAndThenLosesNothing) {
   auto outbox = running(into_inbox(), watched());
-  std::atomic<unsigned> calls{0};
+  const auto random = seeded_random(1);
   store.set_faults([&](memory::Operation operation) {
     const bool reading = operation == memory::Operation::read ||
                          operation == memory::Operation::read_due ||
                          operation == memory::Operation::settle;
     if (!reading) return memory::Fault::none;
-    switch (calls.fetch_add(1) % 4) {
+    switch (random->below(4)) {
       case 0:
         return memory::Fault::refused;
       case 1:

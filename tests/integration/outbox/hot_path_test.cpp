@@ -11,16 +11,27 @@ class HotPathTest : public OutboxWorld {
     options.poll_interval = std::chrono::hours(1);
     return options;
   }
+  /// A shard takes reservations once it knows its keys, which comes before its first message.
+  Outbox warm(Listener listener, OutboxOptions options) {
+    auto outbox = Outbox::single_process(store, std::move(options)).value();
+    outbox.listen(topic, std::move(listener)).value();
+    outbox.listen("warm.up.done.v1", [](const Delivery&) { return done(); }).value();
+    outbox.start().value();
+    EXPECT_TRUE(eventually([&] { return outbox.snapshot().shards_owned == 16; }));
+    write(outbox, {.topic = "warm.up.done.v1", .key = "a key", .payload = json("{}")});
+    EXPECT_TRUE(settles_to(1));
+    return outbox;
+  }
   double hot() const { return counted("outbox_hot_enqueued_total"); }
   double cold() const { return counted("outbox_cold_enqueued_total"); }
 };
 
 TEST_F(HotPathTest, MessageWithoutAKeyGoesStraightToTheHotQueue) {
-  auto outbox = running(into_inbox(), without_polling());
+  auto outbox = warm(into_inbox(), without_polling());
   for (int number = 0; number < 20; ++number) write(outbox, placed());
-  ASSERT_TRUE(settles_to(20));
+  ASSERT_TRUE(settles_to(21));
   EXPECT_EQ(inbox.size(), 20U);
-  EXPECT_EQ(hot() + cold(), 20);
+  EXPECT_EQ(hot() + cold(), 21);
   EXPECT_GT(hot(), 0) << "a read may be faster now and then, not always";
 }
 
@@ -42,12 +53,12 @@ TEST_F(HotPathTest, DelayedMessageSkipsIt) {
 }
 
 TEST_F(HotPathTest, FullQueueDropsWarnsCountsAndThePollerDelivers) {
-  // Reads are slow, so that the hot path is the faster one for sure.
+  // Reads fail, so that the hot path is the faster one for sure.
   std::atomic<bool> reads_fail{false};
   auto options = watched();
   options.workers = 1;
   options.hot_capacity = 2;
-  auto outbox = running(
+  auto outbox = warm(
       [&](const Delivery& d) {
         inbox.add(d);
         barrier.wait();
@@ -67,7 +78,7 @@ TEST_F(HotPathTest, FullQueueDropsWarnsCountsAndThePollerDelivers) {
   EXPECT_EQ(log.count("hot queue is full; the poller will deliver this message"), 3U);
   reads_fail.store(false);
   barrier.open();
-  ASSERT_TRUE(settles_to(6)) << "the write never fails and nothing is lost";
+  ASSERT_TRUE(settles_to(7)) << "the write never fails and nothing is lost";
   EXPECT_EQ(inbox.size(), 6U);
   store.set_faults({});
 }
