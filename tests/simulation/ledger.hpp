@@ -125,8 +125,7 @@ class Ledger {
   };
 
   void check_state(const Record& record, const Start& start, bool holds);
-  void check_beside(const Record& record, const Start& start, const spi::Census& truth,
-                    bool holds);
+  void check_beside(const Record& record, const Start& start, const spi::Census& truth, bool holds);
   void check_order(const Record& record, const Start& start);
   void check_repeat(Record& record, const Start& start, bool holds);
   void check_record(const Record& record, const memory::Inspected* row);
