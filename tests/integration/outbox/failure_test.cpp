@@ -255,7 +255,11 @@ TEST_F(FailureTest, SparesAreBoundedAndComeBackAgainAndAgain) {
 TEST_F(FailureTest, StoreThatFailsNowAndThenLosesNothing) {
   auto outbox = running(into_inbox(), watched());
   const auto random = seeded_random(1);
+  std::atomic<bool> settle_failed{false};
   store.set_faults([&](memory::Operation operation) {
+    if (operation == memory::Operation::settle && !settle_failed.exchange(true)) {
+      return memory::Fault::lost_after;
+    }
     const bool reading = operation == memory::Operation::read ||
                          operation == memory::Operation::read_due ||
                          operation == memory::Operation::settle;

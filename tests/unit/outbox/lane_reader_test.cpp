@@ -153,6 +153,15 @@ TEST(LaneReader, WindowIsReadAgainUntilAReadBegunAfterItsEndHasLooked) {
   EXPECT_EQ(reader.next_after(at(seconds(9))), Sequence{20});
 }
 
+TEST(LaneReader, SlowReadCountsFromItsBeginning) {
+  LaneReader reader(LateCommits::window, window);
+  ASSERT_TRUE(read_to(reader, 10, std::nullopt, at({})));
+  const auto after = reader.next_after(at(milliseconds(4900)));
+  reader.seen(after, Sequence{10}, true, at(milliseconds(5100)));
+  EXPECT_EQ(reader.next_after(at(milliseconds(5200))), Sequence{0})
+      << "it did not see what committed while it was on its way";
+}
+
 TEST(LaneReader, RememberedWindowStaysSmall) {
   LaneReader reader(LateCommits::window, window);
   Duration now{};

@@ -150,7 +150,9 @@ TEST(ShardReading, KeysKeptBackByAGateAreBoundedToo) {
     world.write(about(sequence, "down", "key " + std::to_string(sequence)));
   }
   world.read_until_calm();
-  EXPECT_FALSE(world.state.eager());
+  for (const auto& page : world.plan()) {
+    EXPECT_NE(page.range.lane, spi::Lane{1}) << "at the bound nothing of the lane is read ahead";
+  }
   gate.open("down");
   world.state.reopen();
   Numbers ran;
@@ -280,6 +282,31 @@ TEST(ShardReading, SafetyPassFindsWhatNoRuleFoundAndReadingAheadGoesOn) {
   }
   EXPECT_FALSE(world.state.in_safety_pass());
   EXPECT_TRUE(world.rows.empty());
+}
+
+TEST(ShardReading, PageAsideIsFollowedByTheForwardReadItTookThePlaceOf) {
+  ShardWorld world({});
+  world.own();
+  world.read_until_calm();
+  world.state.begin_safety_pass();
+  world.write(1);
+  EXPECT_EQ(world.read()[1], Purpose::safety);
+  EXPECT_TRUE(world.ready.empty()) << "only forward reads go ahead";
+  EXPECT_TRUE(world.state.eager());
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), Numbers{1});
+}
+
+TEST(ShardReading, PageAsideThatFailedIsAskedForAgain) {
+  ShardWorld world({});
+  world.own();
+  world.write(1);
+  world.read_until_calm();
+  world.state.begin_safety_pass();
+  ASSERT_EQ(world.plan()[1].purpose, Purpose::safety);
+  EXPECT_EQ(world.plan()[1].purpose, Purpose::safety) << "the store did not answer";
+  world.read();
+  EXPECT_EQ(world.plan()[1].purpose, Purpose::forward);
 }
 
 TEST(ShardReading, SafetyPageDoesNotOvertakeALateCommitOfTheSameKey) {
