@@ -42,7 +42,7 @@ struct OutboxOptions {
   MessageRules rules{};
   RetryPolicy retry{};
   HeadPolicy head_policy = HeadPolicy::block;
-  /// How long done messages are kept for replay; 0 deletes them at once.
+  /// 0 deletes done messages at once. Anything longer keeps them; nothing purges them by age yet.
   Duration retention = std::chrono::hours(24 * 7);
 
   std::uint32_t workers = 4;

@@ -29,7 +29,7 @@ class CautiousGate {
   /// One that was let go has ended, or is void.
   void finished();
 
-  /// Everything of an earlier tenure of this shard; those being written count as finished.
+  /// Everything of this shard; those being written count as finished.
   std::vector<Entry> drop(Shard shard);
 
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }

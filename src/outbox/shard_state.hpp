@@ -123,7 +123,7 @@ class ShardState {
 
   [[nodiscard]] spi::DueRange due_range(std::uint32_t rows_max) const;
   void take_due(std::span<spi::Row> rows, bool exhausted, Taken& taken);
-  /// The next due read begins at the first waiting row.
+  /// The next due read goes on in the middle of the waiting rows.
   [[nodiscard]] bool due_pass_open() const noexcept { return due_after_.value != 0; }
 
   /// Hot path: keeps a place for a row written in this process. False: the poller will find it.
