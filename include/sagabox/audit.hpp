@@ -1,9 +1,11 @@
 #pragma once
 
 #include <sagabox/payload.hpp>
+#include <sagabox/result.hpp>
 #include <sagabox/time.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,10 +20,23 @@ enum class AuditKind : std::uint8_t {
   backoff,
   dead_letter,
   tx_replay_requested,
+  // Operator acts, in our own words.
+  replayed,
+  replay_stopped,
+  replay_resumed,
+  replay_failed,
+  replay_finished,
+  quarantined,
+  released,
+  paused,
+  resumed,
+  purged,
 };
+inline constexpr std::size_t audit_kind_count = 17;
 
 /// "TxOutboxEnqueued", "DeadLetter" …
 std::string_view audit_name(AuditKind kind) noexcept;
+std::optional<AuditKind> audit_from_name(std::string_view name) noexcept;
 
 /// What happened to whom. Digests only, never a payload.
 struct AuditEvent {
@@ -36,7 +51,48 @@ struct AuditEvent {
   std::string traceparent;
   std::string code;    ///< error code, where there is one
   std::string detail;  ///< bounded text
+  std::string actor;   ///< who did it; empty: the engine
+  friend bool operator==(const AuditEvent&, const AuditEvent&) = default;
 };
+
+/// One entry of the audit log. `hash` covers the event, the number and the hash before.
+struct AuditEntry {
+  std::uint64_t number = 0;  ///< from 1, without a gap
+  AuditEvent event{};
+  Digest previous{};
+  Digest hash{};
+  friend bool operator==(const AuditEntry&, const AuditEntry&) = default;
+};
+
+/// Where a log ends: the number and hash of its last entry; zeros when it is empty.
+struct AuditHead {
+  std::uint64_t number = 0;
+  Digest hash{};
+  friend bool operator==(const AuditHead&, const AuditHead&) = default;
+};
+
+/// The entry that follows `head`. Times are kept to the microsecond, as databases do.
+AuditEntry chain(const AuditHead& head, AuditEvent event);
+
+/// Looks at a log entry by entry, from the first or from an anchor kept elsewhere.
+class AuditVerifier {
+ public:
+  explicit AuditVerifier(AuditHead from = {}) : head_(from) {}
+  /// What is wrong with this entry as the next one; empty: nothing. After a fault it goes on from
+  /// what the entry says of itself, so that one edit is reported once.
+  std::string next(const AuditEntry& entry);
+  /// Whether the log ends where it should: finds a cut tail.
+  [[nodiscard]] std::string end(const AuditHead& head) const;
+  [[nodiscard]] const AuditHead& head() const noexcept { return head_; }
+
+ private:
+  AuditHead head_;
+};
+
+/// One line of the export, without the line's end.
+std::string audit_json(const AuditEntry& entry);
+/// Error SCHEMA.VALIDATION_FAILED that says what the line lacks.
+Result<AuditEntry> audit_from_json(std::string_view line);
 
 /// Where audit events go. Safe to call from any thread; must not throw.
 class Audit {

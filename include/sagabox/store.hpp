@@ -1,5 +1,8 @@
 #pragma once
 
+#include <sagabox/spi/audit_store.hpp>
+#include <sagabox/spi/control_store.hpp>
+#include <sagabox/spi/outbox_admin_store.hpp>
 #include <sagabox/spi/outbox_store.hpp>
 #include <sagabox/spi/ownership_store.hpp>
 #include <sagabox/spi/transaction.hpp>
@@ -17,7 +20,9 @@ class Store {
   virtual ~Store() = default;
   virtual spi::OutboxStore& outbox() = 0;
   virtual spi::OutboxAdminStore& outbox_admin() = 0;
+  virtual spi::ControlStore& control() = 0;
   virtual spi::OwnershipStore& ownership() = 0;
+  virtual spi::AuditStore& audit() = 0;
   virtual Result<std::unique_ptr<OwnedTransaction>> begin() = 0;
   /// As a person would write it, without credentials: "memory:", "postgres://db/orders".
   [[nodiscard]] virtual std::string name() const = 0;

@@ -46,8 +46,9 @@ struct Row {
   Shard shard{};
   MessageId id;
   std::uint32_t attempts = 0;  ///< spent so far
-  WallTime written_at{};       ///< by the database's clock
-  WallTime due{};              ///< waiting rows only
+  std::uint32_t replays = 0;
+  WallTime written_at{};  ///< by the database's clock
+  WallTime due{};         ///< waiting rows only
   /// Null when the row could not be decoded; `decode_error` says why.
   std::shared_ptr<const Message> message;
   std::string decode_error{};
@@ -163,30 +164,14 @@ class OutboxStore {
   virtual Result<RetryingKeysReply> read_retrying_keys(const TableName& table, Shard shard,
                                                        Sequence after, std::uint32_t rows_max) = 0;
   /// One transaction. Touches only rows whose shard is held by `owner` at the fence's epoch, and
-  /// locks those ownership rows, so that a stalled stale settle changes nothing.
+  /// locks those ownership rows, so that a stalled stale settle changes nothing. A failure that
+  /// spent an attempt enters the row's history, an earlier one of the same number gives way to it.
+  /// For every row that dies, `dead_letter` goes to the audit log in the same transaction.
   virtual Result<SettleReply> settle(const SettleRequest& request) = 0;
 
   /// Returns when something may have been committed, on `wake`, or after `timeout`.
   virtual void wait(const TableName& table, Duration timeout) = 0;
   virtual void wake(const TableName& table) = 0;
-};
-
-/// Counts of one table, cheap enough to ask every second.
-struct TableStats {
-  std::uint64_t pending = 0;  ///< waiting ones included
-  std::uint64_t waiting = 0;
-  std::uint64_t done = 0;  ///< still retained
-  std::uint64_t dead = 0;
-  std::uint64_t quarantined = 0;
-  std::optional<WallTime> oldest_pending;
-  WallTime now{};  ///< the database's clock
-};
-
-/// What an operator needs of an outbox table.
-class OutboxAdminStore {
- public:
-  virtual ~OutboxAdminStore() = default;
-  virtual Result<TableStats> stats(const TableName& table) = 0;
 };
 
 }  // namespace sagabox::spi

@@ -26,6 +26,8 @@ struct ShardOwner {
   Shard shard{};
   WorkerId owner;  ///< empty: nobody
   Epoch epoch{};
+  /// Of the owner; not above zero: it has run out, and whoever asks first takes the shard.
+  Duration lease_left{};
 };
 
 struct Census {

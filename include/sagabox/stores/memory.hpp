@@ -30,8 +30,17 @@ enum class Operation : std::uint8_t {
   release,
   withdraw,
   leave,
+  look,  ///< stats, list, find, count, strays, jobs
+  move,
+  purge,
+  controls,
+  set_pause,
+  create_job,
+  change_job,
+  advance_job,
+  audit,  ///< append, read, head
 };
-inline constexpr std::size_t operation_count = 14;
+inline constexpr std::size_t operation_count = 23;
 
 /// What goes wrong with a call.
 enum class Fault : std::uint8_t {
@@ -109,6 +118,7 @@ struct Inspected {
   Code code = Code::unknown_internal;
   std::string error;
   std::uint64_t settled = 0;  ///< how often a settle changed this row
+  std::uint32_t replays = 0;
 };
 
 class MemoryStore final : public Store {
@@ -118,7 +128,9 @@ class MemoryStore final : public Store {
 
   spi::OutboxStore& outbox() override;
   spi::OutboxAdminStore& outbox_admin() override;
+  spi::ControlStore& control() override;
   spi::OwnershipStore& ownership() override;
+  spi::AuditStore& audit() override;
   Result<std::unique_ptr<OwnedTransaction>> begin() override;
   [[nodiscard]] std::string name() const override { return "memory:"; }
 
@@ -129,6 +141,9 @@ class MemoryStore final : public Store {
   void set_faults(FaultPlan faults);
   /// Makes this row undecodable, as a foreign writer might leave it.
   Status corrupt(const TableName& table, Sequence sequence);
+
+  /// Takes this pending row out of every reader's sight, as a bug or a foreign writer might.
+  Status misplace(const TableName& table, Sequence sequence);
 
   /// Remembers the committed state; `fail_over` brings the remembered state back, aborts open
   /// transactions and starts another timeline. False when there is none.

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <sagabox/records.hpp>
+#include <sagabox/result.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sagabox::spi {
+
+/// Counts of one table, cheap enough to ask every second.
+struct TableStats {
+  std::uint64_t pending = 0;  ///< waiting ones included
+  std::uint64_t waiting = 0;
+  std::uint64_t done = 0;  ///< still retained
+  std::uint64_t dead = 0;
+  std::uint64_t quarantined = 0;
+  std::optional<WallTime> oldest_pending;
+  WallTime now{};  ///< the database's clock
+};
+
+/// Messages of one state that fit the filter, by sequence, above `after`.
+struct ListRequest {
+  const TableName& table;
+  MessageState state = MessageState::dead;
+  MessageFilter filter{};
+  Sequence after{};
+  std::uint32_t rows_max = 100;
+  bool with_history = false;
+  bool with_payload = false;
+};
+
+struct ListReply {
+  std::vector<MessageRecord> rows;
+  bool exhausted = false;  ///< nothing more fits
+};
+
+struct FindRequest {
+  const TableName& table;
+  MessageId id;
+  std::optional<std::string> tenant{};  ///< a message of another tenant is not there
+  bool with_payload = false;
+};
+
+/// What an operator does to messages he names.
+enum class Move : std::uint8_t {
+  /// dead, quarantined or done → pending: deleted and inserted under a new sequence in the
+  /// transaction's own right, attempts 0, due now, error and history cleared, `replays` + 1.
+  replay,
+  /// pending or dead → quarantined. What a relay has in hand already is still delivered.
+  quarantine,
+  /// quarantined → pending under its own sequence, attempts 0. It goes to the waiting lane, due
+  /// now: a forward read has long passed its place. Its key does not wait for it.
+  release,
+};
+
+struct MoveRequest {
+  const TableName& table;
+  Move move = Move::replay;
+  std::span<const MessageId> ids;
+  std::optional<std::string> tenant{};
+  std::string actor{};
+  std::string note{};
+};
+
+struct MoveReply {
+  struct Item {
+    std::optional<MessageState> was{};  ///< nothing: no such message
+    bool moved = false;
+  };
+  std::vector<Item> items;  ///< one an id
+};
+
+/// Deletes what ended longer ago (pending: was written longer ago) by the database's clock.
+struct PurgeRequest {
+  const TableName& table;
+  MessageState state = MessageState::done;
+  Duration older_than{};
+  std::uint32_t rows_max = 500;
+  /// Empty: by the retention, which needs no audit.
+  std::string actor{};
+};
+
+struct PurgeReply {
+  std::uint64_t rows = 0;
+  bool more = false;  ///< another call would find some
+};
+
+/// A pending row that no reader's predicate covers.
+struct Stray {
+  Sequence sequence{};
+  MessageId id;
+  std::string why{};
+};
+
+/// What an operator sees of an outbox table and does to its messages. Every act is one
+/// transaction, and appends one audit event for each message it changed to the audit log in the
+/// same transaction. Calls block; safe from any thread.
+class OutboxAdminStore {
+ public:
+  virtual ~OutboxAdminStore() = default;
+  virtual Result<TableStats> stats(const TableName& table) = 0;
+  virtual Result<ListReply> list(const ListRequest& request) = 0;
+  /// With its history; nothing when it is not there.
+  virtual Result<std::optional<MessageRecord>> find(const FindRequest& request) = 0;
+  virtual Result<std::uint64_t> count(const TableName& table, MessageState state,
+                                      const MessageFilter& filter) = 0;
+  /// Moves those whose state allows it, and says of each whether it did.
+  virtual Result<MoveReply> move(const MoveRequest& request) = 0;
+  /// One batch.
+  virtual Result<PurgeReply> purge(const PurgeRequest& request) = 0;
+  virtual Result<std::vector<Stray>> strays(const TableName& table, std::uint32_t rows_max) = 0;
+};
+
+}  // namespace sagabox::spi
