@@ -42,8 +42,13 @@ struct OutboxOptions {
   MessageRules rules{};
   RetryPolicy retry{};
   HeadPolicy head_policy = HeadPolicy::block;
-  /// 0 deletes done messages at once. Anything longer keeps them; nothing purges them by age yet.
+  /// Done messages are kept so long, to be replayed; 0 deletes them at once.
   Duration retention = std::chrono::hours(24 * 7);
+  /// Dead ones are kept for ever unless this is set.
+  std::optional<Duration> dead_retention{};
+  Duration purge_interval = std::chrono::hours(1);
+  /// How often the pauses are read, and the counts for the metrics.
+  Duration control_interval = std::chrono::seconds(1);
 
   std::uint32_t workers = 4;
   std::uint32_t hot_capacity = 1000;

@@ -244,11 +244,12 @@ void Dispatcher::tell_all_to_stop() {
 
 std::optional<Reservation> Dispatcher::reserve(const Written& written,
                                                std::shared_ptr<const Message> message) {
-  if (written.duplicate || message->has_key() || message->not_before()) return std::nullopt;
-  if (parts_.gate != nullptr) {
-    const auto gated = parts_.gate->class_of(*message);
-    if (gated && parts_.gate->closed(*gated)) return std::nullopt;
+  if (written.duplicate || message->has_key() || message->not_before() ||
+      parts_.pauses.whole_table()) {
+    return std::nullopt;
   }
+  const auto gated = parts_.pauses.class_of(*message);
+  if (gated && parts_.pauses.closed(*gated)) return std::nullopt;
   const auto now = parts_.options.clock->boot_now();
   if (!parts_.shards.live(now)) return std::nullopt;
   if (reserved_.fetch_add(1) >= 2 * parts_.options.hot_capacity) {

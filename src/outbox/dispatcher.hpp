@@ -3,6 +3,7 @@
 #include "outbox/bell.hpp"
 #include "outbox/cautious_gate.hpp"
 #include "outbox/fair_queues.hpp"
+#include "outbox/pauses.hpp"
 #include "outbox/registry.hpp"
 #include "outbox/shards.hpp"
 #include "outbox/verdict.hpp"
@@ -60,7 +61,7 @@ class Dispatcher {
     Shards& shards;
     Room& room;
     const Registry& registry;
-    const flow::Gate* gate;
+    const Pauses& pauses;
     std::function<void()> wake_reader;
   };
   explicit Dispatcher(Parts parts);
@@ -98,7 +99,10 @@ class Dispatcher {
   [[nodiscard]] std::uint64_t hot_dropped() const { return dropped_.load(); }
   /// Messages of open transactions that want to go by the hot path.
   [[nodiscard]] std::uint32_t reserved() const { return reserved_.load(); }
-  [[nodiscard]] bool work_waits() const { return !queues_.seems_empty(); }
+  /// There is a message that may start.
+  [[nodiscard]] bool work_waits() const {
+    return !queues_.seems_empty() && !parts_.pauses.whole_table();
+  }
   /// Rung when a message has been queued.
   Bell& work_bell() noexcept { return work_bell_; }
 

@@ -28,6 +28,8 @@ struct Entry {
   bool cautious = false;
   /// Read from the waiting lane: read again by time, not by sequence.
   bool was_waiting = false;
+  /// Its key waited for it.
+  bool was_blocking = false;
 };
 
 }  // namespace sagabox::outbox

@@ -33,7 +33,8 @@ Intake::Intake(Parts parts, IntakeOptions options)
       safety_at_(BootTime{} + options_.safety_interval_min) {}
 
 std::optional<ReadPlan> Intake::plan(BootTime now) {
-  if (!parts_.shards.live(now) || now < retry_at_ || !parts_.shards.places_left()) {
+  if (!parts_.shards.live(now) || now < retry_at_ || !parts_.shards.places_left() ||
+      parts_.pauses.whole_table()) {
     return std::nullopt;
   }
   if (auto keys = plan_keys()) return keys;
@@ -50,10 +51,14 @@ std::optional<ReadPlan> Intake::plan_keys() {
   for (std::size_t number = 0; number < parts_.shards.size(); ++number) {
     auto& slot = parts_.shards.at(number);
     const std::scoped_lock lock(slot.mutex);
-    if (slot.state.phase() != ShardState::Phase::loading) continue;
+    const bool first = slot.state.phase() == ShardState::Phase::loading;
+    const auto after =
+        first ? std::optional(slot.state.keys_after()) : slot.state.blocked_keys_after();
+    if (!after) continue;
     return ReadPlan{.what = KeysRead{.shard = Shard{static_cast<std::uint16_t>(number)},
-                                     .after = slot.state.keys_after(),
-                                     .tenure = slot.state.tenure()}};
+                                     .after = *after,
+                                     .tenure = slot.state.tenure(),
+                                     .again = !first}};
   }
   return std::nullopt;
 }
@@ -155,7 +160,9 @@ void Intake::apply(const ReadPlan& plan, ReadAnswer answer, BootTime now) {
 
 void Intake::apply_keys(const KeysRead& plan, const spi::RetryingKeysReply& reply) {
   parts_.shards.with(plan.shard, [&](ShardState& state) {
-    if (state.tenure() == plan.tenure) state.keys_loaded(reply.keys, reply.exhausted);
+    if (state.tenure() != plan.tenure) return;
+    if (!plan.again) return state.keys_loaded(reply.keys, reply.exhausted);
+    if (state.blocked_keys_seen(reply.keys, reply.exhausted)) wake();
   });
 }
 
@@ -227,7 +234,10 @@ void Intake::look_after_safety_pass(BootTime now) {
   const bool begin = !safety_running_ && now >= safety_at_;
   for (std::size_t number = 0; number < parts_.shards.size(); ++number) {
     parts_.shards.with(Shard{static_cast<std::uint16_t>(number)}, [&](ShardState& state) {
-      if (begin) state.begin_safety_pass();
+      if (begin) {
+        state.begin_safety_pass();
+        state.check_blocked_keys();
+      }
       open = open || state.in_safety_pass();
     });
   }
@@ -250,7 +260,9 @@ bool Intake::anything_eager() const {
 
 BootTime Intake::next(BootTime now) const {
   // Whoever acquires a shard wakes the reader.
-  if (!parts_.shards.live(now)) return now + options_.poll_interval;
+  if (!parts_.shards.live(now) || parts_.pauses.whole_table()) {
+    return now + options_.poll_interval;
+  }
   if (woken_.load() || eager_ || anything_eager()) return std::max(now, retry_at_);
   return std::max(retry_at_, std::min(fresh_at_, due_at_));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "outbox/pauses.hpp"
 #include "outbox/shards.hpp"
 
 #include <sagabox/log.hpp>
@@ -15,11 +16,13 @@
 
 namespace sagabox::outbox {
 
-/// Which keys wait for a retry: asked before anything else of a shard is read.
+/// Which keys wait for a retry: asked before anything else of a shard is read, and when some may
+/// wait in vain.
 struct KeysRead {
   Shard shard;
   Sequence after;
   std::uint32_t tenure = 0;
+  bool again = false;
 };
 struct DueRead {
   std::vector<spi::DueRange> ranges;
@@ -58,6 +61,7 @@ class Intake {
     const TableName& table;
     Shards& shards;
     Room& room;
+    const Pauses& pauses;
     const Clock& clock;
     Metrics& metrics;
     Logger& log;
@@ -66,7 +70,7 @@ class Intake {
   };
   Intake(Parts parts, IntakeOptions options);
 
-  /// Nothing: there is no room, nothing to expect, or nothing is ours.
+  /// Nothing: there is no room, nothing to expect, nothing is ours, or the table is paused.
   [[nodiscard]] std::optional<ReadPlan> plan(BootTime now);
   /// One call of the store.
   [[nodiscard]] ReadAnswer perform(const ReadPlan& plan);

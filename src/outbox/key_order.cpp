@@ -29,6 +29,7 @@ KeyOrder::Place KeyOrder::offer(Entry& entry) {
   if (!chain.blockers.empty()) {
     if (chain.running || entry.sequence != chain.blockers.front()) return Place::blocked;
     chain.blockers.erase(chain.blockers.begin());
+    entry.was_blocking = true;
     if (chain.blockers.empty()) --blocked_;
   }
   if (!chain.running) {
@@ -93,6 +94,15 @@ bool KeyOrder::roomy(std::uint64_t key_hash) const {
   const auto found = chains_->by_key.find(key_hash);
   return found == chains_->by_key.end() ||
          (found->second.blockers.empty() && found->second.waiting.size() <= chain_max_ / 2);
+}
+
+std::vector<Sequence> KeyOrder::blockers() const {
+  std::vector<Sequence> all;
+  if (blocked_ == 0) return all;
+  for (const auto& [hash, chain] : chains_->by_key) {
+    all.insert(all.end(), chain.blockers.begin(), chain.blockers.end());
+  }
+  return all;
 }
 
 std::vector<Entry> KeyOrder::clear() {

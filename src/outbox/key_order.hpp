@@ -26,7 +26,7 @@ class KeyOrder {
     full,     ///< not kept: too many wait already
     blocked,  ///< not kept: an earlier one must go first, and is not here
   };
-  /// `entry` is moved from only when it is kept waiting.
+  /// `entry` is moved from only when it is kept waiting. Marks a head that its key waited for.
   Place offer(Entry& entry);
 
   /// The head has ended; the next one goes, if one waits here.
@@ -44,6 +44,8 @@ class KeyOrder {
   /// More of this key could be kept: nothing blocks it, and less than half of what may wait does.
   [[nodiscard]] bool roomy(std::uint64_t key_hash) const;
   [[nodiscard]] std::size_t blocked() const noexcept { return blocked_; }
+  /// What the blocked keys wait for.
+  [[nodiscard]] std::vector<Sequence> blockers() const;
   /// Everything that waits in memory, in no order between keys.
   std::vector<Entry> clear();
 

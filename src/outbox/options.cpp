@@ -56,6 +56,8 @@ Result<OutboxOptions> OutboxOptions::preset(std::string_view name) {
     options.skip_recent = Duration{};
     options.drain_timeout = milliseconds(5000);
     options.retention = hours(24 * 7);
+    options.dead_retention = hours(24 * 7);
+    options.purge_interval = hours(1);
     return options;
   }
   return wrong("preset \"" + std::string(name) + "\" is unknown; there are s0, s2 and s4");
@@ -82,6 +84,9 @@ Status OutboxOptions::check() const {
            {dispatch_timeout, Duration{1}, "dispatch_timeout"},
            {lease, lease_min, "lease"},
            {retention, Duration{}, "retention"},
+           {dead_retention.value_or(Duration{}), Duration{}, "dead_retention"},
+           {purge_interval, milliseconds(1), "purge_interval"},
+           {control_interval, milliseconds(1), "control_interval"},
            {skip_recent, Duration{}, "skip_recent"},
            {drain_timeout, Duration{}, "drain_timeout"},
            {settle_delay_max, Duration{}, "settle_delay_max"}}) {

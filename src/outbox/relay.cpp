@@ -30,27 +30,29 @@ IntakeOptions intake_options(const OutboxOptions& options, IntakeOptions intake)
 
 }  // namespace
 
-Relay::Relay(spi::OutboxStore& store, const TableName& table, const OutboxOptions& options,
-             const Registry& registry, RelayParts parts)
+Relay::Relay(spi::OutboxStore& store, spi::ControlStore& control, const TableName& table,
+             const OutboxOptions& options, const Registry& registry, RelayParts parts)
     : store_(store),
       table_(table),
       options_(options),
       room_({.hot_capacity = options.hot_capacity,
              .cold_capacity = options.cold_capacity,
              .bytes_max = options.queue_bytes_max}),
-      shards_(scope_of(table), shard_settings(store, options, parts.gate), room_, parts.tracker,
+      pauses_(parts.gate),
+      shards_(scope_of(table), shard_settings(store, options, &pauses_), room_, parts.tracker,
               options.unsettled_max),
       dispatcher_({.table = table,
                    .options = options,
                    .shards = shards_,
                    .room = room_,
                    .registry = registry,
-                   .gate = parts.gate,
+                   .pauses = pauses_,
                    .wake_reader = [this] { wake(); }}),
       intake_({.store = store,
                .table = table,
                .shards = shards_,
                .room = room_,
+               .pauses = pauses_,
                .clock = *options.clock,
                .metrics = *options.metrics,
                .log = *options.log,
@@ -67,7 +69,14 @@ Relay::Relay(spi::OutboxStore& store, const TableName& table, const OutboxOption
                     }},
                {.rows_max = options.settle_rows_max,
                 .delay_max = options.settle_delay_max,
-                .retain_done = options.retention > Duration{}}) {}
+                .retain_done = options.retention > Duration{}}),
+      controls_({.store = control,
+                 .table = table,
+                 .pauses = pauses_,
+                 .shards = shards_,
+                 .intake = intake_,
+                 .log = *options.log},
+                options.control_interval) {}
 
 void Relay::wake() {
   intake_.wake();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "outbox/control_reader.hpp"
 #include "outbox/dispatcher.hpp"
 #include "outbox/intake.hpp"
 #include "outbox/room.hpp"
@@ -24,8 +25,8 @@ struct RelayParts {
 class Relay final : public ownership::Holder {
  public:
   /// All of it outlives the relay.
-  Relay(spi::OutboxStore& store, const TableName& table, const OutboxOptions& options,
-        const Registry& registry, RelayParts parts = {});
+  Relay(spi::OutboxStore& store, spi::ControlStore& control, const TableName& table,
+        const OutboxOptions& options, const Registry& registry, RelayParts parts = {});
 
   [[nodiscard]] static spi::Scope scope_of(const TableName& table) {
     return "outbox:" + table.str();
@@ -36,6 +37,7 @@ class Relay final : public ownership::Holder {
   Intake& intake() noexcept { return intake_; }
   Dispatcher& dispatcher() noexcept { return dispatcher_; }
   Settler& settler() noexcept { return settler_; }
+  ControlReader& controls() noexcept { return controls_; }
   Shards& shards() noexcept { return shards_; }
 
   /// Something was committed in this process that the hot path did not take.
@@ -57,10 +59,12 @@ class Relay final : public ownership::Holder {
   const TableName& table_;
   const OutboxOptions& options_;
   Room room_;
+  Pauses pauses_;
   Shards shards_;
   Dispatcher dispatcher_;
   Intake intake_;
   Settler settler_;
+  ControlReader controls_;
 };
 
 }  // namespace sagabox::outbox

@@ -35,6 +35,7 @@ void ShardState::acquire(const spi::OwnedShard& shard) {
         {.reader = LaneReader(settings_.store.late_commits, settings_.store.late_window)});
   }
   keys_after_ = {};
+  keys_check_.reset();
   due_after_time_ = {};
   due_after_ = {};
   cautious_left_ = shard.unclean ? settings_.cautious_rows : 0;
@@ -55,6 +56,38 @@ void ShardState::keys_loaded(std::span<const spi::RetryingKey> keys, bool exhaus
     }
   }
   if (exhausted) phase_ = Phase::active;
+}
+
+void ShardState::check_blocked_keys() {
+  if (phase_ != Phase::active) return;
+  KeysCheck check;
+  for (const auto sequence : keys_.blockers()) {
+    // Those in hand, or in an orphan's, are not the store's to tell.
+    if (tracker_->in_hand(sequence) || orphans_.contains(sequence)) continue;
+    check.unseen.insert(sequence);
+  }
+  keys_check_.reset();
+  if (!check.unseen.empty()) keys_check_ = std::move(check);
+}
+
+std::optional<Sequence> ShardState::blocked_keys_after() const {
+  if (phase_ != Phase::active || !keys_check_) return std::nullopt;
+  return keys_check_->after;
+}
+
+bool ShardState::blocked_keys_seen(std::span<const spi::RetryingKey> keys, bool exhausted) {
+  if (phase_ != Phase::active || !keys_check_) return false;
+  for (const auto& key : keys) {
+    keys_check_->after = key.sequence;
+    keys_check_->unseen.erase(key.sequence);
+  }
+  if (!exhausted) return false;
+  bool resumed = false;
+  for (const auto sequence : std::exchange(keys_check_, std::nullopt)->unseen) {
+    if (tracker_->in_hand(sequence)) continue;
+    if (const auto key_hash = keys_.unblock(sequence)) resumed |= resume_key(*key_hash);
+  }
+  return resumed;
 }
 
 void ShardState::drain() {
@@ -264,6 +297,22 @@ bool ShardState::held_back(const Message& message, Sequence sequence, LaneState*
   return true;
 }
 
+bool ShardState::put_off(const Entry& entry) {
+  if (settings_.gate == nullptr) return false;
+  const auto& message = *entry.message;
+  const auto gated = settings_.gate->class_of(message);
+  if (!gated || !settings_.gate->closed(*gated)) return false;
+  tracker_->forget(entry.sequence);
+  auto& deferred = lane_for(message).deferred;
+  if (!entry.was_waiting) deferred.defer(*gated, entry.sequence);
+  if (!message.has_key()) return true;
+  const auto key_hash = message.key_hash();
+  if (!entry.was_waiting) deferred.defer(class_of_key(key_hash), entry.sequence);
+  give_back_waiting(entry.was_blocking ? keys_.block(key_hash, entry.sequence)
+                                       : keys_.release(key_hash));
+  return true;
+}
+
 ShardState::Fate ShardState::admit(spi::Row& row, LaneState* lane, Sequence page_after,
                                    Entry& entry, Taken& taken) {
   const bool readable = row.message != nullptr;
@@ -355,6 +404,7 @@ std::optional<Epoch> ShardState::start(const Entry& entry) {
     give_back(entry);
     return std::nullopt;
   }
+  if (put_off(entry)) return std::nullopt;
   running_.push_back({entry.sequence, entry.message->key_hash()});
   return epoch_;
 }

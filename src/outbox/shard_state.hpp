@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -83,6 +84,13 @@ class ShardState {
   /// Where the next page of retrying keys begins.
   [[nodiscard]] Sequence keys_after() const noexcept { return keys_after_; }
   void keys_loaded(std::span<const spi::RetryingKey> keys, bool exhausted);
+
+  /// Operators may have taken messages away that keys wait for: the store is to be asked again.
+  void check_blocked_keys();
+  /// From where on; nothing: there is nothing to ask.
+  [[nodiscard]] std::optional<Sequence> blocked_keys_after() const;
+  /// A page of the keys that do wait. True: some that waited in vain go again.
+  bool blocked_keys_seen(std::span<const spi::RetryingKey> keys, bool exhausted);
   void drain();
   /// No longer ours. What runs goes on as an orphan: its row and key are not touched again in
   /// this process before it returns. Returns how many places its settlements held.
@@ -133,7 +141,7 @@ class ShardState {
   void cancel(Sequence sequence, std::uint32_t tenure);
 
   /// A handler is about to run, under the epoch given. Nothing: void, the message belongs to an
-  /// earlier tenure or the shard is being handed over.
+  /// earlier tenure, the shard is being handed over, or the message's class has been closed.
   std::optional<Epoch> start(const Entry& entry);
   /// A handler has returned. Gives the next message of the key. Without effect on the store when
   /// the tenure is over (`accepted` false).
@@ -177,6 +185,8 @@ class ShardState {
   Fate admit(spi::Row& row, LaneState* lane, Sequence page_after, Entry& entry, Taken& taken);
   void keep(Fate fate, Entry entry, Taken& taken);
   bool held_back(const Message& message, Sequence sequence, LaneState* lane, Sequence page_after);
+  /// Its class was closed while it was queued.
+  bool put_off(const Entry& entry);
   Fate place(Entry& entry, LaneState* lane);
   void put_back(const Message& message, Sequence sequence, LaneState& lane);
   void bury(const spi::Row& row, Taken& taken);
@@ -206,6 +216,12 @@ class ShardState {
   KeyOrder keys_;
   std::vector<LaneState> lanes_;
   Sequence keys_after_{};
+  /// A check of the blocked keys.
+  struct KeysCheck {
+    Sequence after;
+    std::set<Sequence> unseen;  ///< blockers that no page has shown
+  };
+  std::optional<KeysCheck> keys_check_;
   WallTime due_after_time_{};
   Sequence due_after_{};
 

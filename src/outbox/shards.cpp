@@ -18,6 +18,13 @@ void Shards::acquire(const spi::OwnedShard& shard, const WorkerId& owner, Timeli
   slot.owner = owner;
 }
 
+void Shards::check_blocked_keys() {
+  for (auto& slot : slots_) {
+    const std::scoped_lock lock(slot->mutex);
+    slot->state.check_blocked_keys();
+  }
+}
+
 void Shards::drop(Shard shard, std::optional<Epoch> epoch) {
   std::size_t places = 0;
   std::size_t waiting = 0;

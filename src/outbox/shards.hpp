@@ -48,6 +48,8 @@ class Shards {
   }
 
   void acquire(const spi::OwnedShard& shard, const WorkerId& owner, Timeline timeline);
+  /// In all of them.
+  void check_blocked_keys();
   void lose(Shard shard) { drop(shard, std::nullopt); }
   /// A settle found it in other hands.
   void fence_broken(const spi::Fence& fence);

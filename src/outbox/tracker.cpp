@@ -89,6 +89,11 @@ class InFlightTracker final : public Tracker {
     reservations_.clear();
   }
 
+  bool in_hand(Sequence sequence) const override {
+    const auto found = held_.find(sequence.value);
+    return found != held_.end() && found->second == Held::in_hand;
+  }
+
   std::size_t size() const override { return held_.size(); }
 
  private:

@@ -42,6 +42,8 @@ class Tracker {
   /// Forgets everything but what `keep` names.
   virtual void clear_except(const std::function<bool(Sequence)>& keep) = 0;
 
+  /// Taken and not yet settled.
+  [[nodiscard]] virtual bool in_hand(Sequence sequence) const = 0;
   /// Entries of all kinds, settled ones included.
   [[nodiscard]] virtual std::size_t size() const = 0;
 };

@@ -44,7 +44,7 @@ Process::Process(World& world, std::size_t slot, std::uint64_t id)
                         [this](const Delivery& delivery) { return answer(delivery); });
   }
   relay_ = std::make_unique<outbox::Relay>(
-      *watched_, world.table(), options_, registry_,
+      *watched_, world.store().control(), world.table(), options_, registry_,
       outbox::RelayParts{.tracker = tracker_of(world.settings().variant),
                          .gate = &world.gate(),
                          .intake = {.safety_interval_min = world.settings().safety_interval_min}});
@@ -71,8 +71,8 @@ void Process::then_runner(Duration delay, std::size_t runner, void (Process::*st
 }
 
 void Process::begin() {
-  for (const auto step :
-       {&Process::plan_read, &Process::plan_settle, &Process::plan_ownership, &Process::watch}) {
+  for (const auto step : {&Process::plan_read, &Process::plan_settle, &Process::plan_ownership,
+                          &Process::ask_controls, &Process::watch}) {
     then(world_.up_to(milliseconds(5)), step);
   }
   for (std::size_t runner = 0; runner < running_.size(); ++runner) {
@@ -167,6 +167,21 @@ void Process::apply_ownership() {
   const auto request = std::exchange(request_, std::nullopt);
   worker_->apply(*request, std::move(*reply_), world_.now());
   then(world_.up_to(microseconds(300)), &Process::plan_ownership);
+}
+
+void Process::ask_controls() {
+  auto& controls = relay_->controls();
+  if (controls.plan(world_.now())) {
+    controls_ = controls.perform();
+    return then(world_.call_time(), &Process::apply_controls);
+  }
+  then(std::clamp<Duration>(controls.next() - world_.now(), milliseconds(1), milliseconds(50)),
+       &Process::ask_controls);
+}
+
+void Process::apply_controls() {
+  relay_->controls().apply(*controls_, world_.now());
+  then(world_.up_to(microseconds(500)), &Process::ask_controls);
 }
 
 void Process::watch() {

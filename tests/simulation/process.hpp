@@ -77,6 +77,8 @@ class Process {
   void plan_ownership();
   void perform_ownership();
   void apply_ownership();
+  void ask_controls();
+  void apply_controls();
   void watch();
   void take(std::size_t runner);
   void invoke(std::size_t runner);
@@ -107,6 +109,7 @@ class Process {
   std::optional<Result<spi::SettleReply>> settle_reply_;
   std::optional<ownership::Request> request_;
   std::optional<ownership::Reply> reply_;
+  std::optional<Result<spi::Controls>> controls_;
   std::vector<std::optional<Running>> running_;
   std::unordered_map<std::uint64_t, Act> acts_;  // of the messages that run, by number
   std::size_t handlers_running_ = 0;

@@ -20,6 +20,7 @@ class ForgetfulTracker final : public outbox::Tracker {
   void clear_except(const std::function<bool(Sequence)>& keep) override {
     real_->clear_except(keep);
   }
+  [[nodiscard]] bool in_hand(Sequence sequence) const override { return real_->in_hand(sequence); }
   [[nodiscard]] std::size_t size() const override { return real_->size(); }
 
  private:
