@@ -23,8 +23,8 @@ struct Outbox::Parts {
         registry(*options.metrics, table.str()) {}
 
   void deliver(ownership::Share share) {
-    relay = std::make_unique<outbox::Relay>(store.outbox(), store.control(), table, options,
-                                            registry);
+    relay =
+        std::make_unique<outbox::Relay>(store.outbox(), store.control(), table, options, registry);
     worker = std::make_unique<ownership::Worker>(
         ownership::WorkerParts{.store = store.ownership(),
                                .ids = ids,

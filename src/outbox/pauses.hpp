@@ -22,9 +22,7 @@ class Pauses final : public flow::Gate {
 
   /// True: messages may go that could not before.
   bool set(std::span<const Pause> pauses);
-  [[nodiscard]] bool whole_table() const noexcept {
-    return table_.load(std::memory_order_acquire);
-  }
+  [[nodiscard]] bool whole_table() const noexcept { return table_.load(std::memory_order_acquire); }
 
   /// A paused topic is a class of its own; otherwise `beneath` says.
   [[nodiscard]] std::optional<flow::ClassId> class_of(const Message& message) const override;

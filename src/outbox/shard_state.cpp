@@ -83,7 +83,8 @@ bool ShardState::blocked_keys_seen(std::span<const spi::RetryingKey> keys, bool 
   }
   if (!exhausted) return false;
   bool resumed = false;
-  for (const auto sequence : std::exchange(keys_check_, std::nullopt)->unseen) {
+  const auto check = *std::exchange(keys_check_, std::nullopt);
+  for (const auto sequence : check.unseen) {
     if (tracker_->in_hand(sequence)) continue;
     if (const auto key_hash = keys_.unblock(sequence)) resumed |= resume_key(*key_hash);
   }

@@ -1,0 +1,190 @@
+#include "unit/outbox/shard_world.hpp"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+namespace sagabox::outbox {
+namespace {
+
+using spi::Verdict;
+using testing::row;
+using testing::ShardWorld;
+using testing::TopicGate;
+using Numbers = std::vector<std::uint64_t>;
+
+/// Asks the store which keys wait, page by page, as intake does.
+bool check_blocked_keys(ShardWorld& world, std::size_t page = 1000) {
+  world.state.check_blocked_keys();
+  bool resumed = false;
+  while (const auto after = world.state.blocked_keys_after()) {
+    std::vector<spi::RetryingKey> keys;
+    auto at = world.waiting_rows.upper_bound(after->value);
+    for (; at != world.waiting_rows.end() && keys.size() < page; ++at) {
+      if (at->second.attempts == 0 || !at->second.message->has_key()) continue;
+      keys.push_back({at->second.message->key_hash(), Sequence{at->first}});
+    }
+    resumed |= world.state.blocked_keys_seen(keys, at == world.waiting_rows.end());
+  }
+  return resumed;
+}
+
+ShardWorld::Options with_gate(const TopicGate& gate) {
+  ShardWorld::Options options;
+  options.settings.gate = &gate;
+  return options;
+}
+
+spi::Row of_topic(std::uint64_t sequence, std::string topic, std::string key = {}) {
+  return row(sequence, testing::message({.topic = Topic(std::move(topic)), .key = std::move(key)}));
+}
+
+TEST(ShardOperator, KeyWhoseBlockerWasTakenAwayGoesOn) {
+  ShardWorld world({});
+  world.own();
+  world.write(1, "a");
+  world.write(2, "a");
+  world.write(3, "b");
+  world.write(4, "b");
+  world.read_until_calm();
+  EXPECT_EQ(world.run(Verdict::retry), (Numbers{1, 3}));
+  world.settle();
+  EXPECT_EQ(world.state.blocked_keys(), 2U);
+  world.waiting_rows.erase(1);
+  EXPECT_TRUE(check_blocked_keys(world));
+  EXPECT_EQ(world.state.blocked_keys(), 1U) << "3 is still there";
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), Numbers{2});
+}
+
+TEST(ShardOperator, CheckOverSeveralPagesKeepsEveryKeyThatWaits) {
+  ShardWorld world({});
+  world.own();
+  for (std::uint64_t sequence = 1; sequence <= 7; ++sequence) {
+    world.write(sequence, "k" + std::to_string(sequence));
+  }
+  world.read_until_calm();
+  world.run(Verdict::retry);
+  world.settle();
+  EXPECT_FALSE(check_blocked_keys(world, 2));
+  EXPECT_EQ(world.state.blocked_keys(), 7U);
+  world.waiting_rows.erase(3);
+  world.waiting_rows.erase(7);
+  check_blocked_keys(world, 2);
+  EXPECT_EQ(world.state.blocked_keys(), 5U);
+}
+
+TEST(ShardOperator, BlockerWhoseRetryIsNotWrittenYetIsNotGivenUp) {
+  ShardWorld world({});
+  world.own();
+  world.write(1, "a");
+  world.write(2, "a");
+  world.read_until_calm();
+  EXPECT_EQ(world.run(Verdict::retry), Numbers{1});
+  EXPECT_FALSE(check_blocked_keys(world)) << "the store does not know of the retry yet";
+  EXPECT_EQ(world.state.blocked_keys(), 1U);
+  world.settle();
+  EXPECT_FALSE(check_blocked_keys(world));
+  EXPECT_EQ(world.state.blocked_keys(), 1U);
+}
+
+TEST(ShardOperator, BlockerTakenUpDuringTheCheckIsNotGivenUp) {
+  ShardWorld world({});
+  world.own();
+  world.write(1, "a");
+  world.write(2, "a");
+  world.read_until_calm();
+  world.run(Verdict::retry);
+  world.settle();
+  world.state.check_blocked_keys();
+  ASSERT_TRUE(world.state.blocked_keys_after());
+  world.read_due();
+  const auto head = world.start();
+  ASSERT_TRUE(head);
+  EXPECT_FALSE(world.state.blocked_keys_seen({}, true));
+  world.read_until_calm();
+  EXPECT_TRUE(world.ready.empty()) << "2 waits for 1, which runs";
+  world.finish(*head, Verdict::done);
+  world.settle();
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), Numbers{2});
+}
+
+TEST(ShardOperator, NothingIsAskedWhileNoKeyIsBlocked) {
+  ShardWorld world({});
+  world.own();
+  world.write(1, "a");
+  world.read_until_calm();
+  world.state.check_blocked_keys();
+  EXPECT_FALSE(world.state.blocked_keys_after());
+}
+
+TEST(ShardOperator, QueuedMessageWhoseTopicIsPausedWaitsAndGoesInOrderAfterwards) {
+  TopicGate gate;
+  ShardWorld world(with_gate(gate));
+  world.own();
+  world.write(of_topic(1, "t"));
+  world.write(of_topic(2, "u"));
+  world.write(of_topic(3, "t", "a"));
+  world.write(of_topic(4, "u", "a"));
+  world.read_until_calm();
+  gate.close("t");
+  EXPECT_EQ(world.run(), Numbers{2}) << "4 must not overtake 3";
+  EXPECT_EQ(world.room.count(Source::cold), 0U);
+  world.settle();
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), Numbers{});
+  gate.open("t");
+  world.state.reopen();
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), (Numbers{1, 3, 4}));
+}
+
+TEST(ShardOperator, RetryThatIsPutOffStillBlocksItsKey) {
+  TopicGate gate;
+  ShardWorld world(with_gate(gate));
+  world.own();
+  world.write(of_topic(1, "t", "a"));
+  world.write(of_topic(2, "u", "a"));
+  world.read_until_calm();
+  EXPECT_EQ(world.run(Verdict::retry), Numbers{1});
+  world.settle();
+  world.read_due();
+  ASSERT_EQ(world.ready.size(), 1U);
+  gate.close("t");
+  EXPECT_EQ(world.run(), Numbers{});
+  world.read_until_calm();
+  world.read_due();
+  EXPECT_EQ(world.run(), Numbers{}) << "2 must not overtake 1";
+  EXPECT_EQ(world.state.blocked_keys(), 1U);
+  gate.open("t");
+  world.state.reopen();
+  world.read_until_calm();
+  world.read_due();
+  EXPECT_EQ(world.run(), Numbers{1});
+  world.settle();
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), Numbers{2});
+}
+
+TEST(ShardOperator, DelayedMessageThatIsPutOffBlocksNobody) {
+  TopicGate gate;
+  ShardWorld world(with_gate(gate));
+  world.own();
+  world.waiting_rows.emplace(1, of_topic(1, "t", "a"));
+  world.write(of_topic(2, "u", "a"));
+  world.read_due();
+  gate.close("t");
+  EXPECT_EQ(world.run(), Numbers{});
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), Numbers{2});
+  world.settle();
+  gate.open("t");
+  world.state.reopen();
+  world.read_due();
+  EXPECT_EQ(world.run(), Numbers{1});
+}
+
+}  // namespace
+}  // namespace sagabox::outbox
