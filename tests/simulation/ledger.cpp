@@ -67,7 +67,7 @@ void Ledger::committed(const Written& written, bool class_closed, bool late) {
   if (record.committed_ever && record.state != State::lost) ++record.excused;
   if (record.state == State::lost) ++record.excused;
   leave_line(record);
-  record.state = State::pending;
+  change(record, State::pending);
   record.sequence = written.sequence;
   record.shard = written.shard;
   record.attempts = 0;
@@ -82,6 +82,48 @@ void Ledger::corrupted(std::uint64_t number) {
   at(number).corrupted = true;
   leave_line(at(number));
 }
+
+void Ledger::change(Record& record, State state) {
+  record.state = state;
+  ++record.changes;
+  record.ended_at = now_();
+}
+
+void Ledger::may_run_again(Record& record) {
+  record.finished = false;
+  record.attempts = 0;
+  for (auto& run : record.runs) run.followed = run.followed || !run.running;
+  if (!record.runs.empty()) ++record.excused;
+}
+
+void Ledger::replayed(std::uint64_t number, Sequence sequence, Shard shard) {
+  auto& record = at(number);
+  change(record, State::pending);
+  record.sequence = sequence;
+  record.shard = shard;
+  record.delayed = false;
+  record.late = false;
+  ++record.replays;
+  may_run_again(record);
+  if (!record.corrupted) line_up(record);
+}
+
+void Ledger::quarantined(std::uint64_t number) {
+  auto& record = at(number);
+  if (record.state == State::pending) record.pulled.insert(record.sequence);
+  change(record, State::quarantined);
+  leave_line(record);
+}
+
+void Ledger::released(std::uint64_t number) {
+  auto& record = at(number);
+  change(record, State::pending);
+  // It has been overtaken: its key does not wait for it.
+  record.delayed = true;
+  may_run_again(record);
+}
+
+void Ledger::purged(std::uint64_t number) { change(at(number), State::purged); }
 
 void Ledger::started(const Start& start, const spi::Census& truth) {
   auto& record = at(start.number);
@@ -104,15 +146,14 @@ void Ledger::started(const Start& start, const spi::Census& truth) {
   check_repeat(record, start, holds);
   rule(Event::attempts_bounded, start.attempt <= settings_.options.retry.attempts_max,
        [&] { return "attempt " + std::to_string(start.attempt) + " of " + describe(record); });
-  if (start.class_closed && record.inserted && *record.inserted > *start.class_closed) {
-    rule(Event::closed_class_kept_back, false,
-         [&] { return "began although its class has been closed: " + describe(record); });
-  } else {
-    statistics_.count(Event::closed_class_kept_back, start.class_closed ? 1 : 0);
-  }
+  rule(Event::closed_class_kept_back, !start.class_closed,
+       [&] { return "began although its class is closed: " + describe(record); });
+  rule(Event::paused_kept_back, !start.paused,
+       [&] { return "began although its process knows of a pause: " + describe(record); });
   record.runs.push_back({.process = start.process,
                          .worker = start.worker,
                          .epoch = start.epoch,
+                         .sequence = start.sequence,
                          .attempt = start.attempt,
                          .cautious = start.cautious});
   running_.push_back({record.number, record.runs.size() - 1});
@@ -120,6 +161,7 @@ void Ledger::started(const Start& start, const spi::Census& truth) {
 
 void Ledger::check_state(const Record& record, const Start& start, bool holds) {
   if (!holds || !start.knows_timeline || record.state == State::lost) return;
+  if (record.pulled.contains(start.sequence)) return statistics_.count(Event::pulled_and_run);
   rule(Event::start_is_pending, record.state == State::pending && record.sequence == start.sequence,
        [&] {
          return "p" + std::to_string(start.process) + " began sequence " +
@@ -135,7 +177,9 @@ void Ledger::check_beside(const Record& record, const Start& start, const spi::C
     const auto& run = other.runs[ref.run];
     const bool same_process = run.process == start.process;
     if (same_process) {
-      rule(Event::one_of_message_in_process, other.number != record.number, [&] {
+      // Pulled from under its handler and replayed, it is another row.
+      const bool pulled = record.pulled.contains(run.sequence) && run.sequence != start.sequence;
+      rule(Event::one_of_message_in_process, other.number != record.number || pulled, [&] {
         return "two handlers at once in p" + std::to_string(start.process) + ": " +
                describe(record);
       });
@@ -209,15 +253,20 @@ void Ledger::check_repeat(Record& record, const Start& start, bool holds) {
 
 void Ledger::ended(std::uint64_t number, std::uint64_t process, bool done, bool final) {
   auto& record = at(number);
-  std::erase_if(running_, [&](const RunRef& ref) {
-    auto& run = at(ref.number).runs[ref.run];
-    if (ref.number != number || run.process != process) return false;
-    run.running = false;
-    return true;
+  Sequence ran{};
+  const auto mine = std::find_if(running_.begin(), running_.end(), [&](const RunRef& ref) {
+    return ref.number == number && record.runs[ref.run].process == process;
   });
+  if (mine != running_.end()) {
+    record.runs[mine->run].running = false;
+    ran = record.runs[mine->run].sequence;
+    running_.erase(mine);
+  }
   if (record.cautious_in == process) record.cautious_in = 0;
   if (done) ++record.done;
   if (!final) return;
+  // Pulled from under its handler and replayed, it has not ended with this run.
+  if (!record.runs.empty() && record.pulled.contains(ran) && ran != record.sequence) return;
   record.finished = true;
   leave_line(record);
 }
@@ -260,13 +309,13 @@ void Ledger::settled(const spi::Settlement& item, const WorkerId& worker, std::u
       record.cautious_in = process;
       return;
     case spi::Verdict::done:
-      record.state = State::done;
+      change(record, State::done);
       break;
     case spi::Verdict::dead:
-      record.state = State::dead;
+      change(record, State::dead);
       break;
     case spi::Verdict::park:
-      record.state = State::quarantined;
+      change(record, State::quarantined);
       break;
     case spi::Verdict::retry:
       break;
@@ -296,8 +345,8 @@ void Ledger::shard_lost(std::uint64_t process, Shard shard) {
 void Ledger::checkpoint() {
   saved_.emplace();
   for (const auto& record : records_) {
-    saved_->push_back(
-        {record.state, record.sequence, record.shard, record.attempts, record.corrupted});
+    saved_->push_back({record.state, record.sequence, record.shard, record.attempts,
+                       record.corrupted, record.ended_at, record.delayed});
   }
 }
 
@@ -307,11 +356,11 @@ void Ledger::failed_over() {
   for (auto& record : records_) {
     const bool known = record.number < saved_->size();
     const auto before =
-        known ? (*saved_)[record.number] : Saved{State::unwritten, {}, {}, 0, false};
+        known ? (*saved_)[record.number] : Saved{State::unwritten, {}, {}, 0, false, {}, false};
     leave_line(record);
     if (before.state == State::unwritten || before.state == State::lost) {
       if (record.state == State::unwritten || record.state == State::lost) continue;
-      record.state = State::lost;
+      change(record, State::lost);
       statistics_.count(Event::fail_over_lost_message);
       continue;
     }
@@ -322,7 +371,9 @@ void Ledger::failed_over() {
     if (before.state == State::pending && record.state != State::pending) {
       statistics_.count(Event::fail_over_restored_row);
     }
-    record.state = before.state;
+    change(record, before.state);
+    record.ended_at = before.ended_at;
+    record.delayed = before.delayed;
     record.sequence = before.sequence;
     record.shard = before.shard;
     record.attempts = before.attempts;

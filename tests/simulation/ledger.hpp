@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -24,6 +25,7 @@ struct Run {
   std::uint64_t process = 0;  ///< which one, each start of a process counted anew
   WorkerId worker;
   Epoch epoch{};
+  Sequence sequence{};
   std::uint32_t attempt = 0;
   bool cautious = false;
   bool running = true;
@@ -35,7 +37,7 @@ struct Run {
 
 /// What the world knows about one message.
 struct Record {
-  enum class State : std::uint8_t { unwritten, pending, done, dead, quarantined, lost };
+  enum class State : std::uint8_t { unwritten, pending, done, dead, quarantined, lost, purged };
 
   std::uint64_t number = 0;
   std::string key{};
@@ -60,6 +62,11 @@ struct Record {
   std::uint32_t burnt = 0;    ///< attempts written without an outcome
   std::uint32_t beside_killer = 0;
   std::uint64_t cautious_in = 0;  ///< the process that wrote its attempt and has not ended it
+
+  std::uint64_t changes = 0;  ///< of its state
+  WallTime ended_at{};        ///< by the database's clock
+  std::uint32_t replays = 0;
+  std::set<Sequence> pulled{};  ///< under which an operator took it from the relays' hands
   std::vector<Run> runs{};
 };
 
@@ -75,8 +82,10 @@ struct Start {
   bool cautious = false;
   bool knows_timeline = true;
   BootTime now{};
-  /// Since when its class has been closed.
-  std::optional<BootTime> class_closed{};
+  /// Its class is closed.
+  bool class_closed = false;
+  /// Its process has read that its topic or table is paused.
+  bool paused = false;
 };
 
 /// The model: what was written and what became of it. Every rule about messages is checked here,
@@ -84,8 +93,13 @@ struct Start {
 class Ledger {
  public:
   using Violate = std::function<void(std::string)>;
-  Ledger(const Settings& settings, Statistics& statistics, Violate violate)
-      : settings_(settings), statistics_(statistics), violate_(std::move(violate)) {}
+  using Now = std::function<WallTime()>;
+  /// `now`: the database's clock.
+  Ledger(const Settings& settings, Statistics& statistics, Violate violate, Now now)
+      : settings_(settings),
+        statistics_(statistics),
+        violate_(std::move(violate)),
+        now_(std::move(now)) {}
 
   Record& add(Record record);
   [[nodiscard]] Record& at(std::uint64_t number) { return records_[number]; }
@@ -95,6 +109,12 @@ class Ledger {
 
   void committed(const Written& written, bool class_closed, bool late);
   void corrupted(std::uint64_t number);
+
+  // What operators did.
+  void replayed(std::uint64_t number, Sequence sequence, Shard shard);
+  void quarantined(std::uint64_t number);
+  void released(std::uint64_t number);
+  void purged(std::uint64_t number);
 
   void started(const Start& start, const spi::Census& truth);
   /// `final`: it succeeded or failed for good.
@@ -118,6 +138,8 @@ class Ledger {
     Shard shard;
     std::uint32_t attempts;
     bool corrupted;
+    WallTime ended_at;
+    bool delayed;
   };
   struct RunRef {
     std::uint64_t number;
@@ -132,12 +154,16 @@ class Ledger {
   void check_killers(const Record& record);
   void rule(Event event, bool kept, const std::function<std::string()>& text);
   [[nodiscard]] bool settled_for_good(const Record& record) const;
+  void change(Record& record, Record::State state);
+  /// Whatever ran before is over: another run needs no other cause.
+  void may_run_again(Record& record);
   void line_up(const Record& record);
   void leave_line(const Record& record);
 
   const Settings& settings_;
   Statistics& statistics_;
   Violate violate_;
+  Now now_;
   std::vector<Record> records_;
   std::unordered_map<std::string, std::map<Sequence, std::uint64_t>> lines_;  // by key
   std::vector<RunRef> running_;

@@ -33,6 +33,7 @@ void Ledger::check_record(const Record& record, const Inspected* row) {
   switch (record.state) {
     case State::unwritten:
     case State::lost:
+    case State::purged:
       matches = row == nullptr;
       break;
     case State::pending:
@@ -57,7 +58,8 @@ void Ledger::check_record(const Record& record, const Inspected* row) {
   });
   if (record.state == State::lost) return;
   const bool ended = (record.state == State::done && record.done > 0) ||
-                     record.state == State::dead || record.state == State::quarantined;
+                     record.state == State::dead || record.state == State::quarantined ||
+                     record.state == State::purged;
   rule(Event::delivered_or_dead, ended,
        [&] { return "neither delivered nor dead: " + describe(record); });
   if (record.while_closed && ended) statistics_.count(Event::deferred_class_resumed);
@@ -66,17 +68,22 @@ void Ledger::check_record(const Record& record, const Inspected* row) {
 void Ledger::check_killers(const Record& record) {
   if (!record.committed_ever || record.state == State::lost || record.corrupted) return;
   if (record.temper == Temper::killer) {
-    rule(Event::killer_died, record.state == State::dead || record.state == State::quarantined,
+    rule(Event::killer_died,
+         record.state == State::dead || record.state == State::quarantined ||
+             record.state == State::purged,
          [&] { return "kills its processes and lives: " + describe(record); });
     if (any_fail_over_) return;
-    rule(Event::killer_bounded, record.kills <= settings_.options.retry.attempts_max, [&] {
+    const auto lives = 1 + record.replays;
+    rule(Event::killer_bounded, record.kills <= lives * settings_.options.retry.attempts_max, [&] {
       return "killed " + std::to_string(record.kills) +
              " processes that had been warned: " + describe(record);
     });
   }
   if (record.temper != Temper::good) return;
   rule(Event::innocent_survived,
-       record.state == State::done || record.burnt >= settings_.options.retry.attempts_max,
+       record.state == State::done || record.state == State::purged ||
+           record.state == State::quarantined ||
+           record.burnt >= settings_.options.retry.attempts_max,
        [&] { return "dead although its handler never failed: " + describe(record); });
   if (any_fail_over_) return;
   rule(Event::innocent_beside_killer_once, record.beside_killer <= 1, [&] {

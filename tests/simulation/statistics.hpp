@@ -51,6 +51,18 @@ enum class Event : std::uint8_t {
   class_closed,
   lease_lost,
   hot_delivery,
+  // operators
+  replayed,
+  quarantined,
+  released,
+  topic_paused,
+  table_paused,
+  purged,
+  job_started,
+  job_stopped,
+  job_resumed,
+  replayed_by_job,
+  pulled_and_run,
   // rules
   delivered_or_dead,
   rolled_back_never_delivered,
@@ -79,8 +91,17 @@ enum class Event : std::uint8_t {
   nothing_left_in_memory,
   business_rows_match,
   model_matches_store,
+  move_as_expected,
+  pause_as_expected,
+  paused_kept_back,
+  purge_took_what_was_asked,
+  job_counts,
+  job_replays_all,
+  audit_holds,
+  death_is_audited,
+  counts_add_up,
 };
-inline constexpr std::size_t event_count = static_cast<std::size_t>(Event::model_matches_store) + 1;
+inline constexpr std::size_t event_count = static_cast<std::size_t>(Event::counts_add_up) + 1;
 inline constexpr Event first_rule = Event::delivered_or_dead;
 
 std::string_view name_of(Event event);

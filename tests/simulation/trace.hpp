@@ -42,6 +42,11 @@ enum class What : std::uint8_t {
   drain,
   handler_began,
   handler_ended,
+  operator_moved,
+  operator_paused,
+  operator_purged,
+  operator_job,
+  job_advanced,
 };
 
 /// One thing that happened.
