@@ -155,6 +155,8 @@ void Settler::settled(const SettlePlan& plan, std::size_t part,
     for (auto at = begin; at < end; ++at) {
       state.settled(plan.items[at], plan.about[at].tenure);
     }
+    // A retry of a row that is gone must not hold up its key.
+    if (reply.rows < end - begin) state.check_blocked_keys();
   });
   for (auto at = begin; at < end; ++at) {
     const auto& item = plan.items[at];

@@ -61,6 +61,7 @@ void World::schedule_faults() {
   again(settings_.fail_over_every / 3, [this] { checkpoint(); });
   again(settings_.fail_over_every, [this] { fail_over(); });
   again(settings_.gate_every, [this] { turn_gate(); });
+  again(settings_.operator_every, [this] { operators_->act(); });
   if (settings_.corruptions > 0) again(milliseconds(500), [this] { corrupt_one(); });
 }
 
@@ -121,6 +122,7 @@ void World::fail_over() {
   ledger_.failed_over();
   business_ = business_saved_;
   timeline_ = truth().timeline;
+  operators_->fail_over();
   statistics_.count(Event::fail_over);
   trace(What::failed_over, 0, timeline_.value);
 }

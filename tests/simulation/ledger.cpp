@@ -68,6 +68,7 @@ void Ledger::committed(const Written& written, bool class_closed, bool late) {
   if (record.state == State::lost) ++record.excused;
   leave_line(record);
   change(record, State::pending);
+  record.committed = ++commits_;
   record.sequence = written.sequence;
   record.shard = written.shard;
   record.attempts = 0;
@@ -92,6 +93,8 @@ void Ledger::change(Record& record, State state) {
 void Ledger::may_run_again(Record& record) {
   record.finished = false;
   record.attempts = 0;
+  ++record.lives;
+  any_killer_again_ = any_killer_again_ || record.temper == Temper::killer;
   for (auto& run : record.runs) run.followed = run.followed || !run.running;
   if (!record.runs.empty()) ++record.excused;
 }
@@ -99,11 +102,11 @@ void Ledger::may_run_again(Record& record) {
 void Ledger::replayed(std::uint64_t number, Sequence sequence, Shard shard) {
   auto& record = at(number);
   change(record, State::pending);
+  record.committed = ++commits_;
   record.sequence = sequence;
   record.shard = shard;
   record.delayed = false;
   record.late = false;
-  ++record.replays;
   may_run_again(record);
   if (!record.corrupted) line_up(record);
 }
@@ -142,7 +145,9 @@ void Ledger::started(const Start& start, const spi::Census& truth) {
   }
   check_state(record, start, holds);
   check_beside(record, start, truth, holds);
-  if (record.runs.empty()) check_order(record, start);
+  if (record.runs.empty() && record.sequence == start.sequence && start.knows_timeline) {
+    check_order(record, start);
+  }
   check_repeat(record, start, holds);
   rule(Event::attempts_bounded, start.attempt <= settings_.options.retry.attempts_max,
        [&] { return "attempt " + std::to_string(start.attempt) + " of " + describe(record); });
@@ -214,6 +219,8 @@ void Ledger::check_order(const Record& record, const Start& start) {
     // Reading the last seconds again finds late rows, but not always before later ones: a
     // transaction may outlast the window, and the window may not fit into a page.
     if (earlier.late && settings_.late_commits == spi::LateCommits::window) continue;
+    // Whoever replays does not take turns with the producers of a key.
+    if (record.lives > 1 && earlier.committed > record.committed) continue;
     rule(Event::order_of_first_deliveries, !earlier.runs.empty() || settled_for_good(earlier), [&] {
       return "p" + std::to_string(start.process) + " began " + describe(record) +
              " before an earlier one of its key, " + describe(earlier);
@@ -234,7 +241,9 @@ void Ledger::check_repeat(Record& record, const Start& start, bool holds) {
   const auto cause = std::find_if(record.runs.begin(), record.runs.end(), [&](const Run& run) {
     if (run.followed) return false;
     const bool elsewhere = run.worker != start.worker || run.epoch != start.epoch;
-    return run.gone || run.to_retry || (elsewhere && !run.settled);
+    // An operator took it away before this run had ended; the row of the other begins anew.
+    const bool pulled = record.pulled.contains(run.sequence) && run.sequence != start.sequence;
+    return run.gone || run.to_retry || pulled || (elsewhere && !run.settled);
   });
   if (cause != record.runs.end()) {
     statistics_.count(Event::repeat_has_cause);
@@ -243,7 +252,8 @@ void Ledger::check_repeat(Record& record, const Start& start, bool holds) {
   }
   // A database whose clock jumps ahead ends leases that their workers believe in.
   const bool expired = !holds && settings_.database_jumps;
-  const bool excused = record.excused > 0 || !start.knows_timeline || expired;
+  const bool excused = record.excused > 0 || !start.knows_timeline || expired ||
+                       record.pulled.contains(start.sequence);
   if (record.excused > 0) --record.excused;
   rule(Event::repeat_has_cause, excused, [&] {
     return "p" + std::to_string(start.process) + " began again, without a cause, " +
@@ -251,22 +261,20 @@ void Ledger::check_repeat(Record& record, const Start& start, bool holds) {
   });
 }
 
-void Ledger::ended(std::uint64_t number, std::uint64_t process, bool done, bool final) {
-  auto& record = at(number);
-  Sequence ran{};
-  const auto mine = std::find_if(running_.begin(), running_.end(), [&](const RunRef& ref) {
-    return ref.number == number && record.runs[ref.run].process == process;
+void Ledger::ended(const End& end) {
+  auto& record = at(end.number);
+  std::erase_if(running_, [&](const RunRef& ref) {
+    auto& run = at(ref.number).runs[ref.run];
+    if (ref.number != end.number || run.process != end.process || run.sequence != end.sequence) {
+      return false;
+    }
+    run.running = false;
+    return true;
   });
-  if (mine != running_.end()) {
-    record.runs[mine->run].running = false;
-    ran = record.runs[mine->run].sequence;
-    running_.erase(mine);
-  }
-  if (record.cautious_in == process) record.cautious_in = 0;
-  if (done) ++record.done;
-  if (!final) return;
+  if (record.cautious_in == end.process) record.cautious_in = 0;
+  if (end.done) ++record.done;
   // Pulled from under its handler and replayed, it has not ended with this run.
-  if (!record.runs.empty() && record.pulled.contains(ran) && ran != record.sequence) return;
+  if (!end.final || record.sequence != end.sequence) return;
   record.finished = true;
   leave_line(record);
 }
@@ -325,7 +333,9 @@ void Ledger::settled(const spi::Settlement& item, const WorkerId& worker, std::u
     leave_line(record);
   }
   for (auto run = record.runs.rbegin(); run != record.runs.rend(); ++run) {
-    if (run->worker != worker || run->settled || run->running) continue;
+    if (run->worker != worker || run->settled || run->running || run->sequence != item.sequence) {
+      continue;
+    }
     run->settled = true;
     run->to_retry = item.verdict == spi::Verdict::retry;
     break;

@@ -63,9 +63,10 @@ struct Record {
   std::uint32_t beside_killer = 0;
   std::uint64_t cautious_in = 0;  ///< the process that wrote its attempt and has not ended it
 
-  std::uint64_t changes = 0;  ///< of its state
-  WallTime ended_at{};        ///< by the database's clock
-  std::uint32_t replays = 0;
+  std::uint64_t changes = 0;    ///< of its state
+  std::uint64_t committed = 0;  ///< which commit of the run this was, or its replay
+  WallTime ended_at{};          ///< by the database's clock
+  std::uint32_t lives = 1;      ///< replayed or released, it begins anew
   std::set<Sequence> pulled{};  ///< under which an operator took it from the relays' hands
   std::vector<Run> runs{};
 };
@@ -118,7 +119,14 @@ class Ledger {
 
   void started(const Start& start, const spi::Census& truth);
   /// `final`: it succeeded or failed for good.
-  void ended(std::uint64_t number, std::uint64_t process, bool done, bool final);
+  struct End {
+    std::uint64_t number = 0;
+    std::uint64_t process = 0;
+    Sequence sequence{};
+    bool done = false;
+    bool final = false;
+  };
+  void ended(const End& end);
   /// The killer's process; everything in its hands is free to be repeated.
   void process_gone(std::uint64_t process, std::optional<std::uint64_t> killer);
   void shard_lost(std::uint64_t process, Shard shard);
@@ -169,6 +177,8 @@ class Ledger {
   std::vector<RunRef> running_;
   std::optional<std::vector<Saved>> saved_;
   bool any_fail_over_ = false;
+  bool any_killer_again_ = false;
+  std::uint64_t commits_ = 0;
 };
 
 std::string describe(const Record& record);

@@ -73,8 +73,8 @@ void Ledger::check_killers(const Record& record) {
              record.state == State::purged,
          [&] { return "kills its processes and lives: " + describe(record); });
     if (any_fail_over_) return;
-    const auto lives = 1 + record.replays;
-    rule(Event::killer_bounded, record.kills <= lives * settings_.options.retry.attempts_max, [&] {
+    const auto kills_max = record.lives * settings_.options.retry.attempts_max;
+    rule(Event::killer_bounded, record.kills <= kills_max, [&] {
       return "killed " + std::to_string(record.kills) +
              " processes that had been warned: " + describe(record);
     });
@@ -85,8 +85,8 @@ void Ledger::check_killers(const Record& record) {
            record.state == State::quarantined ||
            record.burnt >= settings_.options.retry.attempts_max,
        [&] { return "dead although its handler never failed: " + describe(record); });
-  if (any_fail_over_) return;
-  rule(Event::innocent_beside_killer_once, record.beside_killer <= 1, [&] {
+  if (any_fail_over_ || any_killer_again_) return;
+  rule(Event::innocent_beside_killer_once, record.beside_killer <= record.lives, [&] {
     return "was beside a killer " + std::to_string(record.beside_killer) +
            " times: " + describe(record);
   });

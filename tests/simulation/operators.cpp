@@ -1,6 +1,5 @@
 #include "simulation/operators.hpp"
 
-#include "simulation/variants.hpp"
 #include "simulation/world.hpp"
 
 #include <algorithm>
@@ -46,14 +45,23 @@ bool allows(Move move, std::optional<MessageState> state) {
   return false;
 }
 
+/// What a row looks like after the act.
+bool shows(const World::Where& row, Move move) {
+  using Is = memory::Inspected::State;
+  switch (move) {
+    case Move::replay:
+      return row.state == Is::pending;
+    case Move::quarantine:
+      return row.state == Is::quarantined;
+    case Move::release:
+      return row.state == Is::waiting;
+  }
+  return false;
+}
+
 bool retained(const World& world) { return world.settings().options.retention > Duration{}; }
 
 }  // namespace
-
-Operators::Operators(World& world)
-    : world_(world),
-      admin_(admin_of(world.settings().variant, world.store().outbox_admin())),
-      control_(control_of(world.settings().variant, world.store())) {}
 
 void Operators::rule(Event event, bool kept, const std::string& text) {
   world_.statistics().count(event);
@@ -66,7 +74,6 @@ bool Operators::happened() const {
 }
 
 void Operators::act() {
-  ++acts_;
   switch (world_.below(8)) {
     case 0:
     case 1:
@@ -107,12 +114,17 @@ void Operators::move(Move move) {
   if (numbers.empty()) return;
   std::vector<MessageId> ids;
   for (const auto number : numbers) ids.push_back(MessageId::parse(Ledger::id_of(number)).value());
-  const auto reply = admin_->move({.table = world_.table(),
-                                   .move = move,
-                                   .ids = ids,
-                                   .actor = "operator",
-                                   .note = "because"});
-  world_.trace(What::operator_moved, 0, static_cast<std::uint64_t>(move), numbers.front());
+  const auto reply = world_.admin().move(
+      {.table = world_.table(), .move = move, .ids = ids, .actor = "operator", .note = "because"});
+  for (const auto number : numbers) {
+    world_.trace(What::operator_moved, 0, static_cast<std::uint64_t>(move), number);
+  }
+    fprintf(stderr, "move %d ok %d fault %d %s\n", (int)move, reply.ok(), (int)world_.last_fault(),
+            reply.ok() ? "" : reply.error().message.c_str());
+    for (size_t i = 0; i < numbers.size(); ++i)
+      fprintf(stderr, " m%lu moved %d", numbers[i], reply.ok() ? reply->items[i].moved : -1);
+    fprintf(stderr, "\n");
+  }
   if (happened() && (reply.ok() || world_.last_fault() == Fault::lost_after)) {
     moved(move, numbers, reply);
   }
@@ -133,7 +145,9 @@ void Operators::moved(Move move, const std::vector<std::uint64_t>& numbers,
     if (!expected) continue;
     const auto row = rows.find(record.number);
     rule(Event::move_as_expected, row != rows.end(), "gone after an act: " + describe(record));
-    if (row == rows.end()) continue;
+    // A call that was lost may have been refused as well.
+    if (row == rows.end() || (!reply.ok() && !shows(row->second, move))) continue;
+    rule(Event::move_as_expected, shows(row->second, move), "not moved: " + describe(record));
     switch (move) {
       case Move::replay:
         world_.statistics().count(Event::replayed);
@@ -155,7 +169,7 @@ void Operators::turn_pause() {
   const auto which = world_.below(topic_count + 1);
   const auto topic = which == topic_count ? std::string() : "t" + std::to_string(which);
   const bool pause = !paused_.contains(topic);
-  const auto reply = control_->set_pause(
+  const auto reply = world_.control().set_pause(
       {.table = world_.table(), .topic = topic, .paused = pause, .actor = "operator"});
   world_.trace(What::operator_paused, 0, which, pause ? 1 : 0);
   if (!happened()) return;
@@ -171,11 +185,12 @@ void Operators::turn_pause() {
 void Operators::purge() {
   const auto state = world_.chance(7'000) ? MessageState::done : MessageState::dead;
   const auto older_than = world_.up_to(milliseconds(3'000));
-  const auto reply = admin_->purge({.table = world_.table(),
-                                    .state = state,
-                                    .older_than = older_than,
-                                    .rows_max = static_cast<std::uint32_t>(1 + world_.below(20)),
-                                    .actor = "operator"});
+  const auto reply =
+      world_.admin().purge({.table = world_.table(),
+                            .state = state,
+                            .older_than = older_than,
+                            .rows_max = static_cast<std::uint32_t>(1 + world_.below(20)),
+                            .actor = "operator"});
   world_.trace(What::operator_purged, 0, static_cast<std::uint64_t>(state),
                reply.ok() ? reply->rows : 0);
   if (happened()) note_purged(state, older_than);
@@ -187,8 +202,7 @@ void Operators::note_purged(MessageState state, Duration older_than) {
   for (const auto& record : world_.ledger().records()) {
     const auto was = state_of(record, retained(world_));
     if (!was || rows.contains(record.number)) continue;
-    rule(Event::purge_took_what_was_asked,
-         *was == state && record.ended_at + older_than <= now,
+    rule(Event::purge_took_what_was_asked, *was == state && record.ended_at + older_than <= now,
          "purge of " + std::string(state_name(state)) + " took " + describe(record));
     world_.statistics().count(Event::purged);
     world_.ledger().purged(record.number);
@@ -196,7 +210,7 @@ void Operators::note_purged(MessageState state, Duration older_than) {
 }
 
 std::vector<ReplayJob> Operators::jobs() {
-  return world_.muted([&] { return control_->jobs(world_.table()).value(); });
+  return world_.muted([&] { return world_.control().jobs(world_.table()).value(); });
 }
 
 void Operators::start_job() {
@@ -206,11 +220,11 @@ void Operators::start_job() {
   MessageFilter filter;
   if (world_.chance(5'000)) filter.topic = "t" + std::to_string(world_.below(topic_count));
   const auto topic = filter.topic.value_or(std::string());
-  (void)control_->create_job({.table = world_.table(),
-                              .from = from,
-                              .filter = filter,
-                              .rate_max = world_.chance(5'000) ? 0U : 50U,
-                              .actor = "operator"});
+  (void)world_.control().create_job({.table = world_.table(),
+                                     .from = from,
+                                     .filter = filter,
+                                     .rate_max = world_.chance(5'000) ? 0U : 50U,
+                                     .actor = "operator"});
   world_.trace(What::operator_job, 0, static_cast<std::uint64_t>(from));
   if (happened()) watch_new_jobs(from, topic);
 }
@@ -239,7 +253,7 @@ void Operators::turn_job() {
   if (all.empty()) return;
   const auto& job = all[world_.below(all.size())];
   const bool runs = job.state == ReplayJob::State::running;
-  (void)control_->change_job(
+  (void)world_.control().change_job(
       {.table = world_.table(),
        .job = job.id,
        .to = runs ? ReplayJob::State::stopped : ReplayJob::State::running,
@@ -292,16 +306,18 @@ bool Operators::jobs_rest(std::string& why) {
 
 void Operators::leave() {
   for (const auto& topic : std::set(paused_)) {
-    rule(Event::pause_as_expected,
-         control_->set_pause({.table = world_.table(), .topic = topic, .paused = false}).ok(),
-         "could not be resumed");
+    rule(
+        Event::pause_as_expected,
+        world_.control().set_pause({.table = world_.table(), .topic = topic, .paused = false}).ok(),
+        "could not be resumed");
   }
   paused_.clear();
 }
 
 void Operators::fail_over() {
   paused_.clear();
-  const auto controls = world_.muted([&] { return control_->controls(world_.table()).value(); });
+  const auto controls =
+      world_.muted([&] { return world_.control().controls(world_.table()).value(); });
   for (const auto& pause : controls.pauses) paused_.insert(pause.topic);
   // Jobs that came back in an older state are not followed any more.
   tracked_.clear();

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -22,7 +21,7 @@ class World;
 /// Whether a call that was lost had happened is known to the world alone.
 class Operators {
  public:
-  explicit Operators(World& world);
+  explicit Operators(World& world) : world_(world) {}
 
   void act();
   /// The faults are over: whatever was paused goes on, running jobs end.
@@ -62,11 +61,8 @@ class Operators {
   void rule(Event event, bool kept, const std::string& text);
 
   World& world_;
-  std::unique_ptr<spi::OutboxAdminStore> admin_;
-  std::unique_ptr<spi::ControlStore> control_;
   std::set<std::string> paused_;
   std::map<std::uint64_t, Tracked> tracked_;
-  std::uint64_t acts_ = 0;
 };
 
 }  // namespace sagabox::simulation

@@ -44,7 +44,7 @@ Process::Process(World& world, std::size_t slot, std::uint64_t id)
                         [this](const Delivery& delivery) { return answer(delivery); });
   }
   relay_ = std::make_unique<outbox::Relay>(
-      *watched_, world.store().control(), world.table(), options_, registry_,
+      *watched_, world.control(), world.table(), options_, registry_,
       outbox::RelayParts{.tracker = tracker_of(world.settings().variant),
                          .gate = &world.gate(),
                          .intake = {.safety_interval_min = world.settings().safety_interval_min}});
@@ -173,6 +173,7 @@ void Process::ask_controls() {
   auto& controls = relay_->controls();
   if (controls.plan(world_.now())) {
     controls_ = controls.perform();
+    paused_next_ = world_.operators().paused();
     return then(world_.call_time(), &Process::apply_controls);
   }
   then(std::clamp<Duration>(controls.next() - world_.now(), milliseconds(1), milliseconds(50)),
@@ -181,6 +182,7 @@ void Process::ask_controls() {
 
 void Process::apply_controls() {
   relay_->controls().apply(*controls_, world_.now());
+  if (controls_->ok()) paused_ = paused_next_;
   then(world_.up_to(microseconds(500)), &Process::ask_controls);
 }
 
@@ -222,10 +224,11 @@ void Process::take(std::size_t number) {
        .cautious = runner.entry().cautious,
        .knows_timeline = seat_->timeline_of(delivery.shard()) == world_.timeline(),
        .now = world_.now(),
-       .class_closed = world_.gate().closed_since(delivery.topic())},
+       .class_closed = world_.gate().closed_since(delivery.topic()).has_value(),
+       .paused = paused_.contains("") || paused_.contains(delivery.topic())},
       world_.truth());
   running_[number] = Running{.number = *message, .act = act};
-  acts_[*message] = act;
+  acts_[delivery.sequence()] = act;
   ++handlers_running_;
   then_runner(act.takes, number, &Process::invoke);
 }
@@ -251,7 +254,7 @@ void Process::count_act(const Act& act) {
 }
 
 Outcome Process::answer(const Delivery& delivery) {
-  return Script::answer(acts_.at(*Ledger::number_of(delivery.id())));
+  return Script::answer(acts_.at(delivery.sequence()));
 }
 
 void Process::invoke(std::size_t number) {
@@ -279,8 +282,12 @@ void Process::complete(std::size_t number) {
   const bool last = spent && runner.entry().attempts + 1 >= options_.retry.attempts_max;
   const bool final = done || outcome.kind == Outcome::Kind::reject || parked || last;
   world_.trace(What::handler_ended, id_, running.number, static_cast<std::uint64_t>(outcome.kind));
-  world_.ledger().ended(running.number, id_, done, final);
-  acts_.erase(running.number);
+  world_.ledger().ended({.number = running.number,
+                         .process = id_,
+                         .sequence = runner.entry().sequence,
+                         .done = done,
+                         .final = final});
+  acts_.erase(runner.entry().sequence);
   --handlers_running_;
   dispatcher.complete(runner, outcome, world_.now());
   then_runner(world_.up_to(microseconds(300)), number, &Process::take);

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -110,8 +112,10 @@ class Process {
   std::optional<ownership::Request> request_;
   std::optional<ownership::Reply> reply_;
   std::optional<Result<spi::Controls>> controls_;
+  std::set<std::string> paused_{""};  // as this process knows; everything before its first look
+  std::set<std::string> paused_next_;
   std::vector<std::optional<Running>> running_;
-  std::unordered_map<std::uint64_t, Act> acts_;  // of the messages that run, by number
+  std::unordered_map<Sequence, Act> acts_;  // of the messages that run
   std::size_t handlers_running_ = 0;
   std::uint32_t ticks_ = 0;
   std::uint64_t hot_dropped_ = 0;

@@ -49,6 +49,7 @@ OutboxOptions draw_options(Draw& draw) {
   options.blocked_keys_max = draw.chance(30) ? draw.between(1, 4) : 10'000;
   options.head_policy =
       draw.chance(60) ? HeadPolicy::block : draw.one_of({HeadPolicy::skip, HeadPolicy::park});
+  options.control_interval = draw.millis(20, 200);
   options.retention = draw.chance(50) ? Duration{} : Duration{hours(1)};
   options.retry.attempts_max = draw.between(2, 6);
   options.retry.backoff_min = draw.millis(5, 100);
@@ -98,12 +99,16 @@ Settings draw_settings(std::uint64_t seed, Variant variant) {
   settings.outage_every = every(25, 1'500, 5'000);
   settings.fail_over_every = every(25, 1'500, 5'000);
   settings.gate_every = every(50, 300, 2'000);
+  settings.operator_every = every(70, 50, 500);
   settings.database_jumps = draw.chance(15);
   if (settings.database_jumps && settings.jump_every == Duration{}) {
     settings.jump_every = draw.millis(300, 3'000);
   }
   settings.call_time_max = draw.chance(30) ? draw.millis(10, 80) : milliseconds(3);
-  if (variant == Variant::reading_without_late_commits) settings.safety_interval_min = hours(1);
+  // Not to be found by luck.
+  if (variant == Variant::reading_without_late_commits || variant == Variant::replay_in_place) {
+    settings.safety_interval_min = hours(1);
+  }
   return settings;
 }
 

@@ -18,6 +18,9 @@ enum class Variant : std::uint8_t {
   store_without_fence,
   reading_without_late_commits,
   no_cautious_mode,
+  replay_in_place,
+  purge_takes_pending,
+  job_cursor_apart,
 };
 
 /// Everything about a run that is drawn before it begins.
@@ -51,6 +54,7 @@ struct Settings {
   Duration outage_every{};
   Duration fail_over_every{};
   Duration gate_every{};
+  Duration operator_every{};
   bool database_jumps = false;
   /// Of a call to the store, now and then much longer.
   Duration call_time_max = std::chrono::milliseconds(3);

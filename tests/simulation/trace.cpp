@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t moments_default = 150;
 
 /// How each moment reads: `#a` and `#b` are its two numbers.
-constexpr std::array<std::string_view, 32> texts{
+constexpr std::array<std::string_view, 37> texts{
     "started in slot #a",
     "crashed",
     "killed by m#a",
@@ -44,6 +44,11 @@ constexpr std::array<std::string_view, 32> texts{
     "drains shard #a",
     "handler of m#a began, attempt #b",
     "handler of m#a ended, outcome #b",
+    "operator move #a of m#b",
+    "operator turned the pause of topic #a: #b",
+    "operator purged state #a, #b rows",
+    "operator asked for a replay of state #a",
+    "replay job #a advanced, #b rows",
 };
 
 std::size_t moments_max() {

@@ -1,6 +1,10 @@
 #include "simulation/variants.hpp"
 
+#include <map>
+#include <string>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace sagabox::simulation {
 namespace {
@@ -76,7 +80,129 @@ class OrderlyStore final : public ForwardingStore {
   }
 };
 
+/// Shows a replayed row at the place it had before, as if it had been updated there.
+class InPlaceStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+
+  Result<spi::ReadReply> read(const TableName& table, std::span<const spi::Range> ranges,
+                              std::size_t bytes_max) override {
+    auto reply = ForwardingStore::read(table, ranges, bytes_max);
+    if (!reply.ok()) return reply;
+    std::vector<spi::Row> shown;
+    std::size_t at = 0;
+    for (std::size_t part = 0; part < reply->parts.size(); ++part) {
+      const auto rows = reply->parts[part].rows;
+      for (std::uint32_t number = 0; number < rows; ++number, ++at) {
+        auto& row = reply->rows[at];
+        const auto place = first_.try_emplace(row.id.str(), row.sequence).first->second;
+        if (row.replays > 0 && place <= ranges[part].after) {
+          --reply->parts[part].rows;
+        } else {
+          shown.push_back(std::move(row));
+        }
+      }
+    }
+    reply->rows = std::move(shown);
+    return reply;
+  }
+
+ private:
+  std::unordered_map<std::string, Sequence> first_;
+};
+
+/// Takes whatever is old.
+class GreedyPurge final : public ForwardingAdmin {
+ public:
+  using ForwardingAdmin::ForwardingAdmin;
+  Result<spi::PurgeReply> purge(const spi::PurgeRequest& request) override {
+    auto also = request;
+    also.state = MessageState::pending;
+    (void)ForwardingAdmin::purge(also);
+    return ForwardingAdmin::purge(request);
+  }
+};
+
+/// Writes down first how far a job has come, and replays then.
+class HastyJobs final : public ForwardingControl {
+ public:
+  explicit HastyJobs(Store& store) : ForwardingControl(store.control()), store_(store) {}
+
+  Result<std::vector<ReplayJob>> jobs(const TableName& table) override {
+    auto all = ForwardingControl::jobs(table);
+    if (!all.ok()) return all;
+    for (auto& job : *all) {
+      const auto& progress = progress_[job.id.value];
+      job.replayed = progress.replayed;
+      if (progress.finished) job.state = ReplayJob::State::finished;
+    }
+    return all;
+  }
+
+  Result<spi::JobAdvanceReply> advance_job(const spi::JobAdvance& request) override {
+    auto all = jobs(request.table);
+    if (!all.ok()) return all.error();
+    for (auto& job : *all) {
+      if (job.id == request.job && job.state == ReplayJob::State::running) {
+        return advance(request, job);
+      }
+    }
+    return ForwardingControl::advance_job(request);
+  }
+
+ private:
+  struct Progress {
+    Sequence cursor{};
+    std::uint64_t replayed = 0;
+    bool finished = false;
+  };
+
+  Result<spi::JobAdvanceReply> advance(const spi::JobAdvance& request, ReplayJob& job) {
+    auto& progress = progress_[job.id.value];
+    auto filter = job.filter;
+    filter.last = job.last;
+    const auto rows = store_.outbox_admin().list({.table = request.table,
+                                                  .state = job.from,
+                                                  .filter = filter,
+                                                  .after = progress.cursor,
+                                                  .rows_max = request.rows_max});
+    if (!rows.ok()) return rows.error();
+    std::vector<MessageId> ids;
+    for (const auto& row : rows->rows) {
+      ids.push_back(row.id);
+      progress.cursor = row.sequence;
+    }
+    if (!ids.empty()) {
+      const auto moved = store_.outbox_admin().move({.table = request.table, .ids = ids});
+      if (!moved.ok()) return moved.error();
+      progress.replayed += ids.size();
+    }
+    if (rows->exhausted) {
+      (void)ForwardingControl::change_job(
+          {.table = request.table, .job = job.id, .to = ReplayJob::State::stopped});
+      progress.finished = true;
+      job.state = ReplayJob::State::finished;
+    }
+    job.replayed = progress.replayed;
+    return spi::JobAdvanceReply{
+        .held = true, .rows = static_cast<std::uint32_t>(ids.size()), .job = job};
+  }
+
+  Store& store_;
+  std::map<std::uint64_t, Progress> progress_;
+};
+
 }  // namespace
+
+std::unique_ptr<spi::OutboxAdminStore> admin_of(Variant variant, spi::OutboxAdminStore& store) {
+  if (variant == Variant::purge_takes_pending) return std::make_unique<GreedyPurge>(store);
+  return std::make_unique<ForwardingAdmin>(store);
+}
+
+std::unique_ptr<spi::ControlStore> control_of(Variant variant, Store& store) {
+  if (variant == Variant::job_cursor_apart) return std::make_unique<HastyJobs>(store);
+  return std::make_unique<ForwardingControl>(store.control());
+}
 
 std::unique_ptr<spi::OutboxStore> store_of(Variant variant, spi::OutboxStore& store, Truth truth) {
   if (variant == Variant::store_without_fence) {
@@ -85,6 +211,7 @@ std::unique_ptr<spi::OutboxStore> store_of(Variant variant, spi::OutboxStore& st
   if (variant == Variant::reading_without_late_commits) {
     return std::make_unique<OrderlyStore>(store);
   }
+  if (variant == Variant::replay_in_place) return std::make_unique<InPlaceStore>(store);
   return std::make_unique<ForwardingStore>(store);
 }
 

@@ -5,6 +5,7 @@
 
 #include <sagabox/spi/outbox_store.hpp>
 #include <sagabox/spi/ownership_store.hpp>
+#include <sagabox/store.hpp>
 
 #include <functional>
 #include <memory>
@@ -40,11 +41,66 @@ class ForwardingStore : public spi::OutboxStore {
   spi::OutboxStore& to_;
 };
 
+/// Passes everything on.
+class ForwardingAdmin : public spi::OutboxAdminStore {
+ public:
+  explicit ForwardingAdmin(spi::OutboxAdminStore& to) : to_(to) {}
+  Result<spi::TableStats> stats(const TableName& table) override { return to_.stats(table); }
+  Result<spi::ListReply> list(const spi::ListRequest& request) override {
+    return to_.list(request);
+  }
+  Result<std::optional<MessageRecord>> find(const spi::FindRequest& request) override {
+    return to_.find(request);
+  }
+  Result<std::uint64_t> count(const TableName& table, MessageState state,
+                              const MessageFilter& filter) override {
+    return to_.count(table, state, filter);
+  }
+  Result<spi::MoveReply> move(const spi::MoveRequest& request) override {
+    return to_.move(request);
+  }
+  Result<spi::PurgeReply> purge(const spi::PurgeRequest& request) override {
+    return to_.purge(request);
+  }
+  Result<std::vector<spi::Stray>> strays(const TableName& table, std::uint32_t rows_max) override {
+    return to_.strays(table, rows_max);
+  }
+
+ private:
+  spi::OutboxAdminStore& to_;
+};
+
+/// Passes everything on.
+class ForwardingControl : public spi::ControlStore {
+ public:
+  explicit ForwardingControl(spi::ControlStore& to) : to_(to) {}
+  Result<spi::Controls> controls(const TableName& table) override { return to_.controls(table); }
+  Result<bool> set_pause(const spi::PauseRequest& request) override {
+    return to_.set_pause(request);
+  }
+  Result<ReplayJob> create_job(const spi::NewReplayJob& request) override {
+    return to_.create_job(request);
+  }
+  Result<std::vector<ReplayJob>> jobs(const TableName& table) override { return to_.jobs(table); }
+  Result<ReplayJob> change_job(const spi::JobChange& change) override {
+    return to_.change_job(change);
+  }
+  Result<spi::JobAdvanceReply> advance_job(const spi::JobAdvance& request) override {
+    return to_.advance_job(request);
+  }
+
+ private:
+  spi::ControlStore& to_;
+};
+
 /// Who holds what right now.
 using Truth = std::function<spi::Census()>;
 
 /// The store as the variant has it: broken, or passed on.
 std::unique_ptr<spi::OutboxStore> store_of(Variant variant, spi::OutboxStore& store, Truth truth);
+
+std::unique_ptr<spi::OutboxAdminStore> admin_of(Variant variant, spi::OutboxAdminStore& store);
+std::unique_ptr<spi::ControlStore> control_of(Variant variant, Store& store);
 
 outbox::TrackerFactory tracker_of(Variant variant);
 

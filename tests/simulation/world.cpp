@@ -3,6 +3,7 @@
 #include "outbox/relay.hpp"
 #include "simulation/process.hpp"
 #include "simulation/producer.hpp"
+#include "simulation/variants.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -25,7 +26,9 @@ World::World(const Settings& settings)
       table_(TableName::parse(settings.options.table).value()),
       database_clock_(*this),
       script_(settings_),
-      ledger_(settings_, statistics_, [this](std::string text) { violate(std::move(text)); }),
+      ledger_(
+          settings_, statistics_, [this](std::string text) { violate(std::move(text)); },
+          [this] { return database_now(); }),
       now_(std::chrono::hours(1)),
       read_to_(settings.shards),
       timeline_{} {
@@ -37,6 +40,9 @@ World::World(const Settings& settings)
                       .faults = [this](memory::Operation operation) { return fault(operation); }});
   (void)store_->outbox().prepare(table_);
   timeline_ = truth().timeline;
+  admin_ = admin_of(settings_.variant, store_->outbox_admin());
+  control_ = control_of(settings_.variant, *store_);
+  operators_ = std::make_unique<Operators>(*this);
   processes_.resize(settings_.processes);
   for (std::size_t slot = 0; slot < settings_.processes; ++slot) start_process(slot);
   for (std::size_t number = 0; number < settings_.producers; ++number) {
@@ -132,10 +138,18 @@ Report World::run() {
           .events = events_};
 }
 
+std::unordered_map<std::uint64_t, World::Where> World::rows() {
+  std::unordered_map<std::uint64_t, Where> rows;
+  for (const auto& row : store_->inspect(table_)) {
+    if (const auto number = Ledger::number_of(row.row.id)) {
+      rows[*number] = {row.row.sequence, row.row.shard, row.state};
+    }
+  }
+  return rows;
+}
+
 spi::Census World::truth() {
-  const bool was = std::exchange(muted_, true);
-  auto census = store_->ownership().census(outbox::Relay::scope_of(table_));
-  muted_ = was;
+  auto census = muted([&] { return store_->ownership().census(outbox::Relay::scope_of(table_)); });
   // A fail-over may go back to before anybody joined.
   auto& shards = census->shards;
   for (auto shard = shards.size(); shard < settings_.shards; ++shard) {
@@ -196,6 +210,7 @@ void World::begin_quiet() {
   quiet_ = true;
   outage_until_ = {};
   gate_.open_all();
+  operators_->leave();
   for (auto& process : processes_) {
     if (process) after(Duration{}, process->id(), [p = process.get()] { p->reopen(); });
   }
@@ -228,6 +243,7 @@ bool World::at_rest(std::string& why) {
     }
     return false;
   }
+  if (!operators_->jobs_rest(why)) return false;
   for (const auto& process : processes_) {
     if (!process) {
       why = "a process is not there";
@@ -245,12 +261,31 @@ void World::check_end() {
   statistics_.count(Event::everything_settled);
   statistics_.count(Event::nothing_left_in_memory, processes_.size());
   ledger_.check_end(store_->inspect(table_));
+  operators_->check_audit();
+  check_counts();
   statistics_.count(Event::business_rows_match);
   if (store_->count("orders") != business_.size()) {
     violate(std::string(name_of(Event::business_rows_match)) + ": " +
             std::to_string(store_->count("orders")) + " in the store, " +
             std::to_string(business_.size()) + " were committed");
   }
+}
+
+void World::check_counts() {
+  statistics_.count(Event::counts_add_up);
+  const auto stats = store_->outbox_admin().stats(table_).value();
+  std::uint64_t there = 0;
+  const bool retained = settings_.options.retention > Duration{};
+  for (const auto& record : ledger_.records()) {
+    using State = Record::State;
+    there += record.state == State::dead || record.state == State::quarantined ||
+             record.state == State::pending || (retained && record.state == State::done);
+  }
+  if (stats.done + stats.pending + stats.dead + stats.quarantined == there) return;
+  violate(std::string(name_of(Event::counts_add_up)) + ": " + std::to_string(there) +
+          " messages are there, the store counts " + std::to_string(stats.done) + " done, " +
+          std::to_string(stats.pending) + " pending, " + std::to_string(stats.dead) + " dead, " +
+          std::to_string(stats.quarantined) + " quarantined");
 }
 
 Report simulate(std::uint64_t seed, Variant variant) {

@@ -2,6 +2,7 @@
 
 #include "simulation/gate.hpp"
 #include "simulation/ledger.hpp"
+#include "simulation/operators.hpp"
 #include "simulation/script.hpp"
 #include "simulation/settings.hpp"
 #include "simulation/statistics.hpp"
@@ -18,6 +19,8 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace sagabox::simulation {
@@ -66,6 +69,9 @@ class World {
   [[nodiscard]] Duration call_time();
 
   memory::MemoryStore& store() noexcept { return *store_; }
+  /// As the variant has them.
+  spi::OutboxAdminStore& admin() noexcept { return *admin_; }
+  spi::ControlStore& control() noexcept { return *control_; }
   Ledger& ledger() noexcept { return ledger_; }
   [[nodiscard]] const Script& script() const noexcept { return script_; }
   TopicGate& gate() noexcept { return gate_; }
@@ -74,6 +80,23 @@ class World {
     trace_.add({now_, what, process, a, b});
   }
   void violate(std::string text);
+
+  /// Where the rows of messages are, from the store itself.
+  struct Where {
+    Sequence sequence;
+    Shard shard;
+    memory::Inspected::State state;
+  };
+  [[nodiscard]] std::unordered_map<std::uint64_t, Where> rows();
+  /// A look at the store that nothing goes wrong with.
+  template <class Look>
+  auto muted(Look&& look) {
+    const bool was = std::exchange(muted_, true);
+    auto seen = std::forward<Look>(look)();
+    muted_ = was;
+    return seen;
+  }
+  Operators& operators() noexcept { return *operators_; }
 
   /// Who holds what, from the store itself.
   [[nodiscard]] spi::Census truth();
@@ -127,6 +150,7 @@ class World {
   void look_for_rest();
   [[nodiscard]] bool at_rest(std::string& why);
   void check_end();
+  void check_counts();
 
   // What goes wrong, each coming again and again until the quiet phase.
   void again(Duration every, std::function<void()> what);
@@ -152,6 +176,9 @@ class World {
   Ledger ledger_;
   TopicGate gate_;
   std::unique_ptr<memory::MemoryStore> store_;
+  std::unique_ptr<spi::OutboxAdminStore> admin_;
+  std::unique_ptr<spi::ControlStore> control_;
+  std::unique_ptr<Operators> operators_;
 
   BootTime now_;
   Duration database_ahead_{};
