@@ -87,9 +87,13 @@ class AuditVerifier {
 
  private:
   AuditHead head_;
+  /// The hash that the last entry should have, where it has another: either may be the edited one,
+  /// and the next entry tells which.
+  std::optional<Digest> should_be_;
 };
 
-/// One line of the export, without the line's end.
+/// One line of the export, without the line's end. Text that is not UTF-8 is written as
+/// `{"hex":"…"}`, so that every entry comes back exactly.
 std::string audit_json(const AuditEntry& entry);
 /// Error SCHEMA.VALIDATION_FAILED that says what the line lacks.
 Result<AuditEntry> audit_from_json(std::string_view line);

@@ -1,5 +1,8 @@
 #include <sagabox/audit.hpp>
 
+#include <algorithm>
+#include <array>
+
 namespace sagabox {
 namespace {
 
@@ -9,26 +12,36 @@ class NoAudit final : public Audit {
   void record(const AuditEvent&) noexcept override {}
 };
 
+/// By kind. They are hashed into stored entries: one that is changed here makes them look edited.
+constexpr std::array<std::string_view, audit_kind_count> names{"TxOutboxEnqueued",
+                                                               "TxOutboxDispatched",
+                                                               "TxOutboxFailed",
+                                                               "Retry",
+                                                               "Backoff",
+                                                               "DeadLetter",
+                                                               "TxReplayRequested",
+                                                               "Replayed",
+                                                               "ReplayStopped",
+                                                               "ReplayResumed",
+                                                               "ReplayFailed",
+                                                               "ReplayFinished",
+                                                               "Quarantined",
+                                                               "Released",
+                                                               "Paused",
+                                                               "Resumed",
+                                                               "Purged"};
+
 }  // namespace
 
 std::string_view audit_name(AuditKind kind) noexcept {
-  switch (kind) {
-    case AuditKind::tx_outbox_enqueued:
-      return "TxOutboxEnqueued";
-    case AuditKind::tx_outbox_dispatched:
-      return "TxOutboxDispatched";
-    case AuditKind::tx_outbox_failed:
-      return "TxOutboxFailed";
-    case AuditKind::retry:
-      return "Retry";
-    case AuditKind::backoff:
-      return "Backoff";
-    case AuditKind::dead_letter:
-      return "DeadLetter";
-    case AuditKind::tx_replay_requested:
-      return "TxReplayRequested";
-  }
-  return "Unknown";
+  const auto at = static_cast<std::size_t>(kind);
+  return at < names.size() ? names[at] : "Unknown";
+}
+
+std::optional<AuditKind> audit_from_name(std::string_view name) noexcept {
+  const auto* const found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<AuditKind>(found - names.begin());
 }
 
 Audit& no_audit() {

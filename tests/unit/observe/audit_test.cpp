@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string_view>
+
 namespace sagabox {
 namespace {
 
@@ -14,6 +17,31 @@ TEST(AuditName, IsThatOfTheSources) {
   EXPECT_EQ(audit_name(AuditKind::backoff), "Backoff");
   EXPECT_EQ(audit_name(AuditKind::dead_letter), "DeadLetter");
   EXPECT_EQ(audit_name(AuditKind::tx_replay_requested), "TxReplayRequested");
+}
+
+TEST(AuditName, OperatorActsHaveOurs) {
+  EXPECT_EQ(audit_name(AuditKind::replayed), "Replayed");
+  EXPECT_EQ(audit_name(AuditKind::replay_stopped), "ReplayStopped");
+  EXPECT_EQ(audit_name(AuditKind::replay_resumed), "ReplayResumed");
+  EXPECT_EQ(audit_name(AuditKind::replay_failed), "ReplayFailed");
+  EXPECT_EQ(audit_name(AuditKind::replay_finished), "ReplayFinished");
+  EXPECT_EQ(audit_name(AuditKind::quarantined), "Quarantined");
+  EXPECT_EQ(audit_name(AuditKind::released), "Released");
+  EXPECT_EQ(audit_name(AuditKind::paused), "Paused");
+  EXPECT_EQ(audit_name(AuditKind::resumed), "Resumed");
+  EXPECT_EQ(audit_name(AuditKind::purged), "Purged");
+}
+
+TEST(AuditName, LeadsBackToItsKind) {
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < audit_kind_count; ++i) {
+    const auto kind = static_cast<AuditKind>(i);
+    names.insert(audit_name(kind));
+    EXPECT_EQ(audit_from_name(audit_name(kind)), kind);
+  }
+  EXPECT_EQ(names.size(), audit_kind_count);
+  EXPECT_EQ(audit_from_name("Unknown"), std::nullopt);
+  EXPECT_EQ(audit_from_name(""), std::nullopt);
 }
 
 TEST(NoAudit, WantsNothing) {
