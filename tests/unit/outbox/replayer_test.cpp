@@ -34,8 +34,9 @@ using JobState = ReplayJob::State;
 struct World {
   /// A process that replays.
   struct Process {
-    explicit Process(World& world)
-        : replayer({.store = world.store.control(),
+    explicit Process(World& world) : Process(world, world.store.control()) {}
+    Process(World& world, spi::ControlStore& control)
+        : replayer({.store = control,
                     .table = world.table,
                     .metrics = world.metrics,
                     .log = world.log,
@@ -486,6 +487,44 @@ RC_GTEST_PROP(Replayer, ReplaysEverythingOnceWhateverHappens, ()) {
   RC_ASSERT(world.job(id).state == JobState::finished);
   RC_ASSERT(world.job(id).replayed == 2000U);
   RC_ASSERT(world.pending() == 2000U);
+}
+
+/// Looks at few rows a call, whatever it is asked for.
+class ShortBatches final : public spi::ControlStore {
+ public:
+  explicit ShortBatches(spi::ControlStore& store) : store_(store) {}
+  Result<spi::Controls> controls(const TableName& table) override { return store_.controls(table); }
+  Result<bool> set_pause(const spi::PauseRequest& request) override {
+    return store_.set_pause(request);
+  }
+  Result<ReplayJob> create_job(const spi::NewReplayJob& request) override {
+    return store_.create_job(request);
+  }
+  Result<std::vector<ReplayJob>> jobs(const TableName& table) override {
+    return store_.jobs(table);
+  }
+  Result<ReplayJob> change_job(const spi::JobChange& change) override {
+    return store_.change_job(change);
+  }
+  Result<spi::JobAdvanceReply> advance_job(const spi::JobAdvance& request) override {
+    auto fewer = request;
+    fewer.rows_max = std::min(fewer.rows_max, 3U);
+    return store_.advance_job(fewer);
+  }
+
+ private:
+  spi::ControlStore& store_;
+};
+
+TEST_F(ReplayerTest, ShortBatchesDoNotSlowAJobDown) {
+  ShortBatches control(store.control());
+  Process b(*this, control);
+  quarantine(3000);
+  const auto id = create(200);
+  acquire(b);
+  pass(b, seconds(10));
+  EXPECT_GE(job(id).replayed, 1960U);
+  EXPECT_LE(job(id).replayed, 2000U);
 }
 
 TEST_F(ReplayerTest, TheRateIsReached) {

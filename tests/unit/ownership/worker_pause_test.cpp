@@ -190,10 +190,11 @@ TEST_F(WorkerPause, LeaveThatFailsDoesNotKeepThePauseWaiting) {
   EXPECT_TRUE(a->paused());
   a->resume();
   pass({a.get()}, Duration::zero());
+  faults[Operation::leave] = {Fault::refused};
   a->pause();
-  pass({a.get()}, Duration::zero());
+  pass({a.get()}, seconds(1));
   EXPECT_TRUE(a->paused());
-  EXPECT_EQ(calls[Operation::leave], 4) << "a later good-bye starts counting anew";
+  EXPECT_EQ(calls[Operation::leave], 5) << "a later good-bye starts counting anew";
 }
 
 TEST_F(WorkerPause, FailOverDuringAPauseForgetsEverything) {
