@@ -43,6 +43,10 @@ class Decision {
         return Wait{BootTime::max()};
       case State::leaving:
         return leave();
+      case State::away:
+        if (view_.stopping) return Finish{};
+        if (!view_.pausing) return ComeBack{};
+        return Wait{BootTime::max()};
       case State::joining:
         if (lease_over()) return Expire{};
         return join();
@@ -55,6 +59,7 @@ class Decision {
 
  private:
   [[nodiscard]] bool lease_over() const { return view_.now >= view_.lease_ends; }
+  [[nodiscard]] bool retreating() const { return view_.stopping || view_.pausing; }
 
   bool due(BootTime when) {
     if (view_.now >= when) return true;
@@ -64,15 +69,15 @@ class Decision {
 
   Action leave() {
     const auto attempts_max = view_.abandoning ? 1 : leave_attempts_max;
-    if (view_.leaves_failed >= attempts_max) return Finish{};
+    if (view_.leaves_failed >= attempts_max) return GoAway{};
     if (due(view_.lease_retry_at)) return Leave{};
     return Wait{until_};
   }
 
   Action join() {
-    if (view_.stopping) {
+    if (retreating()) {
       if (view_.join_sent) return Leave{};
-      return Finish{};
+      return GoAway{};
     }
     if (due(view_.lease_retry_at)) return Join{};
     return Wait{until_};
@@ -80,7 +85,8 @@ class Decision {
 
   Action work() {
     if (due(std::max(view_.renew_at, view_.lease_retry_at))) return Renew{};
-    if (view_.stopping) return stop();
+    if (retreating()) return retreat();
+    if (view_.uncounted) return rejoin();
     for (std::size_t i = 0; i < view_.scopes.size(); ++i) {
       if (auto action = share((view_.scope_first + i) % view_.scopes.size())) return *action;
     }
@@ -115,7 +121,18 @@ class Decision {
     return std::nullopt;
   }
 
-  Action stop() {
+  /// A pause ended before everything was given away. What drains goes on to be released; until
+  /// the store counts us again, a census would say that we are not there.
+  Action rejoin() {
+    if (due(view_.lease_retry_at)) return Join{};
+    for (std::size_t i = 0; i < view_.scopes.size(); ++i) {
+      if (!due(view_.scopes[i].retry_at)) continue;
+      if (auto release = release_idle(i)) return *release;
+    }
+    return Wait{until_};
+  }
+
+  Action retreat() {
     for (std::size_t i = 0; i < view_.scopes.size(); ++i) {
       for (const HeldView& held : view_.scopes[i].held) {
         if (!held.draining) return StartDrain{i, held.shard};

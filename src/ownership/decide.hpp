@@ -37,6 +37,7 @@ enum class State : std::uint8_t {
   joining,  ///< no lease, or not yet for all scopes
   active,
   leaving,  ///< holds nothing, says good-bye
+  away,     ///< has said it: paused, or about to stop or to come back
   stopped,
 };
 
@@ -68,7 +69,9 @@ struct View {
   bool join_sent = false;                     ///< under this id
   std::uint32_t leaves_failed = 0;
   bool stopping = false;
+  bool pausing = false;
   bool withdrawn = false;   ///< said so to the store, whatever it answered
+  bool uncounted = false;   ///< withdrew, and has not joined all scopes again
   bool abandoning = false;  ///< stop without waiting for what is busy
   Duration drain_poll_interval{};
   std::size_t scope_first = 0;  ///< scopes take turns
@@ -84,6 +87,10 @@ struct Join {};
 struct Renew {};
 struct Withdraw {};
 struct Leave {};
+/// Nothing is held and nothing more is to be said.
+struct GoAway {};
+/// A pause is over: take part again, as a new worker.
+struct ComeBack {};
 struct Finish {};
 struct Count {
   std::size_t scope;
@@ -101,8 +108,8 @@ struct Release {
   std::size_t scope;
   std::vector<Shard> shards;
 };
-using Action = std::variant<Wait, Expire, Join, Renew, Withdraw, Leave, Finish, Count, Take,
-                            StartDrain, Release>;
+using Action = std::variant<Wait, Expire, Join, Renew, Withdraw, Leave, GoAway, ComeBack, Finish,
+                            Count, Take, StartDrain, Release>;
 
 Action decide(const View& view);
 

@@ -145,7 +145,10 @@ void Worker::apply(const Request& request, Reply reply, BootTime now) {
             apply_release(scopes_[call.scope], call, std::get<Status>(reply));
           },
           // Tried once: without it others take the shards when we leave.
-          [&](const Request::Withdraw&) { withdrawn_ = true; },
+          [&](const Request::Withdraw&) {
+            withdrawn_ = true;
+            groups_joined_ = 0;
+          },
           [&](const Request::Leave&) { apply_leave(std::get<Status>(reply)); },
       },
       request.call);
@@ -190,7 +193,9 @@ View Worker::view(BootTime now) const {
             .join_sent = join_sent_,
             .leaves_failed = leaves_failed_,
             .stopping = stopping_.load(std::memory_order_acquire),
+            .pausing = pausing_.load(std::memory_order_acquire),
             .withdrawn = withdrawn_,
+            .uncounted = groups_joined_ < join_groups_.size(),
             .abandoning = abandoning_.load(std::memory_order_acquire),
             .drain_poll_interval = options_.drain_poll_interval,
             .scope_first = scope_first_,
@@ -223,12 +228,21 @@ std::optional<Request> Worker::act(const Action& action) {
             scopes_[drain.scope].shards.drain(drain.shard);
             return std::nullopt;
           },
+          [&](const GoAway&) -> std::optional<Request> {
+            go_away();
+            return std::nullopt;
+          },
+          [&](const ComeBack&) -> std::optional<Request> {
+            come_back();
+            return std::nullopt;
+          },
           [&](const Finish&) -> std::optional<Request> {
             finish();
             return std::nullopt;
           },
           [&](const Join&) -> std::optional<Request> {
             join_sent_ = true;
+            withdrawn_ = false;
             const JoinGroup& group = join_groups_[groups_joined_];
             return ask(Request::Join{group.scopes, group.shards});
           },
@@ -277,6 +291,8 @@ void Worker::apply_join(const Request& request, const Result<spi::LeaseReply>& r
   if (groups_joined_ == 0) lease_from(request.asked);
   if (++groups_joined_ < join_groups_.size()) return;
   state_ = State::active;
+  // After a withdrawal: what was counted before says nothing any more.
+  for (ScopeState& scope : scopes_) scope.census.reset();
   publish_lease(lease_ends_);
   parts_.log.log(LogLevel::info, "worker joined", {{"worker", id_.view()}});
 }
@@ -322,7 +338,7 @@ void Worker::apply_release(ScopeState& scope, const Request::Release& release,
 }
 
 void Worker::apply_leave(const Status& reply) {
-  if (reply.ok()) return finish();
+  if (reply.ok()) return go_away();
   ++leaves_failed_;
   failed(lease_backoff_, "leave", reply.error());
 }
@@ -361,6 +377,13 @@ void Worker::lease_expired(std::string_view why) {
 }
 
 void Worker::start_over(std::string_view why) {
+  begin_anew(why);
+  // Not at once: a store that keeps denying us is not to be hammered.
+  lease_backoff_ = {.failures = 0, .retry_at = now_ + retry_delay_min};
+  parts_.log.log(LogLevel::warning, "worker starts over", {{"worker", id_.view()}, {"why", why}});
+}
+
+void Worker::begin_anew(std::string_view why) {
   publish_lease(BootTime::min());
   for (ScopeState& scope : scopes_) {
     scope.shards.lose_all(why);
@@ -380,10 +403,22 @@ void Worker::start_over(std::string_view why) {
   withdrawn_ = false;
   lease_ends_ = BootTime::max();
   renew_at_ = BootTime::min();
+  lease_backoff_ = {};
+  leaves_failed_ = 0;
   timeline_.reset();
-  // Not at once: a store that keeps denying us is not to be hammered.
-  lease_backoff_ = {.failures = 0, .retry_at = now_ + retry_delay_min};
-  parts_.log.log(LogLevel::warning, "worker starts over", {{"worker", id_.view()}, {"why", why}});
+}
+
+void Worker::go_away() {
+  state_ = State::away;
+  away_.store(true, std::memory_order_release);
+  if (stopping_.load(std::memory_order_acquire)) return finish();
+  parts_.log.log(LogLevel::info, "worker paused", {{"worker", id_.view()}});
+}
+
+void Worker::come_back() {
+  away_.store(false, std::memory_order_release);
+  begin_anew("the pause is over");
+  parts_.log.log(LogLevel::info, "worker resumes", {{"worker", id_.view()}});
 }
 
 bool Worker::same_timeline(Timeline timeline) {

@@ -111,7 +111,17 @@ class Worker {
   /// A settle found its fence broken. Ignored when the shard is held at another epoch by now.
   void shard_lost(const spi::Scope& scope, Shard shard, std::optional<Epoch> epoch = std::nullopt);
 
-  /// Drain everything, release each shard as it becomes idle, then leave.
+  /// Drain everything, release each shard as it becomes idle, so that others take over, then
+  /// leave until `resume`.
+  void pause() noexcept { pausing_.store(true, std::memory_order_release); }
+  /// Take part again, whatever of the pause is done; what drains already is still given away.
+  void resume() noexcept { pausing_.store(false, std::memory_order_release); }
+  /// `pause` has been called and nothing is held any more.
+  [[nodiscard]] bool paused() const noexcept {
+    return pausing_.load(std::memory_order_acquire) && away_.load(std::memory_order_acquire);
+  }
+
+  /// The same, then end for good. Also ends a pause.
   void begin_stop() noexcept { stopping_.store(true, std::memory_order_release); }
   /// The limit of the drain is reached: release what is idle, try once, and leave. The rest counts
   /// as unclean.
@@ -167,8 +177,12 @@ class Worker {
   void note(Note note);
   void handle_notes();
   void lease_expired(std::string_view why);
-  /// Under a new id, holding nothing.
+  /// As a new worker does, because this one lost its part in the scopes.
   void start_over(std::string_view why);
+  /// Under a new id, holding nothing.
+  void begin_anew(std::string_view why);
+  void go_away();
+  void come_back();
   /// False, and everything is forgotten, when `timeline` is not the one this worker joined.
   bool same_timeline(Timeline timeline);
   void lease_from(BootTime asked);
@@ -199,6 +213,8 @@ class Worker {
 
   std::atomic<BootTime::rep> live_until_;
   std::atomic<bool> stopping_{false};
+  std::atomic<bool> pausing_{false};
+  std::atomic<bool> away_{false};
   std::atomic<bool> abandoning_{false};
   std::atomic<bool> stopped_{false};
 

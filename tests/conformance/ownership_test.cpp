@@ -145,6 +145,19 @@ TEST_P(StoreConformance, WithdrawnWorkerKeepsWhatItHoldsAndIsNotCounted) {
   EXPECT_TRUE(ownership().take(scope(), worker, shards()).value().empty());
 }
 
+TEST_P(StoreConformance, JoiningAgainTakesAWithdrawalBack) {
+  const auto worker = join();
+  const auto taken = ownership().take(scope(), worker, 1).value();
+  ownership().withdraw(worker).value();
+
+  EXPECT_TRUE(ownership().join(worker, ttl, std::vector{scope()}, shards()).value().live);
+
+  const auto census = ownership().census(scope()).value();
+  EXPECT_EQ(census.live, std::vector{worker});
+  EXPECT_EQ(census.shards[taken[0].shard.value].owner, worker);
+  EXPECT_EQ(census.shards[taken[0].shard.value].epoch, taken[0].epoch);
+}
+
 TEST_P(StoreConformance, LeavingTwiceIsNoError) {
   const auto worker = join();
   ownership().leave(worker).value();

@@ -49,7 +49,7 @@ class OwnershipStore {
 
   /// A new worker that wants a part of these scopes. A scope is created with `shards` shards when
   /// first named; another count later is an error. The same id again adds the scopes and renews
-  /// the lease, so that a join in doubt may be repeated.
+  /// the lease, so that a join in doubt may be repeated, and a withdrawal taken back.
   virtual Result<LeaseReply> join(const WorkerId& worker, Duration ttl,
                                   std::span<const Scope> scopes, std::uint16_t shards) = 0;
   virtual Result<LeaseReply> renew(const WorkerId& worker, Duration ttl) = 0;

@@ -288,7 +288,7 @@ TEST_F(Decide, StopWhileJoiningLeavesOnlyWhatMayHaveJoined) {
   view.state = State::joining;
   view.lease_ends = BootTime::max();
   view.stopping = true;
-  expect<Finish>();
+  expect<GoAway>();
   view.join_sent = true;
   expect<Leave>();
 }
@@ -302,10 +302,46 @@ TEST_F(Decide, LeavingGivesUpAfterAFewAttempts) {
   view.now = start + seconds(1);
   expect<Leave>();
   view.leaves_failed = leave_attempts_max;
-  expect<Finish>();
+  expect<GoAway>();
   view.leaves_failed = 1;
   view.abandoning = true;
+  expect<GoAway>();
+}
+
+TEST_F(Decide, WhoIsAwayFinishesStaysOrComesBack) {
+  view.state = State::away;
+  view.lease_ends = BootTime::max();
+  expect<ComeBack>();
+  view.pausing = true;
+  EXPECT_EQ(expect<Wait>().until, BootTime::max());
+  view.stopping = true;
   expect<Finish>();
+}
+
+TEST_F(Decide, PauseRetreatsAsAStopDoes) {
+  hold(2);
+  view.pausing = true;
+  EXPECT_EQ(expect<StartDrain>().shard, Shard{0});
+  for (auto& held : view.scopes[0].held) held.draining = true;
+  expect<Withdraw>();
+  view.withdrawn = view.uncounted = true;
+  EXPECT_EQ(expect<Wait>().until, start + milliseconds(10));
+  for (auto& held : view.scopes[0].held) held.idle = true;
+  EXPECT_EQ(expect<Release>().shards.size(), 2U);
+  view.scopes[0].held.clear();
+  expect<Leave>();
+}
+
+TEST_F(Decide, ResumedWhileUncountedJoinsAgainBeforeItCounts) {
+  hold(2);
+  view.scopes[0].held[1].draining = true;
+  view.uncounted = true;
+  view.scopes[0].count_at = start;
+  expect<Join>();
+  view.lease_retry_at = start + milliseconds(100);
+  EXPECT_EQ(expect<Wait>().until, start + milliseconds(10)) << "no census, no balance";
+  view.scopes[0].held[1].idle = true;
+  EXPECT_EQ(expect<Release>().shards, std::vector{Shard{1}});
 }
 
 TEST_F(Decide, StoppedWorkerWantsNothing) {

@@ -13,6 +13,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace sagabox::ownership {
 namespace {
@@ -34,7 +35,10 @@ struct Process {
   std::unique_ptr<Worker> worker;
   std::optional<Request> request;
   std::optional<Reply> reply;
-  BootTime paused_until = BootTime::min();
+  BootTime hangs_until = BootTime::min();
+  bool paused = false;          // by an operator
+  bool pause_seen = false;      // this pause has come to its end
+  bool resumed = false;         // drains that a pause began may still go on
   std::size_t seen_shared = 0;  // acquisitions looked at
   std::size_t seen_single = 0;
 };
@@ -69,15 +73,18 @@ class World {
     }
   }
 
-  /// Everybody lives and the store answers, for long enough to take over and hand over all.
+  /// Everybody lives and the store answers, for long enough to take over and hand over all. Those
+  /// that an operator has paused stay so, the first excepted.
   void peace() {
     peaceful_ = true;
-    for (auto& process : processes_) process->paused_until = BootTime::min();
+    for (auto& process : processes_) process->hangs_until = BootTime::min();
+    pause(*processes_.front(), false);
     const BootTime end = clock_.boot_now() + seconds(40) + seconds(2) * settings_.shards;
     while (clock_.boot_now() < end) {
       BootTime next = end;
       for (std::size_t i = 0; i < processes_.size(); ++i) {
         processes_[i]->shared.busy.clear();
+        processes_[i]->single.busy.clear();
         do micro_step(*processes_[i]);
         while (processes_[i]->request);
         next = std::min(next, processes_[i]->worker->next_due());
@@ -95,6 +102,11 @@ class World {
     std::size_t held = 0;
     for (const auto& process : processes_) {
       const auto& holds = process->shared.holds;
+      if (process->paused) {
+        expect(process->worker->paused(), "a pause comes to its end");
+        ++pauses_kept_;
+        continue;
+      }
       expect(process->worker->live(clock_.boot_now()), "everybody is live again");
       expect(process->shared.draining() == 0, "nothing is being handed over");
       least = std::min(least, holds.size());
@@ -114,6 +126,8 @@ class World {
   }
 
   [[nodiscard]] std::uint64_t hand_overs() const { return hand_overs_; }
+  [[nodiscard]] std::uint64_t pauses() const { return pauses_; }
+  [[nodiscard]] std::uint64_t pauses_kept() const { return pauses_kept_; }
 
  private:
   static void expect(bool condition, const char* what) {
@@ -149,7 +163,7 @@ class World {
         break;
       case 1:
       case 2:
-        process->paused_until = clock_.boot_now() + milliseconds(random_->below(30'000));
+        process->hangs_until = clock_.boot_now() + milliseconds(random_->below(30'000));
         break;
       case 3:
         process->worker->begin_stop();
@@ -163,6 +177,15 @@ class World {
       case 6:
         if (settings_.fail_overs) database_.checkpoint();
         break;
+      case 7:
+      case 8:
+        pause(*process, true);
+        break;
+      case 9:
+      case 10:
+      case 11:
+        pause(*process, false);
+        break;
       default:
         break;
     }
@@ -170,6 +193,17 @@ class World {
       (void)ghosts_.back()->worker->perform(*ghosts_.back()->request);
       ghosts_.pop_back();
     }
+  }
+
+  static void pause(Process& process, bool paused) {
+    if (paused) {
+      process.worker->pause();
+    } else {
+      process.worker->resume();
+      process.resumed = process.paused || process.resumed;
+      process.pause_seen = false;
+    }
+    process.paused = paused;
   }
 
   /// A message begins or ends; it begins only as dispatch would let it.
@@ -186,7 +220,7 @@ class World {
 
   void micro_step(Process& process) {
     const BootTime now = clock_.boot_now();
-    if (now < process.paused_until) return;
+    if (now < process.hangs_until) return;
     if (!process.request) {
       const auto held_before = process.shared.holds;
       process.request = process.worker->plan(now);
@@ -225,6 +259,7 @@ class World {
       expect(process->single.violations.empty(), "the single scope's holder is told in order");
     }
     check_one_at_a_time();
+    check_paused();
     if (settings_.fail_overs) return;
     for (auto& process : processes_) {
       check_epochs(process->shared, process->seen_shared, epochs_shared_);
@@ -257,9 +292,21 @@ class World {
   void check_one_at_a_time() {
     for (const auto& process : processes_) {
       const auto draining = process->shared.draining();
-      // A worker that stops drains everything it holds.
-      expect(draining <= 1 || draining == process->shared.holds.size(),
+      if (draining == 0) process->resumed = false;
+      // A worker that stops or pauses drains everything it holds.
+      expect(draining <= 1 || draining == process->shared.holds.size() || process->resumed,
              "shards are handed over one at a time");
+    }
+  }
+
+  void check_paused() {
+    for (const auto& process : processes_) {
+      if (!process->worker->paused()) continue;
+      expect(process->paused, "only who was told to pauses");
+      expect(process->shared.holds.empty() && process->single.holds.empty(),
+             "who is paused holds nothing");
+      expect(!process->worker->live(clock_.boot_now()), "who is paused is not live");
+      if (!std::exchange(process->pause_seen, true)) ++pauses_;
     }
   }
 
@@ -274,6 +321,8 @@ class World {
   std::map<Shard, Epoch> epochs_shared_;
   std::map<Shard, Epoch> epochs_single_;
   std::uint64_t hand_overs_ = 0;
+  std::uint64_t pauses_ = 0;       // that came to their end
+  std::uint64_t pauses_kept_ = 0;  // to the end of the run
 };
 
 Settings any_settings() {
@@ -307,6 +356,21 @@ TEST(OwnershipSimulation, TroubleIncludesHandOvers) {
   world.peace();
   world.check_settled();
   EXPECT_GT(world.hand_overs(), 50U);
+}
+
+TEST(OwnershipSimulation, TroubleIncludesPauses) {
+  std::uint64_t pauses = 0;
+  std::uint64_t kept = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    World world({.seed = seed, .processes = 4, .shards = 16, .faults_percent = 10});
+    world.trouble(4000);
+    world.peace();
+    world.check_settled();
+    pauses += world.pauses();
+    kept += world.pauses_kept();
+  }
+  EXPECT_GT(pauses, 50U);
+  EXPECT_GT(kept, 10U);
 }
 
 }  // namespace
