@@ -119,12 +119,6 @@ void Operators::move(Move move) {
   for (const auto number : numbers) {
     world_.trace(What::operator_moved, 0, static_cast<std::uint64_t>(move), number);
   }
-    fprintf(stderr, "move %d ok %d fault %d %s\n", (int)move, reply.ok(), (int)world_.last_fault(),
-            reply.ok() ? "" : reply.error().message.c_str());
-    for (size_t i = 0; i < numbers.size(); ++i)
-      fprintf(stderr, " m%lu moved %d", numbers[i], reply.ok() ? reply->items[i].moved : -1);
-    fprintf(stderr, "\n");
-  }
   if (happened() && (reply.ok() || world_.last_fault() == Fault::lost_after)) {
     moved(move, numbers, reply);
   }
@@ -193,10 +187,11 @@ void Operators::purge() {
                             .actor = "operator"});
   world_.trace(What::operator_purged, 0, static_cast<std::uint64_t>(state),
                reply.ok() ? reply->rows : 0);
-  if (happened()) note_purged(state, older_than);
+  purged(state, older_than);
 }
 
-void Operators::note_purged(MessageState state, Duration older_than) {
+void Operators::purged(MessageState state, Duration older_than) {
+  if (!happened()) return;
   const auto rows = world_.rows();
   const auto now = world_.database_now();
   for (const auto& record : world_.ledger().records()) {
@@ -236,10 +231,9 @@ void Operators::watch_new_jobs(MessageState from, const std::string& topic) {
     auto& tracked = tracked_[job.id.value];
     for (const auto& record : world_.ledger().records()) {
       if (state_of(record, retained(world_)) != from) continue;
-      // What cannot be decoded has no topic.
-      if (!topic.empty() && (record.corrupted || topic != "t" + std::to_string(record.topic))) {
-        continue;
-      }
+      // What cannot be decoded shows no topic, and what nobody listens to has another.
+      const bool named = !record.corrupted && record.temper != Temper::unroutable;
+      if (!topic.empty() && !(named && topic == "t" + std::to_string(record.topic))) continue;
       tracked.expected.emplace(record.number, record.changes);
     }
     rule(Event::job_counts, job.matched == tracked.expected.size(),

@@ -30,6 +30,8 @@ class Operators {
 
   /// A process has asked for the next batch of a job.
   void advanced(ReplayJobId job);
+  /// Somebody has asked for a purge.
+  void purged(MessageState state, Duration older_than);
   [[nodiscard]] bool jobs_rest(std::string& why);
   /// What is paused in the store: topics, and "" for the table.
   [[nodiscard]] const std::set<std::string>& paused() const noexcept { return paused_; }
@@ -50,7 +52,6 @@ class Operators {
              const Result<spi::MoveReply>& reply);
   void turn_pause();
   void purge();
-  void note_purged(MessageState state, Duration older_than);
   void start_job();
   void turn_job();
   void watch_new_jobs(MessageState from, const std::string& topic);

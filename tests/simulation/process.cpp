@@ -49,11 +49,38 @@ Process::Process(World& world, std::size_t slot, std::uint64_t id)
                          .gate = &world.gate(),
                          .intake = {.safety_interval_min = world.settings().safety_interval_min}});
   seat_ = std::make_unique<Seat>(world, id, *relay_);
+  const auto live = [this](BootTime now) { return worker_->live(now); };
+  replayer_.emplace(outbox::Replayer::Parts{.store = world.control(),
+                                            .table = world.table(),
+                                            .metrics = no_metrics(),
+                                            .log = no_log(),
+                                            .live = live,
+                                            .fence_broken =
+                                                [this](Epoch epoch) {
+                                                  worker_->shard_lost(
+                                                      spi::replay_scope(world_.table()), Shard{0},
+                                                      epoch);
+                                                }},
+                    outbox::ReplayerOptions{.rows_max = 5, .look_interval = milliseconds(100)});
+  purger_.emplace(
+      outbox::Purger::Parts{.store = world.admin(),
+                            .table = world.table(),
+                            .metrics = no_metrics(),
+                            .log = no_log(),
+                            .live = live},
+      outbox::PurgerOptions{
+          .done = world.settings().purge_done, .rows_max = 10, .interval = milliseconds(700)});
   worker_ = std::make_unique<ownership::Worker>(
       ownership::WorkerParts{.store = world.store().ownership(), .ids = ids_, .clock = clock_},
       std::vector{ownership::ScopeOptions{.scope = outbox::Relay::scope_of(world.table()),
                                           .shards = world.settings().shards,
-                                          .holder = seat_.get()}},
+                                          .holder = seat_.get()},
+                  ownership::ScopeOptions{.scope = spi::replay_scope(world.table()),
+                                          .shards = 1,
+                                          .holder = &replayer_->holder()},
+                  ownership::ScopeOptions{.scope = outbox::Purger::scope_of(world.table()),
+                                          .shards = 1,
+                                          .holder = &purger_->holder()}},
       ownership::WorkerOptions::for_lease(options_.lease));
   relay_->attach(*worker_);
   writer_ = std::make_unique<outbox::Writer>(world.table(), options_, ids_, relay_.get());
@@ -71,8 +98,9 @@ void Process::then_runner(Duration delay, std::size_t runner, void (Process::*st
 }
 
 void Process::begin() {
-  for (const auto step : {&Process::plan_read, &Process::plan_settle, &Process::plan_ownership,
-                          &Process::ask_controls, &Process::watch}) {
+  for (const auto step :
+       {&Process::plan_read, &Process::plan_settle, &Process::plan_ownership,
+        &Process::ask_controls, &Process::plan_replay, &Process::plan_purge, &Process::watch}) {
     then(world_.up_to(milliseconds(5)), step);
   }
   for (std::size_t runner = 0; runner < running_.size(); ++runner) {
@@ -184,6 +212,58 @@ void Process::apply_controls() {
   relay_->controls().apply(*controls_, world_.now());
   if (controls_->ok()) paused_ = paused_next_;
   then(world_.up_to(microseconds(500)), &Process::ask_controls);
+}
+
+void Process::plan_replay() {
+  replay_plan_ = replayer_->plan(world_.now());
+  if (replay_plan_) return then(world_.call_time(), &Process::perform_replay);
+  const auto wait = replayer_->next(world_.now()) - world_.now();
+  then(world_.up_to(std::clamp<Duration>(wait, milliseconds(1), milliseconds(50))),
+       &Process::plan_replay);
+}
+
+void Process::perform_replay() {
+  replay_answer_ = replayer_->perform(*replay_plan_);
+  if (const auto* advance = std::get_if<outbox::ReplayPlan::Advance>(&replay_plan_->call)) {
+    world_.trace(What::job_advanced, id_, advance->job.value,
+                 static_cast<std::uint64_t>(world_.last_fault()));
+    world_.operators().advanced(advance->job);
+  }
+  if (dies_here()) return;
+  then(world_.call_time(), &Process::apply_replay);
+}
+
+void Process::apply_replay() {
+  const auto plan = std::exchange(replay_plan_, std::nullopt);
+  replayer_->apply(*plan, std::move(*replay_answer_), world_.now());
+  then(world_.up_to(microseconds(500)), &Process::plan_replay);
+}
+
+void Process::plan_purge() {
+  purge_plan_ = purger_->plan(world_.now());
+  if (purge_plan_) return then(world_.call_time(), &Process::perform_purge);
+  const auto wait = purger_->next(world_.now()) - world_.now();
+  then(world_.up_to(std::clamp<Duration>(wait, milliseconds(1), milliseconds(100))),
+       &Process::plan_purge);
+}
+
+void Process::perform_purge() {
+  purge_answer_ = purger_->perform(*purge_plan_);
+  if (const auto* purge = std::get_if<outbox::PurgePlan::Purge>(&purge_plan_->call)) {
+    world_.operators().purged(purge->state, purge->older_than);
+  } else if (const auto& strays = std::get<Result<std::vector<spi::Stray>>>(*purge_answer_);
+             strays.ok()) {
+    world_.statistics().count(Event::no_strays);
+    if (!strays->empty()) world_.violate("a stray row: " + strays->front().why);
+  }
+  if (dies_here()) return;
+  then(world_.call_time(), &Process::apply_purge);
+}
+
+void Process::apply_purge() {
+  const auto plan = std::exchange(purge_plan_, std::nullopt);
+  purger_->apply(*plan, std::move(*purge_answer_), world_.now());
+  then(world_.up_to(microseconds(500)), &Process::plan_purge);
 }
 
 void Process::watch() {

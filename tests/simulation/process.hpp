@@ -1,6 +1,8 @@
 #pragma once
 
+#include "outbox/purger.hpp"
 #include "outbox/relay.hpp"
+#include "outbox/replayer.hpp"
 #include "outbox/writer.hpp"
 #include "ownership/worker.hpp"
 #include "simulation/variants.hpp"
@@ -81,6 +83,12 @@ class Process {
   void apply_ownership();
   void ask_controls();
   void apply_controls();
+  void plan_replay();
+  void perform_replay();
+  void apply_replay();
+  void plan_purge();
+  void perform_purge();
+  void apply_purge();
   void watch();
   void take(std::size_t runner);
   void invoke(std::size_t runner);
@@ -102,6 +110,8 @@ class Process {
   std::unique_ptr<Watched> watched_;
   std::unique_ptr<outbox::Relay> relay_;
   std::unique_ptr<Seat> seat_;
+  std::optional<outbox::Replayer> replayer_;
+  std::optional<outbox::Purger> purger_;
   std::unique_ptr<ownership::Worker> worker_;
   std::unique_ptr<outbox::Writer> writer_;
 
@@ -112,6 +122,10 @@ class Process {
   std::optional<ownership::Request> request_;
   std::optional<ownership::Reply> reply_;
   std::optional<Result<spi::Controls>> controls_;
+  std::optional<outbox::ReplayPlan> replay_plan_;
+  std::optional<outbox::ReplayAnswer> replay_answer_;
+  std::optional<outbox::PurgePlan> purge_plan_;
+  std::optional<outbox::PurgeAnswer> purge_answer_;
   std::set<std::string> paused_{""};  // as this process knows; everything before its first look
   std::set<std::string> paused_next_;
   std::vector<std::optional<Running>> running_;

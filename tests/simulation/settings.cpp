@@ -100,6 +100,7 @@ Settings draw_settings(std::uint64_t seed, Variant variant) {
   settings.fail_over_every = every(25, 1'500, 5'000);
   settings.gate_every = every(50, 300, 2'000);
   settings.operator_every = every(70, 50, 500);
+  if (draw.chance(30)) settings.purge_done = draw.millis(500, 5'000);
   settings.database_jumps = draw.chance(15);
   if (settings.database_jumps && settings.jump_every == Duration{}) {
     settings.jump_every = draw.millis(300, 3'000);

@@ -6,6 +6,7 @@
 #include <sagabox/time.hpp>
 
 #include <cstdint>
+#include <optional>
 
 namespace sagabox::simulation {
 
@@ -55,6 +56,7 @@ struct Settings {
   Duration fail_over_every{};
   Duration gate_every{};
   Duration operator_every{};
+  std::optional<Duration> purge_done{};
   bool database_jumps = false;
   /// Of a call to the store, now and then much longer.
   Duration call_time_max = std::chrono::milliseconds(3);

@@ -92,6 +92,7 @@ constexpr std::array<std::string_view, event_count> names{
     "audit log holds",
     "every death is audited",
     "counts add up",
+    "no row out of every reader's sight",
 };
 
 }  // namespace

@@ -100,8 +100,9 @@ enum class Event : std::uint8_t {
   audit_holds,
   death_is_audited,
   counts_add_up,
+  no_strays,
 };
-inline constexpr std::size_t event_count = static_cast<std::size_t>(Event::counts_add_up) + 1;
+inline constexpr std::size_t event_count = static_cast<std::size_t>(Event::no_strays) + 1;
 inline constexpr Event first_rule = Event::delivered_or_dead;
 
 std::string_view name_of(Event event);
