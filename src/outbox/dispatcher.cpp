@@ -74,15 +74,8 @@ void Dispatcher::let_cautious_go() {
       if (!entry) return;
       cautious_.writing(*entry);
     }
-    const bool wanted = parts_.shards.with(entry->shard, [&](ShardState& state) {
-      if (state.tenure() != entry->tenure || state.phase() != ShardState::Phase::active) {
-        return false;
-      }
-      state.settle_beside({.settlement = spent_attempt(*entry, Code::tx_handler_failed, {}),
-                           .tenure = entry->tenure,
-                           .holds_place = false});
-      return true;
-    });
+    const bool wanted = parts_.shards.with(
+        entry->shard, [&](ShardState& state) { return state.spend_ahead(*entry); });
     if (wanted) {
       parts_.shards.settlement_added(parts_.options.clock->boot_now());
       continue;

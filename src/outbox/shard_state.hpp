@@ -83,7 +83,9 @@ class ShardState {
   /// Where the next page of retrying keys begins.
   [[nodiscard]] Sequence keys_after() const noexcept { return keys_after_; }
   void keys_loaded(std::span<const spi::RetryingKey> keys, bool exhausted);
-  void drain();
+  /// Takes back attempts that were written for dispatches not begun. Returns how many settlements
+  /// that added.
+  std::size_t drain();
   /// No longer ours. What runs goes on as an orphan: its row and key are not touched again in
   /// this process before it returns. Returns how many places its settlements held.
   std::size_t drop();
@@ -146,6 +148,9 @@ class ShardState {
   Completed complete(const Entry& entry, Settling settling);
   /// A settlement that is not the end of a handler: an attempt, a row that cannot be read.
   void settle_beside(Settling settling);
+  /// Writes the attempt of a cautious message before it starts. False: it is void, or the shard is
+  /// being handed over.
+  bool spend_ahead(const Entry& entry);
   /// The message is not dispatched after all.
   void give_back(const Entry& entry);
 
@@ -210,7 +215,8 @@ class ShardState {
   Sequence due_after_{};
 
   std::uint32_t cautious_left_ = 0;
-  std::uint8_t seen_once_ = 0;  // a bit a lane, and one for the waiting rows
+  std::vector<Entry> spent_ahead_;  // not started yet; a few at a time
+  std::uint8_t seen_once_ = 0;      // a bit a lane, and one for the waiting rows
 
   struct Running {
     Sequence sequence;

@@ -249,15 +249,22 @@ void Ledger::settled(const spi::Settlement& item, const WorkerId& worker, std::u
   if (!number) return;
   auto& record = at(*number);
   if (record.state != State::pending || record.sequence != item.sequence) return;
-  record.attempts = item.attempts;
+  const auto attempts = std::exchange(record.attempts, item.attempts);
   rule(Event::attempts_bounded, item.attempts <= settings_.options.retry.attempts_max,
        [&] { return std::to_string(item.attempts) + " attempts written for " + describe(record); });
   switch (item.verdict) {
     case spi::Verdict::attempt:
       // Past its deadline, it still has an outcome to come.
       if (item.code == Code::tx_timeout) return;
-      ++record.burnt;
-      record.cautious_in = process;
+      // Neither: a settle in doubt that is repeated.
+      if (item.attempts > attempts) {
+        ++record.burnt;
+        record.cautious_in = process;
+      } else if (item.attempts < attempts) {
+        statistics_.count(Event::attempt_taken_back);
+        --record.burnt;
+        record.cautious_in = 0;
+      }
       return;
     case spi::Verdict::done:
       record.state = State::done;
@@ -283,6 +290,12 @@ void Ledger::settled(const spi::Settlement& item, const WorkerId& worker, std::u
   }
 }
 
+void Ledger::shard_acquired(Shard shard) {
+  for (auto& record : records_) {
+    if (record.shard == shard) record.spent_in_vain = 0;
+  }
+}
+
 void Ledger::shard_lost(std::uint64_t process, Shard shard) {
   for (auto& record : records_) {
     if (record.cautious_in != process || record.shard != shard) continue;
@@ -290,6 +303,17 @@ void Ledger::shard_lost(std::uint64_t process, Shard shard) {
       return run.process == process && run.running;
     });
     if (!runs) record.cautious_in = 0;
+    record.spent_in_vain = runs ? 0 : process;
+  }
+}
+
+void Ledger::handed_over(std::uint64_t process, Shard shard) {
+  for (auto& record : records_) {
+    if (record.shard != shard || record.state != State::pending) continue;
+    const bool spent = record.spent_in_vain == process;
+    record.spent_in_vain = 0;
+    rule(Event::hand_over_spends_nothing, !spent,
+         [&] { return "handed over with an attempt that was not made: " + describe(record); });
   }
 }
 

@@ -59,7 +59,8 @@ struct Record {
   std::uint32_t kills = 0;    ///< of processes that had its attempt written
   std::uint32_t burnt = 0;    ///< attempts written without an outcome
   std::uint32_t beside_killer = 0;
-  std::uint64_t cautious_in = 0;  ///< the process that wrote its attempt and has not ended it
+  std::uint64_t cautious_in = 0;    ///< the process that wrote its attempt and has not ended it
+  std::uint64_t spent_in_vain = 0;  ///< … and let its shard go without having begun it
   std::vector<Run> runs{};
 };
 
@@ -101,7 +102,10 @@ class Ledger {
   void ended(std::uint64_t number, std::uint64_t process, bool done, bool final);
   /// The killer's process; everything in its hands is free to be repeated.
   void process_gone(std::uint64_t process, std::optional<std::uint64_t> killer);
+  void shard_acquired(Shard shard);
   void shard_lost(std::uint64_t process, Shard shard);
+  /// Lost because it was given away, drained, as one does.
+  void handed_over(std::uint64_t process, Shard shard);
   void settled(const spi::Settlement& item, const WorkerId& worker, std::uint64_t process);
 
   void checkpoint();

@@ -104,10 +104,12 @@ struct RetryingKeysReply {
 
 enum class Verdict : std::uint8_t {
   done,
-  retry,    ///< pending again in the waiting lane, after `delay`
-  dead,     ///< moved to the dead letters
-  park,     ///< quarantined, its sequence kept
-  attempt,  ///< `attempts` written before or during a dispatch; stays where it is
+  retry,  ///< pending again in the waiting lane, after `delay`
+  dead,   ///< moved to the dead letters
+  park,   ///< quarantined, its sequence kept
+  /// `attempts` as they stand before or during a dispatch, or again as they stood when it did not
+  /// come to one; stays where it is. With an empty `error` the row's code and error stay.
+  attempt,
 };
 
 /// What becomes of one row. Absolute, so that it may be repeated.
@@ -120,6 +122,8 @@ struct Settlement {
   Duration delay{};  ///< from the database's now
   Code code = Code::unknown_internal;
   std::string error{};  ///< already cut and cleaned
+  /// Dead ones: the code and error of the last attempt stay where the row has an error.
+  bool keep_last_error = false;
 };
 
 struct Fence {
@@ -144,7 +148,8 @@ struct SettleReply {
   Timeline timeline{};
 };
 
-/// What the relay needs of an outbox table. Calls block; safe from any thread.
+/// What the relay needs of an outbox table. Calls block; safe from any thread. Each has a time
+/// limit of the store's own: stopping an outbox waits for the calls that run.
 class OutboxStore {
  public:
   virtual ~OutboxStore() = default;
@@ -166,7 +171,8 @@ class OutboxStore {
   /// locks those ownership rows, so that a stalled stale settle changes nothing.
   virtual Result<SettleReply> settle(const SettleRequest& request) = 0;
 
-  /// Returns when something may have been committed, on `wake`, or after `timeout`.
+  /// Returns when something may have been committed, on `wake`, or after `timeout`. Whoever stops
+  /// calls `wake`; no other call can be cut short, hence the time limits.
   virtual void wait(const TableName& table, Duration timeout) = 0;
   virtual void wake(const TableName& table) = 0;
 };
@@ -182,7 +188,7 @@ struct TableStats {
   WallTime now{};  ///< the database's clock
 };
 
-/// What an operator needs of an outbox table.
+/// What an operator needs of an outbox table. Calls block for a limited time, as above.
 class OutboxAdminStore {
  public:
   virtual ~OutboxAdminStore() = default;

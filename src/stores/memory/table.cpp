@@ -14,6 +14,8 @@ void set_error(Slot& slot, Code code, const std::string& error) {
   slot.trouble = std::make_shared<const Trouble>(std::move(trouble));
 }
 
+bool has_error(const Slot& slot) { return slot.trouble && !slot.trouble->error.empty(); }
+
 Inspected::State inspected_state(const Slot& slot) {
   switch (slot.state) {
     case SlotState::done:
@@ -253,7 +255,7 @@ bool Table::settle(const spi::Settlement& item, WallTime now, bool retain_done,
       if (slot->has_key) lanes_[slot->shard.value].retrying.insert(item.sequence);
       break;
     case spi::Verdict::dead:
-      set_error(*slot, item.code, item.error);
+      if (!item.keep_last_error || !has_error(*slot)) set_error(*slot, item.code, item.error);
       bury(item.sequence, *slot, SlotState::dead);
       ++counts_.dead;
       break;
