@@ -1,5 +1,6 @@
 #pragma once
 
+#include "observe/error_figures.hpp"
 #include "outbox/shards.hpp"
 
 #include <sagabox/log.hpp>
@@ -104,6 +105,7 @@ class Intake {
     Counter& admitted;
     Counter& late_rows;
     Counter& safety_rows;
+    ErrorFigures errors;
   };
 
   Parts parts_;
