@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ranges>
 #include <utility>
 
 namespace sagabox::simulation {
@@ -282,26 +283,32 @@ void Ledger::settled(const spi::Settlement& item, const WorkerId& worker, std::u
     record.finished = true;
     leave_line(record);
   }
-  for (auto run = record.runs.rbegin(); run != record.runs.rend(); ++run) {
-    if (run->worker != worker || run->settled || run->running) continue;
-    run->settled = true;
-    run->to_retry = item.verdict == spi::Verdict::retry;
+  for (auto& run : std::views::reverse(record.runs)) {
+    if (run.worker != worker || run.settled || run.running) continue;
+    run.settled = true;
+    run.to_retry = item.verdict == spi::Verdict::retry;
     break;
   }
 }
 
-void Ledger::shard_acquired(Shard shard) {
+bool Ledger::runs_in(const Record& record, std::uint64_t process) {
+  return std::any_of(record.runs.begin(), record.runs.end(),
+                     [&](const Run& run) { return run.process == process && run.running; });
+}
+
+void Ledger::shard_acquired(std::uint64_t process, Shard shard) {
   for (auto& record : records_) {
-    if (record.shard == shard) record.spent_in_vain = 0;
+    if (record.shard != shard) continue;
+    record.spent_in_vain = 0;
+    // An attempt on its way when the shard was lost before may have been written after that.
+    if (record.cautious_in == process && !runs_in(record, process)) record.cautious_in = 0;
   }
 }
 
 void Ledger::shard_lost(std::uint64_t process, Shard shard) {
   for (auto& record : records_) {
     if (record.cautious_in != process || record.shard != shard) continue;
-    const bool runs = std::any_of(record.runs.begin(), record.runs.end(), [&](const Run& run) {
-      return run.process == process && run.running;
-    });
+    const bool runs = runs_in(record, process);
     if (!runs) record.cautious_in = 0;
     record.spent_in_vain = runs ? 0 : process;
   }

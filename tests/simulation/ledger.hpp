@@ -102,7 +102,7 @@ class Ledger {
   void ended(std::uint64_t number, std::uint64_t process, bool done, bool final);
   /// The killer's process; everything in its hands is free to be repeated.
   void process_gone(std::uint64_t process, std::optional<std::uint64_t> killer);
-  void shard_acquired(Shard shard);
+  void shard_acquired(std::uint64_t process, Shard shard);
   void shard_lost(std::uint64_t process, Shard shard);
   /// Lost because it was given away, drained, as one does.
   void handed_over(std::uint64_t process, Shard shard);
@@ -135,6 +135,7 @@ class Ledger {
   void check_record(const Record& record, const memory::Inspected* row);
   void check_killers(const Record& record);
   void rule(Event event, bool kept, const std::function<std::string()>& text);
+  [[nodiscard]] static bool runs_in(const Record& record, std::uint64_t process);
   [[nodiscard]] bool settled_for_good(const Record& record) const;
   void line_up(const Record& record);
   void leave_line(const Record& record);
