@@ -98,10 +98,14 @@ class SpinningRing {
   }
 
   bool pop_batch(std::vector<T>& values) {
-    T value;
-    if (!pop(value)) return false;
-    do values.push_back(std::move(value));
-    while (values.size() < batch_max && try_pop(value));
+    T first;
+    if (!pop(first)) return false;
+    values.push_back(std::move(first));
+    while (values.size() < batch_max) {
+      T next;
+      if (!try_pop(next)) break;
+      values.push_back(std::move(next));
+    }
     return true;
   }
 

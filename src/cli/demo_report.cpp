@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace sagabox::cli {
@@ -23,7 +24,8 @@ std::string age_of_oldest(const spi::TableStats& stats) {
 std::uint64_t dead(const spi::TableStats& stats) { return stats.dead + stats.quarantined; }
 
 std::uint64_t a_second(std::uint64_t now, std::uint64_t before, Duration between) {
-  return static_cast<std::uint64_t>(static_cast<double>(now - before) / seconds(between) + 0.5);
+  return static_cast<std::uint64_t>(
+      std::llround(static_cast<double>(now - before) / seconds(between)));
 }
 
 Line row(std::string_view name, std::uint64_t count, Style style = Style::strong) {

@@ -57,9 +57,4 @@ void DeferredClasses::page_seen(Sequence after, Sequence last, bool level) {
 
 void DeferredClasses::resume_all() { resuming_.merge(closed_); }
 
-void DeferredClasses::clear() {
-  closed_.clear();
-  resuming_.clear();
-}
-
 }  // namespace sagabox::flow

@@ -41,7 +41,6 @@ class DeferredClasses {
 
   [[nodiscard]] std::size_t size() const noexcept { return closed_.size() + resuming_.size(); }
   [[nodiscard]] bool closed(ClassId id) const { return closed_.contains(id); }
-  void clear();
 
  private:
   using Lowest = std::map<ClassId, Sequence>;  ///< the lowest sequence not taken

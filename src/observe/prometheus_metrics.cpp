@@ -28,18 +28,24 @@ constexpr std::size_t reported_max = 100;
 struct PrometheusCounter final : Counter {
   explicit PrometheusCounter(prometheus::Counter& to) : to_(to) {}
   void add(double amount) override { to_.Increment(amount); }
+
+ private:
   prometheus::Counter& to_;
 };
 
 struct PrometheusGauge final : Gauge {
   explicit PrometheusGauge(prometheus::Gauge& to) : to_(to) {}
   void set(double value) override { to_.Set(value); }
+
+ private:
   prometheus::Gauge& to_;
 };
 
 struct PrometheusHistogram final : Histogram {
   explicit PrometheusHistogram(prometheus::Histogram& to) : to_(to) {}
   void observe(double value) override { to_.Observe(value); }
+
+ private:
   prometheus::Histogram& to_;
 };
 

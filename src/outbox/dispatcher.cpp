@@ -25,6 +25,7 @@ Dispatcher::Figures::Figures(Metrics& metrics, std::string_view table)
     : hot(metrics.counter(metric::outbox_hot_enqueued_total, {{"table", table}})),
       hot_dropped(metrics.counter(metric::outbox_hot_dropped_total, {{"table", table}})),
       latency(metrics.histogram(metric::outbox_latency_seconds, {{"table", table}})),
+      errors(metrics),
       read(&metrics != &no_metrics()) {}
 
 Dispatcher::Dispatcher(Parts parts)
@@ -74,15 +75,8 @@ void Dispatcher::let_cautious_go() {
       if (!entry) return;
       cautious_.writing(*entry);
     }
-    const bool wanted = parts_.shards.with(entry->shard, [&](ShardState& state) {
-      if (state.tenure() != entry->tenure || state.phase() != ShardState::Phase::active) {
-        return false;
-      }
-      state.settle_beside({.settlement = spent_attempt(*entry, Code::tx_handler_failed, {}),
-                           .tenure = entry->tenure,
-                           .holds_place = false});
-      return true;
-    });
+    const bool wanted = parts_.shards.with(
+        entry->shard, [&](ShardState& state) { return state.spend_ahead(*entry); });
     if (wanted) {
       parts_.shards.settlement_added(parts_.options.clock->boot_now());
       continue;
@@ -213,6 +207,7 @@ std::size_t Dispatcher::check_deadlines(BootTime now) {
     runner->stop_.request_stop();
     ++told;
     overdue_.fetch_add(1);
+    figures_.errors.count(Code::tx_timeout);
     const auto& entry = runner->entry_;
     if (runner->route_ != nullptr) runner->route_->figures->timeouts.increment();
     parts_.options.log->log(LogLevel::warning, "handler is past its deadline and was told to stop",
@@ -337,6 +332,10 @@ void Dispatcher::report(const Runner& runner, const Outcome& outcome,
   }
   const auto* message = entry.message.get();
   if (done) return audit(AuditKind::tx_outbox_dispatched, message, settlement);
+  // A timeout was counted at its deadline.
+  if (settlement.code != Code::tx_timeout || !runner.timed_out()) {
+    figures_.errors.count(settlement.code);
+  }
   audit(AuditKind::tx_outbox_failed, message, settlement);
   if (dead) audit(AuditKind::dead_letter, message, settlement);
   if (settlement.verdict != spi::Verdict::retry) return;
@@ -346,6 +345,7 @@ void Dispatcher::report(const Runner& runner, const Outcome& outcome,
 
 void Dispatcher::report_buried(const ShardState::Buried& buried) {
   const auto& settlement = buried.settlement;
+  figures_.errors.count(settlement.code);
   parts_.shards.add_places(1);
   parts_.shards.settlement_added(parts_.options.clock->boot_now());
   parts_.options.log->log(LogLevel::error, "message is dead",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "observe/error_figures.hpp"
 #include "outbox/bell.hpp"
 #include "outbox/cautious_gate.hpp"
 #include "outbox/fair_queues.hpp"
@@ -122,6 +123,7 @@ class Dispatcher {
     Counter& hot;
     Counter& hot_dropped;
     Histogram& latency;
+    ErrorFigures errors;
     bool read;  ///< by somebody: the wall clock is asked for the latency only then
   };
 

@@ -24,7 +24,8 @@ Intake::Figures::Figures(Metrics& metrics, std::string_view table)
           metrics.counter(metric::outbox_read_rows_total, {{"table", table}, {"kind", "due"}})),
       admitted(metrics.counter(metric::outbox_cold_enqueued_total, {{"table", table}})),
       late_rows(metrics.counter(metric::outbox_late_rows_total, {{"table", table}})),
-      safety_rows(metrics.counter(metric::outbox_safety_rows_total, {{"table", table}})) {}
+      safety_rows(metrics.counter(metric::outbox_safety_rows_total, {{"table", table}})),
+      errors(metrics) {}
 
 Intake::Intake(Parts parts, IntakeOptions options)
     : parts_(std::move(parts)),
@@ -219,6 +220,7 @@ void Intake::mark_seen(const ReadPlan& plan) {
 }
 
 void Intake::failed(const Error& error, BootTime now) {
+  figures_.errors.count(error.code);
   const auto wait = std::min(retry_max, retry_min * (1 << std::min(failures_, 7U)));
   ++failures_;
   retry_at_ = now + wait;

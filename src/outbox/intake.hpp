@@ -1,5 +1,6 @@
 #pragma once
 
+#include "observe/error_figures.hpp"
 #include "outbox/pauses.hpp"
 #include "outbox/shards.hpp"
 
@@ -108,6 +109,7 @@ class Intake {
     Counter& admitted;
     Counter& late_rows;
     Counter& safety_rows;
+    ErrorFigures errors;
   };
 
   Parts parts_;

@@ -1,3 +1,4 @@
+#include "outbox/backlog.hpp"
 #include "outbox/relay.hpp"
 #include "outbox/threads.hpp"
 #include "outbox/writer.hpp"
@@ -37,7 +38,10 @@ struct Outbox::Parts {
                                             .holder = relay.get()}},
         ownership::WorkerOptions::for_lease(options.lease));
     relay->attach(*worker);
-    threads = std::make_unique<outbox::Threads>(store.outbox(), table, options, *relay, *worker);
+    backlog = std::make_unique<outbox::Backlog>(store.outbox_admin(), table, *options.metrics,
+                                                *options.log);
+    threads = std::make_unique<outbox::Threads>(store.outbox(), table, options, *relay, *worker,
+                                                *backlog);
   }
 
   Store& store;
@@ -48,6 +52,7 @@ struct Outbox::Parts {
   std::unique_ptr<outbox::Relay> relay;
   std::unique_ptr<outbox::Writer> writer;
   std::unique_ptr<ownership::Worker> worker;
+  std::unique_ptr<outbox::Backlog> backlog;
   std::unique_ptr<outbox::Threads> threads;
   std::mutex mutex;  // of state
   State state = State::fresh;

@@ -141,7 +141,9 @@ void Relay::acquired(const spi::OwnedShard& shard, const WorkerId& owner, Timeli
 }
 
 void Relay::drain(Shard shard) {
-  shards_.with(shard, [](ShardState& state) { state.drain(); });
+  const auto taken_back = shards_.with(shard, [](ShardState& state) { return state.drain(); });
+  const auto now = options_.clock->boot_now();
+  for (std::size_t count = 0; count < taken_back; ++count) shards_.settlement_added(now);
 }
 
 bool Relay::idle(Shard shard) const {

@@ -20,7 +20,8 @@ Settler::Figures::Figures(Metrics& metrics, std::string_view table)
       batches_failed(metrics.counter(metric::outbox_settle_batches_total,
                                      {{"table", table}, {"result", "failed"}})),
       missed(metrics.counter(metric::outbox_settle_missed_rows_total, {{"table", table}})),
-      rows(metrics.histogram(metric::outbox_settle_rows, {{"table", table}})) {}
+      rows(metrics.histogram(metric::outbox_settle_rows, {{"table", table}})),
+      errors(metrics) {}
 
 Settler::Settler(Parts parts, SettlerOptions options)
     : parts_(std::move(parts)), options_(options), figures_(parts_.metrics, parts_.table.str()) {
@@ -109,6 +110,7 @@ Result<spi::SettleReply> Settler::perform(const SettlePlan& plan) {
 void Settler::apply(SettlePlan plan, Result<spi::SettleReply> reply, BootTime now) {
   if (!reply.ok()) {
     figures_.batches_failed.increment();
+    figures_.errors.count(reply.error().code);
     parts_.log.log(LogLevel::warning, "settle failed, will be sent again",
                    {{"table", std::string_view(parts_.table.str())},
                     {"rows", std::uint64_t{plan.items.size()}},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "observe/error_figures.hpp"
 #include "outbox/shards.hpp"
 
 #include <sagabox/log.hpp>
@@ -71,6 +72,7 @@ class Settler {
     Counter& batches_failed;
     Counter& missed;
     Histogram& rows;
+    ErrorFigures errors;
   };
 
   Parts parts_;

@@ -91,8 +91,13 @@ bool ShardState::blocked_keys_seen(std::span<const spi::RetryingKey> keys, bool 
   return resumed;
 }
 
-void ShardState::drain() {
-  if (phase_ != Phase::absent) phase_ = Phase::draining;
+std::size_t ShardState::drain() {
+  if (phase_ == Phase::absent) return 0;
+  phase_ = Phase::draining;
+  for (const auto& entry : spent_ahead_) {
+    settle_beside({.settlement = unspent_attempt(entry), .tenure = tenure_, .holds_place = false});
+  }
+  return std::exchange(spent_ahead_, {}).size();
 }
 
 std::size_t ShardState::drop() {
@@ -109,6 +114,7 @@ std::size_t ShardState::drop() {
       std::count_if(settlements_.begin(), settlements_.end(),
                     [](const Settling& settling) { return settling.holds_place; }));
   settlements_.clear();
+  spent_ahead_.clear();
   for (const auto& entry : keys_.clear()) room_.give_back(entry);
   tracker_->clear_except([&](Sequence sequence) { return orphans_.contains(sequence); });
   return places;
@@ -261,8 +267,8 @@ void ShardState::take_due(std::span<spi::Row> rows, bool exhausted, Taken& taken
 
 void ShardState::keep(Fate fate, Entry entry, Taken& taken) {
   ++taken.admitted;
-  if (fate == Fate::ready) taken.ready.push_back(std::move(entry));
-  if (fate == Fate::cautious) taken.cautious.push_back(std::move(entry));
+  if (fate == Fate::kept) return;
+  (fate == Fate::cautious ? taken.cautious : taken.ready).push_back(std::move(entry));
 }
 
 void ShardState::seen_once(std::uint8_t what) {
@@ -376,7 +382,8 @@ void ShardState::put_back(const Message& message, Sequence sequence, LaneState& 
 }
 
 void ShardState::bury(const spi::Row& row, Taken& taken) {
-  taken.buried.push_back({row.message ? exhausted(row) : undecodable(row), row.message});
+  taken.buried.push_back(
+      {row.message ? exhausted(row, settings_.attempts_max) : undecodable(row), row.message});
   settle_beside({.settlement = taken.buried.back().settlement,
                  .tenure = tenure_,
                  .dead_topic = row.message ? row.message->topic() : std::string()});
@@ -405,7 +412,11 @@ std::optional<Epoch> ShardState::start(const Entry& entry) {
     give_back(entry);
     return std::nullopt;
   }
-  if (put_off(entry)) return std::nullopt;
+  if (!entry.cautious && put_off(entry)) return std::nullopt;
+  if (entry.cautious) {
+    std::erase_if(spent_ahead_,
+                  [&](const Entry& ahead) { return ahead.sequence == entry.sequence; });
+  }
   running_.push_back({entry.sequence, entry.message->key_hash()});
   return epoch_;
 }
@@ -442,6 +453,15 @@ bool ShardState::resume_key(std::uint64_t key_hash) {
 void ShardState::settle_beside(Settling settling) {
   ++unsettled_;
   settlements_.push_back(std::move(settling));
+}
+
+bool ShardState::spend_ahead(const Entry& entry) {
+  if (entry.tenure != tenure_ || phase_ != Phase::active || put_off(entry)) return false;
+  settle_beside({.settlement = spent_attempt(entry, Code::tx_handler_failed, {}),
+                 .tenure = tenure_,
+                 .holds_place = false});
+  spent_ahead_.push_back(entry);
+  return true;
 }
 
 void ShardState::give_back(const Entry& entry) {

@@ -91,7 +91,10 @@ class ShardState {
   [[nodiscard]] std::optional<Sequence> blocked_keys_after() const;
   /// A page of the keys that do wait. True: some that waited in vain go again.
   bool blocked_keys_seen(std::span<const spi::RetryingKey> keys, bool exhausted);
-  void drain();
+
+  /// Takes back attempts that were written for dispatches not begun. Returns how many settlements
+  /// that added.
+  std::size_t drain();
   /// No longer ours. What runs goes on as an orphan: its row and key are not touched again in
   /// this process before it returns. Returns how many places its settlements held.
   std::size_t drop();
@@ -141,7 +144,8 @@ class ShardState {
   void cancel(Sequence sequence, std::uint32_t tenure);
 
   /// A handler is about to run, under the epoch given. Nothing: void, the message belongs to an
-  /// earlier tenure, the shard is being handed over, or the message's class has been closed.
+  /// earlier tenure, the shard is being handed over, or the message's class has been closed (a
+  /// cautious one goes nevertheless: its attempt has been written).
   std::optional<Epoch> start(const Entry& entry);
   /// A handler has returned. Gives the next message of the key. Without effect on the store when
   /// the tenure is over (`accepted` false).
@@ -154,6 +158,9 @@ class ShardState {
   Completed complete(const Entry& entry, Settling settling);
   /// A settlement that is not the end of a handler: an attempt, a row that cannot be read.
   void settle_beside(Settling settling);
+  /// Writes the attempt of a cautious message before it starts. False: it is void, the shard is
+  /// being handed over, or the message's class has been closed.
+  bool spend_ahead(const Entry& entry);
   /// The message is not dispatched after all.
   void give_back(const Entry& entry);
 
@@ -185,9 +192,9 @@ class ShardState {
   Fate admit(spi::Row& row, LaneState* lane, Sequence page_after, Entry& entry, Taken& taken);
   void keep(Fate fate, Entry entry, Taken& taken);
   bool held_back(const Message& message, Sequence sequence, LaneState* lane, Sequence page_after);
-  /// Its class was closed while it was queued.
-  bool put_off(const Entry& entry);
   Fate place(Entry& entry, LaneState* lane);
+  /// True, and it waits with its class, if that was closed while the message was queued.
+  bool put_off(const Entry& entry);
   void put_back(const Message& message, Sequence sequence, LaneState& lane);
   void bury(const spi::Row& row, Taken& taken);
   void give_back_waiting(std::vector<Entry> waiting);
@@ -226,7 +233,8 @@ class ShardState {
   Sequence due_after_{};
 
   std::uint32_t cautious_left_ = 0;
-  std::uint8_t seen_once_ = 0;  // a bit a lane, and one for the waiting rows
+  std::vector<Entry> spent_ahead_;  // not started yet; a few at a time
+  std::uint8_t seen_once_ = 0;      // a bit a lane, and one for the waiting rows
 
   struct Running {
     Sequence sequence;

@@ -21,12 +21,13 @@ constexpr int looks_before_sleep = 200;
 }  // namespace
 
 Threads::Threads(spi::OutboxStore& store, const TableName& table, const OutboxOptions& options,
-                 Relay& relay, ownership::Worker& worker)
+                 Relay& relay, ownership::Worker& worker, Backlog& backlog)
     : store_(store),
       table_(table),
       options_(options),
       relay_(relay),
       worker_(worker),
+      backlog_(backlog),
       spares_(options.spare_workers_max) {}
 
 Threads::~Threads() {
@@ -138,6 +139,7 @@ void Threads::watch() {
     relay_.dispatcher().check_deadlines(now);
     call_in_spares();
     if (++ticks % ticks_per_housekeeping == 0) relay_.tick(now);
+    backlog_.look(now);
     bell_.wait_for(watch_interval, [this] { return ending(); });
   }
 }

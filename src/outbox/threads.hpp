@@ -1,5 +1,6 @@
 #pragma once
 
+#include "outbox/backlog.hpp"
 #include "outbox/relay.hpp"
 #include "ownership/worker.hpp"
 
@@ -10,11 +11,11 @@
 namespace sagabox::outbox {
 
 /// The threads that call the steps of a relay and of its worker: one reads, one settles, one keeps
-/// the lease, one watches deadlines, the others run handlers.
+/// the lease, one watches deadlines and keeps the table's figures, the others run handlers.
 class Threads {
  public:
   Threads(spi::OutboxStore& store, const TableName& table, const OutboxOptions& options,
-          Relay& relay, ownership::Worker& worker);
+          Relay& relay, ownership::Worker& worker, Backlog& backlog);
   /// Waits for handlers that still run.
   ~Threads();
   Threads(const Threads&) = delete;
@@ -40,6 +41,7 @@ class Threads {
   const OutboxOptions& options_;
   Relay& relay_;
   ownership::Worker& worker_;
+  Backlog& backlog_;
   std::atomic<bool> ending_{false};
   Bell bell_;
   std::vector<std::thread> stages_;

@@ -67,10 +67,14 @@ spi::Settlement judge(const Entry& entry, Outcome outcome, bool timed_out,
   return failed(entry, std::move(outcome), judgement, random);
 }
 
-spi::Settlement exhausted(const spi::Row& row) {
-  return dead(row, Code::tx_deadletter,
-              "all " + std::to_string(row.attempts) +
-                  " attempts were begun and none ended: the process died each time");
+spi::Settlement exhausted(const spi::Row& row, std::uint32_t attempts_max) {
+  auto settlement = dead(row, Code::tx_deadletter,
+                         "attempts spent (" + std::to_string(row.attempts) + " of " +
+                             std::to_string(attempts_max) +
+                             ") without a final result: the last one was cut short (its process "
+                             "died or lost the shard), or the limit was lowered since");
+  settlement.keep_last_error = true;
+  return settlement;
 }
 
 spi::Settlement undecodable(const spi::Row& row) {
@@ -83,6 +87,10 @@ spi::Settlement spent_attempt(const Entry& entry, Code code, std::string error) 
   settlement.code = code;
   settlement.error = std::move(error);
   return settlement;
+}
+
+spi::Settlement unspent_attempt(const Entry& entry) {
+  return about(entry, spi::Verdict::attempt, entry.attempts);
 }
 
 }  // namespace sagabox::outbox

@@ -19,13 +19,17 @@ struct Judgement {
 spi::Settlement judge(const Entry& entry, Outcome outcome, bool timed_out,
                       const Judgement& judgement, Random& random);
 
-/// A row whose attempts are all spent before it could be tried: what tried it died.
-spi::Settlement exhausted(const spi::Row& row);
+/// A row whose attempts are all spent before it could be tried: the last one was cut short, or
+/// the limit was lowered since. Where the row has an error, that is kept.
+spi::Settlement exhausted(const spi::Row& row, std::uint32_t attempts_max);
 
 /// A row that cannot be read back into a message.
 spi::Settlement undecodable(const spi::Row& row);
 
 /// The attempt that is about to be made, or that has just run past its deadline.
 spi::Settlement spent_attempt(const Entry& entry, Code code, std::string error);
+
+/// The attempt that was written before its dispatch and is not made.
+spi::Settlement unspent_attempt(const Entry& entry);
 
 }  // namespace sagabox::outbox

@@ -58,6 +58,7 @@ Status WorkerOptions::check() const {
 Worker::Worker(WorkerParts parts, std::vector<ScopeOptions> scopes, WorkerOptions options)
     : parts_(parts),
       options_(options),
+      errors_(parts.metrics),
       expired_total_(parts.metrics.counter(metric::ownership_lease_expired_total, Labels{})),
       live_until_(BootTime::min().time_since_epoch().count()),
       id_(parts.ids.next<WorkerId>()) {
@@ -124,6 +125,11 @@ Reply Worker::perform(const Request& request) const {
 void Worker::apply(const Request& request, Reply reply, BootTime now) {
   awaiting_reply_ = false;
   now_ = now;
+  std::visit(
+      [&](const auto& answer) {
+        if (!answer.ok()) errors_.count(answer.error().code);
+      },
+      reply);
   handle_notes();
   if (now >= lease_ends_) lease_expired("it was not renewed in time");
   if (request.worker != id_) return;

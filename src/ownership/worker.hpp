@@ -1,5 +1,6 @@
 #pragma once
 
+#include "observe/error_figures.hpp"
 #include "ownership/decide.hpp"
 #include "ownership/held_shards.hpp"
 #include "ownership/holder.hpp"
@@ -196,6 +197,7 @@ class Worker {
   const WorkerOptions options_;
   std::vector<ScopeState> scopes_;
   std::vector<JoinGroup> join_groups_;
+  ErrorFigures errors_;
   Counter& expired_total_;
 
   State state_ = State::joining;

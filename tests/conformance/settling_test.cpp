@@ -96,6 +96,32 @@ TEST_P(StoreConformance, DeadRowKeepsWhatKilledIt) {
   EXPECT_EQ(stats().pending, 0U);
 }
 
+TEST_P(StoreConformance, DeadRowKeepsItsLastErrorWhereItHasOne) {
+  const auto owner = own();
+  const auto failed = write(message());
+  const auto silent = write(message());
+  auto attempt = settlement(failed, spi::Verdict::attempt, 3);
+  attempt.code = Code::tx_timeout;
+  attempt.error = "still running";
+  ASSERT_EQ(settled(owner, {attempt, settlement(silent, spi::Verdict::attempt, 3)}), 2U);
+
+  std::vector<spi::Settlement> dead;
+  for (const auto& written : {failed, silent}) {
+    dead.push_back(settlement(written, spi::Verdict::dead, 3));
+    dead.back().code = Code::tx_deadletter;
+    dead.back().error = "attempts spent";
+    dead.back().keep_last_error = true;
+  }
+  EXPECT_EQ(settled(owner, dead), 2U);
+
+  EXPECT_EQ(look(failed.id).state, State::dead);
+  EXPECT_EQ(look(failed.id).code, Code::tx_timeout);
+  EXPECT_EQ(look(failed.id).error, "still running");
+  EXPECT_EQ(look(silent.id).state, State::dead);
+  EXPECT_EQ(look(silent.id).code, Code::tx_deadletter);
+  EXPECT_EQ(look(silent.id).error, "attempts spent");
+}
+
 TEST_P(StoreConformance, ParkedRowIsQuarantinedWithItsSequence) {
   const auto owner = own();
   const auto written = write(message("k"));
@@ -141,6 +167,8 @@ TEST_P(StoreConformance, AttemptsAreAbsolute) {
   EXPECT_EQ(settled(owner, {attempt}), 1U);
   EXPECT_EQ(settled(owner, {attempt}), 1U);
   EXPECT_EQ(look(written.id).attempts, 2U);
+  EXPECT_EQ(settled(owner, {settlement(written, spi::Verdict::attempt, 1)}), 1U);
+  EXPECT_EQ(look(written.id).attempts, 1U) << "an attempt that was not made is taken back";
 }
 
 TEST_P(StoreConformance, SettlingWhatHasLeftChangesNothing) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ranges>
 #include <utility>
 
 namespace sagabox::simulation {
@@ -151,9 +152,9 @@ void Ledger::started(const Start& start, const spi::Census& truth) {
   check_repeat(record, start, holds);
   rule(Event::attempts_bounded, start.attempt <= settings_.options.retry.attempts_max,
        [&] { return "attempt " + std::to_string(start.attempt) + " of " + describe(record); });
-  rule(Event::closed_class_kept_back, !start.class_closed,
+  rule(Event::closed_class_kept_back, !start.class_closed || start.cautious,
        [&] { return "began although its class is closed: " + describe(record); });
-  rule(Event::paused_kept_back, !start.paused,
+  rule(Event::paused_kept_back, !start.paused || start.cautious,
        [&] { return "began although its process knows of a pause: " + describe(record); });
   record.runs.push_back({.process = start.process,
                          .worker = start.worker,
@@ -306,15 +307,22 @@ void Ledger::settled(const spi::Settlement& item, const WorkerId& worker, std::u
   if (!number) return;
   auto& record = at(*number);
   if (record.state != State::pending || record.sequence != item.sequence) return;
-  record.attempts = item.attempts;
+  const auto attempts = std::exchange(record.attempts, item.attempts);
   rule(Event::attempts_bounded, item.attempts <= settings_.options.retry.attempts_max,
        [&] { return std::to_string(item.attempts) + " attempts written for " + describe(record); });
   switch (item.verdict) {
     case spi::Verdict::attempt:
       // Past its deadline, it still has an outcome to come.
       if (item.code == Code::tx_timeout) return;
-      ++record.burnt;
-      record.cautious_in = process;
+      // Neither: a settle in doubt that is repeated.
+      if (item.attempts > attempts) {
+        ++record.burnt;
+        record.cautious_in = process;
+      } else if (item.attempts < attempts) {
+        statistics_.count(Event::attempt_taken_back);
+        --record.burnt;
+        record.cautious_in = 0;
+      }
       return;
     case spi::Verdict::done:
       change(record, State::done);
@@ -332,23 +340,45 @@ void Ledger::settled(const spi::Settlement& item, const WorkerId& worker, std::u
     record.finished = true;
     leave_line(record);
   }
-  for (auto run = record.runs.rbegin(); run != record.runs.rend(); ++run) {
-    if (run->worker != worker || run->settled || run->running || run->sequence != item.sequence) {
-      continue;
-    }
-    run->settled = true;
-    run->to_retry = item.verdict == spi::Verdict::retry;
+  for (auto& run : std::views::reverse(record.runs)) {
+    const bool other = run.worker != worker || run.sequence != item.sequence;
+    if (other || run.settled || run.running) continue;
+    run.settled = true;
+    run.to_retry = item.verdict == spi::Verdict::retry;
     break;
+  }
+}
+
+bool Ledger::runs_in(const Record& record, std::uint64_t process) {
+  return std::any_of(record.runs.begin(), record.runs.end(),
+                     [&](const Run& run) { return run.process == process && run.running; });
+}
+
+void Ledger::shard_acquired(std::uint64_t process, Shard shard) {
+  for (auto& record : records_) {
+    if (record.shard != shard) continue;
+    record.spent_in_vain = 0;
+    // An attempt on its way when the shard was lost before may have been written after that.
+    if (record.cautious_in == process && !runs_in(record, process)) record.cautious_in = 0;
   }
 }
 
 void Ledger::shard_lost(std::uint64_t process, Shard shard) {
   for (auto& record : records_) {
     if (record.cautious_in != process || record.shard != shard) continue;
-    const bool runs = std::any_of(record.runs.begin(), record.runs.end(), [&](const Run& run) {
-      return run.process == process && run.running;
-    });
+    const bool runs = runs_in(record, process);
     if (!runs) record.cautious_in = 0;
+    record.spent_in_vain = runs ? 0 : process;
+  }
+}
+
+void Ledger::handed_over(std::uint64_t process, Shard shard) {
+  for (auto& record : records_) {
+    if (record.shard != shard || record.state != State::pending) continue;
+    const bool spent = record.spent_in_vain == process;
+    record.spent_in_vain = 0;
+    rule(Event::hand_over_spends_nothing, !spent,
+         [&] { return "handed over with an attempt that was not made: " + describe(record); });
   }
 }
 

@@ -61,7 +61,8 @@ struct Record {
   std::uint32_t kills = 0;    ///< of processes that had its attempt written
   std::uint32_t burnt = 0;    ///< attempts written without an outcome
   std::uint32_t beside_killer = 0;
-  std::uint64_t cautious_in = 0;  ///< the process that wrote its attempt and has not ended it
+  std::uint64_t cautious_in = 0;    ///< the process that wrote its attempt and has not ended it
+  std::uint64_t spent_in_vain = 0;  ///< … and let its shard go without having begun it
 
   std::uint64_t changes = 0;    ///< of its state
   std::uint64_t committed = 0;  ///< which commit of the run this was, or its replay
@@ -129,7 +130,10 @@ class Ledger {
   void ended(const End& end);
   /// The killer's process; everything in its hands is free to be repeated.
   void process_gone(std::uint64_t process, std::optional<std::uint64_t> killer);
+  void shard_acquired(std::uint64_t process, Shard shard);
   void shard_lost(std::uint64_t process, Shard shard);
+  /// Lost because it was given away, drained, as one does.
+  void handed_over(std::uint64_t process, Shard shard);
   void settled(const spi::Settlement& item, const WorkerId& worker, std::uint64_t process);
 
   void checkpoint();
@@ -161,6 +165,7 @@ class Ledger {
   void check_record(const Record& record, const memory::Inspected* row);
   void check_killers(const Record& record);
   void rule(Event event, bool kept, const std::function<std::string()>& text);
+  [[nodiscard]] static bool runs_in(const Record& record, std::uint64_t process);
   [[nodiscard]] bool settled_for_good(const Record& record) const;
   void change(Record& record, Record::State state);
   /// Whatever ran before is over: another run needs no other cause.

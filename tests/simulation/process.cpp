@@ -176,7 +176,12 @@ void Process::apply_settle() {
 
 void Process::plan_ownership() {
   request_ = worker_->plan(world_.now());
-  if (request_) return then(world_.call_time(), &Process::perform_ownership);
+  if (request_) {
+    if (const auto* given = std::get_if<ownership::Request::Release>(&request_->call)) {
+      for (const auto& shard : given->shards) world_.ledger().handed_over(id_, shard.shard);
+    }
+    return then(world_.call_time(), &Process::perform_ownership);
+  }
   if (worker_->stopped()) return world_.retire(id_);
   const auto wait =
       std::clamp<Duration>(worker_->next_due() - world_.now(), milliseconds(1), milliseconds(50));

@@ -51,6 +51,7 @@ enum class Event : std::uint8_t {
   class_closed,
   lease_lost,
   hot_delivery,
+  attempt_taken_back,
   // operators
   replayed,
   quarantined,
@@ -77,6 +78,7 @@ enum class Event : std::uint8_t {
   stale_fence_changed_nothing,
   repeat_has_cause,
   attempts_bounded,
+  hand_over_spends_nothing,
   killer_died,
   killer_bounded,
   innocent_survived,

@@ -80,6 +80,7 @@ void Process::Seat::acquired(const spi::OwnedShard& shard, const WorkerId& owner
   world_.trace(What::acquired, process_, shard.shard.value, shard.epoch.value);
   timelines_[shard.shard] = timeline;
   draining_[shard.shard] = false;
+  world_.ledger().shard_acquired(process_, shard.shard);
   auto taken = shard;
   if (world_.settings().variant == Variant::no_cautious_mode) taken.unclean = false;
   relay_.acquired(taken, owner, timeline);

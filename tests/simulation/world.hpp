@@ -143,7 +143,7 @@ class World {
 
   bool happen();
   [[nodiscard]] Process* find(std::uint64_t process);
-  void end(std::uint64_t process, std::optional<std::uint64_t> killer);
+  void end(std::uint64_t id, std::optional<std::uint64_t> killer);
   void start_process(std::size_t slot);
   memory::Fault fault(memory::Operation operation);
   void begin_quiet();

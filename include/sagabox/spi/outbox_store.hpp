@@ -105,10 +105,12 @@ struct RetryingKeysReply {
 
 enum class Verdict : std::uint8_t {
   done,
-  retry,    ///< pending again in the waiting lane, after `delay`
-  dead,     ///< moved to the dead letters
-  park,     ///< quarantined, its sequence kept
-  attempt,  ///< `attempts` written before or during a dispatch; stays where it is
+  retry,  ///< pending again in the waiting lane, after `delay`
+  dead,   ///< moved to the dead letters
+  park,   ///< quarantined, its sequence kept
+  /// `attempts` as they stand before or during a dispatch, or again as they stood when it did not
+  /// come to one; stays where it is. With an empty `error` the row's code and error stay.
+  attempt,
 };
 
 /// What becomes of one row. Absolute, so that it may be repeated.
@@ -121,6 +123,8 @@ struct Settlement {
   Duration delay{};  ///< from the database's now
   Code code = Code::unknown_internal;
   std::string error{};  ///< already cut and cleaned
+  /// Dead ones: the code and error of the last attempt stay where the row has an error.
+  bool keep_last_error = false;
 };
 
 struct Fence {
@@ -145,7 +149,8 @@ struct SettleReply {
   Timeline timeline{};
 };
 
-/// What the relay needs of an outbox table. Calls block; safe from any thread.
+/// What the relay needs of an outbox table. Calls block; safe from any thread. Each has a time
+/// limit of the store's own: stopping an outbox waits for the calls that run.
 class OutboxStore {
  public:
   virtual ~OutboxStore() = default;
@@ -169,7 +174,8 @@ class OutboxStore {
   /// For every row that dies, `dead_letter` goes to the audit log in the same transaction.
   virtual Result<SettleReply> settle(const SettleRequest& request) = 0;
 
-  /// Returns when something may have been committed, on `wake`, or after `timeout`.
+  /// Returns when something may have been committed, on `wake`, or after `timeout`. Whoever stops
+  /// calls `wake`; no other call can be cut short, hence the time limits.
   virtual void wait(const TableName& table, Duration timeout) = 0;
   virtual void wake(const TableName& table) = 0;
 };

@@ -41,8 +41,8 @@ struct LeaseReply {
   Timeline timeline{};
 };
 
-/// Workers, leases and shard owners. All times are judged by the database's clock. Calls block;
-/// safe from any thread.
+/// Workers, leases and shard owners. All times are judged by the database's clock. Calls block,
+/// each for a limited time that the store sets; safe from any thread.
 class OwnershipStore {
  public:
   virtual ~OwnershipStore() = default;

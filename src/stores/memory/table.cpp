@@ -8,6 +8,8 @@
 namespace sagabox::memory {
 namespace {
 
+bool has_error(const Slot& slot) { return slot.trouble && !slot.trouble->error.empty(); }
+
 Inspected::State inspected_state(const Slot& slot) {
   switch (slot.state) {
     case SlotState::done:
@@ -253,7 +255,7 @@ bool Table::settle(const spi::Settlement& item, WallTime now, bool retain_done,
       if (slot->has_key) lanes_[slot->shard.value].retrying.insert(item.sequence);
       break;
     case spi::Verdict::dead:
-      note_failure(*slot, item, now);
+      if (!item.keep_last_error || !has_error(*slot)) note_failure(*slot, item, now);
       bury(item.sequence, *slot, SlotState::dead, now);
       ++counts_.dead;
       break;

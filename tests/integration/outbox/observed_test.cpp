@@ -1,5 +1,6 @@
 #include "integration/outbox/world.hpp"
 
+#include <atomic>
 #include <stdexcept>
 
 namespace sagabox::integration {
@@ -80,6 +81,102 @@ TEST_F(ObservedTest, GaugesShowWhatIsInHand) {
     return gauge("outbox_in_flight") == 0 && depth("hot") + depth("cold") == 0 &&
            gauge("outbox_queue_bytes") == 0;
   }));
+}
+
+TEST_F(ObservedTest, StoreTellsWhatWaitsWhatIsDeadAndHowOldTheOldestIs) {
+  auto outbox = running(
+      [&](const Delivery& d) {
+        if (d.payload().view() == "0") return reject("never");
+        barrier.wait();
+        return done();
+      },
+      watched());
+  for (const auto* payload : {"0", "1", "2", "3"}) write(outbox, placed(payload));
+  const auto gauge = [&](const char* name) {
+    return metrics.gauge_value(name, {{"table", "orders"}});
+  };
+  EXPECT_TRUE(eventually([&] {
+    return gauge("outbox_pending") == 3 && gauge("outbox_dead") == 1 &&
+           gauge("outbox_oldest_seconds") > 0;
+  }));
+  barrier.open();
+  EXPECT_TRUE(eventually(
+      [&] { return gauge("outbox_pending") == 0 && gauge("outbox_oldest_seconds") == 0; }));
+  EXPECT_EQ(gauge("outbox_dead"), 1);
+}
+
+TEST_F(ObservedTest, ErrorsAreCountedByCode) {
+  std::atomic<bool> settle_failed{false};
+  std::atomic<bool> read_failed{false};
+  store.set_faults([&](memory::Operation operation) {
+    if (operation == memory::Operation::settle && !settle_failed.exchange(true)) {
+      return memory::Fault::lost_after;
+    }
+    if (operation == memory::Operation::read && !read_failed.exchange(true)) {
+      return memory::Fault::refused;
+    }
+    return memory::Fault::none;
+  });
+  auto options = watched();
+  options.retry.attempts_max = 3;
+  options.dispatch_timeout = milliseconds(500);
+  auto outbox = running(
+      [&](const Delivery& d) {
+        if (d.payload().view() == R"("never")") return reject("never");
+        if (d.payload().view() == R"("down")") return retry("down");
+        if (d.payload().view() == R"("slow")" && d.attempt() == 1) {
+          (void)eventually([&] { return d.stop_token().stop_requested(); });
+          return retry("told to stop");
+        }
+        return done();
+      },
+      options);
+  for (const auto* payload : {R"("never")", R"("down")", R"("slow")", R"("good")"}) {
+    write(outbox, placed(payload));
+  }
+  ASSERT_TRUE(settles_to(2, 2));
+  const auto errors = [&](const char* code, const char* retryable, const char* severity) {
+    return metrics.counter_value(
+        "errors_total", {{"code", code}, {"retryable", retryable}, {"severity", severity}});
+  };
+  EXPECT_EQ(errors("TX.HANDLER_FAILED", "true", "warning"), 3) << "each attempt, the last too";
+  EXPECT_EQ(errors("PROVIDER.REJECTED", "false", "error"), 1);
+  EXPECT_EQ(errors("TX.TIMEOUT", "true", "warning"), 1) << "once, though it also failed";
+  EXPECT_EQ(errors("STORAGE.IN_DOUBT", "false", "critical"), 1) << "the settle";
+  EXPECT_EQ(errors("STORAGE.UNAVAILABLE", "true", "critical"), 1) << "the read";
+  EXPECT_EQ(counted("errors_total"), 7);
+}
+
+TEST_F(ObservedTest, MessageFoundDeadIsCountedAndKeepsItsLastError) {
+  {
+    auto options = defaults();
+    options.retry.backoff_min = options.retry.backoff_max = milliseconds(100);
+    options.retry.attempts_max = 10;
+    std::atomic<int> failed{0};
+    auto outbox = running(
+        [&](const Delivery&) {
+          ++failed;
+          return retry("no answer");
+        },
+        options);
+    write(outbox, placed());
+    ASSERT_TRUE(eventually([&] { return failed.load() >= 2; }));
+  }
+  auto lowered = watched();
+  lowered.retry.attempts_max = 2;
+  auto outbox = running(into_inbox(), lowered);
+  ASSERT_TRUE(settles_to(0, 1));
+  EXPECT_EQ(inbox.size(), 0U);
+  EXPECT_EQ(rows()[0].error, "no answer");
+  EXPECT_EQ(rows()[0].code, Code::tx_handler_failed);
+  EXPECT_EQ(metrics.counter_value(
+                "errors_total",
+                {{"code", "TX.DEADLETTER"}, {"retryable", "false"}, {"severity", "error"}}),
+            1);
+  const auto dead = lines("message is dead");
+  ASSERT_EQ(dead.size(), 1U);
+  EXPECT_NE(dead[0].fields.at("error").find(" of 2) without a final result"), std::string::npos)
+      << dead[0].fields.at("error");
 }
 
 TEST_F(ObservedTest, AuditTellsTheStoryInTheSourcesWords) {

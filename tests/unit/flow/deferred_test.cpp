@@ -99,9 +99,6 @@ TEST(DeferredClasses, ResumeAllConsidersEverythingAgain) {
   deferred.resume_all();
   EXPECT_EQ(deferred.catch_up_after(), seq(4));
   EXPECT_EQ(deferred.size(), 2U);
-  deferred.clear();
-  EXPECT_EQ(deferred.size(), 0U);
-  EXPECT_EQ(deferred.catch_up_after(), std::nullopt);
 }
 
 /// Forward and catch-up pages in turn over rows that keep coming, while classes close and resume.

@@ -250,6 +250,48 @@ TEST(ShardState, DrainingTakesNothingNewAndIsIdleWhenAllIsSettled) {
   EXPECT_EQ(world.room.count(Source::cold), 0U);
 }
 
+TEST(ShardState, HandOverTakesBackAttemptsWrittenForDispatchesNotBegun) {
+  ShardWorld world({});
+  for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) {
+    world.write(row(sequence, "", static_cast<std::uint32_t>(sequence - 1)));
+  }
+  world.own(true);
+  world.read();
+  ASSERT_EQ(sequences(world.cautious), (Numbers{1, 2, 3}));
+  // 1 runs, the attempt of 2 is in the store, that of 3 still on its way.
+  ASSERT_TRUE(world.state.spend_ahead(world.cautious[0]));
+  ASSERT_TRUE(world.state.spend_ahead(world.cautious[1]));
+  world.settle();
+  ASSERT_TRUE(world.state.start(world.cautious[0]));
+  ASSERT_TRUE(world.state.spend_ahead(world.cautious[2]));
+  EXPECT_EQ(world.rows.at(2).attempts, 2U);
+
+  EXPECT_EQ(world.state.drain(), 2U);
+  EXPECT_TRUE(world.finish(world.cautious[0], Verdict::done));
+  EXPECT_FALSE(world.state.idle()) << "not before it is written";
+  EXPECT_EQ(world.state.drain(), 0U) << "once";
+  EXPECT_FALSE(world.state.start(world.cautious[1]));
+  EXPECT_FALSE(world.state.spend_ahead(world.cautious[2]));
+  world.settle();
+  EXPECT_TRUE(world.state.idle());
+  EXPECT_EQ(world.rows.at(2).attempts, 1U);
+  EXPECT_EQ(world.rows.at(3).attempts, 2U);
+}
+
+TEST(ShardState, AttemptWrittenAheadOfALostShardIsNotTakenBackInTheNextTenure) {
+  ShardWorld world({});
+  world.write(1);
+  world.own(true);
+  world.read();
+  ASSERT_EQ(world.cautious.size(), 1U);
+  ASSERT_TRUE(world.state.spend_ahead(world.cautious[0]));
+  world.state.drop();
+  EXPECT_FALSE(world.state.spend_ahead(world.cautious[0]));
+  world.own(true);
+  EXPECT_EQ(world.state.drain(), 0U);
+  EXPECT_TRUE(world.state.idle());
+}
+
 TEST(ShardState, DropGivesBackThePlacesOfItsSettlements) {
   ShardWorld world({});
   world.own();

@@ -136,14 +136,31 @@ TEST_F(VerdictTest, SpentAttemptStaysWhereItIs) {
   EXPECT_EQ(settlement.code, Code::tx_timeout);
 }
 
-TEST(BuriedRow, ExhaustedIsDeadWithTheAttemptsItHad) {
+TEST_F(VerdictTest, UnspentAttemptTakesBackWhatWasWrittenAheadAndSaysNoError) {
+  const auto settlement = unspent_attempt(entry);
+  EXPECT_EQ(settlement.verdict, Verdict::attempt);
+  EXPECT_EQ(settlement.attempts, 2U);
+  EXPECT_EQ(settlement.id, entry.message->id());
+  EXPECT_EQ(settlement.shard, Shard{3});
+  EXPECT_TRUE(settlement.error.empty()) << "that of the last attempt stays";
+}
+
+TEST(BuriedRow, ExhaustedIsDeadWithTheAttemptsItHadAndKeepsItsLastError) {
   const auto row = testing::row(5, "a", 10);
-  const auto settlement = exhausted(row);
+  const auto settlement = exhausted(row, 10);
   EXPECT_EQ(settlement.verdict, Verdict::dead);
   EXPECT_EQ(settlement.attempts, 10U);
   EXPECT_EQ(settlement.code, Code::tx_deadletter);
   EXPECT_EQ(settlement.id, row.id);
-  EXPECT_NE(settlement.error.find("10 attempts"), std::string::npos);
+  EXPECT_TRUE(settlement.keep_last_error);
+  EXPECT_NE(settlement.error.find("(10 of 10)"), std::string::npos) << settlement.error;
+}
+
+TEST(BuriedRow, LoweredLimitIsSaidAsItIs) {
+  const auto settlement = exhausted(testing::row(5, "a", 5), 3);
+  EXPECT_EQ(settlement.attempts, 5U);
+  EXPECT_NE(settlement.error.find("(5 of 3)"), std::string::npos) << settlement.error;
+  EXPECT_NE(settlement.error.find("or the limit was lowered"), std::string::npos);
 }
 
 TEST(BuriedRow, UndecodableIsDeadAndSaysWhy) {

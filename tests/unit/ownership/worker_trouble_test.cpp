@@ -18,6 +18,22 @@ TEST_F(WorkerTrouble, StoreThatIsDownIsAskedAtAMeasuredPace) {
   EXPECT_EQ(holder_a.holds.size(), 8U);
 }
 
+TEST_F(WorkerTrouble, EveryErrorIsCountedByCode) {
+  const auto refused = "errors_total{code=STORAGE.UNAVAILABLE,retryable=true,severity=critical}";
+  auto a = make(holder_a);
+  faults[Operation::join] = {Fault::refused, Fault::lost_after};
+  faults[Operation::renew] = {Fault::refused};
+  faults[Operation::withdraw] = {Fault::refused};
+  pass({a.get()}, seconds(10));
+  EXPECT_EQ(metrics.value(refused), 2);
+  EXPECT_EQ(metrics.value("errors_total{code=STORAGE.IN_DOUBT,retryable=false,severity=critical}"),
+            1);
+  holder_a.busy.insert(Shard{0});
+  a->begin_stop();
+  pass({a.get()}, seconds(1));
+  EXPECT_EQ(metrics.value(refused), 3) << "the withdrawal, though it is not tried again";
+}
+
 TEST_F(WorkerTrouble, ReplyThatComesAfterTheLeaseIsIgnored) {
   auto a = make(holder_a);
   while (calls[Operation::census] == 0) (void)a->step();

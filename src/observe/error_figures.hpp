@@ -1,0 +1,21 @@
+#pragma once
+
+#include <sagabox/error.hpp>
+#include <sagabox/metrics.hpp>
+
+#include <array>
+
+namespace sagabox {
+
+/// `errors_total` by code; its instruments are looked up once, so that every code is there from the
+/// start and counting costs nothing. Safe from any thread.
+class ErrorFigures {
+ public:
+  explicit ErrorFigures(Metrics& metrics);
+  void count(Code code) const noexcept;
+
+ private:
+  std::array<Counter*, code_count> counters_{};
+};
+
+}  // namespace sagabox
