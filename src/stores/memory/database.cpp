@@ -8,8 +8,10 @@ namespace sagabox::memory {
 namespace {
 
 constexpr std::array<std::string_view, operation_count> operation_names{
-    "begin", "insert", "commit", "read", "read_due", "read_retrying_keys", "settle",
-    "join",  "renew",  "census", "take", "release",  "withdraw",           "leave",
+    "begin",     "insert",     "commit",     "read",        "read_due", "read_retrying_keys",
+    "settle",    "join",       "renew",      "census",      "take",     "release",
+    "withdraw",  "leave",      "look",       "move",        "purge",    "controls",
+    "set_pause", "create_job", "change_job", "advance_job", "audit",
 };
 
 std::string name_of(Operation operation) {
@@ -35,6 +37,8 @@ CommittedState CommittedState::copy() const {
   CommittedState copy;
   for (const auto& [name, table] : tables) copy.tables.emplace(name, table->committed_copy());
   copy.ownership = ownership;
+  copy.controls = controls;
+  copy.audit = audit;
   copy.business = business;
   copy.next_transaction = next_transaction;
   return copy;
@@ -151,18 +155,14 @@ Result<spi::SettleReply> Database::settle(const spi::SettleRequest& request) {
       if (item.shard.value >= part_of.size() || part_of[item.shard.value] == no_part) continue;
       if (rows->settle(item, at, request.retain_done, released)) {
         ++reply.parts[part_of[item.shard.value]].rows;
+        if (item.verdict == spi::Verdict::dead) {
+          audit_death(request.table, *rows->row(item.sequence), at);
+        }
       }
     }
     reply.timeline = timeline_;
     return reply;
   });
-}
-
-Result<spi::TableStats> Database::stats(const TableName& table) {
-  const std::lock_guard lock(mutex_);
-  const Table* rows = find(table);
-  if (rows == nullptr) return no_table(table);
-  return rows->stats(now());
 }
 
 Bell& Database::bell(std::string_view table) {
@@ -247,6 +247,13 @@ void Database::roll_back(const std::shared_ptr<OpenTransaction>& transaction) {
   end(transaction);
 }
 
+std::optional<Error> Database::other_writer(const OpenTransaction* me) const {
+  if (writer_ == nullptr || writer_ == me) return std::nullopt;
+  return Error{Code::storage_conflict,
+               "another open transaction has written messages and this store has one writer at a "
+               "time; roll back and try again when that one has ended"};
+}
+
 Result<std::vector<Written>> Database::insert(
     OpenTransaction& transaction, const TableName& table,
     std::span<const std::shared_ptr<const Message>> messages) {
@@ -255,14 +262,8 @@ Result<std::vector<Written>> Database::insert(
   if (transaction.aborted) return aborted();
   Table* rows = find(table);
   if (rows == nullptr) return no_table(table);
-  if (options_.late_commits == spi::LateCommits::none) {
-    if (writer_ != nullptr && writer_ != &transaction) {
-      return Error{Code::storage_conflict,
-                   "another open transaction has written messages and this store has one writer "
-                   "at a time; roll back and try again when that one has ended"};
-    }
-    writer_ = &transaction;
-  }
+  if (auto busy = other_writer(&transaction)) return *std::move(busy);
+  if (options_.late_commits == spi::LateCommits::none) writer_ = &transaction;
   Drawn drawn;
   auto written = rows->insert(transaction.id, messages, now(), drawn);
   if (drawn.count == 0) return written;

@@ -1,6 +1,8 @@
 #pragma once
 
+#include "stores/memory/audit_log.hpp"
 #include "stores/memory/bell.hpp"
+#include "stores/memory/controls.hpp"
 #include "stores/memory/ownership.hpp"
 #include "stores/memory/table.hpp"
 
@@ -39,6 +41,8 @@ struct OpenTransaction {
 struct CommittedState {
   std::map<std::string, std::unique_ptr<Table>, std::less<>> tables;
   Ownership ownership;
+  std::map<std::string, TableControls, std::less<>> controls;
+  AuditLog audit;
   BusinessRows business;
   TransactionId next_transaction{1};
 
@@ -49,7 +53,9 @@ struct CommittedState {
 /// briefly. Thread-safe.
 class Database final : public spi::OutboxStore,
                        public spi::OutboxAdminStore,
-                       public spi::OwnershipStore {
+                       public spi::ControlStore,
+                       public spi::OwnershipStore,
+                       public spi::AuditStore {
  public:
   explicit Database(Options options);
 
@@ -68,6 +74,24 @@ class Database final : public spi::OutboxStore,
   void wake(const TableName& table) override;
 
   Result<spi::TableStats> stats(const TableName& table) override;
+  Result<spi::ListReply> list(const spi::ListRequest& request) override;
+  Result<std::optional<MessageRecord>> find(const spi::FindRequest& request) override;
+  Result<std::uint64_t> count(const TableName& table, MessageState state,
+                              const MessageFilter& filter) override;
+  Result<spi::MoveReply> move(const spi::MoveRequest& request) override;
+  Result<spi::PurgeReply> purge(const spi::PurgeRequest& request) override;
+  Result<std::vector<spi::Stray>> strays(const TableName& table, std::uint32_t rows_max) override;
+
+  Result<spi::Controls> controls(const TableName& table) override;
+  Result<bool> set_pause(const spi::PauseRequest& request) override;
+  Result<ReplayJob> create_job(const spi::NewReplayJob& request) override;
+  Result<std::vector<ReplayJob>> jobs(const TableName& table) override;
+  Result<ReplayJob> change_job(const spi::JobChange& change) override;
+  Result<spi::JobAdvanceReply> advance_job(const spi::JobAdvance& request) override;
+
+  Result<AuditHead> append(std::span<const AuditEvent> events) override;
+  Result<std::vector<AuditEntry>> read(std::uint64_t after, std::uint32_t rows_max) override;
+  Result<AuditHead> head() override;
 
   Result<spi::LeaseReply> join(const WorkerId& worker, Duration ttl,
                                std::span<const spi::Scope> scopes, std::uint16_t shards) override;
@@ -111,6 +135,7 @@ class Database final : public spi::OutboxStore,
   static Error lost(Operation operation);
 
   Status corrupt(const TableName& table, Sequence sequence);
+  Status misplace(const TableName& table, Sequence sequence);
   void checkpoint();
   bool fail_over();
   [[nodiscard]] std::vector<Inspected> inspect(const TableName& table) const;
@@ -119,6 +144,14 @@ class Database final : public spi::OutboxStore,
   [[nodiscard]] Table* find(const TableName& table) const;
   static Error no_table(const TableName& table);
   Bell& bell(std::string_view table);
+  /// `LateCommits::none`: somebody else has drawn sequences, and nobody may overtake him.
+  [[nodiscard]] std::optional<Error> other_writer(const OpenTransaction* me) const;
+  void audit_death(const TableName& table, const Slot& row, WallTime at);
+  spi::MoveReply::Item move_one(Table& rows, const spi::MoveRequest& request, const MessageId& id,
+                                TransactionId writer, WallTime at);
+  [[nodiscard]] bool runs_replays(const spi::JobAdvance& request) const;
+  /// The next batch of a running job; returns its size.
+  Result<std::uint32_t> replay_next(Table& rows, ReplayJob& job, std::uint32_t rows_max);
   /// Out of the transactions in progress.
   void end(const std::shared_ptr<OpenTransaction>& transaction);
   [[nodiscard]] WallTime now() const { return options_.clock->wall_now(); }

@@ -25,7 +25,7 @@ Result<bool> Ownership::join(const WorkerId& worker, WallTime lease_until,
     row.scopes.insert(scope);
     auto& owners = scopes_[scope];
     for (auto i = owners.size(); i < shards; ++i) {
-      owners.push_back({Shard{static_cast<std::uint16_t>(i)}, WorkerId{}, Epoch{}});
+      owners.push_back({.shard = Shard{static_cast<std::uint16_t>(i)}, .owner = {}});
     }
   }
   return true;
@@ -44,6 +44,10 @@ spi::Census Ownership::census(const spi::Scope& scope, WallTime now) const {
   }
   const auto shards = owners(scope);
   census.shards.assign(shards.begin(), shards.end());
+  for (auto& shard : census.shards) {
+    const Worker* owner = live(shard.owner, now);
+    shard.lease_left = owner == nullptr ? Duration{} : owner->lease_until - now;
+  }
   return census;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sagabox/message.hpp>
+#include <sagabox/records.hpp>
 #include <sagabox/spi/outbox_store.hpp>
 
 #include <array>
@@ -21,11 +22,16 @@ enum class SlotState : std::uint8_t {
   quarantined,
 };
 
-/// What few rows have, kept out of the slot.
+/// What few rows have, kept out of the slot. Never changed once shared: see `amend`.
 struct Trouble {
-  Code code = Code::unknown_internal;
+  std::optional<Code> code;  ///< of the last failure
   std::string error;
   std::string decode_error;
+  std::string note;  ///< quarantined: why
+  std::uint32_t replays = 0;
+  std::vector<FailedAttempt> history;
+  /// How attempts up to this one failed is settled: a failure with the same number spent nothing.
+  std::uint32_t failed_for_good = 0;
 };
 
 /// A row without its sequence, which is its place.
@@ -35,12 +41,14 @@ struct Slot {
   spi::Lane lane{};
   bool waits = false;  ///< in the waiting lane, or will be when committed
   bool has_key = false;
+  bool retrying = false;  ///< waits because it failed
   Shard shard{};
   std::uint32_t attempts = 0;
   std::uint32_t settled = 0;
   std::uint32_t bytes = 0;
   TransactionId writer{};
   WallTime written_at{};
+  /// Of a row that waits; of one that is done, dead or quarantined, when it became so.
   WallTime due{};
   std::uint64_t key_hash = 0;
   std::shared_ptr<const Message> message;
@@ -75,6 +83,21 @@ class Rows {
       for (std::size_t s = 0; s < chunk_slots; ++s) {
         const Slot& slot = chunks_[c]->slots[s];
         if (slot.state != SlotState::empty) visit(Sequence{c * chunk_slots + s}, slot);
+      }
+    }
+  }
+
+  /// The same from above `after`, until `visit` returns false.
+  template <class Visit>
+  void each_after(Sequence after, Visit&& visit) const {
+    const std::uint64_t first = after.value + 1;
+    for (std::size_t c = first / chunk_slots; c < chunks_.size(); ++c) {
+      if (!chunks_[c]) continue;
+      const std::size_t begin = c == first / chunk_slots ? first % chunk_slots : 0;
+      for (std::size_t s = begin; s < chunk_slots; ++s) {
+        const Slot& slot = chunks_[c]->slots[s];
+        if (slot.state == SlotState::empty) continue;
+        if (!visit(Sequence{c * chunk_slots + s}, slot)) return;
       }
     }
   }

@@ -51,7 +51,9 @@ MemoryStore::~MemoryStore() = default;
 
 spi::OutboxStore& MemoryStore::outbox() { return *database_; }
 spi::OutboxAdminStore& MemoryStore::outbox_admin() { return *database_; }
+spi::ControlStore& MemoryStore::control() { return *database_; }
 spi::OwnershipStore& MemoryStore::ownership() { return *database_; }
+spi::AuditStore& MemoryStore::audit() { return *database_; }
 
 Result<std::unique_ptr<OwnedTransaction>> MemoryStore::begin() {
   Connection connection = connect();
@@ -68,6 +70,10 @@ void MemoryStore::set_faults(FaultPlan faults) { database_->set_faults(std::move
 
 Status MemoryStore::corrupt(const TableName& table, Sequence sequence) {
   return database_->corrupt(table, sequence);
+}
+
+Status MemoryStore::misplace(const TableName& table, Sequence sequence) {
+  return database_->misplace(table, sequence);
 }
 
 void MemoryStore::checkpoint() { database_->checkpoint(); }

@@ -1,18 +1,12 @@
 #include "stores/memory/table.hpp"
 
+#include "stores/memory/trouble.hpp"
+
 #include <chrono>
 #include <string>
 
 namespace sagabox::memory {
 namespace {
-
-void set_error(Slot& slot, Code code, const std::string& error) {
-  Trouble trouble;
-  if (slot.trouble) trouble = *slot.trouble;
-  trouble.code = code;
-  trouble.error = error;
-  slot.trouble = std::make_shared<const Trouble>(std::move(trouble));
-}
 
 Inspected::State inspected_state(const Slot& slot) {
   switch (slot.state) {
@@ -132,7 +126,10 @@ spi::Row Table::row_of(Sequence sequence, const Slot& slot) const {
   row.written_at = slot.written_at;
   if (slot.waits) row.due = slot.due;
   row.message = slot.message;
-  if (slot.trouble) row.decode_error = slot.trouble->decode_error;
+  if (slot.trouble) {
+    row.decode_error = slot.trouble->decode_error;
+    row.replays = slot.trouble->replays;
+  }
   return row;
 }
 
@@ -195,6 +192,7 @@ void Table::leave_lane(Sequence sequence, Slot& slot) {
     lanes.waiting.erase({slot.due, sequence});
     lanes.retrying.erase(sequence);
     slot.waits = false;
+    slot.retrying = false;
     --counts_.waiting;
     return;
   }
@@ -212,9 +210,9 @@ void Table::enter_waiting(Sequence sequence, Slot& slot, WallTime due) {
   ++counts_.waiting;
 }
 
-void Table::finish(Sequence sequence, Slot& slot, bool retain, Released& released) {
+void Table::finish(Sequence sequence, Slot& slot, WallTime now, bool retain, Released& released) {
   if (retain) {
-    bury(sequence, slot, SlotState::done);
+    bury(sequence, slot, SlotState::done, now);
     ++counts_.done;
     return;
   }
@@ -226,11 +224,12 @@ void Table::finish(Sequence sequence, Slot& slot, bool retain, Released& release
   rows_.erase(sequence);
 }
 
-void Table::bury(Sequence sequence, Slot& slot, SlotState state) {
+void Table::bury(Sequence sequence, Slot& slot, SlotState state, WallTime now) {
   leave_lane(sequence, slot);
   rows_.pending_removed(sequence);
   --counts_.pending;
   slot.state = state;
+  slot.due = now;
 }
 
 bool Table::settle(const spi::Settlement& item, WallTime now, bool retain_done,
@@ -243,27 +242,28 @@ bool Table::settle(const spi::Settlement& item, WallTime now, bool retain_done,
   ++slot->settled;
   switch (item.verdict) {
     case spi::Verdict::done:
-      finish(item.sequence, *slot, retain_done, released);
+      finish(item.sequence, *slot, now, retain_done, released);
       break;
     case spi::Verdict::retry:
-      set_error(*slot, item.code, item.error);
+      note_failure(*slot, item, now);
       leave_lane(item.sequence, *slot);
       enter_waiting(item.sequence, *slot,
                     now + std::chrono::duration_cast<WallTime::duration>(item.delay));
+      slot->retrying = true;
       if (slot->has_key) lanes_[slot->shard.value].retrying.insert(item.sequence);
       break;
     case spi::Verdict::dead:
-      set_error(*slot, item.code, item.error);
-      bury(item.sequence, *slot, SlotState::dead);
+      note_failure(*slot, item, now);
+      bury(item.sequence, *slot, SlotState::dead, now);
       ++counts_.dead;
       break;
     case spi::Verdict::park:
-      set_error(*slot, item.code, item.error);
-      bury(item.sequence, *slot, SlotState::quarantined);
+      note_failure(*slot, item, now);
+      bury(item.sequence, *slot, SlotState::quarantined, now);
       ++counts_.quarantined;
       break;
     case spi::Verdict::attempt:
-      if (!item.error.empty()) set_error(*slot, item.code, item.error);
+      if (!item.error.empty()) note_failure(*slot, item, now);
       break;
   }
   return true;
@@ -285,8 +285,9 @@ std::vector<Inspected> Table::inspect() const {
     row.row = row_of(sequence, slot);
     row.settled = slot.settled;
     if (slot.trouble) {
-      row.code = slot.trouble->code;
+      row.code = slot.trouble->code.value_or(Code::unknown_internal);
       row.error = slot.trouble->error;
+      row.replays = slot.trouble->replays;
     }
     all.push_back(std::move(row));
   });
@@ -296,10 +297,8 @@ std::vector<Inspected> Table::inspect() const {
 bool Table::corrupt(Sequence sequence) {
   Slot* slot = rows_.find(sequence);
   if (slot == nullptr || slot->state == SlotState::open) return false;
-  Trouble trouble;
-  if (slot->trouble) trouble = *slot->trouble;
-  trouble.decode_error = "headers: not a JSON object of strings";
-  slot->trouble = std::make_shared<const Trouble>(std::move(trouble));
+  amend(*slot,
+        [](Trouble& trouble) { trouble.decode_error = "headers: not a JSON object of strings"; });
   slot->message.reset();
   return true;
 }

@@ -4,6 +4,7 @@
 #include "stores/memory/id_index.hpp"
 #include "stores/memory/rows.hpp"
 
+#include <sagabox/spi/outbox_admin_store.hpp>
 #include <sagabox/spi/outbox_store.hpp>
 #include <sagabox/spi/transaction.hpp>
 #include <sagabox/stores/memory.hpp>
@@ -11,8 +12,10 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -81,6 +84,33 @@ class Table {
   [[nodiscard]] spi::TableStats stats(WallTime now) const;
   [[nodiscard]] std::vector<Inspected> inspect() const;
   bool corrupt(Sequence sequence);
+  /// Out of the lane it is read from, though it says that it is in one.
+  bool misplace(Sequence sequence);
+
+  /// A committed row; null for what is not there and what is still being written.
+  [[nodiscard]] const Slot* row(Sequence sequence) const noexcept;
+  [[nodiscard]] std::optional<Sequence> find(const MessageId& id) const;
+  struct Selection {
+    std::vector<Sequence> rows;
+    bool exhausted = true;  ///< nothing more fits
+  };
+  /// Rows of one state that fit, by sequence, above `after`.
+  [[nodiscard]] Selection select(MessageState state, const MessageFilter& filter, Sequence after,
+                                 std::uint32_t rows_max) const;
+  /// How many fit, and the last of them.
+  struct Extent {
+    std::uint64_t rows = 0;
+    Sequence last{};
+  };
+  [[nodiscard]] Extent extent(MessageState state, const MessageFilter& filter) const;
+  /// Pending rows that no read returns.
+  [[nodiscard]] std::vector<spi::Stray> strays(std::uint32_t rows_max) const;
+
+  /// What an operator does to a row; the caller knows that its state allows it.
+  void replay(Sequence sequence, TransactionId writer, WallTime now);
+  void quarantine(Sequence sequence, const std::string& note, WallTime now);
+  void release(Sequence sequence, WallTime now);
+  void purge(Sequence sequence, Released& released);
 
  private:
   using Due = std::pair<WallTime, Sequence>;
@@ -96,8 +126,14 @@ class Table {
   /// Out of the lane it is read from.
   void leave_lane(Sequence sequence, Slot& slot);
   void enter_waiting(Sequence sequence, Slot& slot, WallTime due);
-  void finish(Sequence sequence, Slot& slot, bool retain, Released& released);
-  void bury(Sequence sequence, Slot& slot, SlotState state);
+  void finish(Sequence sequence, Slot& slot, WallTime now, bool retain, Released& released);
+  void bury(Sequence sequence, Slot& slot, SlotState state, WallTime now);
+  /// Calls `visit(sequence, slot)` for rows that fit, ascending, until it returns false.
+  template <class Visit>
+  void each_fitting(MessageState state, const MessageFilter& filter, Sequence after,
+                    Visit&& visit) const;
+  [[nodiscard]] std::uint64_t& count_of(SlotState state);
+  [[nodiscard]] bool in_lane(Sequence sequence, const Slot& slot) const;
 
   std::uint16_t shards_;
   std::uint64_t next_sequence_ = 1;

@@ -1,0 +1,184 @@
+#include "observe/audit_events.hpp"
+#include "stores/memory/database.hpp"
+#include "stores/memory/selection.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace sagabox::memory {
+namespace {
+
+bool allows(MessageState state, spi::Move move) {
+  switch (move) {
+    case spi::Move::replay:
+      return state != MessageState::pending;
+    case spi::Move::quarantine:
+      return state == MessageState::pending || state == MessageState::dead;
+    case spi::Move::release:
+      break;
+  }
+  return state == MessageState::quarantined;
+}
+
+AuditKind kind_of(spi::Move move) {
+  if (move == spi::Move::replay) return AuditKind::replayed;
+  return move == spi::Move::quarantine ? AuditKind::quarantined : AuditKind::released;
+}
+
+AuditedMessage audited(const TableName& table, const Slot& slot) {
+  return {table, slot.id, slot.message.get(), slot.attempts};
+}
+
+}  // namespace
+
+Result<spi::TableStats> Database::stats(const TableName& table) {
+  return faulty(Operation::look, [&]() -> Result<spi::TableStats> {
+    const std::lock_guard lock(mutex_);
+    const Table* rows = find(table);
+    if (rows == nullptr) return no_table(table);
+    return rows->stats(now());
+  });
+}
+
+Result<spi::ListReply> Database::list(const spi::ListRequest& request) {
+  return faulty(Operation::look, [&]() -> Result<spi::ListReply> {
+    const std::lock_guard lock(mutex_);
+    const Table* rows = find(request.table);
+    if (rows == nullptr) return no_table(request.table);
+    const auto selection =
+        rows->select(request.state, request.filter, request.after, request.rows_max);
+    spi::ListReply reply{.rows = {}, .exhausted = selection.exhausted};
+    reply.rows.reserve(selection.rows.size());
+    for (const auto sequence : selection.rows) {
+      reply.rows.push_back(
+          record_of(sequence, *rows->row(sequence),
+                    {.history = request.with_history, .payload = request.with_payload}));
+    }
+    return reply;
+  });
+}
+
+Result<std::optional<MessageRecord>> Database::find(const spi::FindRequest& request) {
+  return faulty(Operation::look, [&]() -> Result<std::optional<MessageRecord>> {
+    const std::lock_guard lock(mutex_);
+    const Table* rows = find(request.table);
+    if (rows == nullptr) return no_table(request.table);
+    const auto sequence = rows->find(request.id);
+    if (!sequence || !belongs_to(*rows->row(*sequence), request.tenant)) {
+      return std::optional<MessageRecord>();
+    }
+    return std::optional(record_of(*sequence, *rows->row(*sequence),
+                                   {.history = true, .payload = request.with_payload}));
+  });
+}
+
+Result<std::uint64_t> Database::count(const TableName& table, MessageState state,
+                                      const MessageFilter& filter) {
+  return faulty(Operation::look, [&]() -> Result<std::uint64_t> {
+    const std::lock_guard lock(mutex_);
+    const Table* rows = find(table);
+    if (rows == nullptr) return no_table(table);
+    return rows->extent(state, filter).rows;
+  });
+}
+
+Result<std::vector<spi::Stray>> Database::strays(const TableName& table, std::uint32_t rows_max) {
+  return faulty(Operation::look, [&]() -> Result<std::vector<spi::Stray>> {
+    const std::lock_guard lock(mutex_);
+    const Table* rows = find(table);
+    if (rows == nullptr) return no_table(table);
+    return rows->strays(rows_max);
+  });
+}
+
+spi::MoveReply::Item Database::move_one(Table& rows, const spi::MoveRequest& request,
+                                        const MessageId& id, TransactionId writer, WallTime at) {
+  const auto sequence = rows.find(id);
+  if (!sequence || !belongs_to(*rows.row(*sequence), request.tenant)) return {};
+  const Slot& slot = *rows.row(*sequence);
+  const MessageState was = state_of(slot);
+  if (!allows(was, request.move)) return {was, false};
+  state_.audit.append(operator_event(kind_of(request.move), audited(request.table, slot),
+                                     request.actor, request.note, at));
+  switch (request.move) {
+    case spi::Move::replay:
+      rows.replay(*sequence, writer, at);
+      break;
+    case spi::Move::quarantine:
+      if (was == MessageState::pending) ++state_.controls[request.table.str()].taken;
+      rows.quarantine(*sequence, request.note, at);
+      break;
+    case spi::Move::release:
+      rows.release(*sequence, at);
+      break;
+  }
+  return {was, true};
+}
+
+Result<spi::MoveReply> Database::move(const spi::MoveRequest& request) {
+  return faulty(Operation::move, [&]() -> Result<spi::MoveReply> {
+    spi::MoveReply reply;
+    {
+      const std::lock_guard lock(mutex_);
+      Table* rows = find(request.table);
+      if (rows == nullptr) return no_table(request.table);
+      if (request.move == spi::Move::replay) {
+        if (auto busy = other_writer(nullptr)) return *std::move(busy);
+      }
+      const TransactionId writer{state_.next_transaction.value++};
+      const WallTime at = now();
+      for (const auto& id : request.ids) {
+        reply.items.push_back(move_one(*rows, request, id, writer, at));
+      }
+    }
+    const bool any = std::ranges::any_of(reply.items, [](const auto& item) { return item.moved; });
+    if (any && request.move != spi::Move::quarantine && options_.notifies) {
+      bell(request.table.str()).ring();
+    }
+    return reply;
+  });
+}
+
+Result<spi::PurgeReply> Database::purge(const spi::PurgeRequest& request) {
+  return faulty(Operation::purge, [&]() -> Result<spi::PurgeReply> {
+    Table::Released released;  // outlives the lock
+    const std::lock_guard lock(mutex_);
+    Table* rows = find(request.table);
+    if (rows == nullptr) return no_table(request.table);
+    const WallTime at = now();
+    // `until` leaves out what ended at that very moment; that is old enough.
+    const MessageFilter old{
+        .until = at - std::chrono::duration_cast<WallTime::duration>(request.older_than) +
+                 WallTime::duration(1)};
+    const auto selection = rows->select(request.state, old, {}, request.rows_max);
+    for (const auto sequence : selection.rows) {
+      if (!request.actor.empty()) {
+        state_.audit.append(operator_event(AuditKind::purged,
+                                           audited(request.table, *rows->row(sequence)),
+                                           request.actor, state_name(request.state), at));
+      }
+      rows->purge(sequence, released);
+    }
+    if (request.state == MessageState::pending && !selection.rows.empty()) {
+      ++state_.controls[request.table.str()].taken;
+    }
+    return spi::PurgeReply{.rows = selection.rows.size(), .more = !selection.exhausted};
+  });
+}
+
+Status Database::misplace(const TableName& table, Sequence sequence) {
+  const std::lock_guard lock(mutex_);
+  Table* rows = find(table);
+  if (rows == nullptr) return no_table(table);
+  if (rows->misplace(sequence)) return {};
+  return Error{Code::config_invalid, "table \"" + table.str() + "\" has no pending row " +
+                                         std::to_string(sequence.value)};
+}
+
+void Database::audit_death(const TableName& table, const Slot& row, WallTime at) {
+  state_.audit.append(dead_letter_event(audited(table, row),
+                                        row.trouble->code.value_or(Code::unknown_internal),
+                                        row.trouble->error, at));
+}
+
+}  // namespace sagabox::memory

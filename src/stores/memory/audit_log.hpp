@@ -1,0 +1,23 @@
+#pragma once
+
+#include <sagabox/audit.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace sagabox::memory {
+
+/// The audit log of one database. Not thread-safe. Entries never change, so copies share them.
+class AuditLog {
+ public:
+  void append(AuditEvent event);
+  [[nodiscard]] std::vector<AuditEntry> read(std::uint64_t after, std::uint32_t rows_max) const;
+  [[nodiscard]] const AuditHead& head() const noexcept { return head_; }
+
+ private:
+  std::vector<std::shared_ptr<const AuditEntry>> entries_;  // numbered from 1
+  AuditHead head_;
+};
+
+}  // namespace sagabox::memory

@@ -1,0 +1,168 @@
+#include "stores/memory/selection.hpp"
+#include "stores/memory/table.hpp"
+#include "stores/memory/trouble.hpp"
+
+#include <algorithm>
+
+namespace sagabox::memory {
+
+const Slot* Table::row(Sequence sequence) const noexcept {
+  const Slot* slot = rows_.find(sequence);
+  return slot == nullptr || slot->state == SlotState::open ? nullptr : slot;
+}
+
+std::optional<Sequence> Table::find(const MessageId& id) const {
+  const auto sequence = ids_.find(id);
+  return sequence && row(*sequence) != nullptr ? sequence : std::nullopt;
+}
+
+template <class Visit>
+void Table::each_fitting(MessageState state, const MessageFilter& filter, Sequence after,
+                         Visit&& visit) const {
+  const SlotState wanted = slot_state(state);
+  if (filter.first && filter.first->value > 0) {
+    after = std::max(after, Sequence{filter.first->value - 1});
+  }
+  rows_.each_after(after, [&](Sequence sequence, const Slot& slot) {
+    if (filter.last && sequence > *filter.last) return false;
+    return slot.state != wanted || !fits(slot, filter) || visit(sequence, slot);
+  });
+}
+
+Table::Selection Table::select(MessageState state, const MessageFilter& filter, Sequence after,
+                               std::uint32_t rows_max) const {
+  Selection selection;
+  each_fitting(state, filter, after, [&](Sequence sequence, const Slot&) {
+    selection.exhausted = selection.rows.size() < rows_max;
+    if (selection.exhausted) selection.rows.push_back(sequence);
+    return selection.exhausted;
+  });
+  return selection;
+}
+
+Table::Extent Table::extent(MessageState state, const MessageFilter& filter) const {
+  Extent extent;
+  each_fitting(state, filter, {}, [&](Sequence sequence, const Slot&) {
+    ++extent.rows;
+    extent.last = sequence;
+    return true;
+  });
+  return extent;
+}
+
+std::uint64_t& Table::count_of(SlotState state) {
+  switch (state) {
+    case SlotState::done:
+      return counts_.done;
+    case SlotState::dead:
+      return counts_.dead;
+    case SlotState::quarantined:
+      return counts_.quarantined;
+    default:
+      return counts_.pending;
+  }
+}
+
+void Table::replay(Sequence sequence, TransactionId writer, WallTime now) {
+  const Sequence to{next_sequence_++};
+  Slot& fresh = rows_.create(to);
+  const Slot& old = *rows_.find(sequence);
+  --count_of(old.state);
+  fresh = old;
+  fresh.state = SlotState::pending;
+  fresh.attempts = 0;
+  fresh.settled = 0;
+  fresh.writer = writer;
+  fresh.written_at = now;
+  fresh.due = {};
+  if (!fresh.has_key) fresh.shard = Shard{static_cast<std::uint16_t>(to.value % shards_)};
+  Trouble kept;
+  kept.replays = 1;
+  if (old.trouble) {
+    kept.replays += old.trouble->replays;
+    kept.decode_error = old.trouble->decode_error;
+  }
+  fresh.trouble = std::make_shared<const Trouble>(std::move(kept));
+  ids_.erase(old.id);
+  rows_.erase(sequence);
+  ids_.insert(fresh.id, to);
+  ++counts_.pending;
+  rows_.pending_added(to);
+  FreshLane& lane = lanes_[fresh.shard.value].fresh[fresh.lane.value];
+  if (lane.append(to)) lane.merge();
+}
+
+void Table::quarantine(Sequence sequence, const std::string& note, WallTime now) {
+  Slot& slot = *rows_.find(sequence);
+  if (slot.pending()) {
+    bury(sequence, slot, SlotState::quarantined, now);
+  } else {
+    --count_of(slot.state);
+    slot.state = SlotState::quarantined;
+    slot.due = now;
+  }
+  ++counts_.quarantined;
+  amend(slot, [&](Trouble& trouble) { trouble.note = note; });
+}
+
+void Table::release(Sequence sequence, WallTime now) {
+  Slot& slot = *rows_.find(sequence);
+  --count_of(slot.state);
+  slot.state = SlotState::pending;
+  slot.attempts = 0;
+  amend(slot, [](Trouble& trouble) {
+    trouble.note.clear();
+    trouble.failed_for_good = 0;
+  });
+  ++counts_.pending;
+  rows_.pending_added(sequence);
+  enter_waiting(sequence, slot, now);
+}
+
+void Table::purge(Sequence sequence, Released& released) {
+  Slot& slot = *rows_.find(sequence);
+  if (slot.pending()) {
+    leave_lane(sequence, slot);
+    rows_.pending_removed(sequence);
+  }
+  --count_of(slot.state);
+  ids_.erase(slot.id);
+  if (slot.message) released.push_back(std::move(slot.message));
+  rows_.erase(sequence);
+}
+
+bool Table::in_lane(Sequence sequence, const Slot& slot) const {
+  const ShardLanes& lanes = lanes_[slot.shard.value];
+  if (slot.waits) return lanes.waiting.contains({slot.due, sequence});
+  bool found = false;
+  lanes.fresh[slot.lane.value].each_after(Sequence{sequence.value - 1}, [&](Sequence first) {
+    found = first == sequence;
+    return false;
+  });
+  return found;
+}
+
+std::vector<spi::Stray> Table::strays(std::uint32_t rows_max) const {
+  std::vector<spi::Stray> strays;
+  rows_.each_after({}, [&](Sequence sequence, const Slot& slot) {
+    if (strays.size() == rows_max) return false;
+    if (!slot.pending() || in_lane(sequence, slot)) return true;
+    strays.push_back({sequence, slot.id,
+                      slot.waits ? "pending, but the waiting lane does not have it"
+                                 : "pending, but no lane of its shard has it"});
+    return true;
+  });
+  return strays;
+}
+
+bool Table::misplace(Sequence sequence) {
+  Slot* slot = rows_.find(sequence);
+  if (slot == nullptr || !slot->pending()) return false;
+  leave_lane(sequence, *slot);
+  // It says that it waits, so that every count stays right when it leaves.
+  slot->waits = true;
+  ++counts_.waiting;
+  return true;
+}
+
+}  // namespace sagabox::memory
