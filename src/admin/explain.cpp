@@ -120,11 +120,11 @@ class Answer {
       answer_.owner = "nobody";
       return;
     }
-    answer_.owner = owner->owner.str() +
-                    (owner->lease_left > Duration::zero()
-                         ? ", lease " + age_text(owner->lease_left) + " left"
-                         : ", lease ran out " + age_text(-owner->lease_left) + " ago") +
-                    ", epoch " + std::to_string(owner->epoch.value);
+    answer_.owner =
+        owner->owner.str() +
+        (owner->lease_left > Duration::zero() ? ", lease " + age_text(owner->lease_left) + " left"
+                                              : ", lease has run out") +
+        ", epoch " + std::to_string(owner->epoch.value);
   }
 
   void pauses() {

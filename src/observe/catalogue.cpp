@@ -59,6 +59,8 @@ constexpr std::array catalogue{
                "Rows found behind the read position because they committed late"},
     MetricInfo{metric::outbox_safety_rows_total, counter, "table",
                "Rows found only by the safety pass; anything above 0 is worth a look"},
+    MetricInfo{metric::replay_total, counter, "kind",
+               "Messages replayed, by kind of what was replayed: outbox"},
     MetricInfo{metric::ownership_shards, gauge, "scope", "Shards that this process owns"},
     MetricInfo{metric::ownership_taken_total, counter, "scope unclean",
                "Shards taken, and whether their owner before had not released them"},

@@ -37,6 +37,8 @@ inline constexpr std::string_view outbox_read_rows_total = "outbox_read_rows_tot
 inline constexpr std::string_view outbox_late_rows_total = "outbox_late_rows_total";
 inline constexpr std::string_view outbox_safety_rows_total = "outbox_safety_rows_total";
 
+inline constexpr std::string_view replay_total = "replay_total";
+
 inline constexpr std::string_view ownership_shards = "ownership_shards";
 inline constexpr std::string_view ownership_taken_total = "ownership_taken_total";
 inline constexpr std::string_view ownership_lost_total = "ownership_lost_total";
