@@ -122,6 +122,76 @@ StoredRow StoreConformance::look(const MessageId& id) {
   return row.value_or(StoredRow{});
 }
 
+void StoreConformance::end(const Owner& owner, const Written& row, spi::Verdict verdict,
+                           Code code) {
+  auto item = settlement(row, verdict);
+  if (verdict != spi::Verdict::done) {
+    item.code = code;
+    item.error = "it failed";
+  }
+  EXPECT_EQ(settled(owner, {item}), 1U);
+}
+
+MessageRecord StoreConformance::record(const MessageId& id) {
+  auto found = admin().find({.table = table_, .id = id}).value();
+  EXPECT_TRUE(found.has_value()) << "no message with id " << id.view();
+  return std::move(found).value_or(MessageRecord{});
+}
+
+std::vector<MessageRecord> StoreConformance::list(MessageState state, MessageFilter filter) {
+  auto reply =
+      admin()
+          .list({.table = table_, .state = state, .filter = std::move(filter), .rows_max = 10'000})
+          .value();
+  EXPECT_TRUE(reply.exhausted);
+  return std::move(reply.rows);
+}
+
+spi::MoveReply StoreConformance::move(spi::Move how, const std::vector<MessageId>& ids,
+                                      std::string note) {
+  auto reply =
+      admin()
+          .move({.table = table_, .move = how, .ids = ids, .actor = "ann", .note = std::move(note)})
+          .value();
+  EXPECT_EQ(reply.items.size(), ids.size());
+  return reply;
+}
+
+spi::PurgeReply StoreConformance::purge(MessageState state, Duration older_than,
+                                        std::string actor) {
+  return admin()
+      .purge({.table = table_,
+              .state = state,
+              .older_than = older_than,
+              .rows_max = 10'000,
+              .actor = std::move(actor)})
+      .value();
+}
+
+std::vector<AuditEntry> StoreConformance::log(std::uint64_t after) {
+  return audit().read(after, 10'000).value();
+}
+
+StoreConformance::Replayer StoreConformance::own_replays() {
+  const auto worker = ids_.next<WorkerId>();
+  const std::vector<spi::Scope> scopes{spi::replay_scope(table_)};
+  EXPECT_TRUE(ownership().join(worker, ttl, scopes, 1).value().live);
+  const auto taken = ownership().take(scopes[0], worker, 1).value();
+  EXPECT_EQ(taken.size(), 1U);
+  return {worker, taken.empty() ? Epoch{} : taken[0].epoch};
+}
+
+spi::JobAdvanceReply StoreConformance::advance(const Replayer& replayer, ReplayJobId job,
+                                               std::uint32_t rows_max) {
+  return control()
+      .advance_job({.table = table_,
+                    .job = job,
+                    .owner = replayer.id,
+                    .epoch = replayer.epoch,
+                    .rows_max = rows_max})
+      .value();
+}
+
 spi::Settlement StoreConformance::settlement(const Written& row, spi::Verdict verdict,
                                              std::uint32_t attempts) {
   return {.sequence = row.sequence,
@@ -140,6 +210,18 @@ std::vector<std::string> ids_of(const std::vector<spi::Row>& rows) {
 std::vector<std::string> ids_of(const std::vector<MessagePtr>& messages) {
   std::vector<std::string> ids;
   for (const auto& message : messages) ids.push_back(message->id().str());
+  return ids;
+}
+
+std::vector<std::string> ids_of(const std::vector<Written>& written) {
+  std::vector<std::string> ids;
+  for (const auto& row : written) ids.push_back(row.id.str());
+  return ids;
+}
+
+std::vector<std::string> ids_of(const std::vector<MessageRecord>& records) {
+  std::vector<std::string> ids;
+  for (const auto& record : records) ids.push_back(record.id.str());
   return ids;
 }
 

@@ -80,9 +80,12 @@ class StoreConformance : public ::testing::TestWithParam<StoreKind> {
 
   Store& store() { return fixture_->store(); }
   spi::OutboxStore& outbox() { return store().outbox(); }
+  spi::OutboxAdminStore& admin() { return store().outbox_admin(); }
+  spi::ControlStore& control() { return store().control(); }
   spi::OwnershipStore& ownership() { return store().ownership(); }
+  spi::AuditStore& audit() { return store().audit(); }
   [[nodiscard]] std::uint16_t shards() { return outbox().capabilities().shards; }
-  spi::TableStats stats() { return store().outbox_admin().stats(table_).value(); }
+  spi::TableStats stats() { return admin().stats(table_).value(); }
 
   MessagePtr build(NewMessage draft);
   MessagePtr message(std::string key = {});
@@ -111,6 +114,33 @@ class StoreConformance : public ::testing::TestWithParam<StoreKind> {
   std::uint32_t settled(const Owner& owner, const std::vector<spi::Settlement>& items,
                         bool retain_done = true);
   StoredRow look(const MessageId& id);
+  /// Dead, quarantined or done, in a settle of its own.
+  void end(const Owner& owner, const Written& row, spi::Verdict verdict,
+           Code code = Code::tx_handler_failed);
+
+  /// As an operator sees it; with its history.
+  MessageRecord record(const MessageId& id);
+  std::vector<MessageRecord> list(MessageState state, MessageFilter filter = {});
+  std::uint64_t count(MessageState state, const MessageFilter& filter = {}) {
+    return admin().count(table_, state, filter).value();
+  }
+  spi::MoveReply move(spi::Move how, const std::vector<MessageId>& ids, std::string note = {});
+  bool moved(spi::Move how, const MessageId& id) { return move(how, {id}).items.at(0).moved; }
+  spi::PurgeReply purge(MessageState state, Duration older_than = {}, std::string actor = {});
+  std::uint64_t taken() { return control().controls(table_).value().taken; }
+
+  /// The whole audit log, or what came after an entry.
+  std::vector<AuditEntry> log(std::uint64_t after = 0);
+  std::uint64_t log_end() { return audit().head().value().number; }
+
+  /// Who may run the replay jobs of the table.
+  struct Replayer {
+    WorkerId id;
+    Epoch epoch{};
+  };
+  Replayer own_replays();
+  spi::JobAdvanceReply advance(const Replayer& replayer, ReplayJobId job,
+                               std::uint32_t rows_max = 1000);
 
   static spi::Settlement settlement(const Written& row, spi::Verdict verdict,
                                     std::uint32_t attempts = 1);
@@ -126,5 +156,7 @@ class StoreConformance : public ::testing::TestWithParam<StoreKind> {
 
 std::vector<std::string> ids_of(const std::vector<spi::Row>& rows);
 std::vector<std::string> ids_of(const std::vector<MessagePtr>& messages);
+std::vector<std::string> ids_of(const std::vector<Written>& written);
+std::vector<std::string> ids_of(const std::vector<MessageRecord>& records);
 
 }  // namespace sagabox::conformance

@@ -186,6 +186,16 @@ TEST_F(MemoryStoreTest, EveryOperationAsksTheFaultPlan) {
   store_.ownership().release(scopes[0], worker, taken).value();
   store_.ownership().withdraw(worker).value();
   store_.ownership().leave(worker).value();
+  auto& control = store_.control();
+  (void)store_.outbox_admin().stats(table_).value();
+  (void)store_.outbox_admin().move({.table = table_, .ids = {}}).value();
+  (void)store_.outbox_admin().purge({.table = table_}).value();
+  (void)control.controls(table_).value();
+  (void)control.set_pause({.table = table_}).value();
+  const auto job = control.create_job({.table = table_}).value().id;
+  (void)control.advance_job({.table = table_, .job = job, .owner = worker}).value();
+  (void)control.change_job({.table = table_, .job = job}).value();
+  (void)store_.audit().head().value();
   EXPECT_EQ(asked.size(), operation_count);
 }
 

@@ -20,9 +20,17 @@ struct Model {
     MessageId id;
     bool waits = false;
     WallTime due{};
+    bool has_key = false;
   };
   std::map<Sequence, Row> pending;
-  std::map<Sequence, MessageId> retained;
+  struct Retained {
+    MessageId id;
+    Shard shard{};
+    spi::Lane lane{};
+    bool has_key = false;
+    bool quarantined = false;
+  };
+  std::map<Sequence, Retained> retained;
 };
 
 /// Random transactions that commit out of order or roll back, random settles, and after every
@@ -32,7 +40,7 @@ class TableAgainstModel {
   explicit TableAgainstModel(std::uint64_t seed) : random_(seeded_random(seed)) {}
 
   void step() {
-    switch (random_->below(8)) {
+    switch (random_->below(10)) {
       case 0:
       case 1:
         insert();
@@ -47,6 +55,12 @@ class TableAgainstModel {
       case 5:
         table_ = table_->committed_copy();  // as a fail-over would: what is open is gone
         open_.clear();
+        break;
+      case 6:
+        quarantine_one();
+        break;
+      case 7:
+        bring_some_back();
         break;
       default:
         settle_some();
@@ -87,8 +101,9 @@ class TableAgainstModel {
     tx.drawn.push_back(drawn);
     for (std::size_t i = 0; i < written.size(); ++i) {
       const auto& due = batch[i]->not_before();
-      tx.rows[written[i].sequence] = {written[i].shard, spi::lane_of(*batch[i]), written[i].id,
-                                      due.has_value(), due.value_or(WallTime{})};
+      tx.rows[written[i].sequence] = {
+          written[i].shard, spi::lane_of(*batch[i]),  written[i].id,
+          due.has_value(),  due.value_or(WallTime{}), batch[i]->has_key()};
     }
   }
 
@@ -132,8 +147,51 @@ class TableAgainstModel {
     ASSERT_TRUE(table_->settle(item, clock_.wall_now(), retain, released));
     if (item.verdict == spi::Verdict::retry) return;
     ASSERT_FALSE(table_->settle(item, clock_.wall_now(), retain, released));
-    if (retain) model_.retained[row->first] = row->second.id;
+    if (retain) retain_row(*row, false);
     model_.pending.erase(row);
+  }
+
+  void retain_row(const std::pair<const Sequence, Model::Row>& row, bool quarantined) {
+    model_.retained[row.first] = {row.second.id, row.second.shard, row.second.lane,
+                                  row.second.has_key, quarantined};
+  }
+
+  void quarantine_one() {
+    if (model_.pending.empty()) return;
+    const auto row = std::next(model_.pending.begin(),
+                               static_cast<std::ptrdiff_t>(random_->below(model_.pending.size())));
+    table_->quarantine(row->first, "why", clock_.wall_now());
+    retain_row(*row, true);
+    model_.pending.erase(row);
+  }
+
+  void bring_some_back() {
+    Table::Released released;
+    for (auto at = model_.retained.begin(); at != model_.retained.end();) {
+      const auto [sequence, row] = *at;
+      const auto what = random_->below(4);
+      if (what == 0) {
+        ++at;
+        continue;
+      }
+      at = model_.retained.erase(at);
+      if (what == 1) {
+        table_->purge(sequence, released);
+        ASSERT_EQ(table_->find(row.id), std::nullopt);
+      } else if (row.quarantined && what == 2) {
+        table_->release(sequence, clock_.wall_now());
+        model_.pending[sequence] = {row.shard, row.lane,          row.id,
+                                    true,      clock_.wall_now(), row.has_key};
+      } else {
+        table_->replay(sequence, TransactionId{next_transaction_++}, clock_.wall_now());
+        const auto to = table_->find(row.id);
+        ASSERT_TRUE(to.has_value());
+        ASSERT_EQ(table_->row(sequence), nullptr);
+        const Shard shard =
+            row.has_key ? row.shard : Shard{static_cast<std::uint16_t>(to->value % shards)};
+        model_.pending[*to] = {shard, row.lane, row.id, false, {}, row.has_key};
+      }
+    }
   }
 
   void check_lanes() {
@@ -175,7 +233,8 @@ class TableAgainstModel {
   void check_stats() {
     const auto stats = table_->stats(clock_.wall_now());
     ASSERT_EQ(stats.pending, model_.pending.size());
-    ASSERT_EQ(stats.done, model_.retained.size());
+    ASSERT_EQ(stats.done + stats.quarantined, model_.retained.size());
+    ASSERT_TRUE(table_->strays(1).empty());
     ASSERT_EQ(stats.oldest_pending.has_value(), !model_.pending.empty());
     if (model_.pending.empty()) return;
     for (const auto& row : table_->inspect()) {
