@@ -1,6 +1,6 @@
 #include "conformance/store_conformance.hpp"
 
-#include <algorithm>
+#include <limits>
 
 namespace sagabox::conformance {
 namespace {
@@ -43,6 +43,9 @@ TEST_P(StoreConformance, ListPagesByCursorAndSaysWhenNothingIsLeft) {
   EXPECT_TRUE(third.exhausted);
   EXPECT_TRUE(page({}, 5).exhausted) << "exactly what is there";
   EXPECT_TRUE(page(written[4].sequence, 2).exhausted);
+  const auto beyond = page(Sequence{std::numeric_limits<std::int64_t>::max()}, 2);
+  EXPECT_TRUE(beyond.rows.empty());
+  EXPECT_TRUE(beyond.exhausted);
   const auto none = page({}, 0);
   EXPECT_TRUE(none.rows.empty());
   EXPECT_FALSE(none.exhausted);

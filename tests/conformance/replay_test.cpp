@@ -1,7 +1,5 @@
 #include "conformance/store_conformance.hpp"
 
-#include <algorithm>
-
 namespace sagabox::conformance {
 namespace {
 

@@ -90,10 +90,10 @@ class Rows {
   /// The same from above `after`, until `visit` returns false.
   template <class Visit>
   void each_after(Sequence after, Visit&& visit) const {
-    const std::uint64_t first = after.value + 1;
-    for (std::size_t c = first / chunk_slots; c < chunks_.size(); ++c) {
+    const std::size_t first = after.value / chunk_slots;
+    for (std::size_t c = first; c < chunks_.size(); ++c) {
       if (!chunks_[c]) continue;
-      const std::size_t begin = c == first / chunk_slots ? first % chunk_slots : 0;
+      const std::size_t begin = c == first ? after.value % chunk_slots + 1 : 0;
       for (std::size_t s = begin; s < chunk_slots; ++s) {
         const Slot& slot = chunks_[c]->slots[s];
         if (slot.state == SlotState::empty) continue;

@@ -133,6 +133,7 @@ class Table {
   void each_fitting(MessageState state, const MessageFilter& filter, Sequence after,
                     Visit&& visit) const;
   [[nodiscard]] std::uint64_t& count_of(SlotState state);
+  [[nodiscard]] const std::uint64_t& count_of(SlotState state) const;
   [[nodiscard]] bool in_lane(Sequence sequence, const Slot& slot) const;
 
   std::uint16_t shards_;

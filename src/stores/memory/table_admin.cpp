@@ -3,6 +3,7 @@
 #include "stores/memory/trouble.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sagabox::memory {
 
@@ -20,6 +21,7 @@ template <class Visit>
 void Table::each_fitting(MessageState state, const MessageFilter& filter, Sequence after,
                          Visit&& visit) const {
   const SlotState wanted = slot_state(state);
+  if (count_of(wanted) == 0) return;
   if (filter.first && filter.first->value > 0) {
     after = std::max(after, Sequence{filter.first->value - 1});
   }
@@ -51,6 +53,10 @@ Table::Extent Table::extent(MessageState state, const MessageFilter& filter) con
 }
 
 std::uint64_t& Table::count_of(SlotState state) {
+  return const_cast<std::uint64_t&>(std::as_const(*this).count_of(state));
+}
+
+const std::uint64_t& Table::count_of(SlotState state) const {
   switch (state) {
     case SlotState::done:
       return counts_.done;
@@ -144,9 +150,12 @@ bool Table::in_lane(Sequence sequence, const Slot& slot) const {
 
 std::vector<spi::Stray> Table::strays(std::uint32_t rows_max) const {
   std::vector<spi::Stray> strays;
+  auto left = counts_.pending;
   rows_.each_after({}, [&](Sequence sequence, const Slot& slot) {
-    if (strays.size() == rows_max) return false;
-    if (!slot.pending() || in_lane(sequence, slot)) return true;
+    if (left == 0 || strays.size() == rows_max) return false;
+    if (!slot.pending()) return true;
+    --left;
+    if (in_lane(sequence, slot)) return true;
     strays.push_back({sequence, slot.id,
                       slot.waits ? "pending, but the waiting lane does not have it"
                                  : "pending, but no lane of its shard has it"});
