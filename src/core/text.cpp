@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdio>
 
 namespace sagabox {
@@ -97,6 +98,25 @@ std::string duration_text(Duration duration) {
     }
   }
   return std::to_string(count) + "ns";
+}
+
+std::string age_text(Duration age) {
+  namespace chrono = std::chrono;
+  if (age < chrono::milliseconds(1)) return "0s";
+  if (age < chrono::seconds(1)) {
+    return std::to_string(chrono::floor<chrono::milliseconds>(age).count()) + "ms";
+  }
+  const auto seconds = chrono::floor<chrono::seconds>(age).count();
+  if (seconds < 60) return std::to_string(seconds) + "s";
+  std::array<char, 48> text{};
+  const auto two = [&](std::int64_t large, char large_unit, std::int64_t small, char small_unit) {
+    std::snprintf(text.data(), text.size(), "%lld%c%02lld%c", static_cast<long long>(large),
+                  large_unit, static_cast<long long>(small), small_unit);
+    return std::string(text.data());
+  };
+  if (seconds < 3600) return two(seconds / 60, 'm', seconds % 60, 's');
+  if (seconds < 86'400) return two(seconds / 3600, 'h', seconds / 60 % 60, 'm');
+  return two(seconds / 86'400, 'd', seconds / 3600 % 24, 'h');
 }
 
 std::string utc_text(WallTime time) {

@@ -35,6 +35,9 @@ inline std::string quoted(const char* text) { return quoted(std::string_view(tex
 /// "200ms", "1.5s", "250us": as one would write it in a configuration.
 std::string duration_text(Duration duration);
 
+/// "300ms", "11s", "4m08s", "1h40m", "3d04h": as people say how long ago; "0s" below zero.
+std::string age_text(Duration age);
+
 /// "2026-01-01T00:00:00.000Z"
 std::string utc_text(WallTime time);
 

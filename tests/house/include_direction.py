@@ -20,7 +20,7 @@ EVERYTHING = SERVING | {"stores", "transports", "assembly", "testing", "top"}
 MAY_SEE = {
     "core": set(),
     "observe": {"core"},
-    "spi": {"core"},
+    "spi": {"core", "observe"},
     "ownership": BASICS,
     "flow": BASICS,
     "stores": BASICS,
@@ -35,15 +35,16 @@ MAY_SEE = {
     "assembly": SERVING | {"stores", "transports", "top"},
     "cli": EVERYTHING,
     "testing": EVERYTHING - {"testing"},
-    "top": ENGINES,
+    "top": PROCESSES | {"admin"},
 }
 
 # Rooms of the installed headers that lie directly in include/sagabox.
 PUBLIC_ROOMS = {
-    "core": "error result id time random payload message retry delivery",
+    "core": "error result id time random payload message retry delivery records",
     "observe": "metrics log audit",
     "spi": "store",
     "outbox": "outbox",
+    "admin": "admin explanation",
     "top": "sagabox",
 }
 ROOM_OF_HEADER = {

@@ -1,0 +1,208 @@
+#pragma once
+
+#include <sagabox/audit.hpp>
+#include <sagabox/explanation.hpp>
+#include <sagabox/log.hpp>
+#include <sagabox/metrics.hpp>
+#include <sagabox/records.hpp>
+#include <sagabox/store.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace sagabox {
+
+struct AdminOptions {
+  /// Who acts, as the audit log will say: 1 to 128 characters.
+  std::string actor{};
+  /// Bound to it: every query and act is limited to this tenant, and what would touch others is
+  /// refused with AUTH.DENIED.
+  std::optional<std::string> tenant{};
+
+  /// These outlive the Admin.
+  Metrics* metrics = &no_metrics();
+  Audit* audit = &no_audit();  ///< told of every act, besides the log in the store
+  Logger* log = &no_log();
+  const Clock* clock = &system_clock();
+};
+
+/// Which messages to list, oldest first.
+struct ListQuery {
+  MessageState state = MessageState::dead;
+  MessageFilter filter{};
+  std::uint32_t rows_max = 100;  ///< 1 to 1000
+  std::string cursor{};          ///< `next` of the page before; empty: from the start
+  bool with_history = false;
+};
+
+struct MessagePage {
+  std::vector<MessageRecord> rows;  ///< without payloads
+  std::string next;                 ///< the cursor of the next page; empty: there is none
+};
+
+/// A key whose head failed: its later messages wait.
+struct BlockedKey {
+  std::string key{};
+  MessageRecord head{};      ///< with attempts, code, error and when it is due
+  std::uint64_t behind = 0;  ///< pending messages that wait for it, counted up to `behind_max`
+  bool more_behind = false;
+  static constexpr std::uint32_t behind_max = 100;
+};
+
+struct BlockedKeyPage {
+  std::vector<BlockedKey> keys;
+  std::string next;  ///< as in MessagePage
+};
+
+/// What became of one message that was named.
+struct Moved {
+  MessageId id;
+  std::optional<MessageState> was{};  ///< nothing: it is not there
+  bool moved = false;
+  /// "is pending again", "is not there", or why not: "is pending: only dead, quarantined or done
+  /// messages can be replayed".
+  std::string text{};
+};
+
+/// Messages to replay in the background, by whoever delivers the table.
+struct ReplayOrder {
+  MessageState from = MessageState::dead;  ///< dead, quarantined or done
+  MessageFilter filter{};                  ///< of done messages it needs a sequence or time range
+  std::uint32_t rate_max = 0;              ///< messages a second; 0: as fast as it goes
+};
+
+struct ReplayPreview {
+  std::uint64_t matched = 0;
+  std::vector<MessageRecord> first;
+};
+
+struct PurgeOrder {
+  MessageState state = MessageState::done;
+  /// Since it ended; pending: since it was written.
+  Duration older_than{};
+  bool dry_run = false;        ///< only counts
+  bool force_pending = false;  ///< pending messages are lost, not delivered
+  std::uint32_t batch_rows = 500;
+};
+
+struct Purged {
+  std::uint64_t rows = 0;
+  bool stopped = false;  ///< by the caller, before its end
+};
+
+struct AuditReport {
+  std::uint64_t entries = 0;  ///< looked at
+  AuditHead head{};           ///< keep it elsewhere: an anchor for the next time
+  std::uint64_t problems_found = 0;
+  std::vector<std::string> problems{};  ///< the first `problems_max` of them
+  static constexpr std::size_t problems_max = 100;
+};
+
+/// What an operator sees and does, once for the command line, REST and the console. Every act goes
+/// to the audit log of the store in the same transaction. Errors say what to do next; after
+/// STORAGE.IN_DOUBT look before acting again. Calls block; safe from any thread. The store
+/// outlives it.
+class Admin {
+ public:
+  static constexpr std::uint32_t page_rows_max = 1000;
+  static constexpr std::size_t ids_max = 1000;
+  static constexpr std::size_t actor_length_max = 128;
+  static constexpr std::size_t note_length_max = 500;
+
+  /// CONFIG.INVALID names the option that is wrong.
+  static Result<Admin> open(Store& store, AdminOptions options);
+
+  // Looking.
+
+  Result<spi::TableStats> stats(const TableName& table) const;
+  Result<MessagePage> list(const TableName& table, const ListQuery& query) const;
+  Result<std::uint64_t> count(const TableName& table, MessageState state,
+                              const MessageFilter& filter) const;
+  enum class PayloadToo : std::uint8_t { no, yes };
+  /// With its history. Nothing when it is not there or belongs to another tenant.
+  Result<std::optional<MessageRecord>> inspect(const TableName& table, const MessageId& id,
+                                               PayloadToo payload = PayloadToo::no) const;
+  /// Why it has not been delivered.
+  Result<Explanation> explain(const TableName& table, const MessageId& id) const;
+  Result<BlockedKeyPage> blocked_keys(const TableName& table, std::uint32_t keys_max = 100,
+                                      const std::string& cursor = {}) const;
+  /// Pending messages that no relay would ever read.
+  Result<std::vector<spi::Stray>> strays(const TableName& table,
+                                         std::uint32_t rows_max = 100) const;
+
+  // Messages that are named.
+
+  /// They are pending again under a new sequence, attempts 0, due now.
+  Result<std::vector<Moved>> replay(const TableName& table, std::span<const MessageId> ids);
+  /// No automatic retry until they are released. The note says why and is needed.
+  Result<std::vector<Moved>> quarantine(const TableName& table, std::span<const MessageId> ids,
+                                        const std::string& note);
+  Result<std::vector<Moved>> release(const TableName& table, std::span<const MessageId> ids);
+
+  // Replays of many.
+
+  /// Changes nothing.
+  Result<ReplayPreview> preview_replay(const TableName& table, const ReplayOrder& order,
+                                       std::uint32_t rows_max = 10) const;
+  Result<ReplayJob> start_replay(const TableName& table, const ReplayOrder& order);
+  Result<std::vector<ReplayJob>> jobs(const TableName& table) const;
+  Result<ReplayJob> job(const TableName& table, ReplayJobId id) const;
+  Result<ReplayJob> stop_replay(const TableName& table, ReplayJobId id);
+  Result<ReplayJob> resume_replay(const TableName& table, ReplayJobId id);
+
+  // The whole table.
+
+  /// Nothing is delivered until it is resumed. False: it was paused already.
+  Result<bool> pause_table(const TableName& table, const std::string& note = {});
+  Result<bool> pause_topic(const TableName& table, const std::string& topic,
+                           const std::string& note = {});
+  /// False: it was not paused.
+  Result<bool> resume_table(const TableName& table);
+  Result<bool> resume_topic(const TableName& table, const std::string& topic);
+  Result<std::vector<Pause>> pauses(const TableName& table) const;
+
+  /// Told how many are gone so far, after each batch; false stops.
+  using Progress = std::function<bool(std::uint64_t rows)>;
+  /// Deletes in batches, each its own transaction. An error says how many had gone before it.
+  Result<Purged> purge(const TableName& table, const PurgeOrder& order,
+                       const Progress& progress = {});
+
+  // The audit log.
+
+  /// From the first entry, or from an anchor kept elsewhere. Finds edits, removals, another order
+  /// and a cut tail.
+  Result<AuditReport> verify_audit(const std::optional<AuditHead>& anchor = {}) const;
+  /// JSON, a line a call, without its end; false stops. Bound to a tenant: only its own entries.
+  using LineSink = std::function<bool(std::string_view line)>;
+  /// Returns the number of lines. `after`: only entries with a higher number.
+  Result<std::uint64_t> export_audit(const LineSink& sink, std::uint64_t after = 0) const;
+
+ private:
+  Admin(Store& store, AdminOptions options) : store_(&store), options_(std::move(options)) {}
+
+  struct MoveOrder;
+  using Records = std::unordered_map<MessageId, MessageRecord>;
+  /// As they are before the move; for the audit only.
+  Records records_of(const MoveOrder& order) const;
+  Result<std::vector<Moved>> move(const MoveOrder& order);
+  Result<ReplayJob> change_job(const TableName& table, ReplayJobId id, ReplayJob::State to);
+  Result<bool> set_pause(const spi::PauseRequest& request);
+  /// Limited to the tenant that this is bound to; error when the filter makes no sense.
+  Result<MessageFilter> checked(const MessageFilter& filter) const;
+  Result<ReplayOrder> checked(const ReplayOrder& order) const;
+  /// AUTH.DENIED when bound to a tenant: `act` would touch others.
+  Status everybodys(std::string_view act) const;
+  void tell(const AuditEvent& event) const noexcept;
+
+  Store* store_;
+  AdminOptions options_;
+};
+
+}  // namespace sagabox

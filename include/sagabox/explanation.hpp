@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sagabox {
+
+/// Why a message is where it is.
+enum class Why : std::uint8_t {
+  not_found,
+  done,
+  dead,
+  quarantined,
+  table_paused,
+  topic_paused,
+  no_owner,       ///< nobody owns its shard
+  lease_expired,  ///< who owned its shard has not renewed the lease, and nobody took over yet
+  retry_due,      ///< failed, and waits for its next attempt
+  not_due,        ///< was written for a later time
+  behind_key,     ///< earlier messages of its key go first
+  undecodable,    ///< its owner will move it to the dead letters
+  with_owner,     ///< nothing holds it
+};
+
+struct Reason {
+  Why why = Why::with_owner;
+  std::string text{};
+};
+
+/// The answer to "why has this message not been delivered?".
+struct Explanation {
+  std::string state{};            ///< "pending in orders (seq 8812, shard 5), written 4m08s ago"
+  std::vector<Reason> reasons{};  ///< never empty; what must happen first comes first
+  std::string owner{};            ///< pending: "relay-b, lease 11s left, epoch 42", or "nobody"
+  std::string next{};             ///< what an operator can do; empty when it goes on by itself
+
+  /// For a terminal, a line each, without a line's end after the last. Never a payload.
+  [[nodiscard]] std::string text() const;
+};
+
+}  // namespace sagabox

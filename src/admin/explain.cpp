@@ -1,0 +1,227 @@
+#include "admin/explain.hpp"
+
+#include "core/error_text.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+
+namespace sagabox::admin {
+namespace {
+
+constexpr std::size_t line_bytes_max = 300;
+
+/// What somebody wrote, fit for one line.
+std::string line(std::string_view text) { return clean_error(text, line_bytes_max); }
+
+std::string ago(WallTime then, WallTime now) { return age_text(now - then) + " ago"; }
+
+std::string failure_text(const MessageRecord& record) {
+  if (!record.code) return {};
+  std::string text(code_name(*record.code));
+  if (!record.error.empty()) text += ": " + line(record.error);
+  return text;
+}
+
+/// Puts the answer together for a message that is there.
+class Answer {
+ public:
+  explicit Answer(const MessageFacts& facts) : facts_(facts), record_(*facts.record) {}
+
+  Explanation take() && {
+    switch (record_.state) {
+      case MessageState::done:
+        done();
+        break;
+      case MessageState::dead:
+        dead();
+        break;
+      case MessageState::quarantined:
+        quarantined();
+        break;
+      case MessageState::pending:
+        pending();
+        break;
+    }
+    return std::move(answer_);
+  }
+
+ private:
+  [[nodiscard]] std::string place() const {
+    return std::string(state_name(record_.state)) + " in " + facts_.table + " (seq " +
+           std::to_string(record_.sequence.value) + ", shard " +
+           std::to_string(record_.shard.value) + ")";
+  }
+  [[nodiscard]] std::string ended(std::string_view how) const {
+    if (!record_.ended_at) return place();
+    return place() + ", " + std::string(how) + " " + ago(*record_.ended_at, facts_.now);
+  }
+  [[nodiscard]] std::string attempts() const {
+    return record_.attempts == 0 ? "" : ", attempts " + std::to_string(record_.attempts);
+  }
+  void because(Why why, std::string text) { answer_.reasons.push_back({why, std::move(text)}); }
+  [[nodiscard]] bool is_first() const { return answer_.reasons.empty(); }
+
+  void done() {
+    answer_.state = ended("delivered");
+    because(Why::done, "it was delivered");
+    answer_.next = "nothing; a replay would deliver it again";
+  }
+
+  void dead() {
+    answer_.state = ended("died") + attempts();
+    const std::string failure = failure_text(record_);
+    because(Why::dead, failure.empty() ? "no error was kept" : failure);
+    answer_.next = "replay it: it becomes pending again with a new sequence and attempts 0";
+  }
+
+  void quarantined() {
+    answer_.state = ended("set aside") + attempts();
+    const std::string failure = failure_text(record_);
+    std::string why = record_.note.empty() ? "set aside without a note" : line(record_.note);
+    if (!failure.empty()) why += " (last failure: " + failure + ")";
+    because(Why::quarantined, std::move(why));
+    answer_.next = "release it: it becomes pending again under its own sequence; or replay it";
+  }
+
+  void pending() {
+    answer_.state = place() + (record_.replays == 0 ? ", written " : ", replayed ") +
+                    ago(record_.written_at, facts_.now) + attempts();
+    if (record_.replays > 1) {
+      answer_.state += ", replayed " + std::to_string(record_.replays) + " times";
+    }
+    const auto* const owner = find_owner();
+    say_owner(owner);
+    if (facts_.in_hand.value_or(false)) {
+      because(Why::with_owner, "its handler: the owner has it in hand");
+      return;
+    }
+    pauses();
+    ownership(owner);
+    due();
+    earlier();
+    if (!record_.decode_error.empty()) {
+      because(Why::undecodable,
+              "its owner, who will move it to the dead letters: " + line(record_.decode_error));
+    }
+    if (is_first()) {
+      because(Why::with_owner, "its owner; nothing holds it, it should go within the next poll");
+    }
+  }
+
+  [[nodiscard]] const spi::ShardOwner* find_owner() const {
+    const auto found = std::find_if(facts_.owners.begin(), facts_.owners.end(), [&](const auto& o) {
+      return o.shard == record_.shard && !o.owner.empty();
+    });
+    return found == facts_.owners.end() ? nullptr : &*found;
+  }
+
+  void say_owner(const spi::ShardOwner* owner) {
+    if (owner == nullptr) {
+      answer_.owner = "nobody";
+      return;
+    }
+    answer_.owner =
+        owner->owner.str() +
+        (owner->lease_left > Duration::zero() ? ", lease " + age_text(owner->lease_left) + " left"
+                                              : ", lease has run out") +
+        ", epoch " + std::to_string(owner->epoch.value);
+  }
+
+  void pauses() {
+    const auto paused = [&](const std::string& topic, Why why, const std::string& what) {
+      const auto pause = std::find_if(facts_.pauses.begin(), facts_.pauses.end(),
+                                      [&](const Pause& p) { return p.topic == topic; });
+      if (pause == facts_.pauses.end()) return;
+      std::string text = what + " to be resumed, paused " + ago(pause->since, facts_.now);
+      if (!pause->actor.empty()) text += " by " + line(pause->actor);
+      if (!pause->note.empty()) text += ": " + line(pause->note);
+      because(why, std::move(text));
+      answer_.next = "resume what is paused";
+    };
+    paused({}, Why::table_paused, "table " + facts_.table);
+    if (!record_.topic.empty()) paused(record_.topic, Why::topic_paused, "topic " + record_.topic);
+  }
+
+  void ownership(const spi::ShardOwner* owner) {
+    const std::string shard = "shard " + std::to_string(record_.shard.value);
+    if (owner == nullptr) {
+      because(Why::no_owner, "an owner: nobody owns " + shard);
+      if (answer_.next.empty()) answer_.next = "start a relay for table " + facts_.table;
+    } else if (owner->lease_left <= Duration::zero()) {
+      because(Why::lease_expired, "another owner: the lease of " + owner->owner.str() +
+                                      " has run out, whoever asks first takes " + shard);
+      if (answer_.next.empty()) {
+        answer_.next = "if it stays so, start a relay for table " + facts_.table;
+      }
+    }
+  }
+
+  void due() {
+    if (!record_.due || *record_.due <= facts_.now) return;
+    const std::string in = "in " + age_text(*record_.due - facts_.now);
+    if (!record_.retrying) {
+      because(Why::not_due, "its time, due " + in);
+      return;
+    }
+    const std::string failure = failure_text(record_);
+    because(Why::retry_due, "its retry, due " + in +
+                                (failure.empty() ? std::string() : "; it failed with " + failure));
+  }
+
+  void earlier() {
+    const EarlierOfKey& earlier = facts_.earlier;
+    if (earlier.count == 0) return;
+    std::string list;
+    for (const auto sequence : earlier.sequences) {
+      list += (list.empty() ? "seq " : ", ") + std::to_string(sequence.value);
+    }
+    if (earlier.more || earlier.sequences.size() < earlier.count) list += " …";
+    const bool one = earlier.count == 1 && !earlier.more;
+    std::string text = (earlier.more ? "at least " : "") + std::to_string(earlier.count) +
+                       (one ? " earlier message" : " earlier messages") + " of key " +
+                       quoted(record_.key) + " (" + list + ")";
+    if (!is_first()) text += one ? " goes first" : " go first";
+    because(Why::behind_key, std::move(text));
+  }
+
+  const MessageFacts& facts_;
+  const MessageRecord& record_;
+  Explanation answer_;
+};
+
+}  // namespace
+
+Explanation explain(const MessageFacts& facts) {
+  if (facts.record) return Answer(facts).take();
+  return {.state = facts.id.str() + " is not in " + facts.table,
+          .reasons = {{Why::not_found,
+                       "there is no pending, dead or quarantined message of this id; done ones are "
+                       "kept only for the retention"}},
+          .next = "check the id, the table and the tenant"};
+}
+
+}  // namespace sagabox::admin
+
+namespace sagabox {
+
+std::string Explanation::text() const {
+  std::string text = state;
+  const auto add = [&](std::string_view label, std::string_view line) {
+    constexpr std::size_t label_width = 11;
+    text += '\n';
+    text += label;
+    text.append(label_width - label.size(), ' ');
+    text += line;
+  };
+  bool first = true;
+  for (const auto& reason : reasons) {
+    const bool waits = reason.why > Why::quarantined;
+    add(!waits ? "because:" : first ? "waits for:" : "then:", reason.text);
+    first = false;
+  }
+  if (!owner.empty()) add("owner:", owner);
+  if (!next.empty()) add("next:", next);
+  return text;
+}
+
+}  // namespace sagabox

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <sagabox/explanation.hpp>
+#include <sagabox/records.hpp>
+#include <sagabox/spi/ownership_store.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sagabox::admin {
+
+/// Pending messages of the same key that go first. Messages that are merely delayed, or were
+/// released, hold up nobody and are not among them.
+struct EarlierOfKey {
+  std::uint64_t count = 0;
+  bool more = false;                  ///< nobody counted further
+  std::vector<Sequence> sequences{};  ///< the first of them
+};
+
+/// All that is known about a message at one moment.
+struct MessageFacts {
+  std::string table{};
+  MessageId id{};
+  std::optional<MessageRecord> record{};  ///< nothing: not there
+  std::vector<Pause> pauses{};            ///< of the table
+  std::vector<spi::ShardOwner> owners{};  ///< of the scope that delivers the table
+  EarlierOfKey earlier{};
+  WallTime now{};                 ///< by the database's clock
+  std::optional<bool> in_hand{};  ///< known where this process owns the shard
+};
+
+/// Pure: no store, clock or thread.
+Explanation explain(const MessageFacts& facts);
+
+}  // namespace sagabox::admin

@@ -1,0 +1,117 @@
+#include "admin/checks.hpp"
+#include "admin/cursor.hpp"
+#include "admin/explain.hpp"
+#include "outbox/relay.hpp"
+
+#include <sagabox/admin.hpp>
+
+#include <utility>
+
+namespace sagabox {
+namespace {
+
+constexpr std::uint32_t earlier_max = 100;
+constexpr std::size_t earlier_shown_max = 5;
+
+/// Whether later messages of its key wait for it. Delayed and released messages hold up nobody.
+bool holds_its_place(const MessageRecord& record) { return !record.due || record.retrying; }
+
+struct OfKey {
+  std::vector<MessageRecord> rows;
+  bool more = false;
+};
+
+/// Pending messages of a key that hold their place, among the first `rows_max`.
+Result<OfKey> pending_of_key(Store& store, const TableName& table, MessageFilter filter,
+                             std::uint32_t rows_max) {
+  auto reply = store.outbox_admin().list({.table = table,
+                                          .state = MessageState::pending,
+                                          .filter = std::move(filter),
+                                          .rows_max = rows_max});
+  if (!reply.ok()) return reply.error();
+  OfKey found{std::move(reply->rows), !reply->exhausted};
+  std::erase_if(found.rows, [](const MessageRecord& row) { return !holds_its_place(row); });
+  return found;
+}
+
+}  // namespace
+
+Result<Explanation> Admin::explain(const TableName& table, const MessageId& id) const {
+  admin::MessageFacts facts;
+  facts.table = table.str();
+  facts.id = id;
+  auto record = inspect(table, id);
+  if (!record.ok()) return record.error();
+  facts.record = *std::move(record);
+  if (!facts.record) return admin::explain(facts);
+
+  const auto stats = store_->outbox_admin().stats(table);
+  if (!stats.ok()) return stats.error();
+  facts.now = stats->now;
+  if (facts.record->state != MessageState::pending) return admin::explain(facts);
+
+  auto controls = store_->control().controls(table);
+  if (!controls.ok()) return controls.error();
+  facts.pauses = std::move(controls->pauses);
+  auto census = store_->ownership().census(outbox::Relay::scope_of(table));
+  if (!census.ok()) return census.error();
+  facts.owners = std::move(census->shards);
+
+  const Sequence sequence = facts.record->sequence;
+  if (!facts.record->key.empty() && sequence.value > 0) {
+    const auto earlier = pending_of_key(
+        *store_, table,
+        {.tenant = options_.tenant, .key = facts.record->key, .last = Sequence{sequence.value - 1}},
+        earlier_max);
+    if (!earlier.ok()) return earlier.error();
+    facts.earlier.count = earlier->rows.size();
+    facts.earlier.more = earlier->more;
+    for (const auto& row : earlier->rows) {
+      if (facts.earlier.sequences.size() == earlier_shown_max) break;
+      facts.earlier.sequences.push_back(row.sequence);
+    }
+  }
+  return admin::explain(facts);
+}
+
+Result<BlockedKeyPage> Admin::blocked_keys(const TableName& table, std::uint32_t keys_max,
+                                           const std::string& cursor) const {
+  if (auto keys = admin::check_rows("keys_max", keys_max, page_rows_max); !keys.ok()) {
+    return keys.error();
+  }
+  const MessageFilter retrying{.tenant = options_.tenant, .retrying = true};
+  const auto mark = admin::list_mark(table, MessageState::pending, retrying);
+  auto after = admin::cursor_place(mark, cursor);
+  if (!after.ok()) return after.error();
+
+  BlockedKeyPage page;
+  for (bool exhausted = false; !exhausted && page.keys.size() < keys_max;) {
+    auto reply = store_->outbox_admin().list(
+        {.table = table,
+         .state = MessageState::pending,
+         .filter = retrying,
+         .after = *after,
+         .rows_max = keys_max - static_cast<std::uint32_t>(page.keys.size())});
+    if (!reply.ok()) return reply.error();
+    exhausted = reply->exhausted || reply->rows.empty();
+    for (auto& head : reply->rows) {
+      *after = head.sequence;
+      if (head.key.empty()) continue;
+      auto behind = pending_of_key(
+          *store_, table,
+          {.tenant = options_.tenant, .key = head.key, .first = Sequence{head.sequence.value + 1}},
+          BlockedKey::behind_max);
+      if (!behind.ok()) return behind.error();
+      BlockedKey blocked;
+      blocked.key = head.key;
+      blocked.head = std::move(head);
+      blocked.behind = behind->rows.size();
+      blocked.more_behind = behind->more;
+      page.keys.push_back(std::move(blocked));
+    }
+    page.next = exhausted ? std::string() : admin::cursor_text(mark, *after);
+  }
+  return page;
+}
+
+}  // namespace sagabox
