@@ -13,7 +13,7 @@ class Pace {
   /// Judged after so many messages.
   static constexpr std::uint32_t window = 64;
   /// A message in less than this, all in all, is not worth a second thread.
-  static constexpr Duration brief = std::chrono::microseconds(2);
+  static constexpr Duration brief = std::chrono::nanoseconds(1500);
   /// How much has to move for those at work to be brief.
   static constexpr std::uint64_t brisk(Duration time) {
     return static_cast<std::uint64_t>(time / (2 * brief));
