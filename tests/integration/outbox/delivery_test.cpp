@@ -303,8 +303,10 @@ TEST_F(DeliveryTest, EveryWorkerIsThereForSlowHandlersAfterManyBriefOnes) {
         })
         .value();
   };
-  for (int batch = 0; batch < 30; ++batch) write_many("{}", 1000);
+  for (int batch = 0; batch < 100; ++batch) write_many("{}", 1000);
   auto options = defaults();
+  options.spare_workers_max = 0;
+  options.dispatch_timeout = std::chrono::hours(1);
   write_many("1", static_cast<int>(options.workers));
   write_many("{}", 1000);
   auto outbox = running(
@@ -315,7 +317,7 @@ TEST_F(DeliveryTest, EveryWorkerIsThereForSlowHandlersAfterManyBriefOnes) {
       options);
   EXPECT_TRUE(eventually([&] { return barrier.arrived() == options.workers; }));
   barrier.open();
-  EXPECT_TRUE(settles_to(31'000 + options.workers));
+  EXPECT_TRUE(settles_to(101'000 + options.workers));
 }
 
 }  // namespace
