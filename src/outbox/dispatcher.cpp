@@ -12,13 +12,38 @@ namespace {
 /// A transaction that takes longer gives up the hot path; the poller finds its rows.
 constexpr Duration reservation_expiry = std::chrono::seconds(60);
 
+/// The text of a topic comes from memory while those before it are looked at.
+constexpr std::size_t topics_ahead = 8;
+void prefetch(const void* address) { __builtin_prefetch(address); }
+
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 }  // namespace
 
-bool Runner::timed_out() const {
-  const std::scoped_lock lock(mutex_);
-  return timed_out_;
+bool Runner::timed_out() const { return state_.load() == State::told; }
+
+bool Runner::watch() {
+  auto expected = State::running;
+  return state_.compare_exchange_strong(expected, State::watched);
+}
+
+void Runner::release(State state) {
+  state_.store(state);
+  state_.notify_one();
+}
+
+bool Runner::end() {
+  for (auto found = State::running; !state_.compare_exchange_weak(found, State::ending);) {
+    if (found == State::watched) {
+      state_.wait(State::watched);
+      found = State::running;
+    }
+    if (found == State::told) {
+      state_.store(State::ending);
+      return false;
+    }
+  }
+  return true;
 }
 
 Dispatcher::Figures::Figures(Metrics& metrics, std::string_view table)
@@ -43,6 +68,7 @@ Dispatcher::Dispatcher(Parts parts)
 
 void Dispatcher::accept(ShardState::Taken& taken) {
   for (const auto& buried : taken.buried) report_buried(buried);
+  find_routes(taken.ready);
   for (auto& entry : taken.ready) queues_.push(std::move(entry));
   if (taken.ready.size() == 1) work_bell_.ring_one();
   if (taken.ready.size() > 1) work_bell_.ring_all();
@@ -52,6 +78,17 @@ void Dispatcher::accept(ShardState::Taken& taken) {
     for (auto& entry : taken.cautious) cautious_.offer(std::move(entry));
   }
   let_cautious_go();
+}
+
+void Dispatcher::find_routes(std::vector<Entry>& entries) const {
+  const Route* likely = nullptr;
+  for (std::size_t at = 0; at < entries.size(); ++at) {
+    if (at + topics_ahead < entries.size()) {
+      prefetch(entries[at + topics_ahead].message->topic().data());
+    }
+    likely = route(*entries[at].message, likely);
+    entries[at].route = likely;
+  }
 }
 
 void Dispatcher::queue(Entry entry) {
@@ -137,21 +174,16 @@ bool Dispatcher::take(Runner& runner, BootTime now) {
 }
 
 void Dispatcher::begin(Runner& runner, Entry entry, Epoch epoch, BootTime now) {
-  running_.fetch_add(1);
-  const std::scoped_lock lock(runner.mutex_);
   // A token that was never used can serve again.
   if (runner.stop_.stop_requested() || !runner.facts_.stop.stop_possible()) {
     runner.stop_ = std::stop_source();
     runner.facts_.stop = runner.stop_.get_token();
   }
-  runner.busy_ = true;
-  runner.timed_out_ = false;
   runner.started_ = now;
   runner.entry_ = std::move(entry);
   const auto& message = *runner.entry_.message;
-  if (runner.route_ == nullptr || !runner.route_->serves(message)) {
-    runner.route_ = invoker_.route(message);
-  }
+  runner.route_ =
+      runner.entry_.route != nullptr ? runner.entry_.route : route(message, runner.route_);
   auto& facts = runner.facts_;
   facts.message = &message;
   facts.table = &parts_.table;
@@ -160,6 +192,7 @@ void Dispatcher::begin(Runner& runner, Entry entry, Epoch epoch, BootTime now) {
   facts.epoch = epoch;
   facts.attempt = runner.entry_.attempts + 1;
   facts.deadline = now + parts_.options.dispatch_timeout;
+  runner.state_.store(Runner::State::running, std::memory_order_release);
 }
 
 Outcome Dispatcher::invoke(const Runner& runner) const noexcept {
@@ -167,25 +200,19 @@ Outcome Dispatcher::invoke(const Runner& runner) const noexcept {
 }
 
 void Dispatcher::complete(Runner& runner, Outcome outcome, BootTime now) {
-  bool timed_out = false;
-  {
-    const std::scoped_lock lock(runner.mutex_);
-    timed_out = runner.timed_out_;
-    runner.busy_ = false;
-  }
-  const auto settlement =
-      judge(runner.entry_, outcome, timed_out, judgement_, *parts_.options.random);
-  report(runner, outcome, settlement, now);
+  const bool timed_out = !runner.end();
   const auto& entry = runner.entry_;
   auto settling =
-      Settling{.settlement = settlement,
+      Settling{.settlement = judge(entry, outcome, timed_out, judgement_, *parts_.options.random),
                .tenure = entry.tenure,
-               .written_at = entry.written_at,
                .figures = runner.route_ != nullptr ? runner.route_->figures.get() : nullptr};
-  if (settlement.verdict == spi::Verdict::dead) settling.dead_topic = entry.message->topic();
-  auto completed = parts_.shards.with(
-      entry.shard, [&](ShardState& state) { return state.complete(entry, std::move(settling)); });
-  running_.fetch_sub(1);
+  if (settling.settlement.verdict == spi::Verdict::dead) settling.dead = entry.message;
+  report(runner, outcome, settling.settlement, now);
+  auto completed = parts_.shards.with(entry.shard, [&](ShardState& state) {
+    // Nobody may see the message settled and its handler still running.
+    runner.state_.store(Runner::State::idle, std::memory_order_release);
+    return state.complete(entry, std::move(settling));
+  });
   if (timed_out) overdue_.fetch_sub(1);
   if (completed.accepted) {
     parts_.shards.settlement_added(now);
@@ -198,12 +225,20 @@ void Dispatcher::complete(Runner& runner, Outcome outcome, BootTime now) {
   runner.entry_.message.reset();
 }
 
+std::size_t Dispatcher::running() const {
+  return static_cast<std::size_t>(std::count_if(
+      runners_.begin(), runners_.end(),
+      [](const auto& runner) { return runner->state_.load() != Runner::State::idle; }));
+}
+
 std::size_t Dispatcher::check_deadlines(BootTime now) {
   std::size_t told = 0;
   for (auto& runner : runners_) {
-    const std::scoped_lock lock(runner->mutex_);
-    if (!runner->busy_ || runner->timed_out_ || now <= runner->facts_.deadline) continue;
-    runner->timed_out_ = true;
+    if (!runner->watch()) continue;
+    if (now <= runner->facts_.deadline) {
+      runner->release(Runner::State::running);
+      continue;
+    }
     runner->stop_.request_stop();
     ++told;
     overdue_.fetch_add(1);
@@ -226,14 +261,16 @@ std::size_t Dispatcher::check_deadlines(BootTime now) {
       return true;
     });
     if (noted) parts_.shards.settlement_added(now);
+    runner->release(Runner::State::told);
   }
   return told;
 }
 
 void Dispatcher::tell_all_to_stop() {
   for (auto& runner : runners_) {
-    const std::scoped_lock lock(runner->mutex_);
-    if (runner->busy_) runner->stop_.request_stop();
+    if (!runner->watch()) continue;
+    runner->stop_.request_stop();
+    runner->release(Runner::State::running);
   }
 }
 

@@ -33,9 +33,22 @@ class Runner {
 
  private:
   friend class Dispatcher;
-  mutable std::mutex mutex_;  // of all but turn_, against the check of deadlines
-  bool busy_ = false;
-  bool timed_out_ = false;
+  /// Whose the rest is: the runner's own thread's while idle or ending, for all to read while it
+  /// runs, and the watching thread's while watched.
+  enum class State : std::uint8_t {
+    idle,
+    running,
+    watched,  ///< somebody looks at it; its end waits for that
+    told,     ///< running, and told at its deadline to stop
+    ending,
+  };
+  /// Nothing unless it runs and was not told yet. `release` must follow.
+  [[nodiscard]] bool watch();
+  void release(State state);
+  /// The handler has returned. False: it had been told to stop.
+  [[nodiscard]] bool end();
+
+  std::atomic<State> state_{State::idle};
   Entry entry_;
   Delivery::Facts facts_;
   BootTime started_{};
@@ -96,10 +109,12 @@ class Dispatcher {
   void committed(Reservation reservation) noexcept;
   void cancelled(const Reservation& reservation) noexcept;
 
-  [[nodiscard]] std::size_t running() const { return running_.load(); }
+  [[nodiscard]] std::size_t running() const;
   [[nodiscard]] std::uint64_t hot_dropped() const { return dropped_.load(); }
   /// Messages of open transactions that want to go by the hot path.
   [[nodiscard]] std::uint32_t reserved() const { return reserved_.load(); }
+  /// Messages that left the queues since the beginning.
+  [[nodiscard]] std::uint64_t taken() const { return queues_.taken(); }
   /// There is a message that may start.
   [[nodiscard]] bool work_waits() const {
     return !queues_.seems_empty() && !parts_.pauses.whole_table();
@@ -109,6 +124,11 @@ class Dispatcher {
 
  private:
   void queue(Entry entry);
+  /// `likely`: where the message before it went.
+  [[nodiscard]] const Route* route(const Message& message, const Route* likely) const {
+    return likely != nullptr && likely->serves(message) ? likely : invoker_.route(message);
+  }
+  void find_routes(std::vector<Entry>& entries) const;
   void let_cautious_go();
   void cautious_finished();
   void begin(Runner& runner, Entry entry, Epoch epoch, BootTime now);
@@ -133,7 +153,6 @@ class Dispatcher {
   Figures figures_;
   FairQueues queues_;
   std::vector<std::unique_ptr<Runner>> runners_;
-  std::atomic<std::uint32_t> running_{0};
   std::atomic<std::uint32_t> overdue_{0};
   std::atomic<std::uint32_t> reserved_{0};
   std::atomic<std::uint64_t> dropped_{0};

@@ -10,12 +10,16 @@
 
 namespace sagabox::outbox {
 
+struct Route;
+
 /// Which queue a message came by.
 enum class Source : std::uint8_t { hot, cold };
 
 /// One message in this process's hands, from intake to settle.
 struct Entry {
   std::shared_ptr<const Message> message;
+  /// Where it goes; null where nobody looked yet, or nobody listens.
+  const Route* route = nullptr;
   Sequence sequence{};
   WallTime written_at{};
   /// Spent before this attempt.

@@ -30,6 +30,9 @@ class FairQueues {
     return hot_first ? hot_.pop(entry) || cold_.pop(entry) : cold_.pop(entry) || hot_.pop(entry);
   }
 
+  /// Entries taken since the beginning.
+  [[nodiscard]] std::uint64_t taken() const { return hot_.popped() + cold_.popped(); }
+
   [[nodiscard]] bool seems_empty() const { return hot_.seems_empty() && cold_.seems_empty(); }
 
  private:

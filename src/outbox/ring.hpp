@@ -57,6 +57,9 @@ class Ring {
     }
   }
 
+  /// How many were taken out since the beginning.
+  [[nodiscard]] std::size_t popped() const { return head_.load(std::memory_order_relaxed); }
+
   /// Right only while nobody pushes or pops.
   [[nodiscard]] bool seems_empty() const {
     return head_.load(std::memory_order_acquire) == tail_.load(std::memory_order_acquire);

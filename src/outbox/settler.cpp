@@ -186,9 +186,10 @@ void Settler::count(const Settling& settling, const spi::Settlement& item) {
       dead_.fetch_add(1, std::memory_order_relaxed);
       if (figures != nullptr) figures->dead.increment();
       parts_.metrics
-          .counter(metric::outbox_dead_total, {{"table", parts_.table.str()},
-                                               {"topic", settling.dead_topic},
-                                               {"code", code_name(item.code)}})
+          .counter(metric::outbox_dead_total,
+                   {{"table", parts_.table.str()},
+                    {"topic", settling.dead ? std::string_view(settling.dead->topic()) : ""},
+                    {"code", code_name(item.code)}})
           .increment();
       return;
     case spi::Verdict::park:

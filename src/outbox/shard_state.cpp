@@ -384,9 +384,8 @@ void ShardState::put_back(const Message& message, Sequence sequence, LaneState& 
 void ShardState::bury(const spi::Row& row, Taken& taken) {
   taken.buried.push_back(
       {row.message ? exhausted(row, settings_.attempts_max) : undecodable(row), row.message});
-  settle_beside({.settlement = taken.buried.back().settlement,
-                 .tenure = tenure_,
-                 .dead_topic = row.message ? row.message->topic() : std::string()});
+  settle_beside(
+      {.settlement = taken.buried.back().settlement, .tenure = tenure_, .dead = row.message});
   if (const auto key_hash = keys_.unblock(row.sequence)) resume_key(*key_hash);
 }
 
@@ -421,7 +420,7 @@ std::optional<Epoch> ShardState::start(const Entry& entry) {
   return epoch_;
 }
 
-ShardState::Completed ShardState::complete(const Entry& entry, Settling settling) {
+ShardState::Completed ShardState::complete(const Entry& entry, Settling&& settling) {
   if (entry.tenure != tenure_) {
     return {.read_on = orphan_returned(entry)};
   }
@@ -450,7 +449,7 @@ bool ShardState::resume_key(std::uint64_t key_hash) {
   return lanes_[static_cast<std::size_t>(Priority::normal)].deferred.resume(class_of_key(key_hash));
 }
 
-void ShardState::settle_beside(Settling settling) {
+void ShardState::settle_beside(Settling&& settling) {
   ++unsettled_;
   settlements_.push_back(std::move(settling));
 }

@@ -43,11 +43,10 @@ struct Settling {
   std::uint32_t tenure = 0;
   /// It came from a dispatch and holds one of the `unsettled_max` places.
   bool holds_place = true;
-  WallTime written_at{};
   /// Counts for its topic; null where no listener is.
   struct TopicFigures* figures = nullptr;
-  /// Of a dead one, where it is known.
-  std::string dead_topic{};
+  /// Of a dead one, where it could be read.
+  std::shared_ptr<const Message> dead{};
 };
 
 /// Everything known about one shard while it is ours: what was read up to where, what is in hand,
@@ -155,9 +154,9 @@ class ShardState {
     bool read_on = false;
     std::optional<Entry> next;
   };
-  Completed complete(const Entry& entry, Settling settling);
+  Completed complete(const Entry& entry, Settling&& settling);
   /// A settlement that is not the end of a handler: an attempt, a row that cannot be read.
-  void settle_beside(Settling settling);
+  void settle_beside(Settling&& settling);
   /// Writes the attempt of a cautious message before it starts. False: it is void, the shard is
   /// being handed over, or the message's class has been closed.
   bool spend_ahead(const Entry& entry);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "outbox/bell.hpp"
+#include "outbox/brief_mutex.hpp"
 #include "outbox/room.hpp"
 #include "outbox/shard_state.hpp"
 #include "outbox/tracker.hpp"
@@ -24,7 +25,7 @@ class Shards {
     Slot(Shard shard, const ShardState::Settings& settings, Room& room,
          std::unique_ptr<Tracker> tracker)
         : state(shard, settings, room, std::move(tracker)) {}
-    mutable std::mutex mutex;
+    mutable BriefMutex mutex;
     ShardState state;
     WorkerId owner;
   };

@@ -1,5 +1,7 @@
 #include "outbox/threads.hpp"
 
+#include "outbox/crowd.hpp"
+
 #include <algorithm>
 #include <exception>
 #include <string>
@@ -17,6 +19,8 @@ constexpr int ticks_per_housekeeping = 10;
 constexpr Duration leave_timeout = milliseconds(2000);
 /// A handler thread looks so often for work before it sleeps: waking it costs far more.
 constexpr int looks_before_sleep = 200;
+/// One that stands by goes to sleep after so many looks at queues in which nothing moves.
+constexpr int looks_at_rest = 10;
 
 }  // namespace
 
@@ -163,12 +167,19 @@ void Threads::handle(Runner& runner, std::uint32_t spare) {
   auto& dispatcher = relay_.dispatcher();
   int looks = 0;
   auto now = options_.clock->boot_now();
+  Crowd crowd;
+  crowd.begin(now, dispatcher.taken());
   while (!ending() && dispatcher.overdue() >= spare) {
     if (dispatcher.take(runner, now)) {
       auto outcome = dispatcher.invoke(runner);
       now = options_.clock->boot_now();
       dispatcher.complete(runner, std::move(outcome), now);
       looks = 0;
+      if (spare == 0 && crowd.one_too_many(now, [&] { return dispatcher.taken(); })) {
+        stand_by();
+        now = options_.clock->boot_now();
+        crowd.begin(now, dispatcher.taken());
+      }
       continue;
     }
     if (dispatcher.work_waits()) {
@@ -181,6 +192,20 @@ void Threads::handle(Runner& runner, std::uint32_t spare) {
     }
     now = options_.clock->boot_now();
   }
+}
+
+void Threads::stand_by() {
+  if (standing_by_.fetch_add(1) + 1 < options_.workers) {
+    const auto& dispatcher = relay_.dispatcher();
+    auto taken = dispatcher.taken();
+    for (int looks = 0; !ending() && looks < looks_at_rest;) {
+      bell_.wait_for(wait_min, [this] { return ending(); });
+      const auto moved = dispatcher.taken() - std::exchange(taken, dispatcher.taken());
+      if (dispatcher.work_waits() && moved < Crowd::brisk(wait_min)) break;
+      looks = moved == 0 ? looks + 1 : 0;
+    }
+  }
+  standing_by_.fetch_sub(1);
 }
 
 }  // namespace sagabox::outbox

@@ -32,6 +32,8 @@ class Threads {
   void keep_lease();
   void watch();
   void handle(Runner& runner, std::uint32_t spare);
+  /// Until the others do not keep up, or there is nothing to keep up with.
+  void stand_by();
   void call_in_spares();
   [[nodiscard]] bool drained_by(BootTime limit);
   [[nodiscard]] bool ending() const noexcept { return ending_.load(std::memory_order_relaxed); }
@@ -46,6 +48,7 @@ class Threads {
   Bell bell_;
   std::vector<std::thread> stages_;
   std::vector<std::thread> handlers_;
+  std::atomic<std::uint32_t> standing_by_{0};
   struct Spare {
     std::thread thread;
     std::atomic<bool> running{false};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace sagabox::memory {
@@ -57,11 +58,13 @@ class FreshLane {
     }
   }
 
-  /// Calls `visit(sequence)` ascending from above `after` until it returns false.
-  template <class Visit>
-  void each_after(Sequence after, Visit&& visit) const {
+  /// Calls `visit(sequence)` ascending from above `after` until it returns false; before each,
+  /// `expect` with all that is still to come.
+  template <class Visit, class Expect>
+  void each_after(Sequence after, Visit&& visit, Expect&& expect) const {
     const auto begin = sequences_.begin() + static_cast<std::ptrdiff_t>(head_);
     for (auto at = std::upper_bound(begin, sequences_.end(), after); at != sequences_.end(); ++at) {
+      expect(std::span(at, sequences_.end()));
       if (!visit(*at)) return;
     }
   }

@@ -1,9 +1,23 @@
 #include "stores/memory/rows.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace sagabox::memory {
+namespace {
+
+/// Counters, id, key and topic: what is looked at before a handler runs.
+constexpr std::size_t message_head_bytes = 192;
+
+void fetch(const void* from, std::size_t bytes) {
+  constexpr std::size_t cache_line = 64;
+  for (std::size_t at = 0; at < bytes; at += cache_line) {
+    __builtin_prefetch(static_cast<const char*>(from) + at);
+  }
+}
+
+}  // namespace
 
 Slot* Rows::find(Sequence sequence) noexcept {
   return const_cast<Slot*>(std::as_const(*this).find(sequence));
@@ -14,6 +28,16 @@ const Slot* Rows::find(Sequence sequence) const noexcept {
   if (chunk == nullptr) return nullptr;
   const Slot& slot = chunk->slots[sequence.value % chunk_slots];
   return slot.state == SlotState::empty ? nullptr : &slot;
+}
+
+void Rows::expect(Sequence sequence) const noexcept {
+  const Chunk* chunk = chunk_of(sequence);
+  if (chunk == nullptr) return;
+  fetch(&chunk->slots[sequence.value % chunk_slots], sizeof(Slot));
+}
+
+void Rows::expect_message(Sequence sequence) const noexcept {
+  if (const Slot* slot = find(sequence)) fetch(slot->message.get(), message_head_bytes);
 }
 
 Slot& Rows::create(Sequence sequence) {

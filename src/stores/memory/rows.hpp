@@ -66,6 +66,11 @@ class Rows {
   [[nodiscard]] Slot* find(Sequence sequence) noexcept;
   [[nodiscard]] const Slot* find(Sequence sequence) const noexcept;
 
+  /// Rows are asked for in the order of a lane, which is no order the processor can foresee: these
+  /// fetch what `find`, and then a reader of the message, will look at soon.
+  void expect(Sequence sequence) const noexcept;
+  void expect_message(Sequence sequence) const noexcept;
+
   /// The empty slot of a sequence that has none yet.
   Slot& create(Sequence sequence);
   void erase(Sequence sequence);

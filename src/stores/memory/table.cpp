@@ -8,6 +8,10 @@
 namespace sagabox::memory {
 namespace {
 
+/// A message is known only when its slot is there.
+constexpr std::size_t slots_ahead = 8;
+constexpr std::size_t messages_ahead = 4;
+
 bool has_error(const Slot& slot) { return slot.trouble && !slot.trouble->error.empty(); }
 
 Inspected::State inspected_state(const Slot& slot) {
@@ -140,7 +144,7 @@ spi::ReadReply::Part Table::read(const spi::Range& range, ReadBudget& budget,
   spi::ReadReply::Part part{0, true};
   if (range.shard.value >= shards_ || range.lane.value >= spi::lane_count) return part;
   const FreshLane& lane = lanes_[range.shard.value].fresh[range.lane.value];
-  lane.each_after(range.after, [&](Sequence sequence) {
+  const auto visit = [&](Sequence sequence) {
     const Slot* slot = rows_.find(sequence);
     if (slot == nullptr || !slot->fresh()) return true;
     if (part.rows == range.rows_max || !budget.admit(slot->bytes)) {
@@ -150,6 +154,10 @@ spi::ReadReply::Part Table::read(const spi::Range& range, ReadBudget& budget,
     out.push_back(row_of(sequence, *slot));
     ++part.rows;
     return true;
+  };
+  lane.each_after(range.after, visit, [&](std::span<const Sequence> to_come) {
+    if (to_come.size() > slots_ahead) rows_.expect(to_come[slots_ahead]);
+    if (to_come.size() > messages_ahead) rows_.expect_message(to_come[messages_ahead]);
   });
   return part;
 }

@@ -293,5 +293,32 @@ TEST_F(DeliveryTest, FullQueueDoesNotKeepTheReaderBusy) {
   EXPECT_TRUE(settles_to(4));
 }
 
+TEST_F(DeliveryTest, EveryWorkerIsThereForSlowHandlersAfterManyBriefOnes) {
+  auto producer = Outbox::writer_only(store, defaults()).value();
+  const auto write_many = [&](const std::string& payload, int count) {
+    store
+        .transaction([&](OwnedTransaction& tx) {
+          return producer.write_all(
+              tx, std::vector<NewMessage>(static_cast<std::size_t>(count), placed(payload)));
+        })
+        .value();
+  };
+  for (int batch = 0; batch < 100; ++batch) write_many("{}", 1000);
+  auto options = defaults();
+  options.spare_workers_max = 0;
+  options.dispatch_timeout = std::chrono::hours(1);
+  write_many("1", static_cast<int>(options.workers));
+  write_many("{}", 1000);
+  auto outbox = running(
+      [&](const Delivery& d) {
+        if (d.payload().view() == "1") barrier.wait();
+        return done();
+      },
+      options);
+  EXPECT_TRUE(eventually([&] { return barrier.arrived() == options.workers; }));
+  barrier.open();
+  EXPECT_TRUE(settles_to(101'000 + options.workers));
+}
+
 }  // namespace
 }  // namespace sagabox::integration

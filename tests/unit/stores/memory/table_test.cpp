@@ -270,16 +270,19 @@ TEST(MemoryTable, ReadsAsThePlainModelDoes) {
   }
 }
 
+constexpr auto nobody_cares = [](std::span<const Sequence>) {};
+
 TEST(FreshLane, KeepsOrderWhileRowsLeaveFromTheMiddle) {
   FreshLane lane;
   std::set<Sequence> live;
   const auto is_live = [&](Sequence sequence) { return live.contains(sequence); };
   const auto contents = [&] {
     std::vector<Sequence> all;
-    lane.each_after({}, [&](Sequence sequence) {
+    const auto visit = [&](Sequence sequence) {
       if (is_live(sequence)) all.push_back(sequence);
       return true;
-    });
+    };
+    lane.each_after({}, visit, nobody_cares);
     return all;
   };
   for (std::uint64_t s = 1; s <= 5'000; ++s) {
@@ -299,7 +302,7 @@ TEST(FreshLane, KeepsOrderWhileRowsLeaveFromTheMiddle) {
   EXPECT_EQ(contents(), std::vector<Sequence>(live.begin(), live.end()));
 
   std::size_t seen = 0;
-  lane.each_after({}, [&](Sequence) { return ++seen > 0; });
+  lane.each_after({}, [&](Sequence) { return ++seen > 0; }, nobody_cares);
   EXPECT_LT(seen, live.size() * 3 / 2) << "gaps are cleared away";
 }
 
@@ -313,11 +316,15 @@ TEST(FreshLane, ForgetsWhatLeftFromTheFront) {
     lane.one_left(is_live);
   }
   std::vector<Sequence> visited;
-  lane.each_after({}, [&](Sequence sequence) {
+  std::vector<std::size_t> to_come;
+  const auto visit = [&](Sequence sequence) {
     visited.push_back(sequence);
     return true;
-  });
+  };
+  lane.each_after({}, visit,
+                  [&](std::span<const Sequence> rest) { to_come.push_back(rest.size()); });
   EXPECT_EQ(visited, (std::vector<Sequence>{Sequence{99'999}, Sequence{100'000}}));
+  EXPECT_EQ(to_come, (std::vector<std::size_t>{2, 1}));
 }
 
 }  // namespace
