@@ -100,6 +100,8 @@ struct OutboxSnapshot {
   std::uint64_t delivered = 0;  ///< settled as done since the start
   std::uint64_t retried = 0;
   std::uint64_t dead = 0;
+  bool paused = false;        ///< by `pause`, and nothing is held any more
+  bool table_paused = false;  ///< by an operator
 };
 
 /// Writes messages in your transaction and delivers them to your listeners.
@@ -112,6 +114,9 @@ class Outbox {
   static Result<Outbox> several_processes(Store& store, OutboxOptions options = {});
   /// Writes only; somebody else delivers.
   static Result<Outbox> writer_only(Store& store, OutboxOptions options = {});
+  /// Writes, and once started deletes messages older than `retention`, whatever became of them:
+  /// a reader of its own kind (change data capture) takes them from the table.
+  static Result<Outbox> for_external_reader(Store& store, OutboxOptions options = {});
 
   Outbox(Outbox&&) noexcept;
   Outbox& operator=(Outbox&&) noexcept;
@@ -132,6 +137,12 @@ class Outbox {
   /// No new work; waits for running handlers up to `drain_timeout`, then gives the shards back.
   /// TX.TIMEOUT when handlers still run: their messages will be delivered again by the next owner.
   Status stop();
+
+  /// This process delivers nothing until `resume`: what runs ends, and its shards go to others.
+  /// `snapshot().paused` says when nothing is held any more. To pause a table or a topic for all
+  /// processes see `Admin`.
+  Status pause();
+  Status resume();
 
   [[nodiscard]] OutboxSnapshot snapshot() const;
 

@@ -1,6 +1,7 @@
-#include "outbox/backlog.hpp"
+#include "outbox/keeper.hpp"
 #include "outbox/relay.hpp"
 #include "outbox/threads.hpp"
+#include "outbox/upkeep.hpp"
 #include "outbox/writer.hpp"
 #include "ownership/worker.hpp"
 
@@ -8,10 +9,11 @@
 
 #include <mutex>
 #include <utility>
+#include <vector>
 
 namespace sagabox {
 
-enum class Outbox::Delivers : std::uint8_t { alone, shared, not_here };
+enum class Outbox::Delivers : std::uint8_t { alone, shared, not_here, others };
 
 struct Outbox::Parts {
   enum class State : std::uint8_t { fresh, running, closed };
@@ -26,22 +28,38 @@ struct Outbox::Parts {
   void deliver(ownership::Share share) {
     relay =
         std::make_unique<outbox::Relay>(store.outbox(), store.control(), table, options, registry);
+    keep(outbox::Upkeep::Readers::relays, {{.scope = outbox::Relay::scope_of(table),
+                                            .shards = store.outbox().capabilities().shards,
+                                            .share = share,
+                                            .holder = relay.get()}});
+    relay->attach(*worker);
+    threads =
+        std::make_unique<outbox::Threads>(store.outbox(), table, options, *relay, *worker, *keeper);
+  }
+
+  void keep(outbox::Upkeep::Readers readers, std::vector<ownership::ScopeOptions> scopes) {
+    upkeep = std::make_unique<outbox::Upkeep>(store, table, options, readers,
+                                              relay ? &relay->controls() : nullptr);
+    for (auto& scope : upkeep->scopes()) scopes.push_back(std::move(scope));
     worker = std::make_unique<ownership::Worker>(
         ownership::WorkerParts{.store = store.ownership(),
                                .ids = ids,
                                .clock = *options.clock,
                                .metrics = *options.metrics,
                                .log = *options.log},
-        std::vector{ownership::ScopeOptions{.scope = outbox::Relay::scope_of(table),
-                                            .shards = store.outbox().capabilities().shards,
-                                            .share = share,
-                                            .holder = relay.get()}},
-        ownership::WorkerOptions::for_lease(options.lease));
-    relay->attach(*worker);
-    backlog = std::make_unique<outbox::Backlog>(store.outbox_admin(), table, *options.metrics,
-                                                *options.log);
-    threads = std::make_unique<outbox::Threads>(store.outbox(), table, options, *relay, *worker,
-                                                *backlog);
+        std::move(scopes), ownership::WorkerOptions::for_lease(options.lease));
+    upkeep->attach(*worker);
+    keeper = std::make_unique<outbox::Keeper>(*worker, *upkeep, *options.clock);
+  }
+
+  void start() {
+    if (threads) return threads->start();
+    keeper->start();
+  }
+  [[nodiscard]] Status stop() {
+    if (threads) return threads->stop();
+    keeper->stop(options.drain_timeout);
+    return {};
   }
 
   Store& store;
@@ -52,7 +70,8 @@ struct Outbox::Parts {
   std::unique_ptr<outbox::Relay> relay;
   std::unique_ptr<outbox::Writer> writer;
   std::unique_ptr<ownership::Worker> worker;
-  std::unique_ptr<outbox::Backlog> backlog;
+  std::unique_ptr<outbox::Upkeep> upkeep;
+  std::unique_ptr<outbox::Keeper> keeper;
   std::unique_ptr<outbox::Threads> threads;
   std::mutex mutex;  // of state
   State state = State::fresh;
@@ -72,6 +91,7 @@ Outbox::~Outbox() {
   if (!parts_) return;
   (void)stop();
   parts_->threads.reset();
+  parts_->keeper.reset();
 }
 
 Result<Outbox> Outbox::open(Store& store, OutboxOptions options, Delivers delivers) {
@@ -80,7 +100,9 @@ Result<Outbox> Outbox::open(Store& store, OutboxOptions options, Delivers delive
   if (!table.ok()) return table.error();
   if (auto prepared = store.outbox().prepare(*table); !prepared.ok()) return prepared.error();
   auto parts = std::make_shared<Parts>(store, std::move(table).value(), std::move(options));
-  if (delivers != Delivers::not_here) {
+  if (delivers == Delivers::others) {
+    parts->keep(outbox::Upkeep::Readers::others, {});
+  } else if (delivers != Delivers::not_here) {
     parts->deliver(delivers == Delivers::alone ? ownership::Share::all : ownership::Share::even);
   }
   parts->writer = std::make_unique<outbox::Writer>(parts->table, parts->options, parts->ids,
@@ -99,6 +121,15 @@ Result<Outbox> Outbox::several_processes(Store& store, OutboxOptions options) {
 
 Result<Outbox> Outbox::writer_only(Store& store, OutboxOptions options) {
   return open(store, std::move(options), Delivers::not_here);
+}
+
+Result<Outbox> Outbox::for_external_reader(Store& store, OutboxOptions options) {
+  if (options.retention == Duration{}) {
+    return Error{Code::config_invalid,
+                 "retention is 0; for_external_reader deletes messages of that age, so say how "
+                 "long the reader may take"};
+  }
+  return open(store, std::move(options), Delivers::others);
 }
 
 Status Outbox::listen(Topic topic, Listener listener) {
@@ -128,7 +159,7 @@ Result<std::vector<Written>> Outbox::write_all(Transaction& tx, std::vector<NewM
 
 Status Outbox::start() {
   const std::scoped_lock lock(parts_->mutex);
-  if (!parts_->relay) {
+  if (!parts_->keeper) {
     return Error{Code::tx_invalid_state,
                  "this outbox only writes; open it with single_process or several_processes"};
   }
@@ -139,7 +170,7 @@ Status Outbox::start() {
     return Error{Code::tx_invalid_state, "start() came after stop(); open a new outbox instead"};
   }
   parts_->state = Parts::State::running;
-  parts_->threads->start();
+  parts_->start();
   return {};
 }
 
@@ -147,11 +178,34 @@ Status Outbox::stop() {
   const std::scoped_lock lock(parts_->mutex);
   const auto was = std::exchange(parts_->state, Parts::State::closed);
   if (was != Parts::State::running) return {};
-  return parts_->threads->stop();
+  return parts_->stop();
+}
+
+Status Outbox::pause() {
+  const std::scoped_lock lock(parts_->mutex);
+  if (!parts_->relay || parts_->state != Parts::State::running) {
+    return Error{Code::tx_invalid_state, "pause() needs a relay that runs; call start() first"};
+  }
+  parts_->worker->pause();
+  parts_->keeper->ring();
+  return {};
+}
+
+Status Outbox::resume() {
+  const std::scoped_lock lock(parts_->mutex);
+  if (!parts_->relay || parts_->state != Parts::State::running) {
+    return Error{Code::tx_invalid_state, "resume() needs a relay that runs; call start() first"};
+  }
+  parts_->worker->resume();
+  parts_->keeper->ring();
+  return {};
 }
 
 OutboxSnapshot Outbox::snapshot() const {
-  return parts_->relay ? parts_->relay->snapshot() : OutboxSnapshot{};
+  if (!parts_->relay) return {};
+  auto snapshot = parts_->relay->snapshot();
+  snapshot.paused = parts_->worker->paused();
+  return snapshot;
 }
 
 }  // namespace sagabox

@@ -123,6 +123,7 @@ OutboxSnapshot Relay::snapshot() const {
   snapshot.delivered = settler_.delivered();
   snapshot.retried = settler_.retried();
   snapshot.dead = settler_.dead();
+  snapshot.table_paused = pauses_.whole_table();
   return snapshot;
 }
 

@@ -28,7 +28,8 @@ Replayer::Replayer(Parts parts, ReplayerOptions options)
       options_(options),
       shard_(parts_.live),
       replayed_(
-          parts_.metrics.counter(metric::outbox_replayed_total, {{"table", parts_.table.str()}})) {}
+          parts_.metrics.counter(metric::outbox_replayed_total, {{"table", parts_.table.str()}})),
+      replays_(parts_.metrics.counter(metric::replay_total, {{"kind", "outbox"}})) {}
 
 std::optional<ReplayPlan> Replayer::plan(BootTime now) {
   const auto tenure = shard_.tenure(now);
@@ -112,7 +113,10 @@ void Replayer::apply(const ReplayPlan& plan, ReplayAnswer answer, BootTime now) 
   if (const auto* advance = std::get_if<ReplayPlan::Advance>(&plan.call)) {
     const auto& reply = std::get<Result<spi::JobAdvanceReply>>(answer);
     // What is replayed is replayed, whoever owns the scope by now.
-    if (reply.ok() && reply->rows > 0) replayed_.add(reply->rows);
+    if (reply.ok() && reply->rows > 0) {
+      replayed_.add(reply->rows);
+      replays_.add(reply->rows);
+    }
     if (ours) advanced(plan, *advance, reply, now);
   } else if (const auto* fail = std::get_if<ReplayPlan::Fail>(&plan.call)) {
     if (ours) ended_as_failed(*fail, std::get<Result<ReplayJob>>(answer), now);

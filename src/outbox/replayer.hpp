@@ -104,6 +104,7 @@ class Replayer {
   ReplayerOptions options_;
   SoleShard shard_;
   Counter& replayed_;
+  Counter& replays_;
   std::atomic<bool> woken_{false};
 
   std::optional<SoleShard::Tenure> tenure_;  // whose jobs these are

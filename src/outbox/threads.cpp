@@ -25,13 +25,13 @@ constexpr int looks_at_rest = 10;
 }  // namespace
 
 Threads::Threads(spi::OutboxStore& store, const TableName& table, const OutboxOptions& options,
-                 Relay& relay, ownership::Worker& worker, Backlog& backlog)
+                 Relay& relay, ownership::Worker& worker, Keeper& keeper)
     : store_(store),
       table_(table),
       options_(options),
       relay_(relay),
       worker_(worker),
-      backlog_(backlog),
+      keeper_(keeper),
       spares_(options.spare_workers_max) {}
 
 Threads::~Threads() {
@@ -46,7 +46,7 @@ Threads::~Threads() {
 }
 
 void Threads::start() {
-  stages_.emplace_back([this] { keep_lease(); });
+  keeper_.start();
   stages_.emplace_back([this] { read(); });
   stages_.emplace_back([this] { settle(); });
   stages_.emplace_back([this] { watch(); });
@@ -58,14 +58,14 @@ void Threads::start() {
 Status Threads::stop() {
   relay_.settler().begin_stop();
   worker_.begin_stop();
-  bell_.ring_all();
+  keeper_.ring();
   const auto limit = options_.clock->boot_now() + options_.drain_timeout;
-  if (!drained_by(limit)) {
+  if (!keeper_.worker_stopped_by(limit)) {
     // After this nobody watches deadlines: handlers that listen to their token must hear it now.
     relay_.dispatcher().tell_all_to_stop();
     worker_.abandon_remaining();
-    bell_.ring_all();
-    (void)drained_by(limit + leave_timeout);
+    keeper_.ring();
+    (void)keeper_.worker_stopped_by(limit + leave_timeout);
   }
   ending_.store(true);
   bell_.ring_all();
@@ -75,18 +75,12 @@ Status Threads::stop() {
   relay_.shards().settle_bell().ring_all();
   for (auto& thread : stages_) thread.join();
   stages_.clear();
+  keeper_.end();
   const auto running = relay_.dispatcher().running();
   if (running == 0) return {};
   return Error{Code::tx_timeout,
                std::to_string(running) + " handlers still run after the drain limit; their " +
                    "messages will be delivered again by whoever owns their shards next"};
-}
-
-bool Threads::drained_by(BootTime limit) {
-  while (!worker_.stopped() && options_.clock->boot_now() < limit) {
-    bell_.wait_for(wait_min, [this] { return worker_.stopped(); });
-  }
-  return worker_.stopped();
 }
 
 void Threads::read() {
@@ -128,14 +122,6 @@ void Threads::settle() {
   }
 }
 
-void Threads::keep_lease() {
-  while (!ending()) {
-    if (worker_.step()) continue;
-    const auto wait = worker_.next_due() - options_.clock->boot_now();
-    bell_.wait_for(std::clamp(wait, wait_min, wait_max), [this] { return ending(); });
-  }
-}
-
 void Threads::watch() {
   int ticks = 0;
   while (!ending()) {
@@ -143,7 +129,6 @@ void Threads::watch() {
     relay_.dispatcher().check_deadlines(now);
     call_in_spares();
     if (++ticks % ticks_per_housekeeping == 0) relay_.tick(now);
-    backlog_.look(now);
     bell_.wait_for(watch_interval, [this] { return ending(); });
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "outbox/backlog.hpp"
+#include "outbox/keeper.hpp"
 #include "outbox/relay.hpp"
 #include "ownership/worker.hpp"
 
@@ -10,12 +10,12 @@
 
 namespace sagabox::outbox {
 
-/// The threads that call the steps of a relay and of its worker: one reads, one settles, one keeps
-/// the lease, one watches deadlines and keeps the table's figures, the others run handlers.
+/// The threads that call the steps of a relay: one reads, one settles, one watches deadlines, the
+/// others run handlers. The keeper's two come beside them.
 class Threads {
  public:
   Threads(spi::OutboxStore& store, const TableName& table, const OutboxOptions& options,
-          Relay& relay, ownership::Worker& worker, Backlog& backlog);
+          Relay& relay, ownership::Worker& worker, Keeper& keeper);
   /// Waits for handlers that still run.
   ~Threads();
   Threads(const Threads&) = delete;
@@ -29,13 +29,11 @@ class Threads {
  private:
   void read();
   void settle();
-  void keep_lease();
   void watch();
   void handle(Runner& runner, std::uint32_t spare);
   /// Until the others do not keep up, or there is nothing to keep up with.
   void stand_by();
   void call_in_spares();
-  [[nodiscard]] bool drained_by(BootTime limit);
   [[nodiscard]] bool ending() const noexcept { return ending_.load(std::memory_order_relaxed); }
 
   spi::OutboxStore& store_;
@@ -43,7 +41,7 @@ class Threads {
   const OutboxOptions& options_;
   Relay& relay_;
   ownership::Worker& worker_;
-  Backlog& backlog_;
+  Keeper& keeper_;
   std::atomic<bool> ending_{false};
   Bell bell_;
   std::vector<std::thread> stages_;

@@ -58,6 +58,12 @@ class FreshLane {
     }
   }
 
+  /// Also those that have left and are still a gap.
+  [[nodiscard]] bool contains(Sequence sequence) const {
+    return std::binary_search(sequences_.begin() + static_cast<std::ptrdiff_t>(head_),
+                              sequences_.end(), sequence);
+  }
+
   /// Calls `visit(sequence)` ascending from above `after` until it returns false; before each,
   /// `expect` with all that is still to come.
   template <class Visit, class Expect>

@@ -140,12 +140,7 @@ void Table::purge(Sequence sequence, Released& released) {
 bool Table::in_lane(Sequence sequence, const Slot& slot) const {
   const ShardLanes& lanes = lanes_[slot.shard.value];
   if (slot.waits) return lanes.waiting.contains({slot.due, sequence});
-  bool found = false;
-  lanes.fresh[slot.lane.value].each_after(Sequence{sequence.value - 1}, [&](Sequence first) {
-    found = first == sequence;
-    return false;
-  });
-  return found;
+  return lanes.fresh[slot.lane.value].contains(sequence);
 }
 
 std::vector<spi::Stray> Table::strays(std::uint32_t rows_max) const {
