@@ -1,7 +1,9 @@
 #include "outbox/backlog.hpp"
 
+#include "support/forwarding.hpp"
 #include "unit/outbox/rows.hpp"
 
+#include <sagabox/stores/memory.hpp>
 #include <sagabox/testing/recording.hpp>
 
 #include <gtest/gtest.h>
@@ -22,8 +24,10 @@ using testing::seconds;
 constexpr WallTime database_now{seconds(1'767'225'600)};
 
 /// Answers what the test says; an error while there is one.
-class ScriptedStats final : public spi::OutboxAdminStore {
+class ScriptedStats final : public sagabox::testing::ForwardingAdmin {
  public:
+  explicit ScriptedStats(Store& beneath) : ForwardingAdmin(beneath.outbox_admin()) {}
+
   Result<spi::TableStats> stats(const TableName&) override {
     ++asked;
     if (error) return *error;
@@ -39,7 +43,8 @@ class BacklogTest : public ::testing::Test {
  protected:
   double gauge(const char* name) const { return metrics.gauge_value(name, {{"table", "orders"}}); }
 
-  ScriptedStats store;
+  memory::MemoryStore beneath;
+  ScriptedStats store{beneath};
   TableName table = TableName::parse("orders").value();
   RecordingMetrics metrics;
   RecordingLogger log;
