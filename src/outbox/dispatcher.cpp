@@ -207,7 +207,12 @@ void Dispatcher::complete(Runner& runner, Outcome outcome, BootTime now) {
                .tenure = entry.tenure,
                .figures = runner.route_ != nullptr ? runner.route_->figures.get() : nullptr};
   if (settling.settlement.verdict == spi::Verdict::dead) settling.dead = entry.message;
-  report(runner, outcome, settling.settlement, now);
+  const auto& result = settling.settlement;
+  // A timeout was counted at its deadline.
+  if (result.verdict != spi::Verdict::done && !(timed_out && result.code == Code::tx_timeout)) {
+    figures_.errors.count(result.code);
+  }
+  report(runner, outcome, result, now);
   auto completed = parts_.shards.with(entry.shard, [&](ShardState& state) {
     // Nobody may see the message settled and its handler still running.
     runner.state_.store(Runner::State::idle, std::memory_order_release);
@@ -369,10 +374,6 @@ void Dispatcher::report(const Runner& runner, const Outcome& outcome,
   }
   const auto* message = entry.message.get();
   if (done) return audit(AuditKind::tx_outbox_dispatched, message, settlement);
-  // A timeout was counted at its deadline.
-  if (settlement.code != Code::tx_timeout || !runner.timed_out()) {
-    figures_.errors.count(settlement.code);
-  }
   audit(AuditKind::tx_outbox_failed, message, settlement);
   if (dead) audit(AuditKind::dead_letter, message, settlement);
   if (settlement.verdict != spi::Verdict::retry) return;
