@@ -69,16 +69,25 @@ std::vector<Entry> KeyOrder::block(std::uint64_t key_hash, Sequence sequence) {
 
 std::optional<std::uint64_t> KeyOrder::unblock(Sequence sequence) {
   if (blocked_ == 0) return std::nullopt;
-  for (auto found = chains_->by_key.begin(); found != chains_->by_key.end(); ++found) {
-    auto& chain = found->second;
-    if (std::erase(chain.blockers, sequence) == 0) continue;
-    const auto key_hash = found->first;
-    if (!chain.blockers.empty()) return key_hash;
-    --blocked_;
-    if (!chain.running) chains_->by_key.erase(found);
-    return key_hash;
+  for (const auto& [key_hash, chain] : chains_->by_key) {
+    const auto blocking = key_hash;
+    if (std::binary_search(chain.blockers.begin(), chain.blockers.end(), sequence)) {
+      (void)unblock(blocking, sequence);
+      return blocking;
+    }
   }
   return std::nullopt;
+}
+
+bool KeyOrder::unblock(std::uint64_t key_hash, Sequence sequence) {
+  const auto found = chains_->by_key.find(key_hash);
+  if (found == chains_->by_key.end()) return false;
+  auto& chain = found->second;
+  if (std::erase(chain.blockers, sequence) == 0) return false;
+  if (!chain.blockers.empty()) return true;
+  --blocked_;
+  if (!chain.running) chains_->by_key.erase(found);
+  return true;
 }
 
 std::vector<Entry> KeyOrder::release(std::uint64_t key_hash) {

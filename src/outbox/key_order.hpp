@@ -38,6 +38,8 @@ class KeyOrder {
   /// `sequence` no longer stands in the way. Gives the key it blocked, if it did: its row may be
   /// past reading, so its key is not asked for.
   std::optional<std::uint64_t> unblock(Sequence sequence);
+  /// The same where the key is known. False: it did not block it.
+  bool unblock(std::uint64_t key_hash, Sequence sequence);
   /// Gives up the head and those behind it; what blocks the key still does.
   std::vector<Entry> release(std::uint64_t key_hash);
 

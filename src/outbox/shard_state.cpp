@@ -51,7 +51,8 @@ void ShardState::keys_loaded(std::span<const spi::RetryingKey> keys, bool exhaus
     keys_after_ = key.sequence;
     if (settings_.head_policy != HeadPolicy::block) continue;
     keys_.block(key.key_hash, key.sequence);
-    if (const auto orphan = orphans_.find(key.sequence); orphan != orphans_.end()) {
+    if (const auto orphan = orphans_.find(key.sequence);
+        orphan != orphans_.end() && orphan->second.key_hash == key.key_hash) {
       orphan->second.retrying = true;
     }
   }
@@ -104,8 +105,9 @@ std::size_t ShardState::drop() {
   if (phase_ == Phase::absent) return 0;
   phase_ = Phase::absent;
   for (const auto& running : running_) {
-    orphans_.insert_or_assign(running.sequence,
-                              Orphan{.tenure = tenure_, .key_hash = running.key_hash});
+    orphans_.insert_or_assign(running.sequence, Orphan{.id = running.message->id(),
+                                                       .tenure = tenure_,
+                                                       .key_hash = running.message->key_hash()});
   }
   ++tenure_;
   running_.clear();
@@ -116,7 +118,7 @@ std::size_t ShardState::drop() {
   settlements_.clear();
   spent_ahead_.clear();
   for (const auto& entry : keys_.clear()) room_.give_back(entry);
-  tracker_->clear_except([&](Sequence sequence) { return orphans_.contains(sequence); });
+  tracker_->clear();
   return places;
 }
 
@@ -324,7 +326,7 @@ ShardState::Fate ShardState::admit(spi::Row& row, LaneState* lane, Sequence page
                                    Entry& entry, Taken& taken) {
   const bool readable = row.message != nullptr;
   if (readable && held_back(*row.message, row.sequence, lane, page_after)) return Fate::passed;
-  if (!tracker_->admit(row.sequence)) return Fate::passed;
+  if (in_orphans_hands(row) || !tracker_->admit(row.sequence)) return Fate::passed;
   if (!readable || row.attempts >= settings_.attempts_max) {
     bury(row, taken);
     return Fate::passed;
@@ -366,6 +368,13 @@ ShardState::Fate ShardState::place(Entry& entry, LaneState* lane) {
     lane->deferred.defer(class_of_key(entry.message->key_hash()), entry.sequence);
   }
   return Fate::passed;
+}
+
+bool ShardState::in_orphans_hands(const spi::Row& row) const {
+  if (orphans_.empty()) return false;
+  const auto found = orphans_.find(row.sequence);
+  // After a fail-over another message may have the same sequence.
+  return found != orphans_.end() && found->second.id == row.id;
 }
 
 bool ShardState::orphan_of(std::uint64_t key_hash) const {
@@ -416,7 +425,7 @@ std::optional<Epoch> ShardState::start(const Entry& entry) {
     std::erase_if(spent_ahead_,
                   [&](const Entry& ahead) { return ahead.sequence == entry.sequence; });
   }
-  running_.push_back({entry.sequence, entry.message->key_hash()});
+  running_.push_back({entry.sequence, entry.message.get()});
   return epoch_;
 }
 
@@ -486,12 +495,10 @@ bool ShardState::orphan_returned(const Entry& entry) {
   if (found == orphans_.end() || found->second.tenure != entry.tenure) return false;
   const auto orphan = found->second;
   orphans_.erase(found);
-  tracker_->forget(entry.sequence);
   if (phase_ == Phase::absent) return false;
-  // In all lanes: after a fail-over another message may have the same sequence.
   for (auto& lane : lanes_) lane.reader.rewind(Sequence{entry.sequence.value - 1});
   if (orphan.key_hash == 0 || orphan.retrying) return true;
-  if (const auto key_hash = keys_.unblock(entry.sequence)) resume_key(*key_hash);
+  if (keys_.unblock(orphan.key_hash, entry.sequence)) resume_key(orphan.key_hash);
   return true;
 }
 

@@ -202,6 +202,8 @@ class ShardState {
   /// A handler of this key still runs from an earlier tenure: not even an earlier message, which a
   /// fail-over may have brought back, goes beside it.
   [[nodiscard]] bool orphan_of(std::uint64_t key_hash) const;
+  /// The same message still runs from an earlier tenure.
+  [[nodiscard]] bool in_orphans_hands(const spi::Row& row) const;
   void seen_once(std::uint8_t what);
   bool resume_key(std::uint64_t key_hash);
   /// Messages with a key are not read ahead while too many keys are blocked or deferred.
@@ -237,7 +239,7 @@ class ShardState {
 
   struct Running {
     Sequence sequence;
-    std::uint64_t key_hash;
+    const Message* message;  ///< of the entry that runs
   };
   std::vector<Running> running_;  // as many as handlers run, at most
   std::size_t unsettled_ = 0;
@@ -245,6 +247,7 @@ class ShardState {
 
   /// Handlers of an earlier tenure that have not returned.
   struct Orphan {
+    MessageId id;
     std::uint32_t tenure = 0;
     std::uint64_t key_hash = 0;
     bool retrying = false;  ///< its row waits for a retry by now

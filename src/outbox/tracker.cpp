@@ -82,9 +82,8 @@ class InFlightTracker final : public Tracker {
     }
   }
 
-  void clear_except(const std::function<bool(Sequence)>& keep) override {
-    boost::unordered::erase_if(held_,
-                               [&](const auto& entry) { return !keep(Sequence{entry.first}); });
+  void clear() override {
+    held_.clear();
     settled_.clear();
     reservations_.clear();
   }

@@ -39,8 +39,7 @@ class Tracker {
   virtual void cancel(Sequence sequence) = 0;
   virtual void expire_reservations(BootTime now) = 0;
 
-  /// Forgets everything but what `keep` names.
-  virtual void clear_except(const std::function<bool(Sequence)>& keep) = 0;
+  virtual void clear() = 0;
 
   /// Taken and not yet settled.
   [[nodiscard]] virtual bool in_hand(Sequence sequence) const = 0;

@@ -21,9 +21,7 @@ class ForgetfulTracker final : public outbox::Tracker {
   bool claim(Sequence sequence) override { return real_->claim(sequence); }
   void cancel(Sequence sequence) override { real_->cancel(sequence); }
   void expire_reservations(BootTime now) override { real_->expire_reservations(now); }
-  void clear_except(const std::function<bool(Sequence)>& keep) override {
-    real_->clear_except(keep);
-  }
+  void clear() override { real_->clear(); }
   [[nodiscard]] bool in_hand(Sequence sequence) const override { return real_->in_hand(sequence); }
   [[nodiscard]] std::size_t size() const override { return real_->size(); }
 

@@ -182,6 +182,29 @@ TEST(ShardState, OrphanOfAnEarlierTenureKeepsItsRowAndItsKey) {
   EXPECT_EQ(world.run(), (Numbers{1, 2}));
 }
 
+TEST(ShardState, OtherMessageUnderAnOrphansSequenceGoesInItsTurn) {
+  ShardWorld world({});
+  world.own();
+  world.write(1);
+  world.read_until_calm();
+  const auto orphan = world.start();
+  world.state.drop();
+  // A fail-over lost the row, and its sequence was drawn again.
+  world.rows.clear();
+  world.write(1, "a");
+  world.write(2, "a");
+  world.own();
+  world.read_until_calm();
+  const auto head = world.start();
+  ASSERT_TRUE(head);
+  EXPECT_EQ(head->sequence, Sequence{1});
+  world.finish(*orphan, Verdict::done);
+  world.read_until_calm();
+  EXPECT_TRUE(world.ready.empty()) << "the one that runs is still in hand";
+  world.finish(*head, Verdict::done);
+  EXPECT_EQ(world.run(), Numbers{2});
+}
+
 TEST(ShardState, OrphanThatReturnsDuringAReadIsNotForgotten) {
   ShardWorld world({});
   world.own();
