@@ -21,7 +21,7 @@ constexpr std::array catalogue{
     MetricInfo{metric::outbox_retries_total, counter, "table topic",
                "Attempts after the first one"},
     MetricInfo{metric::outbox_dead_total, counter, "table topic code",
-               "Messages that became dead letters, by error code"},
+               "Messages that became dead letters for the first time, by error code"},
     MetricInfo{metric::outbox_dispatch_seconds, histogram, "table topic",
                "Time that handlers took"},
     MetricInfo{metric::outbox_latency_seconds, histogram, "table",

@@ -205,6 +205,7 @@ void Dispatcher::complete(Runner& runner, Outcome outcome, BootTime now) {
   auto settling =
       Settling{.settlement = judge(entry, outcome, timed_out, judgement_, *parts_.options.random),
                .tenure = entry.tenure,
+               .replayed = entry.replayed,
                .figures = runner.route_ != nullptr ? runner.route_->figures.get() : nullptr};
   if (settling.settlement.verdict == spi::Verdict::dead) settling.dead = entry.message;
   const auto& result = settling.settlement;

@@ -30,6 +30,8 @@ struct Entry {
   Source source = Source::cold;
   /// The attempt is written before the dispatch: it may kill the process.
   bool cautious = false;
+  /// By an operator, at least once.
+  bool replayed = false;
   /// Read from the waiting lane: read again by time, not by sequence.
   bool was_waiting = false;
   /// Its key waited for it.

@@ -185,6 +185,7 @@ void Settler::count(const Settling& settling, const spi::Settlement& item) {
     case spi::Verdict::dead:
       dead_.fetch_add(1, std::memory_order_relaxed);
       if (figures != nullptr) figures->dead.increment();
+      if (settling.replayed) return;
       parts_.metrics
           .counter(metric::outbox_dead_total,
                    {{"table", parts_.table.str()},

@@ -345,6 +345,7 @@ ShardState::Fate ShardState::admit(spi::Row& row, LaneState* lane, Sequence page
            .shard = shard_,
            .source = Source::cold,
            .cautious = cautious_left_ > 0,
+           .replayed = row.replays > 0,
            .was_waiting = lane == nullptr};
   if (cautious_left_ > 0) --cautious_left_;
   return place(entry, lane);
@@ -393,8 +394,10 @@ void ShardState::put_back(const Message& message, Sequence sequence, LaneState& 
 void ShardState::bury(const spi::Row& row, Taken& taken) {
   taken.buried.push_back(
       {row.message ? exhausted(row, settings_.attempts_max) : undecodable(row), row.message});
-  settle_beside(
-      {.settlement = taken.buried.back().settlement, .tenure = tenure_, .dead = row.message});
+  settle_beside({.settlement = taken.buried.back().settlement,
+                 .tenure = tenure_,
+                 .replayed = row.replays > 0,
+                 .dead = row.message});
   if (const auto key_hash = keys_.unblock(row.sequence)) resume_key(*key_hash);
 }
 

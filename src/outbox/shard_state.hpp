@@ -43,6 +43,8 @@ struct Settling {
   std::uint32_t tenure = 0;
   /// It came from a dispatch and holds one of the `unsettled_max` places.
   bool holds_place = true;
+  /// A replayed message that dies again has been counted as dead before.
+  bool replayed = false;
   /// Counts for its topic; null where no listener is.
   struct TopicFigures* figures = nullptr;
   /// Of a dead one, where it could be read.

@@ -151,7 +151,7 @@ class ShardWorld {
     std::vector<Settling> batch;
     state.collect(1000, batch);
     std::vector<spi::Settlement> settled;
-    for (const auto& [settlement, tenure, place, figures, dead] : batch) {
+    for (const auto& [settlement, tenure, place, replayed, figures, dead] : batch) {
       commit(settlement);
       state.settled(settlement, tenure);
       settled.push_back(settlement);
