@@ -183,9 +183,11 @@ void Ledger::check_beside(const Record& record, const Start& start, const spi::C
     const auto& run = other.runs[ref.run];
     const bool same_process = run.process == start.process;
     if (same_process) {
-      // Pulled from under its handler and replayed, it is another row.
-      const bool pulled = record.pulled.contains(run.sequence) && run.sequence != start.sequence;
-      rule(Event::one_of_message_in_process, other.number != record.number || pulled, [&] {
+      // Pulled from under its handler and replayed, or replayed once more after a fail-over, it is
+      // another row.
+      const bool again = (record.pulled.contains(run.sequence) || any_fail_over_) &&
+                         run.sequence != start.sequence;
+      rule(Event::one_of_message_in_process, other.number != record.number || again, [&] {
         return "two handlers at once in p" + std::to_string(start.process) + ": " +
                describe(record);
       });
