@@ -1,3 +1,4 @@
+#include <sagabox/admin.hpp>
 #include <sagabox/outbox.hpp>
 #include <sagabox/stores/memory.hpp>
 
@@ -81,6 +82,7 @@ OutboxOptions soak_options() {
   options.dispatch_timeout = seconds(60);
   options.drain_timeout = seconds(60);
   options.retry.attempts_max = attempts_max;
+  options.control_interval = milliseconds(2);
   return options;
 }
 
@@ -137,6 +139,55 @@ bool wait_until_delivered(memory::MemoryStore& store) {
   return true;
 }
 
+/// Once each, nothing lost, nothing from rollbacks, each key in order; the store counts the same.
+void expect_all_delivered(memory::MemoryStore& store, const Seen& seen) {
+  const auto done = seen.done_counts();
+  std::uint64_t dead = 0;
+  for (std::uint64_t number = 1; number <= producers * messages_each; ++number) {
+    if (is_dead(number)) {
+      ++dead;
+      EXPECT_FALSE(done.contains(number));
+      continue;
+    }
+    // No process died and no lease ran out: once, not at least once.
+    const auto found = done.find(number);
+    ASSERT_TRUE(found != done.end()) << number << " was lost";
+    EXPECT_EQ(found->second, 1U) << number;
+  }
+  EXPECT_FALSE(done.contains(0)) << "rolled back, yet delivered";
+  for (const auto& [key, numbers] : seen.order()) {
+    EXPECT_TRUE(std::is_sorted(numbers.begin(), numbers.end())) << "order of " << key;
+  }
+  const auto stats = store.outbox_admin().stats(TableName::parse("orders").value()).value();
+  EXPECT_EQ(stats.done, producers * messages_each - dead);
+  EXPECT_EQ(stats.dead, dead);
+  EXPECT_EQ(stats.quarantined, 0U);
+}
+
+/// Pauses and resumes the table, its topic and one relay, and replays what has died, which dies
+/// again; leaves nothing paused.
+void operate(memory::MemoryStore& store, Outbox& relay, const std::atomic<bool>& writing) {
+  auto admin = Admin::open(store, {.actor = "operator"}).value();
+  const auto table = TableName::parse("orders").value();
+  std::uint64_t rounds = 0;
+  do {
+    (void)admin.pause_table(table).value();
+    while (!relay.snapshot().table_paused) std::this_thread::yield();
+    (void)admin.resume_table(table).value();
+    while (relay.snapshot().table_paused) std::this_thread::yield();
+    (void)admin.pause_topic(table, "order.paid").value();
+    if (++rounds % 20 == 0) {
+      relay.pause().value();
+      while (!relay.snapshot().paused) std::this_thread::yield();
+    }
+    (void)admin.start_replay(table, {.from = MessageState::dead}).value();
+    (void)admin.resume_topic(table, "order.paid").value();
+    const auto before = relay.snapshot().delivered;
+    relay.resume().value();
+    while (writing.load() && relay.snapshot().delivered < before + 20) std::this_thread::yield();
+  } while (writing.load());
+}
+
 TEST(OutboxSoak, TwoProcessesDeliverEverythingInOrderWhileOneComesAndGoes) {
   memory::MemoryStore store;
   Seen seen;
@@ -165,27 +216,30 @@ TEST(OutboxSoak, TwoProcessesDeliverEverythingInOrderWhileOneComesAndGoes) {
   EXPECT_TRUE(lasting.stop().ok());
   EXPECT_GT(restarts.load(), 0U);
 
-  const auto done = seen.done_counts();
-  std::uint64_t dead = 0;
-  for (std::uint64_t number = 1; number <= producers * messages_each; ++number) {
-    if (is_dead(number)) {
-      ++dead;
-      EXPECT_FALSE(done.contains(number));
-      continue;
-    }
-    // No process died and no lease ran out: once, not at least once.
-    const auto found = done.find(number);
-    ASSERT_TRUE(found != done.end()) << number << " was lost";
-    EXPECT_EQ(found->second, 1U) << number;
+  expect_all_delivered(store, seen);
+}
+
+TEST(OutboxSoak, OperatorsPauseAndReplayWhileEverythingRuns) {
+  memory::MemoryStore store;
+  Seen seen;
+  auto first = start_one(store, seen);
+  auto second = start_one(store, seen);
+  std::atomic<bool> writing{true};
+  std::vector<std::thread> writers;
+  for (std::uint64_t producer = 0; producer < producers; ++producer) {
+    writers.emplace_back([&, producer] { produce(store, first, producer); });
   }
-  EXPECT_FALSE(done.contains(0)) << "rolled back, yet delivered";
-  for (const auto& [key, numbers] : seen.order()) {
-    EXPECT_TRUE(std::is_sorted(numbers.begin(), numbers.end())) << "order of " << key;
-  }
-  const auto stats = store.outbox_admin().stats(TableName::parse("orders").value()).value();
-  EXPECT_EQ(stats.done, producers * messages_each - dead);
-  EXPECT_EQ(stats.dead, dead);
-  EXPECT_EQ(stats.quarantined, 0U);
+  std::thread operators([&] { operate(store, second, writing); });
+  for (auto& writer : writers) writer.join();
+  writing.store(false);
+  operators.join();
+
+  ASSERT_TRUE(wait_until_delivered(store)) << pending(store) << " pending";
+  EXPECT_TRUE(first.stop().ok());
+  EXPECT_TRUE(second.stop().ok());
+  expect_all_delivered(store, seen);
+  const auto admin = Admin::open(store, {.actor = "auditor"}).value();
+  EXPECT_EQ(admin.verify_audit().value().problems_found, 0U);
 }
 
 }  // namespace
