@@ -183,10 +183,9 @@ void Ledger::check_beside(const Record& record, const Start& start, const spi::C
     const auto& run = other.runs[ref.run];
     const bool same_process = run.process == start.process;
     if (same_process) {
-      // Pulled from under its handler and replayed, or replayed once more after a fail-over, it is
-      // another row.
-      const bool again = (record.pulled.contains(run.sequence) || any_fail_over_) &&
-                         run.sequence != start.sequence;
+      // Replayed while a handler of it still runs (pulled from under it, or left over from a lost
+      // lease), it is another row.
+      const bool again = run.sequence != start.sequence;
       rule(Event::one_of_message_in_process, other.number != record.number || again, [&] {
         return "two handlers at once in p" + std::to_string(start.process) + ": " +
                describe(record);
