@@ -3,8 +3,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <span>
 
 namespace sagabox::cli {
 namespace {
@@ -84,6 +86,14 @@ std::size_t Terminal::columns() const {
   return known ? window.ws_col : columns_usual;
 }
 
+std::size_t Terminal::rows() const {
+  constexpr std::size_t rows_usual = 24;
+  winsize window{};
+  const bool known = ioctl(fileno(stream_), TIOCGWINSZ, &window) == 0 && window.ws_row > 1;
+  // One less: the cursor stands below the block.
+  return (known ? window.ws_row : rows_usual) - 1;
+}
+
 void Terminal::write(std::string_view text) {
   (void)std::fwrite(text.data(), 1, text.size(), stream_);
   (void)std::fflush(stream_);
@@ -97,15 +107,18 @@ void Terminal::print(const Line& line) {
 void Terminal::draw(const std::vector<Line>& block) {
   // One less: erasing right of a full line would take its last character.
   const auto width = columns() - 1;
+  // The cursor cannot go up to lines that have left the window.
+  const auto held = rows();
+  const auto lines = std::span(block).first(std::min(block.size(), held));
   std::string out;
-  if (drawn_ > 0) out += "\x1b[" + std::to_string(drawn_) + "A\r";
-  for (const auto& line : block) {
+  if (drawn_ > 0) out += "\x1b[" + std::to_string(std::min(drawn_, held)) + "A\r";
+  for (const auto& line : lines) {
     out += line.render(width, colour_);
     out += clear_to_end_of_line;
     out += '\n';
   }
   out += clear_below;
-  drawn_ = block.size();
+  drawn_ = lines.size();
   write(out);
 }
 

@@ -43,8 +43,11 @@ class Terminal {
 
   /// A line that stays. The block, if there is one, is left behind above it.
   void print(const Line& line = {});
-  /// Draws the block over the one before. Only when `interactive`.
+  /// Draws the block over the one before, as much of it as the window holds. Only when
+  /// `interactive`.
   void draw(const std::vector<Line>& block);
+  /// How many lines of a block the window holds.
+  [[nodiscard]] std::size_t rows() const;
 
  private:
   [[nodiscard]] std::size_t columns() const;

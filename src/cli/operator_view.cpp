@@ -1,0 +1,134 @@
+#include "cli/operator_view.hpp"
+
+#include "core/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace sagabox::cli {
+namespace {
+
+constexpr std::size_t id_tail = 6;
+constexpr std::size_t topic_columns_max = 24;
+constexpr std::size_t error_columns_max = 48;
+constexpr std::uint64_t bar_columns = 20;
+
+/// The end of an id: those of one hour all begin alike.
+std::string short_id(const MessageId& id) {
+  const auto text = id.view();
+  if (text.size() <= id_tail) return std::string(text);
+  return "…" + std::string(text.substr(text.size() - id_tail));
+}
+
+struct Columns {
+  std::string id;
+  std::string topic;
+  std::string attempts;
+  std::string age;
+  std::string code;
+  std::string error;
+};
+
+Columns columns_of(const MessageRecord& letter, WallTime now) {
+  return {.id = short_id(letter.id),
+          .topic = shortened(letter.topic, topic_columns_max),
+          .attempts = std::to_string(letter.attempts),
+          .age = letter.ended_at ? age_text(now - *letter.ended_at) : "-",
+          .code = letter.code ? std::string(code_name(*letter.code)) : "-",
+          .error = shortened(letter.error, error_columns_max)};
+}
+
+/// As wide as the widest of its cells.
+std::size_t width_of(const std::vector<Columns>& rows, std::string Columns::* column) {
+  std::size_t width = 0;
+  for (const auto& row : rows) width = std::max(width, text_facts(row.*column).characters);
+  return width;
+}
+
+std::string bar(std::uint64_t part, std::uint64_t whole) {
+  const auto full = whole == 0 ? bar_columns : part * bar_columns / whole;
+  std::string text;
+  for (std::uint64_t column = 0; column < bar_columns; ++column) text += column < full ? "█" : "░";
+  return text;
+}
+
+std::string rate_of(const ReplayJob& job) {
+  const auto seconds = std::chrono::duration<double>(job.changed_at - job.created_at).count();
+  if (job.replayed == 0 || seconds <= 0) return "";
+  return fmt::format("  {}/s", grouped(static_cast<std::uint64_t>(
+                                   std::llround(static_cast<double>(job.replayed) / seconds))));
+}
+
+}  // namespace
+
+Line keys_line(bool paused) {
+  return Line("  ")
+      .add("d", Style::strong)
+      .add(" dead letters  ")
+      .add("r", Style::strong)
+      .add(" replay them  ")
+      .add("p", Style::strong)
+      .add(paused ? " resume  " : " pause  ")
+      .add("q", Style::strong)
+      .add(" quit");
+}
+
+std::vector<Line> dead_letter_view(std::span<const MessageRecord> oldest, std::uint64_t dead,
+                                   WallTime now) {
+  if (oldest.empty()) return {Line().add("  no dead letters", Style::faint)};
+  std::vector<Columns> rows{{"ID", "TOPIC", "TRIES", "AGE", "CODE", "ERROR"}};
+  for (const auto& letter : oldest) rows.push_back(columns_of(letter, now));
+  const auto id = width_of(rows, &Columns::id);
+  const auto topic = width_of(rows, &Columns::topic);
+  const auto age = width_of(rows, &Columns::age);
+  const auto code = width_of(rows, &Columns::code);
+  std::vector<Line> lines;
+  for (const auto& row : rows) {
+    // The error last, so that a narrow window cuts nothing else.
+    const auto text =
+        fmt::format("  {:<{}}  {:<{}}  {:>5}  {:>{}}  {:<{}}  {}", row.id, id, row.topic, topic,
+                    row.attempts, row.age, age, row.code, code, row.error);
+    lines.push_back(Line().add(text, lines.empty() ? Style::faint : Style::plain));
+  }
+  if (dead > oldest.size()) {
+    lines.push_back(
+        Line().add(fmt::format("  and {} more", grouped(dead - oldest.size())), Style::faint));
+  }
+  return lines;
+}
+
+Line replay_bar(const ReplayJob& job) {
+  const bool finished = job.state == ReplayJob::State::finished;
+  // Matched was counted at the start: some have died since, others were taken away.
+  const auto whole = finished ? job.replayed : std::max(job.matched, job.replayed);
+  auto line =
+      Line(fmt::format("  replay job {}  ", job.id.value))
+          .add(bar(job.replayed, whole), Style::good)
+          .add(fmt::format("  {}/{}{}", grouped(job.replayed), grouped(whole), rate_of(job)));
+  if (job.state == ReplayJob::State::running) return line;
+  line.add("  ").add(job_state_name(job.state), finished ? Style::good : Style::bad);
+  if (!job.error.empty()) line.add(": " + shortened(job.error, error_columns_max));
+  return line;
+}
+
+std::string shortened(std::string_view text, std::size_t columns_max) {
+  std::string out;
+  std::size_t columns = 0;
+  std::size_t last = 0;  // where the last character in `out` begins
+  for (std::size_t at = 0; at < text.size(); ++columns) {
+    if (columns == columns_max) {
+      out.resize(last);
+      return out + "…";
+    }
+    last = out.size();
+    const auto c = utf8_front(text.substr(at));
+    const bool printable = c.bytes != 0 && !is_control(c.code_point);
+    out += printable ? text.substr(at, c.bytes) : std::string_view("?");
+    at += std::max<std::size_t>(c.bytes, 1);
+  }
+  return out;
+}
+
+}  // namespace sagabox::cli
