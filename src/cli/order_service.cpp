@@ -1,6 +1,7 @@
 #include "cli/order_service.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <stdexcept>
 #include <utility>
 
@@ -12,11 +13,19 @@ constexpr Duration pause = std::chrono::milliseconds(2);
 constexpr Duration arrears_max = std::chrono::milliseconds(500);
 
 constexpr std::string_view aggregate = "order";
+constexpr std::string_view order_prefix = "order-";
 
 /// True for `percent` of all numbers, the same ones every time.
 bool is_among(std::string_view order, double percent) {
   constexpr std::uint64_t steps = 100'000;
   return static_cast<double>(stable_hash(order) % steps) < percent * (steps / 100.0);
+}
+
+std::uint64_t number_of(std::string_view order) {
+  order.remove_prefix(order_prefix.size());
+  std::uint64_t number = 0;
+  (void)std::from_chars(order.data(), order.data() + order.size(), number);
+  return number;
 }
 
 }  // namespace
@@ -72,7 +81,7 @@ void OrderService::sell() {
 
 /// What a request handler of a real service does, on its own connection.
 Status OrderService::place_order(memory::Connection& connection) {
-  const auto order = "order-" + std::to_string(++number_);
+  const auto order = std::string(order_prefix) + std::to_string(++number_);
   // Guests have no account, so nothing of theirs needs to stay in order.
   const auto customer = random_.below(2) == 0
                             ? std::string()
@@ -108,13 +117,16 @@ Outcome OrderService::send_receipt(const Delivery& delivery) {
   if (!known.ok()) return retry(known.error().text());
   if (!*known) ghosts_.fetch_add(1);
 
-  // A tenth of what fails never succeeds; the rest has good and bad moments.
-  const bool hopeless = is_among(order, options_.fail_percent / 10);
-  if (hopeless || random_.unit() * 100 < options_.fail_percent) {
+  const bool wrong_address = has_wrong_address(order);
+  if (wrong_address || random_.unit() * 100 < options_.fail_percent) {
     attempts_failed_.fetch_add(1);
-    throw std::runtime_error("the mail server hung up");
+    throw std::runtime_error(wrong_address ? "no such mailbox" : "the mail server hung up");
   }
   return done();
+}
+
+bool OrderService::has_wrong_address(std::string_view order) const {
+  return is_among(order, options_.fail_percent / 10) && number_of(order) > corrected_;
 }
 
 }  // namespace sagabox::cli

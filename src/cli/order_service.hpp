@@ -16,8 +16,9 @@ namespace sagabox::cli {
 /// The business of the demo: a shop that writes every order and its message in one transaction,
 /// and a mailer that is told of each order and fails now and then.
 struct OrderServiceOptions {
-  std::uint32_t rate = 500;     ///< orders a second
-  double fail_percent = 5;      ///< of the mailer's attempts
+  std::uint32_t rate = 500;  ///< orders a second
+  /// Of the mailer's attempts; a tenth as many orders have a wrong address.
+  double fail_percent = 5;
   double rollback_percent = 3;  ///< of the shop's transactions
   std::uint32_t customers = 200;
   /// Everything stays in memory: the shop closes here.
@@ -41,6 +42,8 @@ class OrderService {
   void open();
   /// No more orders; returns when the last transaction has ended.
   void close();
+  /// The wrong addresses of all orders so far are put right.
+  void correct_addresses() { corrected_ = number_.load(); }
 
   /// What went wrong for good, if anything did: then no more orders are written.
   [[nodiscard]] std::optional<Error> error() const;
@@ -54,6 +57,7 @@ class OrderService {
   void sell();
   Status place_order(memory::Connection& connection);
   Outcome send_receipt(const Delivery& delivery);
+  [[nodiscard]] bool has_wrong_address(std::string_view order) const;
 
   memory::MemoryStore& store_;
   Outbox& outbox_;
@@ -61,7 +65,8 @@ class OrderService {
   const Clock& clock_;
   Random& random_;
 
-  std::uint64_t number_ = 0;  // of the last order; the shop's thread only
+  std::atomic<std::uint64_t> number_{0};     // of the last order
+  std::atomic<std::uint64_t> corrected_{0};  // orders up to this number
   std::atomic<bool> sold_out_{false};
   std::atomic<std::uint64_t> rolled_back_{0};
   std::atomic<std::uint64_t> attempts_failed_{0};
