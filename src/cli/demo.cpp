@@ -1,6 +1,9 @@
 #include "cli/demo.hpp"
 
+#include "cli/demo_operator.hpp"
 #include "cli/demo_report.hpp"
+#include "cli/keys.hpp"
+#include "cli/operator_view.hpp"
 #include "cli/option.hpp"
 #include "cli/order_service.hpp"
 #include "cli/signals.hpp"
@@ -22,6 +25,8 @@ namespace {
 
 constexpr Duration refresh_drawn = std::chrono::milliseconds(250);
 constexpr Duration refresh_printed = std::chrono::seconds(1);
+/// A key does not wait long for its effect.
+constexpr Duration control_interval = std::chrono::milliseconds(200);
 constexpr Duration drain_limit = std::chrono::seconds(5);
 
 struct DemoOptions {
@@ -30,6 +35,7 @@ struct DemoOptions {
   std::uint32_t workers = OutboxOptions{}.workers;
   std::optional<Duration> run_for{};
   bool json_summary = false;
+  bool keys = false;
 };
 
 /// Short waits and few attempts, so that retries and dead letters can be watched.
@@ -45,6 +51,7 @@ OutboxOptions outbox_options(const DemoOptions& options) {
   settings.table = "orders";
   settings.retry = impatient();
   settings.workers = options.workers;
+  settings.control_interval = control_interval;
   return settings;
 }
 
@@ -55,7 +62,9 @@ class Demo {
         settings_(outbox_options(options)),
         terminal_(options.json_summary ? stderr : stdout),
         outbox_(Outbox::single_process(store_, settings_).value()),
-        orders_(store_, outbox_, options.orders, clock_, system_random()) {}
+        orders_(store_, outbox_, options.orders, clock_, system_random()),
+        operator_(store_, table_, clock_, [this] { orders_.correct_addresses(); }),
+        keyboard_(keys_wanted() ? Keyboard::Opened::yes : Keyboard::Opened::no) {}
 
   ~Demo() { (void)outbox_.stop(); }  // its listener is gone before it is
   Demo(const Demo&) = delete;
@@ -91,15 +100,52 @@ class Demo {
                     "{} at most.",
                     orders.fail_percent, settings_.retry.attempts_max));
     terminal_.print("Nothing survives this process. Ctrl-C drains and does the sum; twice quits.");
+    if (keyboard_.open() && !terminal_.interactive()) terminal_.print(keys_line(false));
     terminal_.print();
   }
 
   void watch() {
     const auto end = options_.run_for ? begun_ + *options_.run_for : BootTime::max();
+    auto show_at = begun_ + refresh();
     for (auto now = begun_; now < end; now = clock_.boot_now()) {
-      if (signals_.wait(std::min(refresh(), end - now))) return;
-      show();
+      if (asked_to_stop(std::min(show_at, end) - now)) return;
+      if (clock_.boot_now() >= std::min(show_at, end)) {
+        show();
+        show_at = clock_.boot_now() + refresh();
+      }
       if (orders_.sold_out() || orders_.error()) return;
+    }
+  }
+
+  /// Waits, `timeout` at most, and does what the keys say. True: a signal or a key says stop.
+  bool asked_to_stop(Duration timeout) {
+    if (!keyboard_.has_next()) {
+      const auto woken = signals_.wait(timeout, keyboard_.descriptor());
+      if (woken == StopSignals::Woken::stop) return true;
+      if (woken == StopSignals::Woken::readable) keyboard_.read();
+    }
+    while (const auto key = keyboard_.next()) {
+      if (*key == Key::quit) return true;
+      press(*key);
+    }
+    operator_.look();
+    tell_news();
+    return false;
+  }
+
+  void press(Key key) {
+    operator_.press(key);
+    if (terminal_.interactive()) return show();
+    if (key != Key::dead_letters) return;
+    for (const auto& line : operator_.dead_letters(DemoOperator::letters_max)) {
+      terminal_.print(line);
+    }
+  }
+
+  /// On a terminal they are in the block.
+  void tell_news() {
+    for (const auto& line : operator_.news()) {
+      if (!terminal_.interactive()) terminal_.print(line);
     }
   }
 
@@ -107,15 +153,22 @@ class Demo {
   void drain() {
     orders_.close();
     terminal_.print();
-    terminal_.print(orders_.sold_out()
-                        ? fmt::format("{} orders fill the memory set aside for them; draining",
-                                      grouped(options_.orders.orders_max))
-                        : std::string("draining; Ctrl-C quits at once"));
+    if (orders_.sold_out()) {
+      terminal_.print(fmt::format("{} orders fill the memory set aside for them",
+                                  grouped(options_.orders.orders_max)));
+    }
+    terminal_.print(operator_.paused() ? "the table is paused: what is pending stays pending"
+                                       : "draining; Ctrl-C quits at once");
     for (const auto limit = clock_.boot_now() + drain_limit; clock_.boot_now() < limit;) {
-      if (figures().stats.pending == 0) break;
-      if (signals_.wait(refresh_drawn)) signals_.quit();
+      if (operator_.paused()) break;
+      if (figures().stats.pending == 0 && !operator_.replaying()) break;
+      if (asked_to_stop(refresh_drawn)) {
+        keyboard_.close();
+        signals_.quit();
+      }
       if (terminal_.interactive()) show();
     }
+    keyboard_.close();  // before a signal can end the process
     signals_.let_through();
     const auto stopped = outbox_.stop();
     if (!stopped.ok()) terminal_.print(Line().add(stopped.error().text(), Style::warning));
@@ -136,8 +189,19 @@ class Demo {
   void show() {
     const auto current = figures();
     rates_.add(current);
-    if (terminal_.interactive()) return terminal_.draw(demo_block(current, rates_));
-    terminal_.print(demo_line(current, rates_));
+    if (!terminal_.interactive()) {
+      terminal_.print(demo_line(current, rates_));
+      if (const auto bar = operator_.progress()) terminal_.print(*bar);
+      return;
+    }
+    auto block = demo_block(current, rates_);
+    if (keyboard_.open()) {
+      block.emplace_back();
+      const auto below =
+          operator_.block(terminal_.rows() - std::min(terminal_.rows(), block.size()));
+      block.insert(block.end(), below.begin(), below.end());
+    }
+    terminal_.draw(block);
   }
 
   DemoFigures figures() {
@@ -146,8 +210,15 @@ class Demo {
             .rolled_back = orders_.rolled_back(),
             .attempts_failed = orders_.attempts_failed(),
             .ghosts = orders_.ghosts(),
+            .replayed = operator_.replayed(),
+            .paused = operator_.paused(),
             .stats = store_.outbox_admin().stats(table_).value(),
             .outbox = outbox_.snapshot()};
+  }
+
+  /// Whoever watches it live can press keys; from a pipe they are taken only when told.
+  [[nodiscard]] bool keys_wanted() const {
+    return options_.keys || (terminal_.interactive() && stdin_is_terminal());
   }
 
   [[nodiscard]] Duration refresh() const {
@@ -163,6 +234,8 @@ class Demo {
   const TableName table_ = TableName::parse("orders").value();
   Outbox outbox_;
   OrderService orders_;
+  DemoOperator operator_;
+  Keyboard keyboard_;
   Rates rates_;
   BootTime begun_{};
 };
@@ -172,9 +245,15 @@ constexpr const char* examples = R"(Examples:
   sagabox demo --rate 5000 --fail 20      more orders, a bad day for the mailer
   sagabox demo --for 10s --json-summary   ends by itself; one JSON object on standard output,
                                           the rest on standard error
+  (sleep 5; printf rd) | sagabox demo --for 10s --keys
+                                          keys from a script
 
-Exit code 0: every committed order is delivered, pending or dead. 1: it does not add up.
-2: wrong use.)";
+Keys, on a terminal or with --keys: d shows the oldest dead letters or hides them, r replays all
+of them (their wrong addresses are put right first), p pauses and resumes the table, q stops like
+Ctrl-C.
+
+Exit code 0: every committed order is delivered, pending, dead or quarantined. 1: it does not add
+up. 2: wrong use.)";
 
 }  // namespace
 
@@ -189,8 +268,9 @@ void add_demo(CLI::App& app, std::function<int()>& run) {
       *verb, "--rate", "N", options->orders.rate,
       [](std::string_view text) { return parse_count("rate", text, 1, 1'000'000); },
       "orders a second, 500 unless told");
-  add_option(*verb, "--fail", "PERCENT", options->orders.fail_percent, parse_percent,
-             "of the listener's attempts, 5 unless told; a tenth as many orders fail for good");
+  add_option(
+      *verb, "--fail", "PERCENT", options->orders.fail_percent, parse_percent,
+      "of the listener's attempts, 5 unless told; a tenth as many orders fail until replayed");
   add_option(*verb, "--for", "DURATION", options->run_for, parse_duration,
              "ends by itself after this time: 500ms, 10s, 5m");
   add_option(
@@ -199,6 +279,8 @@ void add_demo(CLI::App& app, std::function<int()>& run) {
       "threads that run the listener, 4 unless told");
   verb->add_flag("--json-summary", options->json_summary,
                  "the summary as one JSON object on standard output");
+  verb->add_flag("--keys", options->keys,
+                 "takes the keys d r p q from standard input also when it is not a terminal");
   verb->callback([options, &run] { run = [options] { return Demo(*options).run(); }; });
 }
 

@@ -20,8 +20,14 @@ std::string age_of_oldest(const spi::TableStats& stats) {
   return age < 1 ? fmt::format("{:.0f} ms", age * 1000) : fmt::format("{:.1f} s", age);
 }
 
-/// In no verdict of the demo, but counted so that nothing hides.
-std::uint64_t dead(const spi::TableStats& stats) { return stats.dead + stats.quarantined; }
+Style style_of_dead(std::uint64_t count, Style none) { return count > 0 ? Style::bad : none; }
+
+std::string why_pending(const DemoFigures& figures) {
+  const auto& stats = figures.stats;
+  if (stats.pending == 0) return "";
+  const auto retries = fmt::format("{} wait for a retry", grouped(stats.waiting));
+  return figures.paused ? "   because the table is paused; " + retries : "   of which " + retries;
+}
 
 std::uint64_t a_second(std::uint64_t now, std::uint64_t before, Duration between) {
   return static_cast<std::uint64_t>(
@@ -57,13 +63,17 @@ std::vector<Line> demo_block(const DemoFigures& figures, const Rates& rates) {
       row("delivered", stats.done, Style::good)
           .add(rate(rates.out()))
           .add(note("failed attempts " + grouped(figures.attempts_failed)), Style::faint),
-      row("pending", stats.pending).add(note("oldest " + age_of_oldest(stats))),
+      row("pending", stats.pending)
+          .add(note("oldest " + age_of_oldest(stats)))
+          .add(figures.paused ? note("PAUSED") : std::string(), Style::warning),
       row("  retrying", stats.waiting, stats.waiting > 0 ? Style::warning : Style::plain)
           .add(note("keys that wait for one " + grouped(outbox.blocked_keys))),
       row("  queued", outbox.hot_depth + outbox.cold_depth, Style::plain)
           .add(note(fmt::format("hot {}, cold {}, running {}", grouped(outbox.hot_depth),
                                 grouped(outbox.cold_depth), outbox.running))),
-      row("dead", dead(stats), dead(stats) > 0 ? Style::bad : Style::plain),
+      row("dead", stats.dead, style_of_dead(stats.dead, Style::plain))
+          .add(stats.quarantined == 0 ? std::string()
+                                      : note("quarantined " + grouped(stats.quarantined))),
       row("shards", outbox.shards_owned, Style::plain).add(note("owned by this process")),
   };
 }
@@ -72,37 +82,42 @@ Line demo_line(const DemoFigures& figures, const Rates& rates) {
   const auto& outbox = figures.outbox;
   return fmt::format(
       "{:>5.0f} s  in {}/s  out {}/s  pending {}  oldest {}  hot {}  cold {}  retrying {}  "
-      "blocked keys {}  dead {}  shards {}",
+      "blocked keys {}  dead {}  shards {}{}",
       seconds(figures.elapsed), rates.in(), rates.out(), figures.stats.pending,
       age_of_oldest(figures.stats), outbox.hot_depth, outbox.cold_depth, figures.stats.waiting,
-      outbox.blocked_keys, dead(figures.stats), outbox.shards_owned);
+      outbox.blocked_keys, figures.stats.dead + figures.stats.quarantined, outbox.shards_owned,
+      figures.paused ? "  PAUSED" : "");
 }
 
 bool adds_up(const DemoFigures& figures) {
-  return figures.committed == figures.stats.done + figures.stats.pending + dead(figures.stats) &&
+  const auto& stats = figures.stats;
+  return figures.committed == stats.done + stats.pending + stats.dead + stats.quarantined &&
          figures.ghosts == 0;
 }
 
 std::vector<Line> demo_summary(const DemoFigures& figures) {
   const auto& stats = figures.stats;
-  const auto sum = fmt::format("  {} = {} + {} + {}: ", grouped(figures.committed),
-                               grouped(stats.done), grouped(stats.pending), grouped(dead(stats)));
+  const auto sum =
+      fmt::format("  {} = {} + {} + {} + {}: ", grouped(figures.committed), grouped(stats.done),
+                  grouped(stats.pending), grouped(stats.dead), grouped(stats.quarantined));
   const bool right = adds_up(figures);
   std::vector<Line> lines{
       fmt::format("counted from the store after {:.1f} s:", seconds(figures.elapsed)),
       row("committed", figures.committed).add("   orders in the business table"),
       row("delivered", stats.done, Style::good),
-      row("pending", stats.pending)
-          .add(stats.pending == 0
-                   ? std::string()
-                   : fmt::format("   of which {} wait for a retry", grouped(stats.waiting))),
-      row("dead", dead(stats), dead(stats) > 0 ? Style::bad : Style::strong),
+      row("pending", stats.pending).add(why_pending(figures)),
+      row("dead", stats.dead, style_of_dead(stats.dead, Style::strong)),
+      row("quarantined", stats.quarantined, style_of_dead(stats.quarantined, Style::strong)),
       Line(sum).add(right ? "it adds up" : "IT DOES NOT ADD UP", right ? Style::good : Style::bad),
       row("rolled back", figures.rolled_back, Style::plain)
           .add(figures.ghosts == 0
                    ? std::string("   none of them was delivered")
                    : fmt::format("   BUT {} DELIVERIES HAD NO ORDER", figures.ghosts)),
   };
+  if (figures.replayed > 0) {
+    lines.push_back(row("replayed", figures.replayed, Style::plain)
+                        .add("   each counted once above, where it is now"));
+  }
   return lines;
 }
 
@@ -114,7 +129,10 @@ std::string demo_summary_json(const DemoFigures& figures, std::string_view store
       {"delivered", figures.stats.done},
       {"pending", figures.stats.pending},
       {"retrying", figures.stats.waiting},
-      {"dead", dead(figures.stats)},
+      {"dead", figures.stats.dead},
+      {"quarantined", figures.stats.quarantined},
+      {"replayed", figures.replayed},
+      {"paused", figures.paused},
       {"rolled_back", figures.rolled_back},
       {"failed_attempts", figures.attempts_failed},
       {"delivered_without_order", figures.ghosts},

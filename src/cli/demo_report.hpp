@@ -19,6 +19,8 @@ struct DemoFigures {
   std::uint64_t rolled_back = 0;
   std::uint64_t attempts_failed = 0;
   std::uint64_t ghosts = 0;
+  std::uint64_t replayed = 0;
+  bool paused = false;  ///< the table, by an operator
   spi::TableStats stats{};
   OutboxSnapshot outbox{};
 };
@@ -41,7 +43,8 @@ std::vector<Line> demo_block(const DemoFigures& figures, const Rates& rates);
 /// The same in one line, for logs and pipes.
 Line demo_line(const DemoFigures& figures, const Rates& rates);
 
-/// Every committed order is delivered, pending or dead, and none that was rolled back was seen.
+/// Every committed order is delivered, pending, dead or quarantined, and none that was rolled back
+/// was seen.
 bool adds_up(const DemoFigures& figures);
 std::vector<Line> demo_summary(const DemoFigures& figures);
 /// One JSON object.

@@ -11,11 +11,14 @@ namespace sagabox::cli {
 class StopSignals {
  public:
   StopSignals();
+  ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  /// True when asked to stop, false after `timeout`.
-  bool wait(Duration timeout);
+  enum class Woken : std::uint8_t { timeout, stop, readable };
+  /// Until asked to stop, or `descriptor` (-1: none) is readable or at its end, or after `timeout`,
+  /// which may also come early.
+  Woken wait(Duration timeout, int descriptor = -1);
   /// From now on a signal ends the process at once. Called on the thread that made this.
   void let_through();
   /// Ends the process as the signal would have done.
@@ -23,6 +26,7 @@ class StopSignals {
 
  private:
   sigset_t signals_{};
+  int descriptor_;  // readable when one has come
 };
 
 }  // namespace sagabox::cli

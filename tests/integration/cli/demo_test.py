@@ -22,6 +22,9 @@ FIELDS = {
     "pending",
     "retrying",
     "dead",
+    "quarantined",
+    "replayed",
+    "paused",
     "rolled_back",
     "failed_attempts",
     "delivered_without_order",
@@ -55,7 +58,8 @@ class Demo(unittest.TestCase):
         self.assertEqual(set(summary), FIELDS)
         self.assertTrue(summary["adds_up"], summary)
         self.assertEqual(
-            summary["committed"], summary["delivered"] + summary["pending"] + summary["dead"]
+            summary["committed"],
+            sum(summary[state] for state in ("delivered", "pending", "dead", "quarantined")),
         )
         self.assertEqual(summary["delivered_without_order"], 0)
         self.assertGreater(summary["committed"], 0)
@@ -153,6 +157,7 @@ class DemoOnATerminal(unittest.TestCase):
         for name in ("committed", "delivered", "pending", "retrying", "queued", "dead", "shards"):
             self.assertIn(name, screen)
         self.assertNotRegex(screen, LIVE_LINE)
+        self.assertNotIn("dead letters", screen, "nobody can press keys")
         self.assertIn("\x1b[32m", screen)
 
     def test_respects_no_color(self):

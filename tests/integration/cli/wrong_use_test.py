@@ -57,6 +57,8 @@ class CommandLine(unittest.TestCase):
                 result = sagabox(*arguments)
                 self.assertEqual(result.returncode, 0)
                 self.assertRegex(result.stdout, r"Examples:\n  sagabox demo")
+        self.assertIn("--keys", result.stdout)
+        self.assertIn("p pauses and resumes the table", result.stdout)
 
     def test_version(self):
         result = sagabox("--version")
