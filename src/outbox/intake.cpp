@@ -53,13 +53,12 @@ std::optional<ReadPlan> Intake::plan_keys() {
     auto& slot = parts_.shards.at(number);
     const std::scoped_lock lock(slot.mutex);
     const bool first = slot.state.phase() == ShardState::Phase::loading;
-    const auto after =
-        first ? std::optional(slot.state.keys_after()) : slot.state.blocked_keys_after();
-    if (!after) continue;
+    const auto again = slot.state.blocked_keys_page();
+    if (!first && !again) continue;
     return ReadPlan{.what = KeysRead{.shard = Shard{static_cast<std::uint16_t>(number)},
-                                     .after = *after,
+                                     .after = first ? slot.state.keys_after() : again->after,
                                      .tenure = slot.state.tenure(),
-                                     .again = !first}};
+                                     .again = again}};
   }
   return std::nullopt;
 }
@@ -163,7 +162,7 @@ void Intake::apply_keys(const KeysRead& plan, const spi::RetryingKeysReply& repl
   parts_.shards.with(plan.shard, [&](ShardState& state) {
     if (state.tenure() != plan.tenure) return;
     if (!plan.again) return state.keys_loaded(reply.keys, reply.exhausted);
-    if (state.blocked_keys_seen(reply.keys, reply.exhausted)) wake();
+    if (state.blocked_keys_seen(*plan.again, reply.keys, reply.exhausted)) wake();
   });
 }
 

@@ -23,7 +23,7 @@ struct KeysRead {
   Shard shard;
   Sequence after;
   std::uint32_t tenure = 0;
-  bool again = false;
+  std::optional<ShardState::BlockedKeysPage> again{};
 };
 struct DueRead {
   std::vector<spi::DueRange> ranges;

@@ -67,17 +67,19 @@ void ShardState::check_blocked_keys() {
     if (tracker_->in_hand(sequence) || orphans_.contains(sequence)) continue;
     check.unseen.insert(sequence);
   }
+  ++keys_checks_;
   keys_check_.reset();
   if (!check.unseen.empty()) keys_check_ = std::move(check);
 }
 
-std::optional<Sequence> ShardState::blocked_keys_after() const {
+std::optional<ShardState::BlockedKeysPage> ShardState::blocked_keys_page() const {
   if (phase_ != Phase::active || !keys_check_) return std::nullopt;
-  return keys_check_->after;
+  return BlockedKeysPage{.after = keys_check_->after, .check = keys_checks_};
 }
 
-bool ShardState::blocked_keys_seen(std::span<const spi::RetryingKey> keys, bool exhausted) {
-  if (phase_ != Phase::active || !keys_check_) return false;
+bool ShardState::blocked_keys_seen(const BlockedKeysPage& page,
+                                   std::span<const spi::RetryingKey> keys, bool exhausted) {
+  if (phase_ != Phase::active || !keys_check_ || page.check != keys_checks_) return false;
   for (const auto& key : keys) {
     keys_check_->after = key.sequence;
     keys_check_->unseen.erase(key.sequence);

@@ -88,10 +88,17 @@ class ShardState {
 
   /// Operators may have taken messages away that keys wait for: the store is to be asked again.
   void check_blocked_keys();
-  /// From where on; nothing: there is nothing to ask.
-  [[nodiscard]] std::optional<Sequence> blocked_keys_after() const;
-  /// A page of the keys that do wait. True: some that waited in vain go again.
-  bool blocked_keys_seen(std::span<const spi::RetryingKey> keys, bool exhausted);
+  /// A page of the keys that do wait, to be asked for.
+  struct BlockedKeysPage {
+    Sequence after{};
+    std::uint32_t check = 0;
+  };
+  /// Nothing: there is nothing to ask.
+  [[nodiscard]] std::optional<BlockedKeysPage> blocked_keys_page() const;
+  /// What the store shows of it. True: some keys that waited in vain go again. Ignored when
+  /// another check has begun since: the page does not know what has been blocked meanwhile.
+  bool blocked_keys_seen(const BlockedKeysPage& page, std::span<const spi::RetryingKey> keys,
+                         bool exhausted);
 
   /// Takes back attempts that were written for dispatches not begun. Returns how many settlements
   /// that added.
@@ -232,6 +239,7 @@ class ShardState {
     std::set<Sequence> unseen;  ///< blockers that no page has shown
   };
   std::optional<KeysCheck> keys_check_;
+  std::uint32_t keys_checks_ = 0;  // begun so far
   WallTime due_after_time_{};
   Sequence due_after_{};
 

@@ -18,14 +18,14 @@ using Numbers = std::vector<std::uint64_t>;
 bool check_blocked_keys(ShardWorld& world, std::size_t page = 1000) {
   world.state.check_blocked_keys();
   bool resumed = false;
-  while (const auto after = world.state.blocked_keys_after()) {
+  while (const auto asked = world.state.blocked_keys_page()) {
     std::vector<spi::RetryingKey> keys;
-    auto at = world.waiting_rows.upper_bound(after->value);
+    auto at = world.waiting_rows.upper_bound(asked->after.value);
     for (; at != world.waiting_rows.end() && keys.size() < page; ++at) {
       if (at->second.attempts == 0 || !at->second.message->has_key()) continue;
       keys.push_back({at->second.message->key_hash(), Sequence{at->first}});
     }
-    resumed |= world.state.blocked_keys_seen(keys, at == world.waiting_rows.end());
+    resumed |= world.state.blocked_keys_seen(*asked, keys, at == world.waiting_rows.end());
   }
   return resumed;
 }
@@ -98,11 +98,12 @@ TEST(ShardOperator, BlockerTakenUpDuringTheCheckIsNotGivenUp) {
   world.run(Verdict::retry);
   world.settle();
   world.state.check_blocked_keys();
-  ASSERT_TRUE(world.state.blocked_keys_after());
+  const auto asked = world.state.blocked_keys_page();
+  ASSERT_TRUE(asked);
   world.read_due();
   const auto head = world.start();
   ASSERT_TRUE(head);
-  EXPECT_FALSE(world.state.blocked_keys_seen({}, true));
+  EXPECT_FALSE(world.state.blocked_keys_seen(*asked, {}, true));
   world.read_until_calm();
   EXPECT_TRUE(world.ready.empty()) << "2 waits for 1, which runs";
   world.finish(*head, Verdict::done);
@@ -111,13 +112,40 @@ TEST(ShardOperator, BlockerTakenUpDuringTheCheckIsNotGivenUp) {
   EXPECT_EQ(world.run(), Numbers{2});
 }
 
+TEST(ShardOperator, PageOfAnEarlierCheckSaysNothingAboutALaterOne) {
+  ShardWorld world({});
+  world.own();
+  world.write(1, "a");
+  world.write(2, "a");
+  world.write(3, "b");
+  world.read_until_calm();
+  const auto first = world.start();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(world.run(Verdict::retry), Numbers{3});
+  world.settle();
+  world.state.check_blocked_keys();
+  const auto asked = world.state.blocked_keys_page();
+  ASSERT_TRUE(asked);
+  // What the store shows now; the answer takes its time.
+  const std::vector<spi::RetryingKey> shown{
+      {world.waiting_rows.at(3).message->key_hash(), Sequence{3}}};
+  world.finish(*first, Verdict::retry);
+  world.settle();
+  world.state.check_blocked_keys();
+  EXPECT_FALSE(world.state.blocked_keys_seen(*asked, shown, true));
+  EXPECT_EQ(world.state.blocked_keys(), 2U) << "1 waits for its retry";
+  world.read_until_calm();
+  EXPECT_TRUE(world.ready.empty()) << "2 must not overtake 1";
+  EXPECT_TRUE(world.state.blocked_keys_page()) << "the later check still asks";
+}
+
 TEST(ShardOperator, NothingIsAskedWhileNoKeyIsBlocked) {
   ShardWorld world({});
   world.own();
   world.write(1, "a");
   world.read_until_calm();
   world.state.check_blocked_keys();
-  EXPECT_FALSE(world.state.blocked_keys_after());
+  EXPECT_FALSE(world.state.blocked_keys_page());
 }
 
 TEST(ShardOperator, QueuedMessageWhoseTopicIsPausedWaitsAndGoesInOrderAfterwards) {
