@@ -23,13 +23,18 @@ double seconds(Duration duration) { return std::chrono::duration<double>(duratio
 bool Runner::timed_out() const { return state_.load() == State::told; }
 
 bool Runner::watch() {
-  auto expected = State::running;
-  return state_.compare_exchange_strong(expected, State::watched);
+  auto found = State::running;
+  while (!state_.compare_exchange_strong(found, State::watched)) {
+    if (found != State::watched) return false;
+    state_.wait(State::watched);
+    found = State::running;
+  }
+  return true;
 }
 
 void Runner::release(State state) {
   state_.store(state);
-  state_.notify_one();
+  state_.notify_all();
 }
 
 bool Runner::end() {

@@ -42,7 +42,8 @@ class Runner {
     told,     ///< running, and told at its deadline to stop
     ending,
   };
-  /// Nothing unless it runs and was not told yet. `release` must follow.
+  /// False unless it runs and was not told yet; waits while somebody else looks. `release` must
+  /// follow.
   [[nodiscard]] bool watch();
   void release(State state);
   /// The handler has returned. False: it had been told to stop.
