@@ -25,11 +25,15 @@ void ControlReader::apply(const Result<spi::Controls>& reply, BootTime now) {
   }
   failures_ = 0;
   next_ = now + interval_;
-  if (parts_.pauses.set(reply->pauses)) parts_.intake.reopen();
+  // Woken wherever it waits: its poll may be long.
+  if (parts_.pauses.set(reply->pauses)) {
+    parts_.intake.reopen();
+    parts_.wake_reader();
+  }
   // The first look needs none: shards read their blocked keys when they come.
   if (taken_ && *taken_ != reply->taken) {
     parts_.shards.check_blocked_keys();
-    parts_.intake.wake();
+    parts_.wake_reader();
   }
   taken_ = reply->taken;
 }

@@ -8,7 +8,9 @@
 #include <sagabox/spi/control_store.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <utility>
 
 namespace sagabox::outbox {
 
@@ -24,8 +26,9 @@ class ControlReader {
     Shards& shards;
     Intake& intake;
     Logger& log;
+    std::function<void()> wake_reader;
   };
-  ControlReader(Parts parts, Duration interval) : parts_(parts), interval_(interval) {}
+  ControlReader(Parts parts, Duration interval) : parts_(std::move(parts)), interval_(interval) {}
 
   /// Whether to ask now.
   [[nodiscard]] bool plan(BootTime now) const { return now >= next_; }

@@ -75,7 +75,8 @@ Relay::Relay(spi::OutboxStore& store, spi::ControlStore& control, const TableNam
                  .pauses = pauses_,
                  .shards = shards_,
                  .intake = intake_,
-                 .log = *options.log},
+                 .log = *options.log,
+                 .wake_reader = [this] { wake(); }},
                 options.control_interval) {}
 
 void Relay::wake() {

@@ -98,6 +98,18 @@ TEST_F(OperatingTest, PausedTableDeliversNothingAndLosesNothing) {
   EXPECT_TRUE(settles_to(101));
 }
 
+TEST_F(OperatingTest, EndOfAPauseDoesNotWaitForTheNextPoll) {
+  auto options = quick();
+  options.poll_interval = seconds(600);
+  auto outbox = running(into_inbox(), options);
+  ASSERT_TRUE(admin.pause_table(table).value());
+  ASSERT_TRUE(eventually([&] { return outbox.snapshot().table_paused; }));
+  write(outbox, placed());
+  write(outbox, placed("{}", "key"));
+  ASSERT_TRUE(admin.resume_table(table).value());
+  EXPECT_TRUE(settles_to(2));
+}
+
 TEST_F(OperatingTest, PauseHoldsForARelayThatStartsLater) {
   auto writer = Outbox::writer_only(store, quick()).value();
   write(writer, placed());
