@@ -321,6 +321,8 @@ bool ShardState::put_off(const Entry& entry) {
   if (!entry.was_waiting) deferred.defer(class_of_key(key_hash), entry.sequence);
   give_back_waiting(entry.was_blocking ? keys_.block(key_hash, entry.sequence)
                                        : keys_.release(key_hash));
+  // Its key does not wait for it, and nobody else would let those behind it go on.
+  if (entry.was_waiting && !entry.was_blocking) resume_key(key_hash);
   return true;
 }
 

@@ -214,5 +214,26 @@ TEST(ShardOperator, DelayedMessageThatIsPutOffBlocksNobody) {
   EXPECT_EQ(world.run(), Numbers{1});
 }
 
+TEST(ShardOperator, PausedMessageThatHoldsUpNobodyDoesNotHoldUpItsKeyWhenItWasQueued) {
+  TopicGate gate;
+  ShardWorld world(with_gate(gate));
+  world.own();
+  auto delayed = of_topic(1, "held", "a");
+  world.waiting_rows.emplace(1, delayed);
+  world.read_due();
+  world.write(of_topic(2, "free", "a"));
+  world.read_until_calm();
+  ASSERT_EQ(world.ready.size(), 1U) << "2 waits behind 1 in memory";
+  gate.close("held");
+  EXPECT_EQ(world.run(), Numbers{});
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), Numbers{2});
+  world.settle();
+  gate.open("held");
+  world.state.reopen();
+  world.read_due();
+  EXPECT_EQ(world.run(), Numbers{1});
+}
+
 }  // namespace
 }  // namespace sagabox::outbox
