@@ -43,22 +43,13 @@ Result<Purged> Admin::purge(const TableName& table, const PurgeOrder& order,
   }
 
   Purged purged;
-  for (bool more = true; more && !purged.stopped;) {
-    const auto batch = rows.purge({.table = table,
-                                   .state = order.state,
-                                   .older_than = order.older_than,
-                                   .rows_max = order.batch_rows,
-                                   .actor = options_.actor});
-    if (!batch.ok()) {
-      if (purged.rows == 0) return batch.error();
-      return Error{batch.error().code, batch.error().message + " (" + std::to_string(purged.rows) +
-                                           " messages were purged before)"};
-    }
-    purged.rows += batch->rows;
-    more = batch->more && batch->rows > 0;
-    if (batch->rows > 0 && progress && !progress(purged.rows)) purged.stopped = more;
-  }
-  if (purged.rows > 0) {
+  const auto report = [&] {
+    options_.log->log(LogLevel::info, "messages purged",
+                      {{"table", std::string_view(table.str())},
+                       {"state", state_name(order.state)},
+                       {"actor", std::string_view(options_.actor)},
+                       {"rows", purged.rows}});
+    if (purged.rows == 0) return;
     AuditEvent event;
     event.kind = AuditKind::purged;
     event.at = options_.clock->wall_now();
@@ -67,12 +58,24 @@ Result<Purged> Admin::purge(const TableName& table, const PurgeOrder& order,
                    " messages older than " + duration_text(order.older_than);
     event.actor = options_.actor;
     tell(event);
+  };
+  for (bool more = true; more && !purged.stopped;) {
+    const auto batch = rows.purge({.table = table,
+                                   .state = order.state,
+                                   .older_than = order.older_than,
+                                   .rows_max = order.batch_rows,
+                                   .actor = options_.actor});
+    if (!batch.ok()) {
+      if (purged.rows == 0) return batch.error();
+      report();
+      return Error{batch.error().code, batch.error().message + " (" + std::to_string(purged.rows) +
+                                           " messages were purged before)"};
+    }
+    purged.rows += batch->rows;
+    more = batch->more && batch->rows > 0;
+    if (batch->rows > 0 && progress && !progress(purged.rows)) purged.stopped = more;
   }
-  options_.log->log(LogLevel::info, "messages purged",
-                    {{"table", std::string_view(table.str())},
-                     {"state", state_name(order.state)},
-                     {"actor", std::string_view(options_.actor)},
-                     {"rows", purged.rows}});
+  report();
   return purged;
 }
 

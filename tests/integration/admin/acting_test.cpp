@@ -258,6 +258,9 @@ TEST_F(AdminTest, AFailingPurgeSaysHowFarItCame) {
   EXPECT_EQ(purged.error().code, Code::storage_unavailable);
   EXPECT_TRUE(purged.error().message.ends_with(" (2 messages were purged before)"))
       << purged.error().message;
+  ASSERT_EQ(audit_.events().size(), 1U) << "two messages are gone, whatever came after";
+  EXPECT_EQ(audit_.events().front().kind, AuditKind::purged);
+  EXPECT_TRUE(audit_.events().front().detail.starts_with("2 done messages"));
 }
 
 TEST_F(AdminTest, ActsFailWithTheStore) {
