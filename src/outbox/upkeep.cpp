@@ -7,8 +7,8 @@ namespace sagabox::outbox {
 namespace {
 
 PurgerOptions purger_options(const OutboxOptions& options, Upkeep::Readers readers) {
-  const bool kept = options.retention > Duration{};
-  return {.done = kept ? std::optional(options.retention) : std::nullopt,
+  // 0 as well: what an earlier setting kept goes.
+  return {.done = options.retention,
           .dead = options.dead_retention,
           .pending =
               readers == Upkeep::Readers::others ? std::optional(options.retention) : std::nullopt,

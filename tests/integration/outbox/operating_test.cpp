@@ -200,6 +200,19 @@ TEST_F(OperatingTest, DoneMessagesArePurgedByTheRetentionAndDeadOnesAreKept) {
   ASSERT_TRUE(eventually([&] { return counted("outbox_purged_total") == 30; }));
 }
 
+TEST_F(OperatingTest, RetentionOfNothingPurgesWhatAnEarlierSettingKept) {
+  {
+    auto outbox = running(into_inbox(), quick());
+    write(outbox, placed());
+    ASSERT_TRUE(settles_to(1));
+    outbox.stop().value();
+  }
+  auto options = quick();
+  options.retention = Duration{};
+  auto outbox = running(into_inbox(), options);
+  EXPECT_TRUE(settles_to(0));
+}
+
 TEST_F(OperatingTest, DeadMessagesArePurgedWhenToldSo) {
   auto options = quick();
   options.dead_retention = milliseconds(1);
