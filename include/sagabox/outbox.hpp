@@ -47,7 +47,7 @@ struct OutboxOptions {
   /// Dead ones are kept for ever unless this is set.
   std::optional<Duration> dead_retention{};
   Duration purge_interval = std::chrono::hours(1);
-  /// How often the pauses are read, and the counts for the metrics.
+  /// How often the pauses and the replay jobs are read.
   Duration control_interval = std::chrono::seconds(1);
 
   std::uint32_t workers = 4;  ///< handlers that run at the same time, at most
