@@ -262,6 +262,34 @@ TEST_F(OperatingTest, PausedRelayGivesItsShardsToOthersAndComesBack) {
   EXPECT_FALSE(first.snapshot().paused);
 }
 
+TEST_F(OperatingTest, PausedOutboxStopsAtOnceAndLeavesEverythingToOthers) {
+  auto options = quick();
+  options.drain_timeout = seconds(50);
+  const auto stops_soon = [](Outbox& outbox) {
+    const auto begun = std::chrono::steady_clock::now();
+    outbox.stop().value();
+    return std::chrono::steady_clock::now() - begun < seconds(25);
+  };
+  {
+    auto outbox = running(into_inbox(), options);
+    outbox.pause().value();
+    ASSERT_TRUE(eventually([&] { return outbox.snapshot().paused; }));
+    write(outbox, placed());
+    EXPECT_TRUE(stops_soon(outbox));
+  }
+  {
+    ASSERT_TRUE(admin.pause_table(table).value());
+    auto outbox = running(into_inbox(), options);
+    write(outbox, placed("{}", "key"));
+    EXPECT_TRUE(stops_soon(outbox));
+  }
+  EXPECT_EQ(stats().pending, 2U);
+  ASSERT_TRUE(admin.resume_table(table).value());
+  auto outbox = running(into_inbox(), options);
+  EXPECT_TRUE(settles_to(2));
+  EXPECT_EQ(inbox.size(), 2U);
+}
+
 TEST_F(OperatingTest, PauseNeedsARunningRelay) {
   auto writer = Outbox::writer_only(store, quick()).value();
   EXPECT_EQ(writer.pause().error().text(),
