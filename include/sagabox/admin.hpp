@@ -85,8 +85,8 @@ struct ReplayPreview {
 
 struct PurgeOrder {
   MessageState state = MessageState::done;
-  /// Since it ended; pending: since it was written.
-  Duration older_than{};
+  /// Since it ended; pending: since it was written. Must be given: 0 is everything.
+  std::optional<Duration> older_than{};
   bool dry_run = false;        ///< only counts
   bool force_pending = false;  ///< pending messages are lost, not delivered
   std::uint32_t batch_rows = 500;

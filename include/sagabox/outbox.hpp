@@ -50,7 +50,7 @@ struct OutboxOptions {
   /// How often the pauses and the replay jobs are read.
   Duration control_interval = std::chrono::seconds(1);
 
-  std::uint32_t workers = 4;  ///< handlers that run at the same time, at most
+  std::uint32_t workers = 4;  ///< handlers that run at the same time, spares aside
   std::uint32_t hot_capacity = 1000;
   std::uint32_t cold_capacity = 1000;
   /// Held in the queues at most, hot and cold together.

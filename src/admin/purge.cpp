@@ -13,8 +13,12 @@ constexpr std::uint32_t batch_rows_max = 10'000;
 constexpr Duration longest = std::chrono::hours(24 * 365 * 100);
 
 Status check(const PurgeOrder& order) {
-  if (order.older_than < Duration::zero() || order.older_than > longest) {
-    return admin::wrong("older_than: " + duration_text(order.older_than) + "; give 0 to 100 years");
+  if (!order.older_than) {
+    return admin::wrong("older_than is not given; say how old messages must be, 0 for all of them");
+  }
+  if (*order.older_than < Duration::zero() || *order.older_than > longest) {
+    return admin::wrong("older_than: " + duration_text(*order.older_than) +
+                        "; give 0 to 100 years");
   }
   if (order.state == MessageState::pending && !order.force_pending) {
     return admin::wrong(
@@ -35,7 +39,7 @@ Result<Purged> Admin::purge(const TableName& table, const PurgeOrder& order,
     const auto stats = rows.stats(table);
     if (!stats.ok()) return stats.error();
     // What is exactly that old goes too.
-    const auto age = std::chrono::duration_cast<WallTime::duration>(order.older_than);
+    const auto age = std::chrono::duration_cast<WallTime::duration>(*order.older_than);
     const auto counted = rows.count(
         table, order.state, MessageFilter{.until = stats->now - age + WallTime::duration(1)});
     if (!counted.ok()) return counted.error();
@@ -55,14 +59,14 @@ Result<Purged> Admin::purge(const TableName& table, const PurgeOrder& order,
     event.at = options_.clock->wall_now();
     event.table = table.str();
     event.detail = std::to_string(purged.rows) + " " + std::string(state_name(order.state)) +
-                   " messages older than " + duration_text(order.older_than);
+                   " messages older than " + duration_text(*order.older_than);
     event.actor = options_.actor;
     tell(event);
   };
   for (bool more = true; more && !purged.stopped;) {
     const auto batch = rows.purge({.table = table,
                                    .state = order.state,
-                                   .older_than = order.older_than,
+                                   .older_than = *order.older_than,
                                    .rows_max = order.batch_rows,
                                    .actor = options_.actor});
     if (!batch.ok()) {

@@ -36,6 +36,7 @@ void ShardState::acquire(const spi::OwnedShard& shard) {
   }
   keys_after_ = {};
   keys_check_.reset();
+  check_after_loading_ = false;
   due_after_time_ = {};
   due_after_ = {};
   cautious_left_ = shard.unclean ? settings_.cautious_rows : 0;
@@ -56,10 +57,14 @@ void ShardState::keys_loaded(std::span<const spi::RetryingKey> keys, bool exhaus
       orphan->second.retrying = true;
     }
   }
-  if (exhausted) phase_ = Phase::active;
+  if (!exhausted) return;
+  phase_ = Phase::active;
+  if (check_after_loading_) check_blocked_keys();
 }
 
 void ShardState::check_blocked_keys() {
+  // Pages of the first look that have been seen may be out of date by now.
+  check_after_loading_ = phase_ == Phase::loading;
   if (phase_ != Phase::active) return;
   KeysCheck check;
   for (const auto sequence : keys_.blockers()) {

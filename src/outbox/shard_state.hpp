@@ -239,6 +239,7 @@ class ShardState {
     std::set<Sequence> unseen;  ///< blockers that no page has shown
   };
   std::optional<KeysCheck> keys_check_;
+  bool check_after_loading_ = false;
   std::uint32_t keys_checks_ = 0;  // begun so far
   WallTime due_after_time_{};
   Sequence due_after_{};

@@ -30,7 +30,7 @@ class Upkeep {
   [[nodiscard]] std::vector<ownership::ScopeOptions> scopes();
   void attach(ownership::Worker& worker) noexcept { worker_ = &worker; }
 
-  /// One thing that is due. False: nothing is before `next`.
+  /// What is due, a call of the store each at most. False: nothing more is before `next`.
   bool step();
   [[nodiscard]] BootTime next(BootTime now) const;
 

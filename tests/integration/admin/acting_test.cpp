@@ -223,10 +223,11 @@ TEST_F(AdminTest, PurgeCountsInADryRunAndDeletesInBatches) {
 
 TEST_F(AdminTest, PurgeStopsWhenItsCallerSaysSo) {
   for (const auto* id : {"d1", "d2", "d3"}) dead(id);
-  const auto purged = admin()
-                          .purge(orders_, {.state = MessageState::dead, .batch_rows = 1},
-                                 [](std::uint64_t rows) { return rows < 2; })
-                          .value();
+  const auto purged =
+      admin()
+          .purge(orders_, {.state = MessageState::dead, .older_than = 0s, .batch_rows = 1},
+                 [](std::uint64_t rows) { return rows < 2; })
+          .value();
   EXPECT_EQ(purged.rows, 2U);
   EXPECT_TRUE(purged.stopped);
   EXPECT_EQ(admin().count(orders_, MessageState::dead, {}).value(), 1U);
@@ -235,14 +236,21 @@ TEST_F(AdminTest, PurgeStopsWhenItsCallerSaysSo) {
 TEST_F(AdminTest, PurgeDoesNotLosePendingMessagesByMistake) {
   write({.id = "p1"});
   Admin ann = admin();
-  EXPECT_EQ(why_not(ann.purge(orders_, {.state = MessageState::pending})),
+  EXPECT_EQ(why_not(ann.purge(orders_, {.state = MessageState::pending, .older_than = 0s})),
             "SCHEMA.VALIDATION_FAILED: pending messages have not been delivered and would be lost; "
             "set force_pending if that is meant, or quarantine them");
   EXPECT_EQ(
-      ann.purge(orders_, {.state = MessageState::pending, .force_pending = true}).value().rows, 1U);
+      ann.purge(orders_, {.state = MessageState::pending, .older_than = 0s, .force_pending = true})
+          .value()
+          .rows,
+      1U);
+  EXPECT_EQ(
+      why_not(ann.purge(orders_, {})),
+      "SCHEMA.VALIDATION_FAILED: older_than is not given; say how old messages must be, 0 for "
+      "all of them");
   EXPECT_EQ(why_not(ann.purge(orders_, {.older_than = -1s})),
             "SCHEMA.VALIDATION_FAILED: older_than: -1s; give 0 to 100 years");
-  EXPECT_EQ(why_not(ann.purge(orders_, {.batch_rows = 0})),
+  EXPECT_EQ(why_not(ann.purge(orders_, {.older_than = 0s, .batch_rows = 0})),
             "SCHEMA.VALIDATION_FAILED: batch_rows: 0; give 1 to 10000");
 }
 
@@ -253,7 +261,7 @@ TEST_F(AdminTest, AFailingPurgeSaysHowFarItCame) {
     const bool second = operation == memory::Operation::purge && ++calls == 2;
     return second ? memory::Fault::refused : memory::Fault::none;
   });
-  const auto purged = admin().purge(orders_, {.batch_rows = 2});
+  const auto purged = admin().purge(orders_, {.older_than = 0s, .batch_rows = 2});
   ASSERT_FALSE(purged.ok());
   EXPECT_EQ(purged.error().code, Code::storage_unavailable);
   EXPECT_TRUE(purged.error().message.ends_with(" (2 messages were purged before)"))

@@ -61,7 +61,8 @@ class AuditLogTest : public AdminTest {
     const auto job = ann.start_replay(orders_, {}).value();
     ann.stop_replay(orders_, job.id).value();
     ann.resume_replay(orders_, job.id).value();
-    ann.purge(orders_, {.state = MessageState::pending, .force_pending = true}).value();
+    ann.purge(orders_, {.state = MessageState::pending, .older_than = 0s, .force_pending = true})
+        .value();
   }
 
   AuditReport verify(Store& store, std::optional<AuditHead> anchor = {}) {

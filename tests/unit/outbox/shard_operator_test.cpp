@@ -139,6 +139,21 @@ TEST(ShardOperator, PageOfAnEarlierCheckSaysNothingAboutALaterOne) {
   EXPECT_TRUE(world.state.blocked_keys_page()) << "the later check still asks";
 }
 
+TEST(ShardOperator, MessageTakenAwayDuringTheFirstLookIsLookedForAgain) {
+  ShardWorld world({});
+  world.write(2, "a");
+  world.state.acquire({.shard = Shard{0}, .epoch = Epoch{1}});
+  const spi::RetryingKey gone{stable_hash("a"), Sequence{1}};
+  world.state.keys_loaded(std::span(&gone, 1), false);
+  world.state.check_blocked_keys();
+  world.state.keys_loaded({}, true);
+  const auto page = world.state.blocked_keys_page();
+  ASSERT_TRUE(page);
+  world.state.blocked_keys_seen(*page, {}, true);
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), Numbers{2});
+}
+
 TEST(ShardOperator, NothingIsAskedWhileNoKeyIsBlocked) {
   ShardWorld world({});
   world.own();
