@@ -11,14 +11,13 @@ const Statement begin_statement{"", "BEGIN"};
 const Statement commit_statement{"", "COMMIT"};
 const Statement rollback_statement{"", "ROLLBACK"};
 
-/// A plan made while a table was empty is a sequential scan when it is full: custom plans.
 const Statement set_up_statement{"", R"sql(
 SELECT pg_is_in_recovery(),
        CASE WHEN NOT pg_is_in_recovery() THEN pg_walfile_name(pg_current_wal_lsn()) END,
        has_function_privilege('pg_control_system()', 'EXECUTE'),
        set_config('statement_timeout', $1, false),
        set_config('lock_timeout', $2, false),
-       set_config('plan_cache_mode', 'force_custom_plan', false),
+       set_config('plan_cache_mode', $3, false),
        set_config('default_transaction_isolation', 'read committed', false)
 )sql"};
 
@@ -68,7 +67,9 @@ Result<std::unique_ptr<Connection>> Connection::open(const ConnectSettings& sett
 
 Status Connection::set_up(const ConnectSettings& settings) {
   Params params;
-  params.text(milliseconds(settings.statement_max)).text(milliseconds(settings.lock_max));
+  params.text(milliseconds(settings.statement_max))
+      .text(milliseconds(settings.lock_max))
+      .text(settings.custom_plans ? "force_custom_plan" : "auto");
   auto facts = run(set_up_statement, params, Effect::none);
   if (!facts.ok()) return facts.error();
   if (facts->boolean(0, 0)) {
@@ -83,6 +84,28 @@ Status Connection::set_up(const ConnectSettings& settings) {
     history += system->text(0, 0);
   }
   timeline_ = Timeline{stable_hash(history)};
+  return {};
+}
+
+Result<std::string> Connection::script_value(const std::string& sql) {
+  const std::unique_ptr<PGresult, decltype(&PQclear)> result(PQexec(handle_.get(), sql.c_str()),
+                                                             &PQclear);
+  switch (PQresultStatus(result.get())) {
+    case PGRES_COMMAND_OK:
+      return std::string();
+    case PGRES_TUPLES_OK:
+      return std::string(PQntuples(result.get()) > 0 ? PQgetvalue(result.get(), 0, 0) : "");
+    default:
+      if (result == nullptr || PQstatus(handle_.get()) != CONNECTION_OK) {
+        return lost_connection(PQerrorMessage(handle_.get()), Effect::none);
+      }
+      return server_error(result.get(), Effect::none);
+  }
+}
+
+Status Connection::script(const std::string& sql) {
+  auto value = script_value(sql);
+  if (!value.ok()) return value.error();
   return {};
 }
 

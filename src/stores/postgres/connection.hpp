@@ -25,6 +25,9 @@ struct ConnectSettings {
   Duration lock_max = std::chrono::seconds(5);
   /// What may be added to `statement_max` before the server counts as gone.
   Duration answer_grace = std::chrono::seconds(5);
+  /// Every execution is planned for its parameters: a plan made while a table was empty is a
+  /// sequential scan when it is full.
+  bool custom_plans = true;
   const Clock* clock = &system_clock();
 };
 
@@ -44,6 +47,11 @@ class Connection {
     return link_.run(calls, effect);
   }
 
+  /// Several statements as in a file, without parameters: for the schema only.
+  Status script(const std::string& sql);
+  /// The same; the first value of the last one, as text.
+  Result<std::string> script_value(const std::string& sql);
+
   Status begin();
   /// `storage_in_doubt` when the answer is lost. `storage_conflict` when the server rolled back.
   Status commit();
@@ -58,6 +66,7 @@ class Connection {
   [[nodiscard]] bool lost() const noexcept { return link_.lost(); }
   /// Of the server, as it was when we connected: a primary keeps its timeline while it runs.
   [[nodiscard]] Timeline timeline() const noexcept { return timeline_; }
+  [[nodiscard]] Link& link() noexcept { return link_; }
   [[nodiscard]] PGconn* handle() const noexcept { return handle_.get(); }
 
  private:

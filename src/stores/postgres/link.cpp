@@ -33,9 +33,11 @@ bool failed(const PGresult* result) {
          status == PGRES_PIPELINE_ABORTED;
 }
 
-bool statement_unknown(const PGresult* result) {
-  const char* sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-  return sqlstate != nullptr && std::string_view(sqlstate) == "26000";
+/// There is no such statement, or there is one already.
+bool statements_differ(const PGresult* result) {
+  const char* field = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const std::string_view sqlstate = field == nullptr ? "" : field;
+  return sqlstate == "26000" || sqlstate == "42P05";
 }
 
 }  // namespace
@@ -101,9 +103,9 @@ Result<std::vector<Rows>> Link::exchange(std::span<const Call> calls, Effect eff
     Rows rows(*result);
     if (failed(*result)) {
       if (!failure) failure = server_error(*result, effect);
-      if (prepared_ != nullptr && (piece.prepares || statement_unknown(*result))) {
-        prepared_->erase(*piece.name);
-      }
+      const bool differ = statements_differ(*result);
+      confused_ = confused_ || differ;
+      if (prepared_ != nullptr && (piece.prepares || differ)) prepared_->erase(*piece.name);
     } else if (!piece.prepares) {
       answers.push_back(std::move(rows));
     }

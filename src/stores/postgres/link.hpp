@@ -51,6 +51,8 @@ class Link {
 
   /// The last call ended without an answer: the connection is of no more use.
   [[nodiscard]] bool lost() const noexcept { return lost_; }
+  /// The server's prepared statements are not those we made: somebody else's hand, or a pooler's.
+  [[nodiscard]] bool confused() const noexcept { return confused_; }
 
  private:
   /// One thing asked of the server, and whether it prepares the statement of that name or runs it.
@@ -70,6 +72,7 @@ class Link {
   PreparedNames* prepared_;
   Limits limits_;
   bool lost_ = false;
+  bool confused_ = false;
 };
 
 }  // namespace sagabox::postgres

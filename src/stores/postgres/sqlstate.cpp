@@ -23,6 +23,9 @@ constexpr std::array meanings{
     Meaning{"26000", Code::storage_conflict,
             "the connection forgot its prepared statements (DISCARD ALL, or a pooler); roll back "
             "and try again"},
+    Meaning{"42P05", Code::storage_conflict,
+            "the connection has another one's prepared statements (a pooler); roll back and try "
+            "again"},
     Meaning{"0A000", Code::storage_conflict, "the schema changed meanwhile; try again"},
     Meaning{"57014", Code::storage_unavailable,
             "the statement took longer than statement_timeout allows, or an administrator "
