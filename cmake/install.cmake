@@ -3,7 +3,11 @@ include(CMakePackageConfigHelpers)
 
 set(sagabox_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sagabox)
 install(TARGETS sagabox EXPORT sagabox-targets)
-install(DIRECTORY include/sagabox DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.hpp)
+if(NOT SAGABOX_POSTGRES)
+  set(sagabox_headers_left_out PATTERN stores/postgres.hpp EXCLUDE)
+endif()
+install(DIRECTORY include/sagabox DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN *.hpp ${sagabox_headers_left_out})
 install(EXPORT sagabox-targets NAMESPACE sagabox:: DESTINATION ${sagabox_package_dir})
 configure_package_config_file(cmake/sagabox-config.cmake.in
   ${PROJECT_BINARY_DIR}/sagabox-config.cmake INSTALL_DESTINATION ${sagabox_package_dir})

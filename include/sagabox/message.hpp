@@ -105,12 +105,23 @@ struct MessageRules {
 /// Empty when `topic` fits `<module>.<aggregate>.<event>.vN`, else what is wrong with it.
 std::string strict_topic_problem(std::string_view topic);
 
+/// A message as a store kept it: checked when it was built, everything filled in.
+struct StoredMessage {
+  MessageId id;
+  NewMessage fields{};  ///< its `id` is not looked at
+  Digest digest{};
+};
+
 /// A checked message. Immutable; copies share the payload.
 class Message {
  public:
   /// Everything that is wrong is an error that names the field and the rule.
   static Result<Message> build(NewMessage draft, const MessageRules& rules, UlidSource& ids,
                                const Clock& clock);
+
+  /// For stores: what `build` made, read back. Nothing is checked, parsed or hashed again, so it
+  /// must have been built once; rows of other writers go through `build`.
+  static Message restore(StoredMessage stored);
 
   [[nodiscard]] const MessageId& id() const noexcept { return id_; }
   [[nodiscard]] const std::string& tenant() const noexcept { return draft_.tenant; }

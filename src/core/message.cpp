@@ -31,22 +31,29 @@ Status MessageRules::check() const {
 Result<Message> Message::build(NewMessage draft, const MessageRules& rules, UlidSource& ids,
                                const Clock& clock) {
   if (auto status = check_draft(draft, rules); !status) return status.error();
-  Message message;
+  MessageId id;
   if (draft.id.empty()) {
-    message.id_ = ids.next<MessageId>();
+    id = ids.next<MessageId>();
   } else {
-    auto id = MessageId::parse(draft.id);
-    if (!id) return id.error();
-    message.id_ = *id;
+    auto given = MessageId::parse(draft.id);
+    if (!given) return given.error();
+    id = *given;
   }
   if (!draft.occurred_at) draft.occurred_at = clock.wall_now();
   if (draft.content_type.empty()) {
     draft.content_type = default_content_type(draft.payload.form());
   }
-  message.digest_ = sha256(draft.payload.view());
-  message.key_hash_ = draft.key.empty() ? 0 : stable_hash(draft.key);
-  message.bytes_ = bytes_held(draft, message.id_);
-  message.draft_ = std::move(draft);
+  const auto digest = sha256(draft.payload.view());
+  return restore({id, std::move(draft), digest});
+}
+
+Message Message::restore(StoredMessage stored) {
+  Message message;
+  message.id_ = stored.id;
+  message.digest_ = stored.digest;
+  message.key_hash_ = stored.fields.key.empty() ? 0 : stable_hash(stored.fields.key);
+  message.bytes_ = bytes_held(stored.fields, stored.id);
+  message.draft_ = std::move(stored.fields);
   return message;
 }
 

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <sagabox/store.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+struct pg_conn;  // libpq's, so that its header is not needed here
+using PGconn = pg_conn;
+
+/// PostgreSQL 13 and newer, through libpq.
+namespace sagabox::postgres {
+
+inline constexpr std::string_view schema_default = "sagabox";
+
+struct Options {
+  /// Where our tables are: letters, digits and _.
+  std::string schema{schema_default};
+  /// Of every outbox; those that are there must have been made with the same.
+  std::uint16_t shards = 16;
+
+  /// Transactions of `begin()` at once; those of borrowed connections do not count.
+  std::uint32_t writers_max = 8;
+  /// Connections that relays and operators share. Leases have one more of their own.
+  std::uint32_t relay_connections_max = 4;
+  /// How long to wait for one of these that is in use.
+  Duration connection_wait_max = std::chrono::seconds(5);
+
+  Duration connect_max = std::chrono::seconds(5);
+  /// Longer statements are cancelled.
+  Duration statement_max = std::chrono::seconds(30);
+  /// Longer waits for another transaction's row are a STORAGE.CONFLICT.
+  Duration lock_max = std::chrono::seconds(5);
+
+  const Clock* clock = &system_clock();  ///< for our own waiting; times are the database's
+};
+
+/// `url`: `postgres://user@host:5432/database?sslmode=verify-full`, or libpq's key=value pairs.
+/// Connects, so that what is wrong is found here. Tables are made by `OutboxStore::prepare`.
+Result<std::unique_ptr<Store>> open(const std::string& url, const Options& options = {});
+
+/// Writes into the open transaction of a connection that stays yours; never begins, commits or
+/// rolls back. Say `committed()` after your COMMIT to use the fast path. Belongs to that one
+/// transaction. The connection outlives it.
+class Enlisted final : public Transaction {
+ public:
+  Enlisted(Enlisted&&) noexcept;
+  ~Enlisted() override;
+  [[nodiscard]] bool is_open() const override;
+  /// In one round trip. A duplicate is recognised by ids that this transaction can see: under
+  /// REPEATABLE READ, one that was delivered after its first statement is not.
+  Result<std::vector<Written>> insert(
+      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
+
+ private:
+  friend Result<Enlisted> enlist(PGconn* connection, std::string_view schema);
+  struct Borrowed;
+  explicit Enlisted(std::unique_ptr<Borrowed> borrowed);
+  std::unique_ptr<Borrowed> borrowed_;
+};
+
+/// Error `TX.NO_TRANSACTION` unless BEGIN came first.
+Result<Enlisted> enlist(PGconn* connection, std::string_view schema = schema_default);
+
+/// The connection of a transaction that `begin()` of a PostgreSQL store made, to write business
+/// rows with; null for any other. Neither commit nor close it.
+PGconn* connection_of(Transaction& transaction) noexcept;
+
+/// One numbered step of the schema.
+struct MigrationStatus {
+  int number = 0;
+  std::string name;
+  std::string outbox;  ///< empty: what all outboxes share
+  std::optional<WallTime> applied_at;
+};
+
+struct DownRequest {
+  int to = 0;  ///< the last step that stays
+  /// Drops messages that are pending, dead or quarantined too.
+  bool force = false;
+};
+
+/// Brings the schema and every outbox in it up to date. Safe to run twice and by two at once.
+Status migrate(const std::string& url, const Options& options = {});
+/// TX.INVALID_STATE when undelivered messages would be lost; nothing is changed then.
+Status migrate_down(const std::string& url, const DownRequest& request,
+                    const Options& options = {});
+/// Every step, applied or not, of what is shared and of every outbox.
+Result<std::vector<MigrationStatus>> migration_status(const std::string& url,
+                                                      const Options& options = {});
+
+}  // namespace sagabox::postgres

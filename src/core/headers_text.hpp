@@ -1,0 +1,16 @@
+#pragma once
+
+#include <sagabox/message.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace sagabox {
+
+/// Headers as stores keep them: one JSON object of strings, in the order given.
+std::string headers_text(const Headers& headers);
+
+/// Error SCHEMA.VALIDATION_FAILED unless `text` is a JSON object of strings.
+Result<Headers> headers_from_text(std::string_view text);
+
+}  // namespace sagabox

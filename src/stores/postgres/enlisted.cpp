@@ -1,0 +1,136 @@
+#include "stores/postgres/insert.hpp"
+#include "stores/postgres/names.hpp"
+
+#include <sagabox/stores/postgres.hpp>
+
+#include <libpq-events.h>
+#include <libpq-fe.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace sagabox::postgres {
+namespace {
+
+/// What we remember of a connection that is not ours, as long as it lives.
+struct Known {
+  PreparedNames prepared;
+  bool prepares = true;  ///< false once somebody took our statements away
+  std::uint64_t begun = 0;
+  std::map<std::string, InsertStatements, std::less<>> statements;  // by schema and table
+};
+
+/// Which transaction this is: another number after every BEGIN, and COMMIT AND CHAIN.
+void count_transactions(Known& known, const PGresult* result) {
+  // Not const in libpq, though it does not change it.
+  const std::string_view tag = PQcmdStatus(const_cast<PGresult*>(result));
+  if (tag == "BEGIN" || tag == "START TRANSACTION" || tag == "COMMIT") ++known.begun;
+}
+
+int on_event(PGEventId event, void* info, void*);
+
+Known* known_of(const PGconn* connection) {
+  return static_cast<Known*>(PQinstanceData(connection, &on_event));
+}
+
+/// Called by libpq.
+int on_event(PGEventId event, void* info, void*) {
+  switch (event) {
+    case PGEVT_RESULTCREATE: {
+      const auto* created = static_cast<const PGEventResultCreate*>(info);
+      if (Known* known = known_of(created->conn)) count_transactions(*known, created->result);
+      break;
+    }
+    case PGEVT_CONNRESET:
+      if (Known* known = known_of(static_cast<const PGEventConnReset*>(info)->conn)) {
+        known->prepared.clear();
+        ++known->begun;
+      }
+      break;
+    case PGEVT_CONNDESTROY:
+      delete known_of(static_cast<const PGEventConnDestroy*>(info)->conn);
+      break;
+    default:
+      break;
+  }
+  return 1;
+}
+
+/// Null when libpq is out of memory.
+Known* get_to_know(PGconn* connection) {
+  if (Known* known = known_of(connection)) return known;
+  auto known = std::make_unique<Known>();
+  // Registered before, without data: from an attempt that failed below.
+  (void)PQregisterEventProc(connection, &on_event, "sagabox", nullptr);
+  if (PQsetInstanceData(connection, &on_event, known.get()) != 1) return nullptr;
+  return known.release();
+}
+
+Error no_transaction(std::string_view call) {
+  return {Code::tx_no_transaction,
+          std::string(call) + " needs an open transaction on this connection; call BEGIN first"};
+}
+
+}  // namespace
+
+struct Enlisted::Borrowed {
+  PGconn* connection;
+  Known* known;
+  Names names;
+  std::uint64_t begun;
+};
+
+Enlisted::Enlisted(std::unique_ptr<Borrowed> borrowed) : borrowed_(std::move(borrowed)) {}
+Enlisted::Enlisted(Enlisted&&) noexcept = default;
+Enlisted::~Enlisted() = default;
+
+bool Enlisted::is_open() const {
+  if (borrowed_ == nullptr || borrowed_->known->begun != borrowed_->begun) return false;
+  const auto status = PQtransactionStatus(borrowed_->connection);
+  return status == PQTRANS_INTRANS || status == PQTRANS_INERROR;
+}
+
+Result<std::vector<Written>> Enlisted::insert(
+    const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
+  if (!is_open()) return no_transaction("write()");
+  auto& [connection, known, names, begun] = *borrowed_;
+  if (PQtransactionStatus(connection) == PQTRANS_INERROR) {
+    return Error{Code::tx_invalid_state,
+                 "an earlier statement of this transaction failed; ROLLBACK and begin again"};
+  }
+  const std::string key = names.schema() + "." + table.str();
+  auto found = known->statements.find(key);
+  if (found == known->statements.end()) {
+    found = known->statements.try_emplace(key, names, table).first;
+  }
+  Link link(connection, known->prepares ? &known->prepared : nullptr, {});
+  auto written = insert_messages(link, found->second, messages, system_clock().wall_now());
+  if (link.confused()) known->prepares = false;
+  return written;
+}
+
+Result<Enlisted> enlist(PGconn* connection, std::string_view schema) {
+  auto names = Names::parse(schema);
+  if (!names.ok()) return names.error();
+  if (connection == nullptr || PQstatus(connection) != CONNECTION_OK) {
+    return Error{Code::storage_unavailable,
+                 "enlist() needs a connection that is open; connect, and call BEGIN first"};
+  }
+  Known* known = get_to_know(connection);
+  if (known == nullptr) return Error{Code::unknown_internal, "libpq: out of memory"};
+  switch (PQtransactionStatus(connection)) {
+    case PQTRANS_INTRANS:
+      break;
+    case PQTRANS_INERROR:
+      return Error{Code::tx_invalid_state,
+                   "an earlier statement of this transaction failed; ROLLBACK and begin again"};
+    default:
+      return no_transaction("write()");
+  }
+  return Enlisted(std::make_unique<Enlisted::Borrowed>(
+      Enlisted::Borrowed{connection, known, std::move(names).value(), known->begun}));
+}
+
+}  // namespace sagabox::postgres

@@ -1,0 +1,155 @@
+#include "stores/postgres/link.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <memory>
+
+namespace sagabox::postgres {
+namespace {
+
+/// Sending must not block: the server may wait for us to read its answers.
+class NonBlocking {
+ public:
+  explicit NonBlocking(PGconn* connection)
+      : connection_(connection), before_(PQisnonblocking(connection)) {
+    PQsetnonblocking(connection_, 1);
+  }
+  ~NonBlocking() { PQsetnonblocking(connection_, before_); }
+  NonBlocking(const NonBlocking&) = delete;
+  NonBlocking& operator=(const NonBlocking&) = delete;
+
+ private:
+  PGconn* connection_;
+  int before_;
+};
+
+/// Also when it was not run, since one before it failed.
+bool failed(const PGresult* result) {
+  const auto status = PQresultStatus(result);
+  return status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE ||
+         status == PGRES_PIPELINE_ABORTED;
+}
+
+/// There is no such statement, or there is one already.
+bool statements_differ(const PGresult* result) {
+  const char* field = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const std::string_view sqlstate = field == nullptr ? "" : field;
+  return sqlstate == "26000" || sqlstate == "42P05";
+}
+
+}  // namespace
+
+Result<Rows> Link::run(const Statement& statement, const Params& params, Effect effect) {
+  const Call call{&statement, &params};
+  auto answers = run(std::span(&call, 1), effect);
+  if (!answers.ok()) return answers.error();
+  return std::move(answers->front());
+}
+
+Result<std::vector<Rows>> Link::run(std::span<const Call> calls, Effect effect) {
+  if (PQstatus(connection_) != CONNECTION_OK) return lost_now(Effect::none);
+  const NonBlocking nonblocking(connection_);
+  if (PQenterPipelineMode(connection_) != 1) {
+    return Error{
+        Code::tx_invalid_state,
+        "the connection is busy with another statement; read its results to the end first"};
+  }
+  auto answers = exchange(calls, effect);
+  if (!lost_) PQexitPipelineMode(connection_);
+  return answers;
+}
+
+bool Link::send(const Call& call, std::vector<Piece>& sent) {
+  const auto& [name, sql] = *call.statement;
+  const Params& params = *call.params;
+  const auto values = params.values();
+  if (prepared_ == nullptr || name.empty()) {
+    sent.push_back({&name, false});
+    return PQsendQueryParams(connection_, sql.c_str(), params.count(), params.types(),
+                             values.data(), params.lengths(), params.formats(), 1) == 1;
+  }
+  if (!prepared_->contains(name)) {
+    if (PQsendPrepare(connection_, name.c_str(), sql.c_str(), params.count(), params.types()) !=
+        1) {
+      return false;
+    }
+    // Known from here on, so that the same statement twice in a batch is prepared once.
+    prepared_->insert(name);
+    sent.push_back({&name, true});
+  }
+  sent.push_back({&name, false});
+  return PQsendQueryPrepared(connection_, name.c_str(), params.count(), values.data(),
+                             params.lengths(), params.formats(), 1) == 1;
+}
+
+Result<std::vector<Rows>> Link::exchange(std::span<const Call> calls, Effect effect) {
+  const BootTime deadline =
+      limits_.answer_max ? limits_.clock->boot_now() + *limits_.answer_max : BootTime::max();
+  std::vector<Piece> sent;
+  for (const auto& call : calls) {
+    if (!send(call, sent)) return lost_now(Effect::none);
+  }
+  if (PQpipelineSync(connection_) != 1) return lost_now(Effect::none);
+
+  std::vector<Rows> answers;
+  std::optional<Error> failure;
+  for (const auto& piece : sent) {
+    auto result = next(deadline, effect);
+    // What the server said before it hung up tells more than that it did.
+    if (!result.ok()) return failure ? *failure : result.error();
+    Rows rows(*result);
+    if (failed(*result)) {
+      if (!failure) failure = server_error(*result, effect);
+      const bool differ = statements_differ(*result);
+      confused_ = confused_ || differ;
+      if (prepared_ != nullptr && (piece.prepares || differ)) prepared_->erase(*piece.name);
+    } else if (!piece.prepares) {
+      answers.push_back(std::move(rows));
+    }
+    if (auto end = next(deadline, effect); !end.ok()) return failure ? *failure : end.error();
+  }
+  auto sync = next(deadline, effect);
+  if (!sync.ok()) return failure ? *failure : sync.error();
+  PQclear(*sync);
+  if (failure) return *failure;
+  return answers;
+}
+
+Result<PGresult*> Link::next(BootTime deadline, Effect effect) {
+  for (;;) {
+    const int unsent = PQflush(connection_);
+    if (unsent < 0) return lost_now(effect);
+    if (PQisBusy(connection_) == 0) return PQgetResult(connection_);
+    if (auto readable = wait(unsent > 0, deadline, effect); !readable.ok()) return readable.error();
+    if (PQconsumeInput(connection_) != 1) return lost_now(effect);
+  }
+}
+
+Status Link::wait(bool to_send, BootTime deadline, Effect effect) {
+  pollfd socket{PQsocket(connection_), static_cast<short>(to_send ? POLLIN | POLLOUT : POLLIN), 0};
+  for (;;) {
+    int milliseconds = -1;
+    if (deadline != BootTime::max()) {
+      const auto left =
+          std::chrono::ceil<std::chrono::milliseconds>(deadline - limits_.clock->boot_now());
+      if (left.count() <= 0) {
+        lost_ = true;
+        return lost_connection("no answer in time", effect);
+      }
+      milliseconds = static_cast<int>(std::min<std::int64_t>(left.count(), 60'000));
+    }
+    const int ready = poll(&socket, 1, milliseconds);
+    if (ready > 0) return {};
+    if (ready < 0 && errno != EINTR) return lost_now(effect);
+  }
+}
+
+Error Link::lost_now(Effect effect) {
+  lost_ = true;
+  return lost_connection(PQerrorMessage(connection_), effect);
+}
+
+}  // namespace sagabox::postgres

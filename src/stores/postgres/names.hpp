@@ -1,0 +1,27 @@
+#pragma once
+
+#include <sagabox/message.hpp>
+#include <sagabox/result.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace sagabox::postgres {
+
+/// Fills names into SQL: `"{schema}"."{table}_outbox"`. Both are made of letters, digits and _
+/// only, so that nothing of them needs escaping between quotes.
+class Names {
+ public:
+  /// Error CONFIG.INVALID unless `schema` reads like the name of an outbox.
+  static Result<Names> parse(std::string_view schema);
+
+  [[nodiscard]] const std::string& schema() const noexcept { return schema_; }
+  [[nodiscard]] std::string fill(std::string_view sql) const;
+  [[nodiscard]] std::string fill(std::string_view sql, const TableName& table) const;
+
+ private:
+  explicit Names(std::string schema) : schema_(std::move(schema)) {}
+  std::string schema_;
+};
+
+}  // namespace sagabox::postgres

@@ -1,0 +1,113 @@
+#include "stores/postgres/absent.hpp"
+#include "stores/postgres/context.hpp"
+#include "stores/postgres/ownership.hpp"
+#include "stores/postgres/transaction.hpp"
+
+#include <sagabox/stores/postgres.hpp>
+
+#include <string>
+#include <utility>
+
+namespace sagabox::postgres {
+namespace {
+
+class PostgresStore final : public Store {
+ public:
+  PostgresStore(const Names& names, const ConnectSettings& settings, const Options& options,
+                std::string name)
+      : context_(names, settings, options), name_(std::move(name)) {}
+
+  spi::OutboxStore& outbox() override { return outbox_; }
+  spi::OutboxAdminStore& outbox_admin() override { return admin_; }
+  spi::ControlStore& control() override { return control_; }
+  spi::OwnershipStore& ownership() override { return ownership_; }
+  spi::AuditStore& audit() override { return audit_; }
+  Result<std::unique_ptr<OwnedTransaction>> begin() override {
+    return StoreTransaction::begin(context_);
+  }
+  [[nodiscard]] std::string name() const override { return name_; }
+
+  /// Whether the server can be reached and takes us.
+  Status connect() {
+    auto connection = context_.owners.take();
+    if (!connection.ok()) return connection.error();
+    return {};
+  }
+
+ private:
+  Context context_;
+  std::string name_;
+  AbsentOutbox outbox_{context_};
+  AbsentAdmin admin_;
+  AbsentControl control_;
+  Ownership ownership_{context_};
+  AbsentAudit audit_;
+};
+
+Status check(const Options& options) {
+  const auto invalid = [](std::string_view field, std::string_view rule) {
+    return Error{Code::config_invalid, std::string(field) + ": " + std::string(rule)};
+  };
+  constexpr std::uint16_t shards_max = 1024;
+  if (options.shards == 0 || options.shards > shards_max) {
+    return invalid("shards", "give 1 to 1024");
+  }
+  if (options.writers_max == 0) return invalid("writers_max", "give 1 or more");
+  if (options.relay_connections_max == 0) {
+    return invalid("relay_connections_max", "give 1 or more");
+  }
+  if (options.statement_max <= Duration{}) {
+    return invalid("statement_max", "give a time above 0: stopping waits for what runs");
+  }
+  return {};
+}
+
+ConnectSettings settings_of(const std::string& url, const Options& options) {
+  return {.url = url,
+          .connect_max = options.connect_max,
+          .statement_max = options.statement_max,
+          .lock_max = options.lock_max,
+          .clock = options.clock};
+}
+
+Result<Migrations> migrations_of(const std::string& url, const Options& options) {
+  if (auto checked = check(options); !checked.ok()) return checked.error();
+  if (auto name = public_name(url); !name.ok()) return name.error();
+  auto names = Names::parse(options.schema);
+  if (!names.ok()) return names.error();
+  return Migrations(*names, settings_of(url, options), options.shards);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open(const std::string& url, const Options& options) {
+  if (auto checked = check(options); !checked.ok()) return checked.error();
+  auto name = public_name(url);
+  if (!name.ok()) return name.error();
+  auto names = Names::parse(options.schema);
+  if (!names.ok()) return names.error();
+  auto store = std::make_unique<PostgresStore>(*names, settings_of(url, options), options, *name);
+  if (auto connected = store->connect(); !connected.ok()) return connected.error();
+  return std::unique_ptr<Store>(std::move(store));
+}
+
+Status migrate(const std::string& url, const Options& options) {
+  auto migrations = migrations_of(url, options);
+  if (!migrations.ok()) return migrations.error();
+  return migrations->up();
+}
+
+Status migrate_down(const std::string& url, const DownRequest& request, const Options& options) {
+  auto migrations = migrations_of(url, options);
+  if (!migrations.ok()) return migrations.error();
+  return migrations->down(request);
+}
+
+Result<std::vector<MigrationStatus>> migration_status(const std::string& url,
+                                                      const Options& options) {
+  auto migrations = migrations_of(url, options);
+  if (!migrations.ok()) return migrations.error();
+  return migrations->status();
+}
+
+}  // namespace sagabox::postgres

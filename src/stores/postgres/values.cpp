@@ -1,0 +1,209 @@
+#include "stores/postgres/values.hpp"
+
+#include <cassert>
+#include <charconv>
+#include <chrono>
+#include <limits>
+#include <type_traits>
+
+namespace sagabox::postgres {
+namespace {
+
+/// Timestamps are microseconds from here.
+constexpr WallTime epoch{std::chrono::sys_days{std::chrono::year{2000} / 1 / 1}};
+constexpr Oid array_of(Type element) {
+  switch (element) {
+    case Type::boolean:
+      return 1000;
+    case Type::bytea:
+      return 1001;
+    case Type::int2:
+      return 1005;
+    case Type::int4:
+      return 1007;
+    case Type::text:
+      return 1009;
+    case Type::int8:
+      return 1016;
+    case Type::timestamptz:
+      return 1185;
+  }
+  return 0;
+}
+
+std::int64_t wire_time(WallTime time) { return (time - epoch).count(); }
+
+template <class Int>
+Int read(const PGresult* result, int row, int column) {
+  assert(PQgetlength(result, row, column) == sizeof(Int));
+  const auto* bytes = reinterpret_cast<const unsigned char*>(PQgetvalue(result, row, column));
+  std::make_unsigned_t<Int> value = 0;
+  for (std::size_t i = 0; i < sizeof(Int); ++i) {
+    value = static_cast<std::make_unsigned_t<Int>>((std::uint64_t{value} << 8) | bytes[i]);
+  }
+  return static_cast<Int>(value);
+}
+
+}  // namespace
+
+template <class Int>
+void Params::put(Int value) {
+  const auto bits = static_cast<std::make_unsigned_t<Int>>(value);
+  for (std::size_t i = sizeof(Int); i-- > 0;) {
+    buffer_.push_back(static_cast<char>(static_cast<unsigned char>(bits >> (8 * i))));
+  }
+}
+
+void Params::begin(Oid type) {
+  types_.push_back(type);
+  offsets_.push_back(buffer_.size());
+  lengths_.push_back(0);
+  formats_.push_back(1);
+}
+
+void Params::end() { lengths_.back() = static_cast<int>(buffer_.size() - offsets_.back()); }
+
+Params& Params::boolean(bool value) {
+  begin(static_cast<Oid>(Type::boolean));
+  buffer_.push_back(value ? '\1' : '\0');
+  end();
+  return *this;
+}
+
+Params& Params::int2(std::int16_t value) {
+  begin(static_cast<Oid>(Type::int2));
+  put(value);
+  end();
+  return *this;
+}
+
+Params& Params::int4(std::int32_t value) {
+  begin(static_cast<Oid>(Type::int4));
+  put(value);
+  end();
+  return *this;
+}
+
+Params& Params::int8(std::int64_t value) {
+  begin(static_cast<Oid>(Type::int8));
+  put(value);
+  end();
+  return *this;
+}
+
+Params& Params::text(std::string_view value) {
+  begin(static_cast<Oid>(Type::text));
+  put_bytes(value);
+  end();
+  return *this;
+}
+
+Params& Params::bytea(std::string_view value) {
+  begin(static_cast<Oid>(Type::bytea));
+  put_bytes(value);
+  end();
+  return *this;
+}
+
+Params& Params::timestamptz(WallTime value) {
+  begin(static_cast<Oid>(Type::timestamptz));
+  put(wire_time(value));
+  end();
+  return *this;
+}
+
+Params& Params::microseconds(Duration value) {
+  return int8(std::chrono::duration_cast<std::chrono::microseconds>(value).count());
+}
+
+Params& Params::null(Type type) {
+  begin(static_cast<Oid>(type));
+  offsets_.back() = is_null;
+  return *this;
+}
+
+void Params::open_array(Type element, std::size_t count) {
+  begin(array_of(element));
+  array_at_ = buffer_.size();
+  put(std::int32_t{count == 0 ? 0 : 1});  // dimensions
+  put(std::int32_t{0});                   // whether there are NULLs
+  put(static_cast<std::int32_t>(element));
+  if (count == 0) return;
+  put(static_cast<std::int32_t>(count));
+  put(std::int32_t{1});  // the first has the number 1
+}
+
+void Params::close_array() { end(); }
+
+void Params::put_element(bool value) {
+  put(std::int32_t{1});
+  buffer_.push_back(value ? '\1' : '\0');
+}
+
+void Params::put_element(std::int16_t value) {
+  put(std::int32_t{sizeof value});
+  put(value);
+}
+
+void Params::put_element(std::int32_t value) {
+  put(std::int32_t{sizeof value});
+  put(value);
+}
+
+void Params::put_element(std::int64_t value) {
+  put(std::int32_t{sizeof value});
+  put(value);
+}
+
+void Params::put_element(WallTime value) { put_element(std::int64_t{wire_time(value)}); }
+
+void Params::put_element(std::string_view value) {
+  put(static_cast<std::int32_t>(value.size()));
+  put_bytes(value);
+}
+
+void Params::put_null_element() {
+  put(std::int32_t{-1});
+  buffer_[array_at_ + 7] = '\1';
+}
+
+std::vector<const char*> Params::values() const {
+  std::vector<const char*> values;
+  values.reserve(offsets_.size());
+  for (const auto offset : offsets_) {
+    values.push_back(offset == is_null ? nullptr : buffer_.data() + offset);
+  }
+  return values;
+}
+
+std::uint64_t Rows::affected() const {
+  const std::string_view text = PQcmdTuples(result_.get());
+  std::uint64_t count = 0;
+  std::from_chars(text.data(), text.data() + text.size(), count);
+  return count;
+}
+
+bool Rows::boolean(int row, int column) const {
+  return *PQgetvalue(result_.get(), row, column) != '\0';
+}
+
+std::int16_t Rows::int2(int row, int column) const {
+  return read<std::int16_t>(result_.get(), row, column);
+}
+
+std::int32_t Rows::int4(int row, int column) const {
+  return read<std::int32_t>(result_.get(), row, column);
+}
+
+std::int64_t Rows::int8(int row, int column) const {
+  return read<std::int64_t>(result_.get(), row, column);
+}
+
+WallTime Rows::timestamptz(int row, int column) const {
+  const auto wire = int8(row, column);
+  if (wire == std::numeric_limits<std::int64_t>::min()) return WallTime::min();
+  if (wire == std::numeric_limits<std::int64_t>::max()) return WallTime::max();
+  return epoch + std::chrono::microseconds(wire);
+}
+
+}  // namespace sagabox::postgres

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <sagabox/time.hpp>
+
+#include <libpq-fe.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sagabox::postgres {
+
+/// Types that we send; the numbers are PostgreSQL's own and fixed.
+enum class Type : Oid {
+  boolean = 16,
+  bytea = 17,
+  int8 = 20,
+  int2 = 21,
+  int4 = 23,
+  text = 25,
+  timestamptz = 1184,
+};
+
+/// The bound parameters of one call, in binary, so that nothing is quoted or parsed. Each call adds
+/// the next of $1, $2 …
+class Params {
+ public:
+  Params& boolean(bool value);
+  Params& int2(std::int16_t value);
+  Params& int4(std::int32_t value);
+  Params& int8(std::int64_t value);
+  Params& text(std::string_view value);
+  Params& bytea(std::string_view value);
+  Params& timestamptz(WallTime value);
+  /// As microseconds; write `$n * interval '1 microsecond'`.
+  Params& microseconds(Duration value);
+  Params& null(Type type);
+  Params& timestamptz(const std::optional<WallTime>& value) {
+    return value ? timestamptz(*value) : null(Type::timestamptz);
+  }
+
+  /// One array, an element for each of `range`; `get(item)` is what the single one takes, or an
+  /// optional of it where elements may be NULL.
+  template <class Range, class Get>
+  Params& array(Type element, const Range& range, Get&& get) {
+    open_array(element, std::size(range));
+    for (const auto& item : range) put_element(get(item));
+    close_array();
+    return *this;
+  }
+
+  [[nodiscard]] int count() const noexcept { return static_cast<int>(types_.size()); }
+  [[nodiscard]] const Oid* types() const noexcept { return types_.data(); }
+  [[nodiscard]] const int* lengths() const noexcept { return lengths_.data(); }
+  [[nodiscard]] const int* formats() const noexcept { return formats_.data(); }
+  /// Valid until the next one is added.
+  [[nodiscard]] std::vector<const char*> values() const;
+
+ private:
+  static constexpr std::size_t is_null = std::size_t(-1);
+
+  void begin(Oid type);
+  void end();
+  void open_array(Type element, std::size_t count);
+  void close_array();
+  template <class Int>
+  void put(Int value);
+  void put_bytes(std::string_view bytes) { buffer_.append(bytes); }
+  void put_element(bool value);
+  void put_element(std::int16_t value);
+  void put_element(std::int32_t value);
+  void put_element(std::int64_t value);
+  void put_element(WallTime value);
+  void put_element(std::string_view value);
+  void put_element(const std::string& value) { put_element(std::string_view(value)); }
+  template <class T>
+  void put_element(const std::optional<T>& value) {
+    if (value) {
+      put_element(*value);
+    } else {
+      put_null_element();
+    }
+  }
+  void put_null_element();
+
+  std::string buffer_;
+  std::vector<Oid> types_;
+  std::vector<std::size_t> offsets_;
+  std::vector<int> lengths_;
+  std::vector<int> formats_;
+  std::size_t array_at_ = 0;  // where the open array begins
+};
+
+/// What one statement answered, in binary. Columns are those of the statement, from 0; asking for
+/// another type than the column has is a programmer's error.
+class Rows {
+ public:
+  Rows() = default;
+  explicit Rows(PGresult* result) : result_(result) {}
+
+  [[nodiscard]] int size() const noexcept { return PQntuples(result_.get()); }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  /// Rows that an INSERT, UPDATE or DELETE changed.
+  [[nodiscard]] std::uint64_t affected() const;
+
+  [[nodiscard]] bool is_null(int row, int column) const noexcept {
+    return PQgetisnull(result_.get(), row, column) == 1;
+  }
+  [[nodiscard]] bool boolean(int row, int column) const;
+  [[nodiscard]] std::int16_t int2(int row, int column) const;
+  [[nodiscard]] std::int32_t int4(int row, int column) const;
+  [[nodiscard]] std::int64_t int8(int row, int column) const;
+  /// xid8 too.
+  [[nodiscard]] std::uint64_t uint8(int row, int column) const {
+    return static_cast<std::uint64_t>(int8(row, column));
+  }
+  /// text and bytea; valid as long as the rows are. Empty for NULL.
+  [[nodiscard]] std::string_view text(int row, int column) const noexcept {
+    return {PQgetvalue(result_.get(), row, column),
+            static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
+  }
+  /// `WallTime::min()` and `max()` for the infinities.
+  [[nodiscard]] WallTime timestamptz(int row, int column) const;
+  [[nodiscard]] std::optional<WallTime> maybe_timestamptz(int row, int column) const {
+    if (is_null(row, column)) return std::nullopt;
+    return timestamptz(row, column);
+  }
+
+ private:
+  struct Clear {
+    void operator()(PGresult* result) const noexcept { PQclear(result); }
+  };
+  std::unique_ptr<PGresult, Clear> result_;
+};
+
+}  // namespace sagabox::postgres
