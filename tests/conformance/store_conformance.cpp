@@ -15,6 +15,7 @@ std::ostream& operator<<(std::ostream& out, const StoreKind& kind) { return out 
 std::string kind_name(const ::testing::TestParamInfo<StoreKind>& info) { return info.param.name; }
 
 void StoreConformance::SetUp() {
+  if (const auto missing = GetParam().missing(); !missing.empty()) GTEST_SKIP() << missing;
   fixture_ = GetParam().make();
   outbox().prepare(table_).value();
   outbox().prepare(other_table_).value();

@@ -56,6 +56,8 @@ class StoreFixture {
 struct StoreKind {
   std::string name;
   std::function<std::unique_ptr<StoreFixture>()> make;
+  /// What this machine lacks to run it: the tests are skipped and say so. Empty: nothing.
+  std::function<std::string()> missing = [] { return std::string(); };
 };
 std::ostream& operator<<(std::ostream& out, const StoreKind& kind);
 std::string kind_name(const ::testing::TestParamInfo<StoreKind>& info);

@@ -284,7 +284,7 @@ CREATE TABLE "{schema}"."{table}_archive_rest" PARTITION OF "{schema}"."{table}_
 
 INSERT INTO "{schema}".outbox (name, shards) VALUES ('{table}', {shards});
 INSERT INTO "{schema}".counter (outbox, name) VALUES ('{table}', 'taken');
-SELECT "{schema}".archive_ahead('{table}', 8);
+SELECT "{schema}".archive_ahead('{table}', 3);
 )sql";
 
 constexpr std::string_view first_table_down = R"sql(

@@ -1,0 +1,91 @@
+#include "conformance/store_conformance.hpp"
+#include "support/postgres_database.hpp"
+#include "support/postgres_server.hpp"
+
+#include <sagabox/stores/postgres.hpp>
+
+#include <stdexcept>
+
+namespace sagabox::conformance {
+namespace {
+
+using testing::PgConnection;
+using testing::run_sql;
+
+class PostgresConnection final : public UserConnection {
+ public:
+  PostgresConnection(PgConnection connection, std::string schema)
+      : connection_(std::move(connection)), schema_(std::move(schema)) {}
+  Status begin() override { return run("BEGIN"); }
+  Status commit() override { return run("COMMIT"); }
+  Status rollback() override { return run("ROLLBACK"); }
+  Result<std::unique_ptr<Transaction>> enlist() override {
+    auto enlisted = postgres::enlist(connection_.get(), schema_);
+    if (!enlisted.ok()) return enlisted.error();
+    return std::unique_ptr<Transaction>(
+        std::make_unique<postgres::Enlisted>(std::move(enlisted).value()));
+  }
+
+ private:
+  Status run(const std::string& sql) {
+    try {
+      run_sql(connection_.get(), sql);
+      return {};
+    } catch (const std::runtime_error& error) {
+      return Error{Code::unknown_internal, error.what()};
+    }
+  }
+
+  PgConnection connection_;
+  std::string schema_;
+};
+
+class PostgresFixture final : public StoreFixture {
+ public:
+  PostgresFixture() : store_(postgres::open(database_.url(), database_.options()).value()) {}
+
+  Store& store() override { return *store_; }
+  void advance_time(Duration by) override { database_.advance_time(by); }
+  std::unique_ptr<UserConnection> connect() override {
+    return std::make_unique<PostgresConnection>(database_.connect(), database_.schema());
+  }
+  Status corrupt(const TableName& table, Sequence sequence) override {
+    database_.sql("UPDATE " + name(table, "_outbox") +
+                  " SET headers = '[1]' WHERE seq = " + std::to_string(sequence.value));
+    return {};
+  }
+  std::optional<StoredRow> look(const TableName& table, const MessageId& id) override {
+    using State = StoredRow::State;
+    const std::string where = " WHERE id = '" + id.str() + "'";
+    const std::string columns = ", seq, attempts, code, error FROM ";
+    const auto row = database_.sql("SELECT CASE WHEN due IS NULL THEN 0 ELSE 1 END" + columns +
+                                   name(table, "_outbox") + where + " UNION ALL SELECT 2" +
+                                   columns + name(table, "_archive") + where +
+                                   " UNION ALL SELECT CASE state WHEN 'dead' THEN 3 ELSE 4 END" +
+                                   columns + name(table, "_dead") + where);
+    if (row.empty()) return std::nullopt;
+    return StoredRow{.state = static_cast<State>(std::stoi(row[0])),
+                     .sequence = Sequence{std::stoull(row[1])},
+                     .attempts = static_cast<std::uint32_t>(std::stoul(row[2])),
+                     .code = code_from_name(row[3]),
+                     .error = row[4]};
+  }
+
+ private:
+  [[nodiscard]] std::string name(const TableName& table, std::string_view suffix) const {
+    return database_.schema() + ".\"" + table.str() + std::string(suffix) + "\"";
+  }
+
+  testing::PostgresDatabase database_;
+  std::unique_ptr<Store> store_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Postgres, StoreConformance,
+                         ::testing::Values(StoreKind{
+                             .name = "Sharded",
+                             .make = [] { return std::make_unique<PostgresFixture>(); },
+                             .missing = [] { return testing::PostgresServer::shared().problem; }}),
+                         kind_name);
+
+}  // namespace
+}  // namespace sagabox::conformance

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <sagabox/stores/postgres.hpp>
+#include <sagabox/time.hpp>
+
+#include <libpq-fe.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sagabox::testing {
+
+struct FinishConnection {
+  void operator()(PGconn* connection) const noexcept { PQfinish(connection); }
+};
+using PgConnection = std::unique_ptr<PGconn, FinishConnection>;
+
+/// Runs SQL as one types it; throws std::runtime_error when it fails. The values of the first row.
+std::vector<std::string> run_sql(PGconn* connection, const std::string& sql);
+
+/// A schema of a test's own on the shared server, dropped at the end. Its clock can be moved: a
+/// `clock_timestamp()` that is found before PostgreSQL's own adds what the test said.
+class PostgresDatabase {
+ public:
+  PostgresDatabase();
+  ~PostgresDatabase();
+  PostgresDatabase(const PostgresDatabase&) = delete;
+  PostgresDatabase& operator=(const PostgresDatabase&) = delete;
+
+  [[nodiscard]] const std::string& url() const noexcept { return url_; }
+  [[nodiscard]] const std::string& schema() const noexcept { return schema_; }
+  [[nodiscard]] postgres::Options options() const { return {.schema = schema_}; }
+
+  [[nodiscard]] PgConnection connect() const;
+  /// On a connection of its own.
+  std::vector<std::string> sql(const std::string& text) { return run_sql(admin_.get(), text); }
+  /// From now on `clock_timestamp()` is later by so much.
+  void advance_time(Duration by);
+
+ private:
+  std::string schema_;
+  std::string url_;
+  PgConnection admin_;
+};
+
+}  // namespace sagabox::testing

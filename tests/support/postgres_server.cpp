@@ -1,0 +1,178 @@
+#include "support/postgres_server.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pwd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <vector>
+
+namespace sagabox::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+constexpr auto owner = "postgres";  // the server refuses to run as root
+
+/// The newest one installed; empty: none.
+fs::path server_programs() {
+  std::vector<fs::path> found;
+  std::error_code none;
+  for (const auto& version : fs::directory_iterator("/usr/lib/postgresql", none)) {
+    if (fs::exists(version.path() / "bin/initdb")) found.push_back(version.path() / "bin");
+  }
+  const auto number = [](const fs::path& path) {
+    return std::atoi(path.parent_path().filename().c_str());
+  };
+  const auto newest =
+      std::max_element(found.begin(), found.end(),
+                       [&](const auto& a, const auto& b) { return number(a) < number(b); });
+  return newest == found.end() ? fs::path() : *newest;
+}
+
+/// Runs it with its output in `log`; whether it ended well.
+bool run(Words words, const fs::path& log) {
+  if (geteuid() == 0) words.insert(words.begin(), {"runuser", "-u", owner, "--"});
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    const int out = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    const int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    dup2(in, 0);
+    dup2(out, 1);
+    dup2(out, 2);
+    if (chdir("/") == 0) execvp(arguments[0], arguments.data());
+    _exit(127);
+  }
+  int status = 0;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+         WEXITSTATUS(status) == 0;
+}
+
+std::uint16_t free_port() {
+  const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  (void)bind(probe, reinterpret_cast<sockaddr*>(&address), size);
+  getsockname(probe, reinterpret_cast<sockaddr*>(&address), &size);
+  close(probe);
+  return ntohs(address.sin_port);
+}
+
+/// A process of its own that waits for the end of `watched` and then stops the server. It holds
+/// nothing of ours open, so that whoever waits for our output does not wait for it.
+void guard(const fs::path& folder, int watched) {
+  const pid_t first = fork();
+  if (first != 0) {
+    int status = 0;
+    waitpid(first, &status, 0);
+    return;
+  }
+  if (fork() != 0) _exit(0);
+  setsid();
+  const int process = static_cast<int>(syscall(SYS_pidfd_open, watched, 0));
+  for (int fd = 0; fd < 1024; ++fd) {
+    if (fd != process) close(fd);
+  }
+  open("/dev/null", O_RDWR);
+  dup2(0, 1);
+  dup2(0, 2);
+  pollfd ended{process, POLLIN, 0};
+  while (process >= 0 && poll(&ended, 1, -1) < 0) {
+  }
+  PostgresServer::stop(folder);
+  _exit(0);
+}
+
+PostgresServer missing(std::string problem) { return {.problem = std::move(problem)}; }
+
+PostgresServer running(const fs::path& folder) {
+  std::ifstream file(folder / "port");
+  PostgresServer server{.folder = folder};
+  if (!(file >> server.port)) {
+    std::ifstream said(folder / "problem");
+    std::getline(said, server.problem);
+    if (server.problem.empty()) server.problem = "no PostgreSQL runs in " + folder.string();
+  }
+  return server;
+}
+
+PostgresServer start_private() {
+  std::string folder = (fs::temp_directory_path() / "sagabox-postgres-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) return missing("cannot make a folder for PostgreSQL");
+  return PostgresServer::start(folder, getpid());
+}
+
+}  // namespace
+
+PostgresServer PostgresServer::start(const fs::path& folder, int watched) {
+  const auto programs = server_programs();
+  if (programs.empty()) {
+    return missing("PostgreSQL's server is not installed (Debian package postgresql)");
+  }
+  fs::create_directories(folder);
+  const auto log = folder / "log";
+  std::ofstream(log).close();
+  if (geteuid() == 0) {
+    const passwd* user = getpwnam(owner);
+    if (user == nullptr) return missing("root may not run PostgreSQL, and no user postgres exists");
+    if (chown(folder.c_str(), user->pw_uid, user->pw_gid) != 0) return missing("chown failed");
+  }
+  const auto data = (folder / "data").string();
+  if (!run({programs / "initdb", "-D", data, "-U", owner, "-A", "trust", "-E", "UTF8",
+            "--locale=C.UTF-8"},
+           log)) {
+    return missing("initdb failed; see " + log.string());
+  }
+  guard(folder, watched);
+  // Somebody else may take the port first.
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const auto port = free_port();
+    const std::string options = "-p " + std::to_string(port) +
+                                " -c listen_addresses=127.0.0.1 -c unix_socket_directories=''"
+                                " -c max_connections=200 -c max_prepared_transactions=10";
+    if (run({programs / "pg_ctl", "-D", data, "-l", (folder / "data/server.log").string(), "-w",
+             "-o", options, "start"},
+            log)) {
+      std::ofstream(folder / "port") << port << '\n';
+      return {.port = port, .folder = folder};
+    }
+  }
+  return missing("PostgreSQL did not start; see " + log.string());
+}
+
+void PostgresServer::stop(const fs::path& folder) {
+  std::error_code ignored;
+  const auto data = folder / "data";
+  if (fs::exists(data / "postmaster.pid", ignored)) {
+    run({server_programs() / "pg_ctl", "-D", data.string(), "-m", "immediate", "-w", "stop"},
+        folder / "log");
+  }
+  fs::remove_all(folder, ignored);
+}
+
+const PostgresServer& PostgresServer::shared() {
+  static const PostgresServer server = [] {
+    const char* folder = std::getenv("SAGABOX_TEST_POSTGRES");
+    return folder == nullptr ? start_private() : running(folder);
+  }();
+  return server;
+}
+
+std::string PostgresServer::url() const {
+  return "host=127.0.0.1 port=" + std::to_string(port) + " user=postgres dbname=postgres";
+}
+
+}  // namespace sagabox::testing

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace sagabox::testing {
+
+/// A real PostgreSQL in a scratch folder on a free loopback port, with the server's own defaults
+/// for durability. It is stopped, and the folder removed, when the process `watched` ends, however
+/// that ends.
+struct PostgresServer {
+  /// Starts one. `problem` says what is missing where that is not possible.
+  static PostgresServer start(const std::filesystem::path& folder, int watched);
+  /// Stops the one in that folder; no error when there is none.
+  static void stop(const std::filesystem::path& folder);
+
+  /// The server of this test run: the one that SAGABOX_TEST_POSTGRES names (its folder), else one
+  /// of this process, started when first asked for.
+  static const PostgresServer& shared();
+
+  std::string problem{};  ///< empty: it runs
+  std::uint16_t port = 0;
+  std::filesystem::path folder{};
+
+  /// Pairs for libpq.
+  [[nodiscard]] std::string url() const;
+};
+
+}  // namespace sagabox::testing
