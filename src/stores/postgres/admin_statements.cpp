@@ -34,18 +34,18 @@ constexpr std::string_view stats = R"sql(
 WITH counted AS MATERIALIZED (
   SELECT
     (SELECT count(*) FROM (
-       SELECT FROM "{schema}"."{table}_outbox" ORDER BY seq LIMIT $1) AS some) AS pending,
+       SELECT FROM "{schema}"."{table}_outbox" ORDER BY seq LIMIT $1) AS counted_rows) AS pending,
     (SELECT count(*) FROM (
        SELECT FROM "{schema}"."{table}_outbox" WHERE due IS NOT NULL
-       ORDER BY shard, due, seq LIMIT $1) AS some) AS waiting,
+       ORDER BY shard, due, seq LIMIT $1) AS counted_rows) AS waiting,
     (SELECT count(*) FROM (
-       SELECT FROM "{schema}"."{table}_archive" LIMIT $1) AS some) AS done,
+       SELECT FROM "{schema}"."{table}_archive" LIMIT $1) AS counted_rows) AS done,
     (SELECT count(*) FROM (
        SELECT FROM "{schema}"."{table}_dead" WHERE state = 'dead'
-       ORDER BY state, ended_at LIMIT $1) AS some) AS dead,
+       ORDER BY state, ended_at LIMIT $1) AS counted_rows) AS dead,
     (SELECT count(*) FROM (
        SELECT FROM "{schema}"."{table}_dead" WHERE state = 'quarantined'
-       ORDER BY state, ended_at LIMIT $1) AS some) AS quarantined
+       ORDER BY state, ended_at LIMIT $1) AS counted_rows) AS quarantined
 )
 SELECT
   CASE WHEN pending < $1 THEN pending

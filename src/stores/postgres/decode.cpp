@@ -206,15 +206,19 @@ DecodedMessage message_of_record(const Rows& rows, int row, int first) {
   return decode_message(rows, row, first + message, std::nullopt);
 }
 
-spi::Horizon decode_horizon(std::string_view snapshot) {
+std::optional<spi::Horizon> decode_horizon(std::string_view snapshot, std::uint32_t next) {
   constexpr std::size_t count_bytes = 4;
   constexpr std::size_t id_bytes = 8;
-  spi::Horizon horizon;
   // How many are in progress, xmin, xmax, and those in progress, ascending.
-  horizon.next = {big_endian(snapshot.substr(count_bytes + id_bytes, id_bytes))};
+  const auto xmax = big_endian(snapshot.substr(count_bytes + id_bytes, id_bytes));
+  const std::uint32_t unnamed = next - static_cast<std::uint32_t>(xmax);
+  if (unnamed > unnamed_transactions_max) return std::nullopt;
+  spi::Horizon horizon;
   for (auto at = count_bytes + 2 * id_bytes; at < snapshot.size(); at += id_bytes) {
     horizon.in_progress.push_back({big_endian(snapshot.substr(at, id_bytes))});
   }
+  for (std::uint32_t i = 0; i < unnamed; ++i) horizon.in_progress.push_back({xmax + i});
+  horizon.next = {xmax + unnamed};
   return horizon;
 }
 

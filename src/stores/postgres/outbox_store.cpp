@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -131,6 +132,17 @@ Result<spi::ReadReply> reply_of(Connection& connection, const OutboxStatements& 
   return reply;
 }
 
+std::optional<spi::Horizon> horizon_of(const Rows& rows) {
+  constexpr std::uint32_t counted_from = 3;
+  const auto next = static_cast<std::uint32_t>(rows.int8(0, row_column)) + counted_from;
+  return decode_horizon(rows.text(0, snapshot_column), next);
+}
+
+Error too_many_transactions() {
+  return {Code::storage_unavailable,
+          "more transactions began during one read than it can name; try again"};
+}
+
 }  // namespace
 
 PostgresOutbox::PostgresOutbox(Context& context, const AuditChain& audit, Wake& wake)
@@ -153,12 +165,20 @@ Result<spi::ReadReply> PostgresOutbox::read(const TableName& table,
   params.array(Type::int2, ranges, [](const spi::Range& r) { return std::int16_t{r.lane.value}; });
   params.array(Type::int8, ranges, [](const spi::Range& r) { return int8_of(r.after.value); });
   params.array(Type::int8, ranges, [](const spi::Range& r) { return std::int64_t{r.rows_max}; });
-  auto rows = (*connection)->run(statements.read, params, Effect::none);
-  if (!rows.ok()) return rows.error();
-  auto reply = reply_of(**connection, statements, *rows, ranges, bytes_max);
-  if (!reply.ok()) return reply.error();
-  reply->horizon = decode_horizon(rows->text(0, snapshot_column));
-  return reply;
+  for (bool named = false;; named = true) {
+    auto rows = (*connection)->run(statements.read, params, Effect::none);
+    if (!rows.ok()) return rows.error();
+    auto horizon = horizon_of(*rows);
+    if (!horizon && !named) {
+      auto drawn = (*connection)->run(statements.draw_transaction, {}, Effect::none);
+      if (!drawn.ok()) return drawn.error();
+      continue;
+    }
+    if (!horizon) return too_many_transactions();
+    auto reply = reply_of(**connection, statements, *rows, ranges, bytes_max);
+    if (reply.ok()) reply->horizon = std::move(horizon);
+    return reply;
+  }
 }
 
 Result<spi::ReadReply> PostgresOutbox::read_due(const TableName& table,

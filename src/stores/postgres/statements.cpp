@@ -48,10 +48,11 @@ seq, shard, attempts, replays, written_at, due, {message}, octet_length(payload)
          CASE WHEN octet_length(payload) <= $1 THEN payload END)sql"};
 
 /// $1 payload_max, $2 shards, $3 lanes, $4 after, $5 rows_max. The first row has the snapshot in
-/// which all others were read. Row comparisons, because with equalities the planner may walk the
-/// primary key past the rows of all other shards.
+/// which all others were read, and the next transaction id counted from 3: a snapshot names only
+/// those in progress below the last one that has ended. Row comparisons, because with equalities
+/// the planner may walk the primary key past the rows of all other shards.
 constexpr std::string_view read = R"sql(
-SELECT 0::int8, pg_current_snapshot(), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+SELECT 0::int8, pg_current_snapshot(), age('3'::xid)::int8, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
        NULL
 UNION ALL
@@ -99,6 +100,11 @@ FROM "{schema}"."{table}_outbox"
 WHERE retrying AND key IS NOT NULL AND shard = $1 AND seq > $2
 ORDER BY seq
 LIMIT $3 + 1
+)sql";
+
+/// Ends a transaction with a number, so that snapshots name all before it.
+constexpr std::string_view draw_transaction = R"sql(
+SELECT pg_current_xact_id()
 )sql";
 
 constexpr std::string_view hold = R"sql(
@@ -217,6 +223,7 @@ OutboxStatements::OutboxStatements(const Names& names, const TableName& table) {
   read_due = fill("read_due", postgres::read_due);
   payloads = fill("payloads", postgres::payloads);
   retrying_keys = fill("retrying_keys", postgres::retrying_keys);
+  draw_transaction = fill("draw_transaction", postgres::draw_transaction);
   hold = fill("hold", postgres::hold);
   delete_done = fill("delete_done", postgres::delete_done);
   archive_done = fill("archive_done", postgres::archive_done);

@@ -18,6 +18,7 @@ struct OutboxStatements {
   Statement read_due;
   Statement payloads;
   Statement retrying_keys;
+  Statement draw_transaction;
   Statement hold;
   Statement delete_done;
   Statement archive_done;
