@@ -50,8 +50,10 @@ class PostgresFixture final : public StoreFixture {
     return std::make_unique<PostgresConnection>(database_.connect(), database_.schema());
   }
   Status corrupt(const TableName& table, Sequence sequence) override {
-    database_.sql("UPDATE " + name(table, "_outbox") +
-                  " SET headers = '[1]' WHERE seq = " + std::to_string(sequence.value));
+    // Nothing of it can be told, not even whose it is.
+    database_.sql(
+        "UPDATE " + name(table, "_outbox") +
+        " SET headers = '[1]', tenant = '' WHERE seq = " + std::to_string(sequence.value));
     return {};
   }
   std::optional<StoredRow> look(const TableName& table, const MessageId& id) override {

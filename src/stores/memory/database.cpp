@@ -165,11 +165,11 @@ Result<spi::SettleReply> Database::settle(const spi::SettleRequest& request) {
   });
 }
 
-Bell& Database::bell(std::string_view table) {
+CommitBell& Database::bell(std::string_view table) {
   const std::lock_guard lock(bells_mutex_);
   auto known = bells_.find(table);
   if (known == bells_.end()) {
-    known = bells_.emplace(std::string(table), std::make_unique<Bell>()).first;
+    known = bells_.emplace(std::string(table), std::make_unique<CommitBell>()).first;
   }
   return *known->second;
 }
@@ -231,7 +231,7 @@ bool Database::commit(const std::shared_ptr<OpenTransaction>& transaction) {
     end(transaction);
   }
   if (options_.notifies) {
-    const Bell* last = nullptr;
+    const CommitBell* last = nullptr;
     for (const auto& insert : transaction->inserts) {
       if (insert.bell != last) insert.bell->ring();
       last = insert.bell;
@@ -257,7 +257,7 @@ std::optional<Error> Database::other_writer(const OpenTransaction* me) const {
 Result<std::vector<Written>> Database::insert(
     OpenTransaction& transaction, const TableName& table,
     std::span<const std::shared_ptr<const Message>> messages) {
-  Bell& rung = bell(table.str());
+  CommitBell& rung = bell(table.str());
   const std::lock_guard lock(mutex_);
   if (transaction.aborted) return aborted();
   Table* rows = find(table);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "stores/memory/audit_log.hpp"
-#include "stores/memory/bell.hpp"
+#include "core/commit_bell.hpp"
 #include "stores/memory/controls.hpp"
 #include "stores/memory/ownership.hpp"
 #include "stores/memory/table.hpp"
@@ -27,7 +27,7 @@ using BusinessRows =
 struct OpenTransaction {
   struct Insert {
     Table* table = nullptr;
-    Bell* bell = nullptr;
+    CommitBell* bell = nullptr;
     Drawn drawn;
   };
 
@@ -69,7 +69,7 @@ class Database final : public spi::OutboxStore,
                                                     Sequence after,
                                                     std::uint32_t rows_max) override;
   Result<spi::SettleReply> settle(const spi::SettleRequest& request) override;
-  /// As `Bell` says; commits ring only with `Options::notifies`.
+  /// As `CommitBell` says; commits ring only with `Options::notifies`.
   void wait(const TableName& table, Duration timeout) override;
   void wake(const TableName& table) override;
 
@@ -143,7 +143,7 @@ class Database final : public spi::OutboxStore,
  private:
   [[nodiscard]] Table* find(const TableName& table) const;
   static Error no_table(const TableName& table);
-  Bell& bell(std::string_view table);
+  CommitBell& bell(std::string_view table);
   /// `LateCommits::none`: somebody else has drawn sequences, and nobody may overtake him.
   [[nodiscard]] std::optional<Error> other_writer(const OpenTransaction* me) const;
   void audit_death(const TableName& table, const Slot& row, WallTime at);
@@ -171,7 +171,7 @@ class Database final : public spi::OutboxStore,
   const OpenTransaction* writer_ = nullptr;             // LateCommits::none: the only one
 
   std::mutex bells_mutex_;
-  std::map<std::string, std::unique_ptr<Bell>, std::less<>> bells_;  // never removed
+  std::map<std::string, std::unique_ptr<CommitBell>, std::less<>> bells_;  // never removed
 };
 
 }  // namespace sagabox::memory

@@ -1,5 +1,8 @@
-#include "stores/postgres/absent.hpp"
+#include "stores/postgres/admin_store.hpp"
+#include "stores/postgres/audit_store.hpp"
 #include "stores/postgres/context.hpp"
+#include "stores/postgres/control_store.hpp"
+#include "stores/postgres/outbox_store.hpp"
 #include "stores/postgres/ownership.hpp"
 #include "stores/postgres/transaction.hpp"
 
@@ -37,11 +40,13 @@ class PostgresStore final : public Store {
  private:
   Context context_;
   std::string name_;
-  AbsentOutbox outbox_{context_};
-  AbsentAdmin admin_;
-  AbsentControl control_;
+  AuditChain chain_{context_.names};
+  Wake wake_;
+  PostgresOutbox outbox_{context_, chain_, wake_};
+  PostgresAdmin admin_{context_, chain_, wake_};
+  PostgresControl control_{context_, chain_, admin_, wake_};
   Ownership ownership_{context_};
-  AbsentAudit audit_;
+  PostgresAudit audit_{context_, chain_};
 };
 
 Status check(const Options& options) {

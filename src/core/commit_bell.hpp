@@ -8,12 +8,12 @@
 #include <thread>
 #include <unordered_map>
 
-namespace sagabox::memory {
+namespace sagabox {
 
 /// Wakes those who wait for commits. Every ring is counted and every thread remembers the count
 /// at which it last returned, so a ring between two waits of a thread is not lost. A thread that
 /// waits for the first time returns at once if the bell was ever rung.
-class Bell {
+class CommitBell {
  public:
   void ring();
   void wait(Duration timeout);
@@ -27,4 +27,4 @@ class Bell {
   std::unordered_map<std::thread::id, std::uint64_t> heard_;
 };
 
-}  // namespace sagabox::memory
+}  // namespace sagabox

@@ -1,11 +1,11 @@
-#include "stores/memory/bell.hpp"
+#include "core/commit_bell.hpp"
 
 #include <algorithm>
 #include <chrono>
 
-namespace sagabox::memory {
+namespace sagabox {
 
-void Bell::ring() {
+void CommitBell::ring() {
   {
     const std::lock_guard lock(mutex_);
     ++rings_;
@@ -13,7 +13,7 @@ void Bell::ring() {
   rung_.notify_all();
 }
 
-void Bell::wait(Duration timeout) {
+void CommitBell::wait(Duration timeout) {
   // A longer wait would overflow the steady clock.
   const Duration bounded = std::min<Duration>(timeout, std::chrono::hours(24));
   const auto me = std::this_thread::get_id();
@@ -25,4 +25,4 @@ void Bell::wait(Duration timeout) {
   heard_[me] = rings_;
 }
 
-}  // namespace sagabox::memory
+}  // namespace sagabox

@@ -1,0 +1,306 @@
+#include "stores/postgres/fragments.hpp"
+#include "stores/postgres/statements.hpp"
+
+namespace sagabox::postgres {
+namespace {
+
+/// $1 tenant, $2 topic, $3 aggregate type, $4 key, $5 code, $6 first, $7 last, $8 retrying, $9
+/// from, $10 until; what is NULL fits everything. Plans are made for the values given, so that
+/// those cost nothing.
+constexpr Fragment fits{"fits", R"sql(
+      ($1::text IS NULL OR tenant = $1)
+  AND ($2::text IS NULL OR topic = $2)
+  AND ($3::text IS NULL OR aggregate_type = $3)
+  AND ($4::text IS NULL OR coalesce(key, '') = $4)
+  AND ($5::text IS NULL OR code = $5)
+  AND ($6::int8 IS NULL OR seq >= $6)
+  AND ($7::int8 IS NULL OR seq <= $7))sql"};
+
+constexpr Fragment fits_pending{"fits_pending", R"sql({fits}
+  AND (NOT $8::bool OR retrying)
+  AND ($9::timestamptz IS NULL OR written_at >= $9)
+  AND ($10::timestamptz IS NULL OR written_at < $10))sql"};
+
+/// What ended waits for nothing.
+constexpr Fragment fits_ended{"fits_ended", R"sql({fits}
+  AND NOT $8::bool
+  AND ($9::timestamptz IS NULL OR ended_at >= $9)
+  AND ($10::timestamptz IS NULL OR ended_at < $10))sql"};
+
+/// $1: so many are counted; what is more is estimated by the server's own statistics, which are
+/// seconds old and forgotten in a crash until the next vacuum. The orders make every count a walk
+/// along an index that has only what is counted.
+constexpr std::string_view stats = R"sql(
+WITH counted AS MATERIALIZED (
+  SELECT
+    (SELECT count(*) FROM (
+       SELECT FROM "{schema}"."{table}_outbox" ORDER BY seq LIMIT $1) AS counted_rows) AS pending,
+    (SELECT count(*) FROM (
+       SELECT FROM "{schema}"."{table}_outbox" WHERE due IS NOT NULL
+       ORDER BY shard, due, seq LIMIT $1) AS counted_rows) AS waiting,
+    (SELECT count(*) FROM (
+       SELECT FROM "{schema}"."{table}_archive" LIMIT $1) AS counted_rows) AS done,
+    (SELECT count(*) FROM (
+       SELECT FROM "{schema}"."{table}_dead" WHERE state = 'dead'
+       ORDER BY state, ended_at LIMIT $1) AS counted_rows) AS dead,
+    (SELECT count(*) FROM (
+       SELECT FROM "{schema}"."{table}_dead" WHERE state = 'quarantined'
+       ORDER BY state, ended_at LIMIT $1) AS counted_rows) AS quarantined
+)
+SELECT
+  CASE WHEN pending < $1 THEN pending
+       ELSE greatest(pending, pg_stat_get_live_tuples('"{schema}"."{table}_outbox"'::regclass))
+       END,
+  waiting,
+  CASE WHEN done < $1 THEN done
+       ELSE greatest(done, (
+         SELECT sum(pg_stat_get_live_tuples(inhrelid))::int8 FROM pg_inherits
+         WHERE inhparent = '"{schema}"."{table}_archive"'::regclass)) END,
+  CASE WHEN dead < $1 THEN dead
+       ELSE greatest(dead, pg_stat_get_live_tuples('"{schema}"."{table}_dead"'::regclass)) END,
+  quarantined,
+  (SELECT written_at FROM "{schema}"."{table}_outbox" ORDER BY seq LIMIT 1),
+  clock_timestamp()
+FROM counted
+)sql";
+
+/// $11 after, $12 rows_max, $13 whether payloads are wanted.
+constexpr std::string_view list_pending = R"sql(
+SELECT {pending}, CASE WHEN $13 THEN payload END
+FROM "{schema}"."{table}_outbox"
+WHERE seq > $11 AND {fits_pending}
+ORDER BY seq
+LIMIT $12 + 1
+)sql";
+
+/// The same, and $14 state.
+constexpr std::string_view list_ended = R"sql(
+SELECT {ended}, CASE WHEN $13 THEN payload END
+FROM "{schema}"."{table}_dead"
+WHERE state = $14 AND seq > $11 AND {fits_ended}
+ORDER BY seq
+LIMIT $12 + 1
+)sql";
+
+constexpr std::string_view list_done = R"sql(
+SELECT {done}, CASE WHEN $13 THEN payload END
+FROM "{schema}"."{table}_archive"
+WHERE seq > $11 AND {fits_ended}
+ORDER BY seq
+LIMIT $12 + 1
+)sql";
+
+constexpr std::string_view extent_pending = R"sql(
+SELECT count(*), coalesce(max(seq), 0) FROM "{schema}"."{table}_outbox" WHERE {fits_pending}
+)sql";
+
+/// $11 state.
+constexpr std::string_view extent_ended = R"sql(
+SELECT count(*), coalesce(max(seq), 0) FROM "{schema}"."{table}_dead"
+WHERE state = $11 AND {fits_ended}
+)sql";
+
+constexpr std::string_view extent_done = R"sql(
+SELECT count(*), coalesce(max(seq), 0) FROM "{schema}"."{table}_archive" WHERE {fits_ended}
+)sql";
+
+/// $1 id.
+constexpr std::string_view look = R"sql(
+SELECT {pending}, payload FROM "{schema}"."{table}_outbox" WHERE id = $1
+UNION ALL
+SELECT {ended}, payload FROM "{schema}"."{table}_dead" WHERE id = $1
+UNION ALL
+SELECT {done}, payload FROM "{schema}"."{table}_archive" WHERE id = $1
+)sql";
+
+/// $1 ids. What is found stays as it is until the transaction ends.
+constexpr std::string_view lock_pending = R"sql(
+SELECT {pending}, payload FROM "{schema}"."{table}_outbox" WHERE id = ANY ($1::text[])
+ORDER BY seq
+FOR UPDATE
+)sql";
+
+constexpr std::string_view lock_ended = R"sql(
+SELECT {ended}, payload FROM "{schema}"."{table}_dead" WHERE id = ANY ($1::text[])
+ORDER BY seq
+FOR UPDATE
+)sql";
+
+constexpr std::string_view lock_done = R"sql(
+SELECT {done}, payload FROM "{schema}"."{table}_archive" WHERE id = ANY ($1::text[])
+ORDER BY seq
+FOR UPDATE
+)sql";
+
+/// What a replay job takes next: $11 cursor, $12 last, $13 rows_max, $14 state.
+constexpr std::string_view next_ended = R"sql(
+SELECT seq, id FROM "{schema}"."{table}_dead"
+WHERE state = $14 AND seq > $11 AND seq <= $12 AND {fits_ended}
+ORDER BY seq
+LIMIT $13 + 1
+FOR UPDATE
+)sql";
+
+constexpr std::string_view next_done = R"sql(
+SELECT seq, id FROM "{schema}"."{table}_archive"
+WHERE seq > $11 AND seq <= $12 AND {fits_ended}
+ORDER BY seq
+LIMIT $13 + 1
+FOR UPDATE
+)sql";
+
+/// $1 ids, each once. Deleted and inserted, in the order asked: an UPDATE of the sequence would
+/// draw it before the transaction shows in snapshots.
+constexpr std::string_view replay = R"sql(
+WITH asked AS (
+  SELECT id AS asked_id, place FROM unnest($1::text[]) WITH ORDINALITY AS a(id, place)
+),
+from_dead AS (
+  DELETE FROM "{schema}"."{table}_dead" AS t USING asked WHERE t.id = asked_id
+  RETURNING place, replays, {carried}
+),
+from_archive AS (
+  DELETE FROM "{schema}"."{table}_archive" AS t USING asked WHERE t.id = asked_id
+  RETURNING place, replays, {carried}
+)
+INSERT INTO "{schema}"."{table}_outbox" (replays, {carried})
+SELECT replays + 1, {carried}
+FROM (SELECT * FROM from_dead UNION ALL SELECT * FROM from_archive) AS gone
+ORDER BY place
+)sql";
+
+/// $1 ids, $2 note.
+constexpr std::string_view quarantine_pending = R"sql(
+WITH gone AS (
+  DELETE FROM "{schema}"."{table}_outbox" WHERE id = ANY ($1::text[])
+  RETURNING *
+)
+INSERT INTO "{schema}"."{table}_dead" (
+  seq, shard, state, ended_at, note, attempts, failed_for_good, replays, written_at,
+  {carried}, code, error, history)
+SELECT seq, shard, 'quarantined', clock_timestamp(), $2, attempts, failed_for_good, replays,
+  written_at, {carried}, code, error, history
+FROM gone
+)sql";
+
+constexpr std::string_view quarantine_dead = R"sql(
+UPDATE "{schema}"."{table}_dead"
+SET state = 'quarantined', ended_at = clock_timestamp(), note = $2
+WHERE id = ANY ($1::text[])
+)sql";
+
+/// $1 ids. Under its own sequence, in the waiting lane: a forward read has passed its place.
+constexpr std::string_view release = R"sql(
+WITH gone AS (
+  DELETE FROM "{schema}"."{table}_dead" WHERE id = ANY ($1::text[])
+  RETURNING *
+)
+INSERT INTO "{schema}"."{table}_outbox" (
+  seq, due, replays, written_at, {carried}, code, error, history)
+SELECT seq, clock_timestamp(), replays, written_at, {carried}, code, error, history
+FROM gone
+)sql";
+
+/// $1 outbox, $2 how many.
+constexpr std::string_view taken = R"sql(
+UPDATE "{schema}".counter SET value = value + $2
+WHERE outbox = $1 AND name = 'taken' AND slot = 0
+)sql";
+
+/// $1 age in microseconds, $2 rows_max, $3 whether the rows are to be told. The first column says
+/// whether there was more than the batch.
+constexpr std::string_view purge_pending = R"sql(
+WITH old AS MATERIALIZED (
+  SELECT seq FROM "{schema}"."{table}_outbox"
+  WHERE written_at <= (SELECT clock_timestamp()) - $1 * interval '1 microsecond'
+  ORDER BY seq
+  LIMIT $2 + 1
+),
+gone AS (
+  DELETE FROM "{schema}"."{table}_outbox" AS t
+  USING (SELECT seq AS old_seq FROM old ORDER BY seq LIMIT $2) AS batch
+  WHERE t.seq = old_seq
+  RETURNING t.*
+)
+SELECT (SELECT count(*) FROM old) > $2, (SELECT count(*) FROM gone), told.*
+FROM (SELECT 1) AS one
+LEFT JOIN (SELECT {pending}, NULL::bytea FROM gone WHERE $3) AS told ON true
+)sql";
+
+/// The same, and $4 state.
+constexpr std::string_view purge_ended = R"sql(
+WITH old AS MATERIALIZED (
+  SELECT seq FROM "{schema}"."{table}_dead"
+  WHERE state = $4 AND ended_at <= (SELECT clock_timestamp()) - $1 * interval '1 microsecond'
+  ORDER BY ended_at, seq
+  LIMIT $2 + 1
+),
+gone AS (
+  DELETE FROM "{schema}"."{table}_dead" AS t
+  USING (SELECT seq AS old_seq FROM old LIMIT $2) AS batch
+  WHERE t.seq = old_seq
+  RETURNING t.*
+)
+SELECT (SELECT count(*) FROM old) > $2, (SELECT count(*) FROM gone), told.*
+FROM (SELECT 1) AS one
+LEFT JOIN (SELECT {ended}, NULL::bytea FROM gone WHERE $3) AS told ON true
+)sql";
+
+constexpr std::string_view purge_done = R"sql(
+WITH old AS MATERIALIZED (
+  SELECT seq, ended_at FROM "{schema}"."{table}_archive"
+  WHERE ended_at <= (SELECT clock_timestamp()) - $1 * interval '1 microsecond'
+  LIMIT $2 + 1
+),
+gone AS (
+  DELETE FROM "{schema}"."{table}_archive" AS t
+  USING (SELECT seq AS old_seq, ended_at AS old_ended_at FROM old LIMIT $2) AS batch
+  WHERE t.seq = old_seq AND t.ended_at = old_ended_at
+  RETURNING t.*
+)
+SELECT (SELECT count(*) FROM old) > $2, (SELECT count(*) FROM gone), told.*
+FROM (SELECT 1) AS one
+LEFT JOIN (SELECT {done}, NULL::bytea FROM gone WHERE $3) AS told ON true
+)sql";
+
+/// $1 shards, $2 rows_max. The lane is computed and checked by the table, and a row is either
+/// fresh or waiting: only the count of shards can be another than the relays'.
+constexpr std::string_view strays = R"sql(
+(SELECT seq, id FROM "{schema}"."{table}_outbox" WHERE due IS NULL AND shard >= $1
+ ORDER BY shard, lane, seq LIMIT $2)
+UNION ALL
+(SELECT seq, id FROM "{schema}"."{table}_outbox" WHERE due IS NOT NULL AND shard >= $1
+ ORDER BY shard, due, seq LIMIT $2)
+LIMIT $2
+)sql";
+
+}  // namespace
+
+AdminStatements::AdminStatements(const Names& names, const TableName& table) {
+  const Filler fill(names, table, {fits_pending, fits_ended, fits});
+  now = fill("now", "SELECT clock_timestamp()");
+  stats = fill("stats", postgres::stats);
+  list_pending = fill("list_pending", postgres::list_pending);
+  list_ended = fill("list_ended", postgres::list_ended);
+  list_done = fill("list_done", postgres::list_done);
+  extent_pending = fill("extent_pending", postgres::extent_pending);
+  extent_ended = fill("extent_ended", postgres::extent_ended);
+  extent_done = fill("extent_done", postgres::extent_done);
+  look = fill("look", postgres::look);
+  lock_pending = fill("lock_pending", postgres::lock_pending);
+  lock_ended = fill("lock_ended", postgres::lock_ended);
+  lock_done = fill("lock_done", postgres::lock_done);
+  next_ended = fill("next_ended", postgres::next_ended);
+  next_done = fill("next_done", postgres::next_done);
+  replay = fill("replay", postgres::replay);
+  quarantine_pending = fill("quarantine_pending", postgres::quarantine_pending);
+  quarantine_dead = fill("quarantine_dead", postgres::quarantine_dead);
+  release = fill("release", postgres::release);
+  taken = fill("taken", postgres::taken);
+  purge_pending = fill("purge_pending", postgres::purge_pending);
+  purge_ended = fill("purge_ended", postgres::purge_ended);
+  purge_done = fill("purge_done", postgres::purge_done);
+  strays = fill("strays", postgres::strays);
+}
+
+}  // namespace sagabox::postgres

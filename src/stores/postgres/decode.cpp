@@ -1,0 +1,225 @@
+#include "stores/postgres/decode.hpp"
+
+#include "core/headers_text.hpp"
+
+#include <boost/json/parse.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace sagabox::postgres {
+namespace {
+
+/// Of `{message}`.
+enum MessageColumn : int {
+  id,
+  tenant,
+  topic,
+  aggregate_type,
+  aggregate_id,
+  key,
+  priority,
+  is_json,
+  content_type,
+  headers,
+  occurred_at,
+  not_before,
+  traceparent,
+  tracestate,
+  request_id,
+  correlation_id,
+  digest,
+  is_unchecked,
+};
+
+/// Of `{pending}`, `{ended}` and `{done}`.
+enum RecordColumn : int {
+  state,
+  sequence,
+  shard,
+  attempts,
+  replays,
+  written_at,
+  due,
+  retrying,
+  ended_at,
+  code,
+  error,
+  note,
+  history,
+  payload_bytes,
+  message,
+};
+constexpr int record_payload = message + message_columns;
+
+/// `Message::build` asks for both, and uses neither: everything is given.
+UlidSource& unused_ids() {
+  static UlidSource ids(system_clock(), system_random());
+  return ids;
+}
+
+Digest digest_of(std::string_view bytes) {
+  Digest out{};
+  std::copy_n(bytes.begin(), std::min(bytes.size(), out.size()), out.begin());
+  return out;
+}
+
+NewMessage fields_of(const Rows& rows, int row, int first) {
+  const auto text = [&](MessageColumn column) {
+    return std::string(rows.text(row, first + column));
+  };
+  NewMessage fields;
+  fields.topic = text(topic);
+  fields.key = text(key);
+  fields.tenant = text(tenant);
+  fields.aggregate_type = text(aggregate_type);
+  fields.aggregate_id = text(aggregate_id);
+  fields.priority = static_cast<Priority>(rows.int2(row, first + priority));
+  fields.content_type = text(content_type);
+  fields.occurred_at = rows.timestamptz(row, first + occurred_at);
+  fields.not_before = rows.maybe_timestamptz(row, first + not_before);
+  fields.trace = {text(traceparent), text(tracestate), text(request_id), text(correlation_id)};
+  return fields;
+}
+
+std::vector<FailedAttempt> history_from(std::string_view text) {
+  std::vector<FailedAttempt> failures;
+  boost::json::error_code broken;
+  const auto parsed = boost::json::parse(text, broken);
+  if (broken || !parsed.is_array()) return failures;
+  for (const auto& entry : parsed.get_array()) {
+    if (!entry.is_object()) continue;
+    const auto& fields = entry.get_object();
+    FailedAttempt failure;
+    if (const auto* value = fields.if_contains("number"); value && value->is_int64()) {
+      failure.number = static_cast<std::uint32_t>(value->get_int64());
+    }
+    if (const auto* value = fields.if_contains("at"); value && value->is_int64()) {
+      failure.at = WallTime(std::chrono::microseconds(value->get_int64()));
+    }
+    if (const auto* value = fields.if_contains("code"); value && value->is_string()) {
+      failure.code = code_from_name(std::string_view(value->get_string()));
+    }
+    if (const auto* value = fields.if_contains("error"); value && value->is_string()) {
+      failure.error = std::string(value->get_string());
+    }
+    failures.push_back(std::move(failure));
+  }
+  return failures;
+}
+
+std::uint64_t big_endian(std::string_view bytes) {
+  std::uint64_t value = 0;
+  for (const char byte : bytes) value = value << 8 | static_cast<unsigned char>(byte);
+  return value;
+}
+
+}  // namespace
+
+DecodedMessage decode_message(const Rows& rows, int row, int first,
+                              std::optional<std::string_view> payload) {
+  auto known_id = MessageId::parse(rows.text(row, first + id));
+  if (!known_id.ok()) return {nullptr, known_id.error().message};
+  auto fields = fields_of(rows, row, first);
+  if (const auto text = rows.text(row, first + headers); !text.empty()) {
+    auto parsed = headers_from_text(text);
+    if (!parsed.ok()) return {nullptr, parsed.error().message};
+    fields.headers = std::move(*parsed);
+  }
+  const auto form = rows.boolean(row, first + is_json) ? PayloadForm::json : PayloadForm::bytes;
+  fields.payload = Payload(form, std::string(payload.value_or(std::string_view())));
+  if (!payload || !rows.boolean(row, first + is_unchecked)) {
+    const auto known_digest = digest_of(rows.text(row, first + digest));
+    return {std::make_shared<const Message>(
+                Message::restore({*known_id, std::move(fields), known_digest})),
+            {}};
+  }
+  fields.id = known_id->str();
+  auto built = Message::build(std::move(fields), {}, unused_ids(), system_clock());
+  if (!built.ok()) return {nullptr, built.error().message};
+  return {std::make_shared<const Message>(std::move(built).value()), {}};
+}
+
+std::size_t bytes_of_row(const Rows& rows, int row, int first) {
+  auto bytes = static_cast<std::size_t>(rows.int4(row, first + RowColumns::payload_bytes));
+  for (const auto column : {id, tenant, topic, aggregate_type, aggregate_id, key, content_type,
+                            headers, traceparent, tracestate, request_id, correlation_id}) {
+    bytes += rows.text(row, first + RowColumns::message + column).size();
+  }
+  return bytes;
+}
+
+spi::Row decode_row(const Rows& rows, int row, int first, std::string_view payload) {
+  spi::Row out;
+  out.sequence = Sequence{rows.uint8(row, first + RowColumns::sequence)};
+  out.shard = Shard{static_cast<std::uint16_t>(rows.int2(row, first + RowColumns::shard))};
+  out.attempts = static_cast<std::uint32_t>(rows.int4(row, first + RowColumns::attempts));
+  out.replays = static_cast<std::uint32_t>(rows.int4(row, first + RowColumns::replays));
+  out.written_at = rows.timestamptz(row, first + RowColumns::written_at);
+  if (const auto waits = rows.maybe_timestamptz(row, first + RowColumns::due)) out.due = *waits;
+  // The table checks ids: none is refused here.
+  if (auto known = MessageId::parse(rows.text(row, first + RowColumns::message)); known.ok()) {
+    out.id = *known;
+  }
+  auto decoded = decode_message(rows, row, first + RowColumns::message, payload);
+  out.message = std::move(decoded.message);
+  out.decode_error = std::move(decoded.error);
+  return out;
+}
+
+MessageRecord decode_record(const Rows& rows, int row, int first, RecordParts parts) {
+  const bool has_payload = !rows.is_null(row, first + record_payload);
+  auto decoded = decode_message(
+      rows, row, first + message,
+      has_payload ? std::optional(rows.text(row, first + record_payload)) : std::nullopt);
+  MessageRecord record;
+  record.state = state_from_name(rows.text(row, first + state)).value_or(MessageState::pending);
+  if (auto known = MessageId::parse(rows.text(row, first + message)); known.ok())
+    record.id = *known;
+  record.sequence = Sequence{rows.uint8(row, first + sequence)};
+  record.shard = Shard{static_cast<std::uint16_t>(rows.int2(row, first + shard))};
+  record.decode_error = std::move(decoded.error);
+  if (const Message* known = decoded.message.get()) {
+    record.tenant = known->tenant();
+    record.topic = known->topic();
+    record.aggregate_type = known->aggregate_type();
+    record.aggregate_id = known->aggregate_id();
+    record.key = known->key();
+    record.digest = known->digest();
+    record.payload_bytes = static_cast<std::size_t>(rows.int4(row, first + payload_bytes));
+  }
+  record.attempts = static_cast<std::uint32_t>(rows.int4(row, first + attempts));
+  record.replays = static_cast<std::uint32_t>(rows.int4(row, first + replays));
+  record.written_at = rows.timestamptz(row, first + written_at);
+  record.due = rows.maybe_timestamptz(row, first + due);
+  record.retrying = rows.boolean(row, first + retrying);
+  record.ended_at = rows.maybe_timestamptz(row, first + ended_at);
+  if (!rows.is_null(row, first + code)) record.code = code_from_name(rows.text(row, first + code));
+  record.error = rows.text(row, first + error);
+  record.note = rows.text(row, first + note);
+  if (parts.history) record.history = history_from(rows.text(row, first + history));
+  if (parts.message) record.message = std::move(decoded.message);
+  return record;
+}
+
+DecodedMessage message_of_record(const Rows& rows, int row, int first) {
+  return decode_message(rows, row, first + message, std::nullopt);
+}
+
+std::optional<spi::Horizon> decode_horizon(std::string_view snapshot, std::uint32_t next) {
+  constexpr std::size_t count_bytes = 4;
+  constexpr std::size_t id_bytes = 8;
+  // How many are in progress, xmin, xmax, and those in progress, ascending.
+  const auto xmax = big_endian(snapshot.substr(count_bytes + id_bytes, id_bytes));
+  const std::uint32_t unnamed = next - static_cast<std::uint32_t>(xmax);
+  if (unnamed > unnamed_transactions_max) return std::nullopt;
+  spi::Horizon horizon;
+  for (auto at = count_bytes + 2 * id_bytes; at < snapshot.size(); at += id_bytes) {
+    horizon.in_progress.push_back({big_endian(snapshot.substr(at, id_bytes))});
+  }
+  for (std::uint32_t i = 0; i < unnamed; ++i) horizon.in_progress.push_back({xmax + i});
+  horizon.next = {xmax + unnamed};
+  return horizon;
+}
+
+}  // namespace sagabox::postgres

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "stores/postgres/audit_store.hpp"
+#include "stores/postgres/context.hpp"
+#include "stores/postgres/statements.hpp"
+#include "stores/postgres/wake.hpp"
+
+#include <sagabox/spi/outbox_store.hpp>
+
+#include <span>
+
+namespace sagabox::postgres {
+
+/// What the relay needs. Reading takes no lock; a settle is one transaction, and one round trip
+/// unless a row dies.
+class PostgresOutbox final : public spi::OutboxStore {
+ public:
+  PostgresOutbox(Context& context, const AuditChain& audit, Wake& wake);
+
+  [[nodiscard]] spi::Capabilities capabilities() const override;
+  Status prepare(const TableName& table) override { return context_.migrations.prepare(table); }
+  Result<spi::ReadReply> read(const TableName& table, std::span<const spi::Range> ranges,
+                              std::size_t bytes_max) override;
+  Result<spi::ReadReply> read_due(const TableName& table, std::span<const spi::DueRange> ranges,
+                                  std::size_t bytes_max) override;
+  Result<spi::RetryingKeysReply> read_retrying_keys(const TableName& table, Shard shard,
+                                                    Sequence after,
+                                                    std::uint32_t rows_max) override;
+  Result<spi::SettleReply> settle(const spi::SettleRequest& request) override;
+  void wait(const TableName& table, Duration timeout) override { wake_.wait(table, timeout); }
+  void wake(const TableName& table) override { wake_.ring(table); }
+
+ private:
+  Context& context_;
+  const AuditChain& audit_;
+  Wake& wake_;
+  PerTable<OutboxStatements> statements_;
+};
+
+}  // namespace sagabox::postgres

@@ -1,0 +1,225 @@
+#include "observe/audit_events.hpp"
+#include "stores/postgres/decode.hpp"
+#include "stores/postgres/outbox_store.hpp"
+#include "stores/postgres/unit_of_work.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sagabox::postgres {
+namespace {
+
+using Items = std::vector<const spi::Settlement*>;
+
+/// What a settle asks, by the statement that does it.
+struct Sorted {
+  Items done;
+  Items kept;  ///< retry and attempt: the row stays
+  Items buried;
+  bool deaths = false;
+};
+
+Sorted sorted(std::span<const spi::Settlement> items) {
+  Sorted by;
+  for (const auto& item : items) {
+    switch (item.verdict) {
+      case spi::Verdict::done:
+        by.done.push_back(&item);
+        break;
+      case spi::Verdict::retry:
+      case spi::Verdict::attempt:
+        by.kept.push_back(&item);
+        break;
+      case spi::Verdict::dead:
+        by.deaths = true;
+        [[fallthrough]];
+      case spi::Verdict::park:
+        by.buried.push_back(&item);
+        break;
+    }
+  }
+  return by;
+}
+
+Params fence_params(const spi::SettleRequest& request) {
+  Params params;
+  params.text("outbox:" + request.table.str()).text(request.owner.view());
+  params.array(Type::int2, request.fences,
+               [](const spi::Fence& f) { return static_cast<std::int16_t>(f.shard.value); });
+  params.array(Type::int8, request.fences,
+               [](const spi::Fence& f) { return static_cast<std::int64_t>(f.epoch.value); });
+  return params;
+}
+
+using Item = spi::Settlement;
+
+void add_rows(Params& params, const Items& items) {
+  params.array(Type::int8, items,
+               [](const Item* i) { return static_cast<std::int64_t>(i->sequence.value); });
+  params.array(Type::int2, items,
+               [](const Item* i) { return static_cast<std::int16_t>(i->shard.value); });
+  params.array(Type::text, items, [](const Item* i) { return i->id.view(); });
+}
+
+void add_attempts(Params& params, const Items& items) {
+  params.array(Type::int4, items,
+               [](const Item* i) { return static_cast<std::int32_t>(i->attempts); });
+}
+
+Params done_params(const spi::SettleRequest& request, const Items& items) {
+  auto params = fence_params(request);
+  add_rows(params, items);
+  if (request.retain_done) add_attempts(params, items);
+  return params;
+}
+
+/// One that only writes its attempt down may have nothing to say.
+bool fails(const Item& item) {
+  return item.verdict != spi::Verdict::attempt || !item.error.empty();
+}
+
+Params kept_params(const spi::SettleRequest& request, const Items& items) {
+  auto params = fence_params(request);
+  params.int8(static_cast<std::int64_t>(history_attempts_max));
+  add_rows(params, items);
+  add_attempts(params, items);
+  params.array(Type::boolean, items,
+               [](const Item* i) { return i->verdict == spi::Verdict::retry; });
+  params.array(Type::int8, items, [](const Item* i) -> std::int64_t {
+    return std::chrono::duration_cast<std::chrono::microseconds>(i->delay).count();
+  });
+  params.array(Type::boolean, items, [](const Item* i) { return fails(*i); });
+  params.array(Type::text, items, [](const Item* i) { return code_name(i->code); });
+  params.array(Type::text, items, [](const Item* i) { return std::string_view(i->error); });
+  return params;
+}
+
+Params buried_params(const spi::SettleRequest& request, const Items& items) {
+  auto params = fence_params(request);
+  params.int8(static_cast<std::int64_t>(history_attempts_max));
+  add_rows(params, items);
+  add_attempts(params, items);
+  params.array(Type::text, items, [](const Item* i) {
+    return state_name(i->verdict == spi::Verdict::dead ? MessageState::dead
+                                                       : MessageState::quarantined);
+  });
+  params.array(Type::text, items, [](const Item* i) { return code_name(i->code); });
+  params.array(Type::text, items, [](const Item* i) { return std::string_view(i->error); });
+  params.array(Type::boolean, items, [](const Item* i) {
+    return i->verdict == spi::Verdict::dead && i->keep_last_error;
+  });
+  return params;
+}
+
+/// The statements of one settle, in the order they run; the last may be the one that buries.
+struct Plan {
+  std::list<Params> params;  // of calls: they stay where they are
+  std::vector<Call> calls;
+
+  void add(const Statement& statement, Params with) {
+    params.push_back(std::move(with));
+    calls.push_back({&statement, &params.back()});
+  }
+};
+
+Plan plan_of(const spi::SettleRequest& request, const OutboxStatements& statements,
+             const Sorted& by) {
+  Plan plan;
+  if (!by.done.empty()) {
+    plan.add(request.retain_done ? statements.archive_done : statements.delete_done,
+             done_params(request, by.done));
+  }
+  if (!by.kept.empty()) plan.add(statements.retry, kept_params(request, by.kept));
+  // What is buried is answered with the rows, so somebody else has to say which fences hold.
+  if (plan.calls.empty()) plan.add(statements.hold, fence_params(request));
+  if (!by.buried.empty()) plan.add(statements.bury, buried_params(request, by.buried));
+  return plan;
+}
+
+class Parts {
+ public:
+  explicit Parts(std::span<const spi::Fence> fences) : parts_(fences.size()) {
+    for (std::size_t i = 0; i < fences.size(); ++i) part_of_[fences[i].shard.value] = i;
+  }
+
+  /// (shard, rows) for every shard that is held.
+  void count(const Rows& rows) {
+    for (int row = 0; row < rows.size(); ++row) {
+      auto& part = part_of(rows.int2(row, 0));
+      part.held = true;
+      part.rows += static_cast<std::uint32_t>(rows.int8(row, 1));
+    }
+  }
+  void count_buried(const Rows& rows) {
+    constexpr int shard_column = 2;
+    for (int row = 0; row < rows.size(); ++row) ++part_of(rows.int2(row, shard_column)).rows;
+  }
+
+  std::vector<spi::SettleReply::Part> take() { return std::move(parts_); }
+
+ private:
+  spi::SettleReply::Part& part_of(std::int16_t shard) {
+    return parts_[part_of_.at(static_cast<std::uint16_t>(shard))];
+  }
+
+  std::vector<spi::SettleReply::Part> parts_;
+  std::map<std::uint16_t, std::size_t> part_of_;
+};
+
+spi::SettleReply reply_of(const spi::SettleRequest& request, const Sorted& by,
+                          const std::vector<Rows>& answers, Timeline timeline) {
+  Parts parts(request.fences);
+  const auto counted = answers.size() - (by.buried.empty() ? 0 : 1);
+  for (std::size_t i = 0; i < counted; ++i) parts.count(answers[i]);
+  if (!by.buried.empty()) parts.count_buried(answers.back());
+  return {parts.take(), timeline};
+}
+
+/// In the order in which the settle names them.
+std::vector<AuditEvent> deaths_in(const spi::SettleRequest& request, const Rows& buried) {
+  std::map<Sequence, int> row_of;
+  for (int row = 0; row < buried.size(); ++row) {
+    row_of[decode_record(buried, row, 0, {}).sequence] = row;
+  }
+  std::vector<AuditEvent> events;
+  for (const auto& item : request.items) {
+    if (item.verdict != spi::Verdict::dead) continue;
+    const auto found = row_of.find(item.sequence);
+    if (found == row_of.end()) continue;
+    const auto record = decode_record(buried, found->second, 0, {});
+    const auto decoded = message_of_record(buried, found->second, 0);
+    events.push_back(dead_letter_event(
+        {request.table, record.id, decoded.message.get(), record.attempts},
+        record.code.value_or(Code::unknown_internal), record.error, *record.ended_at));
+  }
+  return events;
+}
+
+}  // namespace
+
+Result<spi::SettleReply> PostgresOutbox::settle(const spi::SettleRequest& request) {
+  const auto by = sorted(request.items);
+  const auto plan = plan_of(request, statements_.of(request.table), by);
+  if (!by.deaths) {
+    auto connection = context_.relay.take();
+    if (!connection.ok()) return connection.error();
+    auto answers = (*connection)->run(plan.calls, Effect::commits);
+    if (!answers.ok()) return answers.error();
+    return reply_of(request, by, *answers, (*connection)->timeline());
+  }
+  return in_transaction(context_.relay, [&](Connection& connection) -> Result<spi::SettleReply> {
+    auto answers = connection.run(plan.calls, Effect::none);
+    if (!answers.ok()) return answers.error();
+    if (const auto events = deaths_in(request, answers->back()); !events.empty()) {
+      if (auto head = audit_.append(connection, events); !head.ok()) return head.error();
+    }
+    return reply_of(request, by, *answers, connection.timeline());
+  });
+}
+
+}  // namespace sagabox::postgres

@@ -1,0 +1,234 @@
+#include "stores/postgres/statements.hpp"
+
+#include "stores/postgres/fragments.hpp"
+
+namespace sagabox::postgres {
+namespace {
+
+/// Locks the ownership rows that a settle relies on: $1 scope, $2 owner, $3 shards, $4 epochs.
+/// MATERIALIZED and joined: a plain sub-select is no fence under READ COMMITTED, and EXISTS becomes
+/// a nested loop.
+constexpr Fragment held{"held", R"sql(held AS MATERIALIZED (
+  SELECT o.shard
+  FROM "{schema}".shard_owner AS o
+  JOIN unnest($3::int2[], $4::int8[]) AS fence(shard, epoch)
+    ON fence.shard = o.shard AND fence.epoch = o.epoch
+  WHERE o.scope = $1 AND o.owner = $2
+  ORDER BY o.shard
+  FOR SHARE OF o
+))sql"};
+
+/// The failures of a row with one more: an earlier one of the same number gives way, the newest
+/// are kept. Of row t and what the settle says of it.
+constexpr Fragment history{"history", R"sql((
+      SELECT jsonb_agg(entry ORDER BY place)
+      FROM (
+        SELECT entry, place
+        FROM (
+          SELECT entry, place
+          FROM jsonb_array_elements(t.history) WITH ORDINALITY AS old(entry, place)
+          WHERE (entry ->> 'number')::int4 <> item.attempts
+          UNION ALL
+          SELECT jsonb_build_object(
+                   'number', item.attempts,
+                   'at', (extract(epoch FROM (SELECT at FROM now)) * 1000000)::int8,
+                   'code', item.code,
+                   'error', item.error),
+                 9223372036854775807
+        ) AS every
+        ORDER BY place DESC
+        LIMIT $5
+      ) AS newest
+    ))sql"};
+
+/// The columns of a row as `decode_row` reads them. The payload comes along while it is no larger
+/// than $1, so that many rows never exceed what a read may hold; `payloads` fetches the others.
+constexpr Fragment row{"row", R"sql(
+seq, shard, attempts, replays, written_at, due, {message}, octet_length(payload),
+         CASE WHEN octet_length(payload) <= $1 THEN payload END)sql"};
+
+/// $1 payload_max, $2 shards, $3 lanes, $4 after, $5 rows_max. The first row has the snapshot in
+/// which all others were read, and the next transaction id counted from 3: a snapshot names only
+/// those in progress below the last one that has ended. Row comparisons, because with equalities
+/// the planner may walk the primary key past the rows of all other shards.
+constexpr std::string_view read = R"sql(
+SELECT 0::int8, pg_current_snapshot(), age('3'::xid)::int8, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+       NULL
+UNION ALL
+SELECT r.number, NULL, m.*
+FROM unnest($2::int2[], $3::int2[], $4::int8[], $5::int8[])
+     WITH ORDINALITY AS r(shard, lane, after, rows_max, number)
+CROSS JOIN LATERAL (
+  SELECT {row}
+  FROM "{schema}"."{table}_outbox" AS o
+  WHERE o.due IS NULL
+    AND (o.shard, o.lane, o.seq) > (r.shard, r.lane, r.after)
+    AND (o.shard, o.lane) <= (r.shard, r.lane)
+  ORDER BY o.shard, o.lane, o.seq
+  LIMIT r.rows_max + 1
+) AS m
+)sql";
+
+/// $1 payload_max, $2 shards, $3 after_due, $4 after, $5 rows_max.
+constexpr std::string_view read_due = R"sql(
+SELECT r.number, NULL, m.*
+FROM unnest($2::int2[], $3::timestamptz[], $4::int8[], $5::int8[])
+     WITH ORDINALITY AS r(shard, after_due, after, rows_max, number)
+CROSS JOIN LATERAL (
+  SELECT {row}
+  FROM "{schema}"."{table}_outbox" AS o
+  WHERE o.due IS NOT NULL
+    AND (o.shard, o.due, o.seq) > (r.shard, r.after_due, r.after)
+    AND (o.shard, o.due) <= (r.shard, (SELECT clock_timestamp()))
+  ORDER BY o.shard, o.due, o.seq
+  LIMIT r.rows_max + 1
+) AS m
+)sql";
+
+/// $1 sequences.
+constexpr std::string_view payloads = R"sql(
+SELECT seq, payload
+FROM "{schema}"."{table}_outbox"
+WHERE seq = ANY ($1::int8[])
+)sql";
+
+/// $1 shard, $2 after, $3 rows_max.
+constexpr std::string_view retrying_keys = R"sql(
+SELECT seq, key
+FROM "{schema}"."{table}_outbox"
+WHERE retrying AND key IS NOT NULL AND shard = $1 AND seq > $2
+ORDER BY seq
+LIMIT $3 + 1
+)sql";
+
+/// Ends a transaction with a number, so that snapshots name all before it.
+constexpr std::string_view draw_transaction = R"sql(
+SELECT pg_current_xact_id()
+)sql";
+
+constexpr std::string_view hold = R"sql(
+WITH {held}
+SELECT shard, 0::int8 FROM held
+)sql";
+
+/// From $5 on: sequences, shards, ids. The id is compared in a way that no index serves: the
+/// primary key finds the row.
+constexpr std::string_view delete_done = R"sql(
+WITH {held},
+gone AS (
+  DELETE FROM "{schema}"."{table}_outbox" AS t
+  USING unnest($5::int8[], $6::int2[], $7::text[]) AS item(seq, shard, id)
+        JOIN held ON held.shard = item.shard
+  WHERE t.seq = item.seq AND t.shard = item.shard AND t.id IS NOT DISTINCT FROM item.id
+  RETURNING t.shard
+)
+SELECT shard, 0::int8 FROM held
+UNION ALL
+SELECT shard, count(*) FROM gone GROUP BY shard
+)sql";
+
+/// From $5 on: sequences, shards, ids, attempts.
+constexpr std::string_view archive_done = R"sql(
+WITH {held},
+gone AS (
+  DELETE FROM "{schema}"."{table}_outbox" AS t
+  USING unnest($5::int8[], $6::int2[], $7::text[], $8::int4[]) AS item(seq, shard, id, attempts)
+        JOIN held ON held.shard = item.shard
+  WHERE t.seq = item.seq AND t.shard = item.shard AND t.id IS NOT DISTINCT FROM item.id
+  RETURNING t.*, item.attempts AS spent
+),
+archived AS (
+  INSERT INTO "{schema}"."{table}_archive" (
+    seq, shard, ended_at, attempts, failed_for_good, replays, written_at,
+    {carried}, code, error, history)
+  SELECT seq, shard, (SELECT clock_timestamp()), spent, failed_for_good, replays, written_at,
+    {carried}, code, error, history
+  FROM gone
+  RETURNING shard
+)
+SELECT shard, 0::int8 FROM held
+UNION ALL
+SELECT shard, count(*) FROM archived GROUP BY shard
+)sql";
+
+/// $5 failures kept; from $6 on: sequences, shards, ids, attempts, whether it waits for a retry,
+/// delays in microseconds, whether there is a failure to note, its code and error.
+constexpr std::string_view retry = R"sql(
+WITH {held},
+now AS MATERIALIZED (SELECT clock_timestamp() AS at),
+changed AS (
+  UPDATE "{schema}"."{table}_outbox" AS t
+  SET attempts = item.attempts,
+      due = CASE WHEN item.waits
+                 THEN (SELECT at FROM now) + item.delay * interval '1 microsecond'
+                 ELSE t.due END,
+      retrying = item.waits OR t.retrying,
+      code = CASE WHEN item.fails THEN item.code ELSE t.code END,
+      error = CASE WHEN item.fails THEN item.error ELSE t.error END,
+      history = CASE WHEN item.fails AND item.attempts > t.failed_for_good
+                     THEN {history}
+                     ELSE t.history END,
+      failed_for_good = CASE WHEN item.waits
+                             THEN greatest(t.failed_for_good, item.attempts)
+                             ELSE t.failed_for_good END
+  FROM unnest($6::int8[], $7::int2[], $8::text[], $9::int4[], $10::bool[], $11::int8[],
+              $12::bool[], $13::text[], $14::text[])
+         AS item(seq, shard, id, attempts, waits, delay, fails, code, error)
+       JOIN held ON held.shard = item.shard
+  WHERE t.seq = item.seq AND t.shard = item.shard AND t.id IS NOT DISTINCT FROM item.id
+  RETURNING t.shard
+)
+SELECT shard, 0::int8 FROM held
+UNION ALL
+SELECT shard, count(*) FROM changed GROUP BY shard
+)sql";
+
+/// $5 failures kept; from $6 on: sequences, shards, ids, attempts, states, codes, errors, whether
+/// an earlier error stays. Answers with the rows, as `decode_record` reads them.
+constexpr std::string_view bury = R"sql(
+WITH {held},
+now AS MATERIALIZED (SELECT clock_timestamp() AS at),
+gone AS (
+  DELETE FROM "{schema}"."{table}_outbox" AS t
+  USING unnest($6::int8[], $7::int2[], $8::text[], $9::int4[], $10::text[], $11::text[],
+               $12::text[], $13::bool[])
+          AS item(seq, shard, id, attempts, state, code, error, keeps)
+        JOIN held ON held.shard = item.shard
+  WHERE t.seq = item.seq AND t.shard = item.shard AND t.id IS NOT DISTINCT FROM item.id
+  RETURNING t.*, item.state, item.attempts AS spent,
+    CASE WHEN item.keeps AND t.error <> '' THEN t.code ELSE item.code END AS last_code,
+    CASE WHEN item.keeps AND t.error <> '' THEN t.error ELSE item.error END AS last_error,
+    CASE WHEN (item.keeps AND t.error <> '') OR item.attempts <= t.failed_for_good
+         THEN t.history
+         ELSE {history} END AS whole_history
+),
+buried AS (
+  INSERT INTO "{schema}"."{table}_dead" (
+    seq, shard, state, ended_at, attempts, failed_for_good, replays, written_at,
+    {carried}, code, error, history)
+  SELECT seq, shard, state, (SELECT at FROM now), spent, greatest(failed_for_good, spent),
+    replays, written_at, {carried}, last_code, last_error, whole_history
+  FROM gone
+  RETURNING *
+)
+SELECT {ended}, NULL::bytea FROM buried
+)sql";
+
+}  // namespace
+
+OutboxStatements::OutboxStatements(const Names& names, const TableName& table) {
+  const Filler fill(names, table, {held, history, row});
+  read = fill("read", postgres::read);
+  read_due = fill("read_due", postgres::read_due);
+  payloads = fill("payloads", postgres::payloads);
+  retrying_keys = fill("retrying_keys", postgres::retrying_keys);
+  draw_transaction = fill("draw_transaction", postgres::draw_transaction);
+  hold = fill("hold", postgres::hold);
+  delete_done = fill("delete_done", postgres::delete_done);
+  archive_done = fill("archive_done", postgres::archive_done);
+  retry = fill("retry", postgres::retry);
+  bury = fill("bury", postgres::bury);
+}
+
+}  // namespace sagabox::postgres
