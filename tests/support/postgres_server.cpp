@@ -109,33 +109,10 @@ PostgresServer running(const fs::path& folder) {
   return server;
 }
 
-PostgresServer start_private() {
-  std::string folder = (fs::temp_directory_path() / "sagabox-postgres-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) return missing("cannot make a folder for PostgreSQL");
-  return PostgresServer::start(folder, getpid());
-}
-
-}  // namespace
-
-PostgresServer PostgresServer::start(const fs::path& folder, int watched) {
-  const auto programs = server_programs();
-  if (programs.empty()) {
-    return missing("PostgreSQL's server is not installed (Debian package postgresql)");
-  }
-  fs::create_directories(folder);
-  const auto log = folder / "log";
-  std::ofstream(log).close();
-  if (geteuid() == 0) {
-    const passwd* user = getpwnam(owner);
-    if (user == nullptr) return missing("root may not run PostgreSQL, and no user postgres exists");
-    if (chown(folder.c_str(), user->pw_uid, user->pw_gid) != 0) return missing("chown failed");
-  }
+/// Starts the server whose data lie in the folder.
+PostgresServer start_in(const fs::path& folder, const fs::path& programs, int watched) {
   const auto data = (folder / "data").string();
-  if (!run({programs / "initdb", "-D", data, "-U", owner, "-A", "trust", "-E", "UTF8",
-            "--locale=C.UTF-8"},
-           log)) {
-    return missing("initdb failed; see " + log.string());
-  }
+  const auto log = folder / "log";
   guard(folder, watched);
   // Somebody else may take the port first.
   for (int attempt = 0; attempt < 5; ++attempt) {
@@ -151,6 +128,59 @@ PostgresServer PostgresServer::start(const fs::path& folder, int watched) {
     }
   }
   return missing("PostgreSQL did not start; see " + log.string());
+}
+
+PostgresServer scratch_folder() {
+  std::string folder = (fs::temp_directory_path() / "sagabox-postgres-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) return missing("cannot make a folder for PostgreSQL");
+  return {.folder = folder};
+}
+
+PostgresServer start_private() {
+  const auto scratch = scratch_folder();
+  return scratch.problem.empty() ? PostgresServer::start(scratch.folder, getpid()) : scratch;
+}
+
+/// The server runs as another user where we are root.
+bool give_to_owner(const fs::path& folder) {
+  if (geteuid() != 0) return true;
+  const passwd* user = getpwnam(owner);
+  return user != nullptr && chown(folder.c_str(), user->pw_uid, user->pw_gid) == 0;
+}
+
+}  // namespace
+
+PostgresServer PostgresServer::start(const fs::path& folder, int watched) {
+  const auto programs = server_programs();
+  if (programs.empty()) {
+    return missing("PostgreSQL's server is not installed (Debian package postgresql)");
+  }
+  fs::create_directories(folder);
+  const auto log = folder / "log";
+  std::ofstream(log).close();
+  if (!give_to_owner(folder)) {
+    return missing("root may not run PostgreSQL, and no user postgres exists");
+  }
+  const auto data = (folder / "data").string();
+  if (!run({programs / "initdb", "-D", data, "-U", owner, "-A", "trust", "-E", "UTF8",
+            "--locale=C.UTF-8"},
+           log)) {
+    return missing("initdb failed; see " + log.string());
+  }
+  return start_in(folder, programs, watched);
+}
+
+PostgresServer PostgresServer::start_replica() const {
+  auto copy = scratch_folder();
+  if (!copy.problem.empty()) return copy;
+  const auto programs = server_programs();
+  if (!give_to_owner(copy.folder)) return missing("chown failed");
+  if (!run({programs / "pg_basebackup", "-D", (copy.folder / "data").string(), "-R", "-X", "stream",
+            "-c", "fast", "-d", url()},
+           copy.folder / "log")) {
+    return missing("pg_basebackup failed; see " + (copy.folder / "log").string());
+  }
+  return start_in(copy.folder, programs, getpid());
 }
 
 void PostgresServer::stop(const fs::path& folder) {

@@ -23,6 +23,9 @@ struct PostgresServer {
   std::uint16_t port = 0;
   std::filesystem::path folder{};
 
+  /// Another server that follows this one; ends with this process.
+  [[nodiscard]] PostgresServer start_replica() const;
+
   /// Pairs for libpq.
   [[nodiscard]] std::string url() const;
 };

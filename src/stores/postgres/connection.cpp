@@ -1,5 +1,6 @@
 #include "stores/postgres/connection.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -28,6 +29,9 @@ std::string milliseconds(Duration duration) {
   return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(duration).count());
 }
 
+/// libpq takes milliseconds as an int.
+constexpr Duration user_timeout_max = std::chrono::hours(24);
+
 /// The first eight digits of a WAL file's name are its timeline.
 constexpr std::size_t timeline_digits = 8;
 
@@ -49,7 +53,8 @@ Connection::Connection(Handle handle, const ConnectSettings& settings)
 Result<std::unique_ptr<Connection>> Connection::open(const ConnectSettings& settings) {
   const auto seconds =
       std::to_string(std::chrono::ceil<std::chrono::seconds>(settings.connect_max).count());
-  const auto answer_max = milliseconds(settings.statement_max + settings.answer_grace);
+  const auto answer_max = milliseconds(
+      std::min<Duration>(settings.statement_max + settings.answer_grace, user_timeout_max));
   // Those before `dbname` give way to what the URL says, those after it do not.
   const std::array keywords{"connect_timeout", "fallback_application_name", "tcp_user_timeout",
                             "dbname",          "client_encoding",           (const char*)nullptr};

@@ -103,6 +103,22 @@ TEST_F(MessageTest, KeepsWhatIsGiven) {
   EXPECT_EQ(message.id().view(), "my-own-id");
 }
 
+TEST_F(MessageTest, RestoredMessageIsTheOneThatWasBuilt) {
+  auto draft = valid();
+  draft.key = "k";
+  draft.headers = {{"a", "1"}};
+  draft.occurred_at = clock.wall_now();
+  draft.content_type = "application/json";
+  const auto built = build(draft).value();
+  const auto restored = Message::restore({built.id(), draft, built.digest()});
+  EXPECT_EQ(restored.id(), built.id());
+  EXPECT_EQ(restored.digest(), built.digest());
+  EXPECT_EQ(restored.key_hash(), built.key_hash());
+  EXPECT_EQ(restored.bytes(), built.bytes());
+  EXPECT_EQ(restored.headers(), built.headers());
+  EXPECT_EQ(restored.payload().view(), built.payload().view());
+}
+
 TEST_F(MessageTest, BytesDefaultToOctetStream) {
   auto draft = valid();
   draft.payload = bytes("{not json");

@@ -1,0 +1,168 @@
+#include "integration/stores/postgres/world.hpp"
+
+#include <thread>
+
+namespace sagabox::postgres {
+namespace {
+
+class PostgresMigrations : public PostgresTest {
+ protected:
+  std::vector<MigrationStatus> status() {
+    return migration_status(database_->url(), database_->options()).value();
+  }
+  Status down(DownRequest request = {}) {
+    return migrate_down(database_->url(), request, database_->options());
+  }
+  std::string schemas() {
+    return database_
+        ->sql("SELECT count(*) FROM pg_namespace WHERE nspname = '" + database_->schema() + "'")
+        .at(0);
+  }
+  void write() {
+    store_
+        ->transaction([&](OwnedTransaction& tx) {
+          const auto one = message();
+          return tx.insert(table_, std::span(&one, 1));
+        })
+        .value();
+  }
+  void make() { store_ = open_store(); }
+
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(PostgresMigrations, StatusTellsWhatIsAppliedToWhat) {
+  auto before = status();
+  ASSERT_EQ(before.size(), 1U);
+  EXPECT_FALSE(before[0].applied_at.has_value());
+  make();
+  auto after = status();
+  ASSERT_EQ(after.size(), 2U);
+  EXPECT_EQ(after[0].outbox, "");
+  EXPECT_EQ(after[1].outbox, "orders");
+  for (const auto& step : after) EXPECT_TRUE(step.applied_at.has_value());
+}
+
+TEST_F(PostgresMigrations, UpTwiceChangesNothing) {
+  make();
+  write();
+  migrate(database_->url(), database_->options()).value();
+  migrate(database_->url(), database_->options()).value();
+  store_->outbox().prepare(table_).value();
+  EXPECT_EQ(count("orders_outbox"), "1");
+  EXPECT_EQ(status().size(), 2U);
+}
+
+TEST_F(PostgresMigrations, TwoAtOnceBothSucceed) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      const auto store = open(database_->url(), database_->options()).value();
+      const auto prepared = store->outbox().prepare(table_);
+      EXPECT_TRUE(prepared.ok()) << prepared.error().text();
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(count("outbox"), "1");
+  EXPECT_EQ(status().size(), 2U);
+}
+
+TEST_F(PostgresMigrations, DownTakesEverythingBack) {
+  make();
+  down().value();
+  EXPECT_EQ(schemas(), "0");
+  down().value();
+  make();
+  EXPECT_EQ(count("orders_outbox"), "0");
+}
+
+TEST_F(PostgresMigrations, DownRefusesToLosePendingMessages) {
+  make();
+  write();
+  const auto refused = down();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::tx_invalid_state);
+  EXPECT_NE(refused.error().message.find("orders"), std::string::npos);
+  EXPECT_EQ(count("orders_outbox"), "1");
+  down({.force = true}).value();
+  EXPECT_EQ(schemas(), "0");
+}
+
+TEST_F(PostgresMigrations, DownRefusesToLoseDeadLetters) {
+  make();
+  database_->sql("INSERT INTO " + in_schema("orders_dead") +
+                 " (seq, id, shard, state, ended_at, attempts, replays, written_at, tenant, topic, "
+                 "aggregate_type, priority, payload, is_json, content_type, occurred_at) VALUES "
+                 "(1, 'x', 0, 'dead', now(), 1, 0, now(), 't', 't', 'a', 1, '', true, 'c', now())");
+  EXPECT_FALSE(down().ok());
+  EXPECT_EQ(count("orders_dead"), "1");
+}
+
+TEST_F(PostgresMigrations, AnotherShardCountIsRefused) {
+  make();
+  const auto store = open(database_->url(), {.schema = database_->schema(), .shards = 8}).value();
+  const auto prepared = store->outbox().prepare(table_);
+  ASSERT_FALSE(prepared.ok());
+  EXPECT_EQ(prepared.error().code, Code::config_invalid);
+  EXPECT_NE(prepared.error().message.find("16"), std::string::npos) << prepared.error().message;
+}
+
+TEST_F(PostgresMigrations, LongestAndMixedCaseNamesWork) {
+  make();
+  const std::string longest = "A" + std::string(47, 'z');
+  const auto table = TableName::parse(longest).value();
+  store_->outbox().prepare(table).value();
+  const auto one = message();
+  store_->transaction([&](OwnedTransaction& tx) { return tx.insert(table, std::span(&one, 1)); })
+      .value();
+  EXPECT_EQ(count("\"" + longest + "_outbox\""), "1");
+}
+
+TEST_F(PostgresMigrations, PreparedTablesNeedNoRightToMakeTables) {
+  make();
+  const std::string role = database_->schema() + "_role";
+  database_->sql("CREATE ROLE " + role + " LOGIN; GRANT USAGE ON SCHEMA " + database_->schema() +
+                 " TO " + role + "; GRANT SELECT ON ALL TABLES IN SCHEMA " + database_->schema() +
+                 " TO " + role);
+  const auto store = open(database_->url() + " user=" + role, database_->options()).value();
+  const auto prepared = store->outbox().prepare(table_);
+  EXPECT_TRUE(prepared.ok()) << prepared.error().text();
+  database_->sql("DROP OWNED BY " + role + "; DROP ROLE " + role);
+}
+
+TEST_F(PostgresMigrations, ArchiveHasADayForYesterdayAndTheDaysAhead) {
+  make();
+  const auto partitions = [&] {
+    return database_
+        ->sql("SELECT count(*) FROM pg_inherits WHERE inhparent = '" + in_schema("orders_archive") +
+              "'::regclass")
+        .at(0);
+  };
+  EXPECT_EQ(partitions(), "6");
+  database_->sql("SELECT " + in_schema("archive_ahead('orders', 3)"));
+  EXPECT_EQ(partitions(), "6") << "made once";
+  database_->sql("SELECT " + in_schema("archive_ahead('orders', 5)"));
+  EXPECT_EQ(partitions(), "8");
+}
+
+TEST_F(PostgresMigrations, TablesAreMadeForAQueue) {
+  make();
+  const auto options =
+      database_->sql("SELECT array_to_string(reloptions, ' ') FROM pg_class WHERE oid = '" +
+                     in_schema("orders_outbox") + "'::regclass");
+  EXPECT_NE(options.at(0).find("autovacuum_vacuum_scale_factor=0"), std::string::npos);
+  EXPECT_NE(options.at(0).find("vacuum_truncate=off"), std::string::npos);
+  // A transaction must show in snapshots before it draws a number.
+  const auto order = database_->sql(
+      "SELECT (SELECT attnum FROM pg_attribute WHERE attrelid = t AND attname = 'xid') < (SELECT "
+      "attnum FROM pg_attribute WHERE attrelid = t AND attname = 'seq'), seqcache FROM (SELECT '" +
+      in_schema("orders_outbox") + "'::regclass AS t) x, pg_sequence WHERE seqrelid = '" +
+      in_schema("orders_seq") + "'::regclass");
+  EXPECT_EQ(order, (std::vector<std::string>{"t", "1"}));
+  EXPECT_THROW(database_->sql("INSERT INTO " + in_schema("orders_outbox") +
+                              " (topic, payload, attempts) VALUES ('t', '', -1)"),
+               std::runtime_error);
+}
+
+}  // namespace
+}  // namespace sagabox::postgres

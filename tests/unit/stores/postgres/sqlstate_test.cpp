@@ -1,0 +1,48 @@
+#include "stores/postgres/sqlstate.hpp"
+
+#include "stores/postgres/connection.hpp"
+#include "stores/postgres/names.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sagabox::postgres {
+namespace {
+
+TEST(Sqlstate, HasOurCode) {
+  EXPECT_EQ(code_of_sqlstate("40001"), Code::storage_conflict);
+  EXPECT_EQ(code_of_sqlstate("40P01"), Code::storage_conflict);
+  EXPECT_EQ(code_of_sqlstate("55P03"), Code::storage_conflict);
+  EXPECT_EQ(code_of_sqlstate("23505"), Code::storage_conflict);
+  EXPECT_EQ(code_of_sqlstate("08006"), Code::storage_unavailable);
+  EXPECT_EQ(code_of_sqlstate("57P01"), Code::storage_unavailable);
+  EXPECT_EQ(code_of_sqlstate("57P03"), Code::storage_unavailable);
+  EXPECT_EQ(code_of_sqlstate("57014"), Code::storage_unavailable);
+  EXPECT_EQ(code_of_sqlstate("25006"), Code::storage_unavailable);
+  EXPECT_EQ(code_of_sqlstate("42501"), Code::config_invalid);
+  EXPECT_EQ(code_of_sqlstate("25P02"), Code::tx_invalid_state);
+  EXPECT_EQ(code_of_sqlstate("XX000"), Code::unknown_internal);
+}
+
+TEST(Sqlstate, OnlyWhatMayHaveHappenedIsInDoubt) {
+  EXPECT_EQ(lost_connection("gone", Effect::none).code, Code::storage_unavailable);
+  EXPECT_EQ(lost_connection("gone", Effect::commits).code, Code::storage_in_doubt);
+}
+
+TEST(PublicName, LeavesOutWhoConnectsAndHow) {
+  EXPECT_EQ(public_name("postgres://bob:pw@db.example:5433/orders?sslmode=require").value(),
+            "postgres://db.example:5433/orders");
+  EXPECT_EQ(public_name("host=db password=pw dbname=orders").value(), "postgres://db/orders");
+  EXPECT_FALSE(public_name("postgres://bob:pw@[db").ok());
+}
+
+TEST(Names, FillIntoQuotes) {
+  const auto names = Names::parse("audit2").value();
+  const auto table = TableName::parse("Orders").value();
+  EXPECT_EQ(names.fill(R"(FROM "{schema}"."{table}_outbox", "{schema}".worker)", table),
+            R"(FROM "audit2"."Orders_outbox", "audit2".worker)");
+  EXPECT_FALSE(Names::parse("a\"b").ok());
+  EXPECT_FALSE(Names::parse("").ok());
+}
+
+}  // namespace
+}  // namespace sagabox::postgres
