@@ -183,6 +183,11 @@ PostgresServer PostgresServer::start_replica() const {
   return start_in(copy.folder, programs, getpid());
 }
 
+bool PostgresServer::promote() const {
+  return run({server_programs() / "pg_ctl", "-D", (folder / "data").string(), "-w", "promote"},
+             folder / "log");
+}
+
 void PostgresServer::stop(const fs::path& folder) {
   std::error_code ignored;
   const auto data = folder / "data";

@@ -25,6 +25,8 @@ struct PostgresServer {
 
   /// Another server that follows this one; ends with this process.
   [[nodiscard]] PostgresServer start_replica() const;
+  /// A replica becomes a primary; whether it did.
+  [[nodiscard]] bool promote() const;
 
   /// Pairs for libpq.
   [[nodiscard]] std::string url() const;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "stores/postgres/insert.hpp"
 #include "stores/postgres/migrations.hpp"
 #include "stores/postgres/names.hpp"
 #include "stores/postgres/pool.hpp"
@@ -19,7 +20,8 @@ struct Context {
         relay(settings, limits(options, options.relay_connections_max), "relays"),
         owners(settings, limits(options, 1), "shard ownership"),
         leases(settings, limits(options, 1), "lease renewals"),
-        migrations(with_names, settings, options.shards) {}
+        migrations(with_names, settings, options.shards),
+        inserts(with_names) {}
 
   static Pool::Limits limits(const Options& options, std::uint32_t connections_max) {
     return {.connections_max = connections_max, .wait_max = options.connection_wait_max};
@@ -39,6 +41,7 @@ struct Context {
   Pool owners;  ///< joining, taking and releasing shards
   Pool leases;  ///< renewals alone
   Migrations migrations;
+  InsertCache inserts;
 };
 
 }  // namespace sagabox::postgres

@@ -166,6 +166,11 @@ InsertStatements::InsertStatements(const Names& names, const TableName& table) {
   undo = {"sagabox undo" + where, names.fill(undo_sql, table)};
 }
 
+const InsertStatements& InsertCache::of(const TableName& table) {
+  const std::lock_guard lock(mutex_);
+  return known_.try_emplace(table, names_, table).first->second;
+}
+
 Result<std::vector<Written>> insert_messages(Link& link, const InsertStatements& statements,
                                              Messages messages, WallTime now) {
   std::vector<Written> written;

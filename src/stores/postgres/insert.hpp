@@ -5,7 +5,9 @@
 
 #include <sagabox/spi/transaction.hpp>
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +22,18 @@ struct InsertStatements {
   Statement ended;    ///< which ids are dead, quarantined or retained
   Statement pending;  ///< where the ids that were left out are
   Statement undo;
+};
+
+/// The statements of every outbox that was written to. Thread-safe; what it returns stays.
+class InsertCache {
+ public:
+  explicit InsertCache(Names names) : names_(std::move(names)) {}
+  const InsertStatements& of(const TableName& table);
+
+ private:
+  const Names names_;
+  std::mutex mutex_;
+  std::map<TableName, InsertStatements> known_;
 };
 
 /// Writes into the transaction that `link` is in: one round trip, another where ids were known.

@@ -33,6 +33,12 @@ bool failed(const PGresult* result) {
          status == PGRES_PIPELINE_ABORTED;
 }
 
+/// libpq made this error, not the server: it could not go on with the connection.
+bool is_own_error(const PGresult* result) {
+  return PQresultStatus(result) == PGRES_FATAL_ERROR &&
+         PQresultErrorField(result, PG_DIAG_SQLSTATE) == nullptr;
+}
+
 /// There is no such statement, or there is one already.
 bool statements_differ(const PGresult* result) {
   const char* field = PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -52,13 +58,13 @@ Result<Rows> Link::run(const Statement& statement, const Params& params, Effect 
 Result<std::vector<Rows>> Link::run(std::span<const Call> calls, Effect effect) {
   if (PQstatus(connection_) != CONNECTION_OK) return lost_now(Effect::none);
   const NonBlocking nonblocking(connection_);
-  if (PQenterPipelineMode(connection_) != 1) {
+  if (PQpipelineStatus(connection_) != PQ_PIPELINE_OFF || PQenterPipelineMode(connection_) != 1) {
     return Error{
         Code::tx_invalid_state,
         "the connection is busy with another statement; read its results to the end first"};
   }
   auto answers = exchange(calls, effect);
-  if (!lost_) PQexitPipelineMode(connection_);
+  if (!lost_ && PQexitPipelineMode(connection_) != 1) lost_ = true;
   return answers;
 }
 
@@ -92,7 +98,7 @@ Result<std::vector<Rows>> Link::exchange(std::span<const Call> calls, Effect eff
   for (const auto& call : calls) {
     if (!send(call, sent)) return lost_now(Effect::none);
   }
-  if (PQpipelineSync(connection_) != 1) return lost_now(Effect::none);
+  if (PQpipelineSync(connection_) != 1) return lost_now(effect);
 
   std::vector<Rows> answers;
   std::optional<Error> failure;
@@ -101,6 +107,7 @@ Result<std::vector<Rows>> Link::exchange(std::span<const Call> calls, Effect eff
     // What the server said before it hung up tells more than that it did.
     if (!result.ok()) return failure ? *failure : result.error();
     Rows rows(*result);
+    if (is_own_error(*result)) return failure ? *failure : lost_now(effect);
     if (failed(*result)) {
       if (!failure) failure = server_error(*result, effect);
       const bool differ = statements_differ(*result);

@@ -31,7 +31,7 @@ class Pool {
   class Lease {
    public:
     Lease(Lease&&) noexcept = default;
-    Lease& operator=(Lease&&) noexcept = default;
+    Lease& operator=(Lease&&) = delete;
     ~Lease() { give_back(); }
     Connection& operator*() const noexcept { return *connection_; }
     Connection* operator->() const noexcept { return connection_.get(); }

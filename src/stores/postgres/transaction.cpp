@@ -27,8 +27,7 @@ StoreTransaction::~StoreTransaction() {
 Result<std::vector<Written>> StoreTransaction::insert(
     const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
   if (!open_) return ended("write()");
-  const InsertStatements statements(context_.names, table);
-  return insert_messages(lease_->link(), statements, messages,
+  return insert_messages(lease_->link(), context_.inserts.of(table), messages,
                          context_.writers.settings().clock->wall_now());
 }
 

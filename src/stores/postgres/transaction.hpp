@@ -1,12 +1,10 @@
 #pragma once
 
 #include "stores/postgres/context.hpp"
-#include "stores/postgres/insert.hpp"
 #include "stores/postgres/pool.hpp"
 
 #include <sagabox/spi/transaction.hpp>
 
-#include <map>
 #include <memory>
 #include <span>
 #include <vector>

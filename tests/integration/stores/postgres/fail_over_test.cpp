@@ -1,7 +1,5 @@
 #include "integration/stores/postgres/world.hpp"
 
-#include <filesystem>
-
 namespace sagabox::postgres {
 namespace {
 
@@ -22,8 +20,7 @@ TEST(PostgresFailOver, ReplicaIsRefusedAndPromotionIsAnotherTimeline) {
     return Connection::open({.url = server.url()}).value()->timeline();
   };
   const auto before = timeline(primary);
-  const sagabox::testing::PgConnection operator_connection(PQconnectdb(replica.url().c_str()));
-  sagabox::testing::run_sql(operator_connection.get(), "SELECT pg_promote()");
+  ASSERT_TRUE(replica.promote());
   EXPECT_NE(timeline(replica), before);
   EXPECT_EQ(timeline(primary), before);
   PostgresServer::stop(replica.folder);

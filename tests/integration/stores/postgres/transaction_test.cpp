@@ -122,6 +122,16 @@ TEST_F(PostgresTransaction, BorrowedConnectionIsLeftAsItWas) {
   EXPECT_EQ(count("orders_outbox"), "1");
 }
 
+TEST_F(PostgresTransaction, BusyConnectionIsToldAndLeftAlone) {
+  sql("BEGIN");
+  auto tx = enlist().value();
+  ASSERT_EQ(PQenterPipelineMode(user_.get()), 1);
+  EXPECT_EQ(write(tx, message()).error().code, Code::tx_invalid_state);
+  EXPECT_EQ(PQpipelineStatus(user_.get()), PQ_PIPELINE_ON);
+  ASSERT_EQ(PQexitPipelineMode(user_.get()), 1);
+  EXPECT_TRUE(write(tx, message()).ok());
+}
+
 TEST_F(PostgresTransaction, ForgottenPreparedStatementsCostOneRetry) {
   for (int i = 0; i < 2; ++i) {
     sql("BEGIN");

@@ -1,0 +1,181 @@
+#include "integration/postgres/world.hpp"
+#include "stores/postgres/connection.hpp"
+#include "stores/postgres/statements.hpp"
+
+#include <numeric>
+
+namespace sagabox::integration {
+namespace {
+
+using postgres::Effect;
+using postgres::Params;
+using postgres::Statement;
+using postgres::Type;
+
+constexpr std::int64_t rows_in_table = 1'000'000;
+constexpr std::int64_t rows_in_batch = 500;
+
+/// Plans of the statements that run all day, on a table that is empty or full.
+class PostgresPlans : public PostgresWorld {
+ protected:
+  void SetUp() override {
+    PostgresWorld::SetUp();
+    if (IsSkipped()) return;
+    store->outbox().prepare(table).value();
+    connection = postgres::Connection::open({.url = database->url()}).value();
+    const auto names = postgres::Names::parse(database->schema()).value();
+    outbox.emplace(names, table);
+    admin.emplace(names, table);
+    for (std::int16_t shard = 0; shard < 16; ++shard) shards.push_back(shard);
+  }
+
+  /// No ANALYZE: the first rows come sooner than the server's own.
+  void fill() {
+    database->sql("INSERT INTO " + outbox_table() +
+                  " (topic, payload, key, due, retrying) SELECT 'a.b.c.v1', '{}', "
+                  "CASE WHEN n % 2 = 0 THEN 'key ' || n END, "
+                  "CASE WHEN n % 10 = 0 THEN clock_timestamp() END, n % 10 = 0 "
+                  "FROM generate_series(1, " +
+                  std::to_string(rows_in_table) + ") AS n");
+  }
+
+  std::string plan(const Statement& statement, const Params& params) {
+    const Statement explain{"", "EXPLAIN (COSTS OFF) " + statement.sql};
+    auto rows = connection->run(explain, params, Effect::none).value();
+    std::string text;
+    for (int row = 0; row < rows.size(); ++row) text += std::string(rows.text(row, 0)) + "\n";
+    return text;
+  }
+  void uses_only(const std::string& index, const std::string& text) {
+    EXPECT_NE(text.find(index), std::string::npos) << text;
+    EXPECT_EQ(text.find("Seq Scan on orders_outbox"), std::string::npos) << text;
+    EXPECT_EQ(text.find("Sort Key: o.shard, o."), std::string::npos) << text;
+  }
+
+  Params read_params() const {
+    Params params;
+    params.int8(65'536);
+    params.array(Type::int2, shards, [](std::int16_t shard) { return shard; });
+    params.array(Type::int2, shards, [](std::int16_t) { return std::int16_t{1}; });
+    params.array(Type::int8, shards, [](std::int16_t) { return rows_in_table / 2; });
+    params.array(Type::int8, shards, [](std::int16_t) { return std::int64_t{64}; });
+    return params;
+  }
+  Params due_params() const {
+    Params params;
+    params.int8(65'536);
+    params.array(Type::int2, shards, [](std::int16_t shard) { return shard; });
+    params.array(Type::timestamptz, shards, [](std::int16_t) { return WallTime{}; });
+    params.array(Type::int8, shards, [](std::int16_t) { return std::int64_t{0}; });
+    params.array(Type::int8, shards, [](std::int16_t) { return std::int64_t{64}; });
+    return params;
+  }
+  Params fence_params() const {
+    Params params;
+    params.text("outbox:orders").text("me");
+    params.array(Type::int2, shards, [](std::int16_t shard) { return shard; });
+    params.array(Type::int8, shards, [](std::int16_t) { return std::int64_t{1}; });
+    return params;
+  }
+  void add_batch(Params& params) const {
+    std::vector<std::int64_t> batch(rows_in_batch);
+    std::iota(batch.begin(), batch.end(), 1);
+    params.array(Type::int8, batch, [](std::int64_t sequence) { return sequence; });
+    params.array(Type::int2, batch,
+                 [](std::int64_t sequence) { return static_cast<std::int16_t>(sequence % 16); });
+    params.array(Type::text, batch, [](std::int64_t) { return std::string_view("some id"); });
+    params.array(Type::int4, batch, [](std::int64_t) { return std::int32_t{1}; });
+    texts = std::vector<std::string_view>(batch.size(), "x");
+  }
+  Params kept_params() const {
+    auto params = fence_params();
+    params.int8(20);
+    add_batch(params);
+    params.array(Type::boolean, texts, [](std::string_view) { return true; });
+    params.array(Type::int8, texts, [](std::string_view) { return std::int64_t{1}; });
+    params.array(Type::boolean, texts, [](std::string_view) { return true; });
+    params.array(Type::text, texts, [](std::string_view text) { return text; });
+    params.array(Type::text, texts, [](std::string_view text) { return text; });
+    return params;
+  }
+  Params buried_params() const {
+    auto params = fence_params();
+    params.int8(20);
+    add_batch(params);
+    for (int i = 0; i < 3; ++i) {
+      params.array(Type::text, texts, [](std::string_view text) { return text; });
+    }
+    params.array(Type::boolean, texts, [](std::string_view) { return true; });
+    return params;
+  }
+  Params archive_params() const {
+    auto params = fence_params();
+    add_batch(params);
+    return params;
+  }
+  Params delete_params() const {
+    auto params = fence_params();
+    std::vector<std::int64_t> batch(rows_in_batch, 1);
+    params.array(Type::int8, batch, [](std::int64_t sequence) { return sequence; });
+    params.array(Type::int2, batch, [](std::int64_t) { return std::int16_t{1}; });
+    params.array(Type::text, batch, [](std::int64_t) { return std::string_view("some id"); });
+    return params;
+  }
+
+  void look_at_every_plan() {
+    uses_only("orders_outbox_fresh", plan(outbox->read, read_params()));
+    uses_only("orders_outbox_waiting", plan(outbox->read_due, due_params()));
+    Params keys;
+    keys.int2(3).int8(0).int8(100);
+    uses_only("orders_outbox_keys", plan(outbox->retrying_keys, keys));
+    uses_only("orders_outbox_pkey", plan(outbox->delete_done, delete_params()));
+    uses_only("orders_outbox_pkey", plan(outbox->archive_done, archive_params()));
+    uses_only("orders_outbox_pkey", plan(outbox->retry, kept_params()));
+    uses_only("orders_outbox_pkey", plan(outbox->bury, buried_params()));
+    Params exact;
+    exact.int8(10'000);
+    uses_only("orders_outbox_waiting", plan(admin->stats, exact));
+    Params strays;
+    strays.int4(16).int8(10);
+    uses_only("orders_outbox_fresh", plan(admin->strays, strays));
+  }
+
+  std::unique_ptr<postgres::Connection> connection;
+  std::optional<postgres::OutboxStatements> outbox;
+  std::optional<postgres::AdminStatements> admin;
+  std::vector<std::int16_t> shards;
+  mutable std::vector<std::string_view> texts;
+};
+
+TEST_F(PostgresPlans, HotStatementsWalkTheirIndexOnAFullTable) {
+  fill();
+  look_at_every_plan();
+  database->sql("VACUUM ANALYZE " + outbox_table());
+  look_at_every_plan();
+}
+
+TEST_F(PostgresPlans, TableThatFilledAfterTheFirstReadsIsReadByItsIndex) {
+  for (int i = 0; i < 10; ++i) {
+    (void)connection->run(outbox->read, read_params(), Effect::none).value();
+    (void)connection->run(outbox->delete_done, delete_params(), Effect::commits).value();
+  }
+  database->sql("ANALYZE " + outbox_table());
+  fill();
+  look_at_every_plan();
+  // A plan kept from the empty table would show in the statistics of the scans.
+  const auto scans = [&] {
+    database->sql("SELECT pg_stat_force_next_flush()");
+    return std::stoll(
+        database->sql("SELECT seq_tup_read FROM pg_stat_user_tables WHERE schemaname = '" +
+                      database->schema() + "' AND relname = 'orders_outbox'")[0]);
+  };
+  const auto before = scans();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_GT(connection->run(outbox->read, read_params(), Effect::none).value().size(), 500);
+  }
+  (void)connection->run({"", "SELECT pg_stat_force_next_flush()"}, {}, Effect::none);
+  EXPECT_EQ(scans(), before);
+}
+
+}  // namespace
+}  // namespace sagabox::integration
