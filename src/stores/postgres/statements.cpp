@@ -52,7 +52,8 @@ seq, shard, attempts, replays, written_at, due, {message}, octet_length(payload)
 /// those in progress below the last one that has ended. Row comparisons, because with equalities
 /// the planner may walk the primary key past the rows of all other shards.
 constexpr std::string_view read = R"sql(
-SELECT 0::int8, pg_current_snapshot(), age('3'::xid)::int8, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+SELECT 0::int8, pg_current_snapshot(), age('3'::xid)::int8,
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
        NULL
 UNION ALL

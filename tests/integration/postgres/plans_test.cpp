@@ -12,7 +12,7 @@ using postgres::Params;
 using postgres::Statement;
 using postgres::Type;
 
-constexpr std::int64_t rows_in_table = 1'000'000;
+constexpr std::int64_t rows_in_table = 100'000;
 constexpr std::int64_t rows_in_batch = 500;
 
 /// Plans of the statements that run all day, on a table that is empty or full.
