@@ -1,7 +1,7 @@
 #pragma once
 
-#include "stores/memory/audit_log.hpp"
 #include "core/commit_bell.hpp"
+#include "stores/memory/audit_log.hpp"
 #include "stores/memory/controls.hpp"
 #include "stores/memory/ownership.hpp"
 #include "stores/memory/table.hpp"
