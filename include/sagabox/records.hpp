@@ -127,5 +127,8 @@ struct ReplayJob {
 
 /// "running", "stopped", "finished", "failed".
 std::string_view job_state_name(ReplayJob::State state) noexcept;
+/// Why somebody may not bring the job into this state; nothing: he may. Only running jobs stop or
+/// fail, only stopped and failed ones are resumed, and none is finished by hand.
+std::optional<Error> change_problem(const ReplayJob& job, ReplayJob::State to);
 
 }  // namespace sagabox

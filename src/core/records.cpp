@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 namespace sagabox {
 namespace {
@@ -25,6 +26,27 @@ std::optional<MessageState> state_from_name(std::string_view name) noexcept {
 
 std::string_view job_state_name(ReplayJob::State state) noexcept {
   return job_state_names[static_cast<std::size_t>(state)];
+}
+
+std::optional<Error> change_problem(const ReplayJob& job, ReplayJob::State to) {
+  const std::string name = "replay job " + std::to_string(job.id.value);
+  if (to == ReplayJob::State::finished) {
+    return Error{Code::config_invalid, name +
+                                           " finishes when nothing is left to replay; it can "
+                                           "be stopped, resumed or marked as failed"};
+  }
+  const bool runs = job.state == ReplayJob::State::running;
+  if (to == ReplayJob::State::running) {
+    if (job.state == ReplayJob::State::stopped || job.state == ReplayJob::State::failed)
+      return std::nullopt;
+    return Error{Code::tx_invalid_state, name + " is " + std::string(job_state_name(job.state)) +
+                                             "; only a stopped or failed job can be resumed"};
+  }
+  if (runs) return std::nullopt;
+  return Error{Code::tx_invalid_state,
+               name + " is " + std::string(job_state_name(job.state)) +
+                   "; only a running job can be " +
+                   (to == ReplayJob::State::stopped ? "stopped" : "failed")};
 }
 
 }  // namespace sagabox

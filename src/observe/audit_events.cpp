@@ -88,6 +88,11 @@ AuditEvent pause_event(const TableName& table, const std::string& topic, bool pa
   return event;
 }
 
+AuditKind audit_kind(ReplayJob::State to) noexcept {
+  if (to == ReplayJob::State::running) return AuditKind::replay_resumed;
+  return to == ReplayJob::State::stopped ? AuditKind::replay_stopped : AuditKind::replay_failed;
+}
+
 AuditEvent job_event(AuditKind kind, const ReplayJob& job, const std::string& actor, WallTime at) {
   auto event = event_of(kind, job, at);
   event.detail = detail(job_detail(kind, job));

@@ -30,6 +30,8 @@ AuditEvent operator_event(AuditKind kind, const AuditedMessage& of, const std::s
 AuditEvent pause_event(const TableName& table, const std::string& topic, bool paused,
                        const std::string& actor, std::string_view note, WallTime at);
 
+/// Of a job that somebody brings into this state.
+AuditKind audit_kind(ReplayJob::State to) noexcept;
 /// tx_replay_requested, replay_stopped, replay_resumed, replay_failed or replay_finished.
 AuditEvent job_event(AuditKind kind, const ReplayJob& job, const std::string& actor, WallTime at);
 /// A batch of a job: so many messages, the first and the last of them.

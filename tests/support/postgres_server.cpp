@@ -98,14 +98,19 @@ void guard(const fs::path& folder, int watched) {
 
 PostgresServer missing(std::string problem) { return {.problem = std::move(problem)}; }
 
-PostgresServer running(const fs::path& folder) {
-  std::ifstream file(folder / "port");
-  PostgresServer server{.folder = folder};
-  if (!(file >> server.port)) {
-    std::ifstream said(folder / "problem");
-    std::getline(said, server.problem);
-    if (server.problem.empty()) server.problem = "no PostgreSQL runs in " + folder.string();
+/// The one that a file of `postgres_server start` tells of.
+PostgresServer running(const fs::path& file) {
+  PostgresServer server;
+  std::ifstream in(file);
+  std::string folder;
+  if (in >> server.port && std::getline(in >> std::ws, folder)) {
+    server.folder = folder;
+    return server;
   }
+  in.clear();
+  in.seekg(0);
+  std::getline(in, server.problem);
+  if (server.problem.empty()) server.problem = "no PostgreSQL runs: nothing in " + file.string();
   return server;
 }
 
@@ -123,7 +128,6 @@ PostgresServer start_in(const fs::path& folder, const fs::path& programs, int wa
     if (run({programs / "pg_ctl", "-D", data, "-l", (folder / "data/server.log").string(), "-w",
              "-o", options, "start"},
             log)) {
-      std::ofstream(folder / "port") << port << '\n';
       return {.port = port, .folder = folder};
     }
   }
@@ -136,11 +140,6 @@ PostgresServer scratch_folder() {
   return {.folder = folder};
 }
 
-PostgresServer start_private() {
-  const auto scratch = scratch_folder();
-  return scratch.problem.empty() ? PostgresServer::start(scratch.folder, getpid()) : scratch;
-}
-
 /// The server runs as another user where we are root.
 bool give_to_owner(const fs::path& folder) {
   if (geteuid() != 0) return true;
@@ -150,12 +149,16 @@ bool give_to_owner(const fs::path& folder) {
 
 }  // namespace
 
-PostgresServer PostgresServer::start(const fs::path& folder, int watched) {
+PostgresServer PostgresServer::start(int watched) {
   const auto programs = server_programs();
   if (programs.empty()) {
-    return missing("PostgreSQL's server is not installed (Debian package postgresql)");
+    return {.problem = "PostgreSQL's server is not installed (Debian package postgresql)",
+            .installed = false};
   }
-  fs::create_directories(folder);
+  // Not in the build folder: the server's user may not reach it.
+  const auto scratch = scratch_folder();
+  if (!scratch.problem.empty()) return scratch;
+  const auto& folder = scratch.folder;
   const auto log = folder / "log";
   std::ofstream(log).close();
   if (!give_to_owner(folder)) {
@@ -188,6 +191,20 @@ bool PostgresServer::promote() const {
              folder / "log");
 }
 
+void PostgresServer::write(const fs::path& file) const {
+  if (problem.empty()) {
+    std::ofstream(file) << port << ' ' << folder.string() << '\n';
+  } else {
+    std::ofstream(file) << problem << '\n';
+  }
+}
+
+void PostgresServer::stop_written(const fs::path& file) {
+  const auto server = running(file);
+  if (!server.folder.empty()) stop(server.folder);
+  fs::remove(file);
+}
+
 void PostgresServer::stop(const fs::path& folder) {
   std::error_code ignored;
   const auto data = folder / "data";
@@ -200,8 +217,8 @@ void PostgresServer::stop(const fs::path& folder) {
 
 const PostgresServer& PostgresServer::shared() {
   static const PostgresServer server = [] {
-    const char* folder = std::getenv("SAGABOX_TEST_POSTGRES");
-    return folder == nullptr ? start_private() : running(folder);
+    const char* file = std::getenv("SAGABOX_TEST_POSTGRES");
+    return file == nullptr ? start(getpid()) : running(file);
   }();
   return server;
 }

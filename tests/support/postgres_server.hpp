@@ -11,15 +11,21 @@ namespace sagabox::testing {
 /// that ends.
 struct PostgresServer {
   /// Starts one. `problem` says what is missing where that is not possible.
-  static PostgresServer start(const std::filesystem::path& folder, int watched);
+  static PostgresServer start(int watched);
   /// Stops the one in that folder; no error when there is none.
   static void stop(const std::filesystem::path& folder);
 
-  /// The server of this test run: the one that SAGABOX_TEST_POSTGRES names (its folder), else one
+  /// For other processes of the test run: where it is, or why there is none.
+  void write(const std::filesystem::path& file) const;
+  /// Stops the one that the file tells of; no error when there is none.
+  static void stop_written(const std::filesystem::path& file);
+
+  /// The server of this test run: the one that the file SAGABOX_TEST_POSTGRES tells of, else one
   /// of this process, started when first asked for.
   static const PostgresServer& shared();
 
   std::string problem{};  ///< empty: it runs
+  bool installed = true;
   std::uint16_t port = 0;
   std::filesystem::path folder{};
 

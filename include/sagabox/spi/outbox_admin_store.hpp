@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sagabox/audit.hpp>
 #include <sagabox/records.hpp>
 #include <sagabox/result.hpp>
 
@@ -56,6 +57,25 @@ enum class Move : std::uint8_t {
   /// now: a forward read has long passed its place. Its key does not wait for it.
   release,
 };
+
+/// Whether a message of this state can be moved so.
+[[nodiscard]] constexpr bool allows(Move move, MessageState state) noexcept {
+  switch (move) {
+    case Move::replay:
+      return state != MessageState::pending;
+    case Move::quarantine:
+      return state == MessageState::pending || state == MessageState::dead;
+    case Move::release:
+      break;
+  }
+  return state == MessageState::quarantined;
+}
+
+/// What the audit log calls it.
+[[nodiscard]] constexpr AuditKind audit_kind(Move move) noexcept {
+  if (move == Move::replay) return AuditKind::replayed;
+  return move == Move::quarantine ? AuditKind::quarantined : AuditKind::released;
+}
 
 struct MoveRequest {
   const TableName& table;

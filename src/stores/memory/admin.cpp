@@ -8,23 +8,6 @@
 namespace sagabox::memory {
 namespace {
 
-bool allows(MessageState state, spi::Move move) {
-  switch (move) {
-    case spi::Move::replay:
-      return state != MessageState::pending;
-    case spi::Move::quarantine:
-      return state == MessageState::pending || state == MessageState::dead;
-    case spi::Move::release:
-      break;
-  }
-  return state == MessageState::quarantined;
-}
-
-AuditKind kind_of(spi::Move move) {
-  if (move == spi::Move::replay) return AuditKind::replayed;
-  return move == spi::Move::quarantine ? AuditKind::quarantined : AuditKind::released;
-}
-
 AuditedMessage audited(const TableName& table, const Slot& slot) {
   return {table, slot.id, slot.message.get(), slot.attempts};
 }
@@ -97,8 +80,8 @@ spi::MoveReply::Item Database::move_one(Table& rows, const spi::MoveRequest& req
   if (!sequence || !belongs_to(*rows.row(*sequence), request.tenant)) return {};
   const Slot& slot = *rows.row(*sequence);
   const MessageState was = state_of(slot);
-  if (!allows(was, request.move)) return {was, false};
-  state_.audit.append(operator_event(kind_of(request.move), audited(request.table, slot),
+  if (!allows(request.move, was)) return {was, false};
+  state_.audit.append(operator_event(audit_kind(request.move), audited(request.table, slot),
                                      request.actor, request.note, at));
   switch (request.move) {
     case spi::Move::replay:

@@ -15,31 +15,6 @@ Error no_job(const TableName& table, ReplayJobId job) {
                                     " in table \"" + table.str() + "\""};
 }
 
-/// Nothing is wrong with it, or what is.
-std::optional<Error> problem(const ReplayJob& job, JobState to) {
-  const std::string name = "replay job " + std::to_string(job.id.value);
-  if (to == JobState::finished) {
-    return Error{Code::config_invalid, name +
-                                           " finishes when nothing is left to replay; it can "
-                                           "be stopped, resumed or marked as failed"};
-  }
-  const bool runs = job.state == JobState::running;
-  if (to == JobState::running) {
-    if (job.state == JobState::stopped || job.state == JobState::failed) return std::nullopt;
-    return Error{Code::tx_invalid_state, name + " is " + std::string(job_state_name(job.state)) +
-                                             "; only a stopped or failed job can be resumed"};
-  }
-  if (runs) return std::nullopt;
-  return Error{Code::tx_invalid_state, name + " is " + std::string(job_state_name(job.state)) +
-                                           "; only a running job can be " +
-                                           (to == JobState::stopped ? "stopped" : "failed")};
-}
-
-AuditKind kind_of(JobState to) {
-  if (to == JobState::running) return AuditKind::replay_resumed;
-  return to == JobState::stopped ? AuditKind::replay_stopped : AuditKind::replay_failed;
-}
-
 }  // namespace
 
 Result<spi::Controls> Database::controls(const TableName& table) {
@@ -116,11 +91,11 @@ Result<ReplayJob> Database::change_job(const spi::JobChange& change) {
     if (find(change.table) == nullptr) return no_table(change.table);
     ReplayJob* job = state_.controls[change.table.str()].find(change.job);
     if (job == nullptr) return no_job(change.table, change.job);
-    if (auto wrong = problem(*job, change.to)) return *std::move(wrong);
+    if (auto wrong = change_problem(*job, change.to)) return *std::move(wrong);
     job->state = change.to;
     job->error = change.to == JobState::failed ? change.error : std::string();
     job->changed_at = now();
-    state_.audit.append(job_event(kind_of(change.to), *job, change.actor, job->changed_at));
+    state_.audit.append(job_event(audit_kind(change.to), *job, change.actor, job->changed_at));
     return *job;
   });
 }

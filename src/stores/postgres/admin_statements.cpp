@@ -246,6 +246,11 @@ FROM (SELECT 1) AS one
 LEFT JOIN (SELECT {ended}, NULL::bytea FROM gone WHERE $3) AS told ON true
 )sql";
 
+/// The purger comes by every hour, so the days ahead are there long before they begin.
+constexpr std::string_view archive_ahead = R"sql(
+SELECT "{schema}".archive_ahead('{table}', 3)
+)sql";
+
 constexpr std::string_view purge_done = R"sql(
 WITH old AS MATERIALIZED (
   SELECT seq, ended_at FROM "{schema}"."{table}_archive"
@@ -300,6 +305,7 @@ AdminStatements::AdminStatements(const Names& names, const TableName& table) {
   purge_pending = fill("purge_pending", postgres::purge_pending);
   purge_ended = fill("purge_ended", postgres::purge_ended);
   purge_done = fill("purge_done", postgres::purge_done);
+  archive_ahead = fill("archive_ahead", postgres::archive_ahead);
   strays = fill("strays", postgres::strays);
 }
 

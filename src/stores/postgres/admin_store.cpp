@@ -144,6 +144,10 @@ Result<std::vector<spi::Stray>> PostgresAdmin::strays(const TableName& table,
 Result<spi::PurgeReply> PostgresAdmin::purge(const spi::PurgeRequest& request) {
   const auto& statements = statements_.of(request.table);
   return in_transaction(context_.relay, [&](Connection& connection) -> Result<spi::PurgeReply> {
+    if (request.state == MessageState::done) {
+      auto ahead = connection.run(statements.archive_ahead, {}, Effect::none);
+      if (!ahead.ok()) return ahead.error();
+    }
     Params params;
     params.microseconds(request.older_than).int8(request.rows_max).boolean(!request.actor.empty());
     if (needs_state(request.state)) params.text(state_name(request.state));

@@ -27,31 +27,6 @@ Error no_job(const TableName& table, ReplayJobId job) {
                                     " in table \"" + table.str() + "\""};
 }
 
-/// Nothing is wrong with it, or what is.
-std::optional<Error> problem(const ReplayJob& job, JobState to) {
-  const std::string name = "replay job " + std::to_string(job.id.value);
-  if (to == JobState::finished) {
-    return Error{Code::config_invalid, name +
-                                           " finishes when nothing is left to replay; it can "
-                                           "be stopped, resumed or marked as failed"};
-  }
-  const bool runs = job.state == JobState::running;
-  if (to == JobState::running) {
-    if (job.state == JobState::stopped || job.state == JobState::failed) return std::nullopt;
-    return Error{Code::tx_invalid_state, name + " is " + std::string(job_state_name(job.state)) +
-                                             "; only a stopped or failed job can be resumed"};
-  }
-  if (runs) return std::nullopt;
-  return Error{Code::tx_invalid_state, name + " is " + std::string(job_state_name(job.state)) +
-                                           "; only a running job can be " +
-                                           (to == JobState::stopped ? "stopped" : "failed")};
-}
-
-AuditKind kind_of(JobState to) {
-  if (to == JobState::running) return AuditKind::replay_resumed;
-  return to == JobState::stopped ? AuditKind::replay_stopped : AuditKind::replay_failed;
-}
-
 JobState job_state_from(std::string_view name) {
   const auto found = std::ranges::find(job_states, name, job_state_name);
   return found == job_states.end() ? JobState::failed : *found;
@@ -227,14 +202,14 @@ Result<ReplayJob> PostgresControl::lock_job(Connection& connection, const TableN
 Result<ReplayJob> PostgresControl::change_in(Connection& connection, const spi::JobChange& change) {
   auto locked = lock_job(connection, change.table, change.job);
   if (!locked.ok()) return locked.error();
-  if (auto wrong = problem(*locked, change.to)) return *std::move(wrong);
+  if (auto wrong = change_problem(*locked, change.to)) return *std::move(wrong);
   auto params = job_params(change.table, change.job);
   params.text(job_state_name(change.to))
       .text(change.to == JobState::failed ? change.error : std::string());
   auto rows = connection.run(statements_.change_job, params, Effect::none);
   if (!rows.ok()) return rows.error();
   auto job = job_from(*rows, 0, change.table);
-  const auto event = job_event(kind_of(change.to), job, change.actor, job.changed_at);
+  const auto event = job_event(audit_kind(change.to), job, change.actor, job.changed_at);
   auto head = audit_.append(connection, std::span(&event, 1));
   if (!head.ok()) return head.error();
   return job;

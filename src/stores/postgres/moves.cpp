@@ -11,26 +11,9 @@
 namespace sagabox::postgres {
 namespace {
 
-bool allows(MessageState state, spi::Move move) {
-  switch (move) {
-    case spi::Move::replay:
-      return state != MessageState::pending;
-    case spi::Move::quarantine:
-      return state == MessageState::pending || state == MessageState::dead;
-    case spi::Move::release:
-      break;
-  }
-  return state == MessageState::quarantined;
-}
-
 /// What a message is after a move that its state allowed.
 MessageState state_after(spi::Move move) {
   return move == spi::Move::quarantine ? MessageState::quarantined : MessageState::pending;
-}
-
-AuditKind kind_of(spi::Move move) {
-  if (move == spi::Move::replay) return AuditKind::replayed;
-  return move == spi::Move::quarantine ? AuditKind::quarantined : AuditKind::released;
 }
 
 Params id_params(std::span<const MessageId> ids) {
@@ -120,10 +103,10 @@ Result<spi::MoveReply> PostgresAdmin::move_in(Connection& connection,
     if (known == found->end()) continue;
     auto& [record, message] = known->second;
     item.was = record.state;
-    if (!allows(record.state, request.move)) continue;
+    if (!allows(request.move, record.state)) continue;
     item.moved = true;
     (record.state == MessageState::pending ? moved.pending : moved.ended).push_back(id);
-    events.push_back(operator_event(kind_of(request.move),
+    events.push_back(operator_event(audit_kind(request.move),
                                     {request.table, id, message.get(), record.attempts},
                                     request.actor, request.note, *now));
     record.state = state_after(request.move);

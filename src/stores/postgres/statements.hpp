@@ -52,6 +52,7 @@ struct AdminStatements {
   Statement purge_pending;
   Statement purge_ended;
   Statement purge_done;
+  Statement archive_ahead;
   Statement strays;
 };
 

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <filesystem>
 
 namespace sagabox::integration {
 namespace {
@@ -138,9 +137,7 @@ TEST_F(PostgresRestart, OutboxGoesOnAfterTheServerCrashed) {
   if (const auto& problem = testing::PostgresServer::shared().problem; !problem.empty()) {
     GTEST_SKIP() << problem;
   }
-  const auto folder =
-      std::filesystem::temp_directory_path() / ("sagabox-restart-" + std::to_string(getpid()));
-  const auto server = testing::PostgresServer::start(folder, getpid());
+  const auto server = testing::PostgresServer::start(getpid());
   ASSERT_EQ(server.problem, "");
   const testing::PgConnection connection(PQconnectdb(server.url().c_str()));
   const auto programs =
@@ -171,7 +168,7 @@ TEST_F(PostgresRestart, OutboxGoesOnAfterTheServerCrashed) {
 
   const std::string as_owner = geteuid() == 0 ? "runuser -u postgres -- " : "";
   const std::string restart = "cd / && " + as_owner + programs + "/pg_ctl -D " +
-                              (folder / "data").string() +
+                              (server.folder / "data").string() +
                               " -m immediate -w restart >/dev/null 2>&1 </dev/null";
   ASSERT_EQ(std::system(restart.c_str()), 0);
 
@@ -186,7 +183,7 @@ TEST_F(PostgresRestart, OutboxGoesOnAfterTheServerCrashed) {
     return now.ok() && now->pending == 0 && now->done >= committed;
   }));
   outbox.stop().value();
-  testing::PostgresServer::stop(folder);
+  testing::PostgresServer::stop(server.folder);
 }
 
 }  // namespace

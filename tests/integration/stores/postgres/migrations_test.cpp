@@ -145,6 +145,20 @@ TEST_F(PostgresMigrations, ArchiveHasADayForYesterdayAndTheDaysAhead) {
   EXPECT_EQ(partitions(), "8");
 }
 
+TEST_F(PostgresMigrations, PurgeOfDoneRowsMakesTheDaysAhead) {
+  make();
+  const auto last = [&] {
+    return database_
+        ->sql("SELECT max(inhrelid::regclass::text) FROM pg_inherits WHERE inhparent = '" +
+              in_schema("orders_archive") + "'::regclass AND inhrelid::regclass::text LIKE '%_a2%'")
+        .at(0);
+  };
+  const auto before = last();
+  database_->advance_time(std::chrono::hours(24 * 2));
+  store_->outbox_admin().purge({.table = table_, .older_than = std::chrono::hours(1)}).value();
+  EXPECT_GT(last(), before);
+}
+
 TEST_F(PostgresMigrations, TablesAreMadeForAQueue) {
   make();
   const auto options =
