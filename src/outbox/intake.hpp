@@ -23,7 +23,7 @@ struct KeysRead {
   Shard shard;
   Sequence after;
   std::uint32_t tenure = 0;
-  std::optional<ShardState::BlockedKeysPage> again{};
+  std::optional<BlockedKeysPage> again{};
 };
 struct DueRead {
   std::vector<spi::DueRange> ranges;

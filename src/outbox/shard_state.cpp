@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 namespace sagabox::outbox {
@@ -35,15 +36,14 @@ void ShardState::acquire(const spi::OwnedShard& shard) {
         {.reader = LaneReader(settings_.store.late_commits, settings_.store.late_window)});
   }
   keys_after_ = {};
-  keys_check_.reset();
+  keys_check_.end();
   check_after_loading_ = false;
   due_after_time_ = {};
   due_after_ = {};
   cautious_left_ = shard.unclean ? settings_.cautious_rows : 0;
   seen_once_ = 0;
-  for (const auto& [sequence, orphan] : orphans_) {
-    if (orphan.key_hash != 0) keys_.block(orphan.key_hash, sequence);
-  }
+  orphans_.for_each_key(
+      [&](std::uint64_t key_hash, Sequence sequence) { keys_.block(key_hash, sequence); });
 }
 
 void ShardState::keys_loaded(std::span<const spi::RetryingKey> keys, bool exhausted) {
@@ -52,10 +52,7 @@ void ShardState::keys_loaded(std::span<const spi::RetryingKey> keys, bool exhaus
     keys_after_ = key.sequence;
     if (settings_.head_policy != HeadPolicy::block) continue;
     keys_.block(key.key_hash, key.sequence);
-    if (const auto orphan = orphans_.find(key.sequence);
-        orphan != orphans_.end() && orphan->second.key_hash == key.key_hash) {
-      orphan->second.retrying = true;
-    }
+    orphans_.found_retrying(key);
   }
   if (!exhausted) return;
   phase_ = Phase::active;
@@ -66,33 +63,24 @@ void ShardState::check_blocked_keys() {
   // Pages of the first look that have been seen may be out of date by now.
   check_after_loading_ = phase_ == Phase::loading;
   if (phase_ != Phase::active) return;
-  KeysCheck check;
+  std::set<Sequence> blockers;
   for (const auto sequence : keys_.blockers()) {
     // Those in hand, or in an orphan's, are not the store's to tell.
     if (tracker_->in_hand(sequence) || orphans_.contains(sequence)) continue;
-    check.unseen.insert(sequence);
+    blockers.insert(sequence);
   }
-  ++keys_checks_;
-  keys_check_.reset();
-  if (!check.unseen.empty()) keys_check_ = std::move(check);
+  keys_check_.begin(std::move(blockers));
 }
 
-std::optional<ShardState::BlockedKeysPage> ShardState::blocked_keys_page() const {
-  if (phase_ != Phase::active || !keys_check_) return std::nullopt;
-  return BlockedKeysPage{.after = keys_check_->after, .check = keys_checks_};
+std::optional<BlockedKeysPage> ShardState::blocked_keys_page() const {
+  return phase_ == Phase::active ? keys_check_.page() : std::nullopt;
 }
 
 bool ShardState::blocked_keys_seen(const BlockedKeysPage& page,
                                    std::span<const spi::RetryingKey> keys, bool exhausted) {
-  if (phase_ != Phase::active || !keys_check_ || page.check != keys_checks_) return false;
-  for (const auto& key : keys) {
-    keys_check_->after = key.sequence;
-    keys_check_->unseen.erase(key.sequence);
-  }
-  if (!exhausted) return false;
+  if (phase_ != Phase::active) return false;
   bool resumed = false;
-  const auto check = *std::exchange(keys_check_, std::nullopt);
-  for (const auto sequence : check.unseen) {
+  for (const auto sequence : keys_check_.seen(page, keys, exhausted)) {
     if (tracker_->in_hand(sequence)) continue;
     if (const auto key_hash = keys_.unblock(sequence)) resumed |= resume_key(*key_hash);
   }
@@ -112,9 +100,7 @@ std::size_t ShardState::drop() {
   if (phase_ == Phase::absent) return 0;
   phase_ = Phase::absent;
   for (const auto& running : running_) {
-    orphans_.insert_or_assign(running.sequence, Orphan{.id = running.message->id(),
-                                                       .tenure = tenure_,
-                                                       .key_hash = running.message->key_hash()});
+    orphans_.add(running.sequence, *running.message, tenure_);
   }
   ++tenure_;
   running_.clear();
@@ -335,7 +321,7 @@ ShardState::Fate ShardState::admit(spi::Row& row, LaneState* lane, Sequence page
                                    Entry& entry, Taken& taken) {
   const bool readable = row.message != nullptr;
   if (readable && held_back(*row.message, row.sequence, lane, page_after)) return Fate::passed;
-  if (in_orphans_hands(row) || !tracker_->admit(row.sequence)) return Fate::passed;
+  if (orphans_.hold(row) || !tracker_->admit(row.sequence)) return Fate::passed;
   if (!readable || row.attempts >= settings_.attempts_max) {
     bury(row, taken);
     return Fate::passed;
@@ -363,7 +349,8 @@ ShardState::Fate ShardState::admit(spi::Row& row, LaneState* lane, Sequence page
 ShardState::Fate ShardState::place(Entry& entry, LaneState* lane) {
   const auto go = entry.cautious ? Fate::cautious : Fate::ready;
   if (!entry.message->has_key()) return go;
-  switch (orphan_of(entry.message->key_hash()) ? KeyOrder::Place::blocked : keys_.offer(entry)) {
+  switch (orphans_.hold_key(entry.message->key_hash()) ? KeyOrder::Place::blocked
+                                                       : keys_.offer(entry)) {
     case KeyOrder::Place::head:
       return go;
     case KeyOrder::Place::waiting:
@@ -378,18 +365,6 @@ ShardState::Fate ShardState::place(Entry& entry, LaneState* lane) {
     lane->deferred.defer(class_of_key(entry.message->key_hash()), entry.sequence);
   }
   return Fate::passed;
-}
-
-bool ShardState::in_orphans_hands(const spi::Row& row) const {
-  if (orphans_.empty()) return false;
-  const auto found = orphans_.find(row.sequence);
-  // After a fail-over another message may have the same sequence.
-  return found != orphans_.end() && found->second.id == row.id;
-}
-
-bool ShardState::orphan_of(std::uint64_t key_hash) const {
-  return std::any_of(orphans_.begin(), orphans_.end(),
-                     [&](const auto& orphan) { return orphan.second.key_hash == key_hash; });
 }
 
 void ShardState::put_back(const Message& message, Sequence sequence, LaneState& lane) {
@@ -503,14 +478,11 @@ void ShardState::give_back_waiting(std::vector<Entry> waiting) {
 }
 
 bool ShardState::orphan_returned(const Entry& entry) {
-  const auto found = orphans_.find(entry.sequence);
-  if (found == orphans_.end() || found->second.tenure != entry.tenure) return false;
-  const auto orphan = found->second;
-  orphans_.erase(found);
-  if (phase_ == Phase::absent) return false;
+  const auto orphan = orphans_.take(entry);
+  if (!orphan || phase_ == Phase::absent) return false;
   for (auto& lane : lanes_) lane.reader.rewind(Sequence{entry.sequence.value - 1});
-  if (orphan.key_hash == 0 || orphan.retrying) return true;
-  if (keys_.unblock(orphan.key_hash, entry.sequence)) resume_key(orphan.key_hash);
+  if (orphan->key_hash == 0 || orphan->retrying) return true;
+  if (keys_.unblock(orphan->key_hash, entry.sequence)) resume_key(orphan->key_hash);
   return true;
 }
 

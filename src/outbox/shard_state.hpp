@@ -2,9 +2,11 @@
 
 #include "flow/deferred.hpp"
 #include "flow/gate.hpp"
+#include "outbox/blocked_keys_check.hpp"
 #include "outbox/entry.hpp"
 #include "outbox/key_order.hpp"
 #include "outbox/lane_reader.hpp"
+#include "outbox/orphans.hpp"
 #include "outbox/room.hpp"
 #include "outbox/tracker.hpp"
 
@@ -16,10 +18,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace sagabox::outbox {
@@ -88,11 +88,6 @@ class ShardState {
 
   /// Operators may have taken messages away that keys wait for: the store is to be asked again.
   void check_blocked_keys();
-  /// A page of the keys that do wait, to be asked for.
-  struct BlockedKeysPage {
-    Sequence after{};
-    std::uint32_t check = 0;
-  };
   /// Nothing: there is nothing to ask.
   [[nodiscard]] std::optional<BlockedKeysPage> blocked_keys_page() const;
   /// What the store shows of it. True: some keys that waited in vain go again. Ignored when
@@ -208,11 +203,6 @@ class ShardState {
   void give_back_waiting(std::vector<Entry> waiting);
   /// Whether its row is to be read again.
   bool orphan_returned(const Entry& entry);
-  /// A handler of this key still runs from an earlier tenure: not even an earlier message, which a
-  /// fail-over may have brought back, goes beside it.
-  [[nodiscard]] bool orphan_of(std::uint64_t key_hash) const;
-  /// The same message still runs from an earlier tenure.
-  [[nodiscard]] bool in_orphans_hands(const spi::Row& row) const;
   void seen_once(std::uint8_t what);
   bool resume_key(std::uint64_t key_hash);
   /// Messages with a key are not read ahead while too many keys are blocked or deferred.
@@ -233,14 +223,8 @@ class ShardState {
   KeyOrder keys_;
   std::vector<LaneState> lanes_;
   Sequence keys_after_{};
-  /// A check of the blocked keys.
-  struct KeysCheck {
-    Sequence after;
-    std::set<Sequence> unseen;  ///< blockers that no page has shown
-  };
-  std::optional<KeysCheck> keys_check_;
+  BlockedKeysCheck keys_check_;
   bool check_after_loading_ = false;
-  std::uint32_t keys_checks_ = 0;  // begun so far
   WallTime due_after_time_{};
   Sequence due_after_{};
 
@@ -256,14 +240,7 @@ class ShardState {
   std::size_t unsettled_ = 0;
   std::vector<Settling> settlements_;
 
-  /// Handlers of an earlier tenure that have not returned.
-  struct Orphan {
-    MessageId id;
-    std::uint32_t tenure = 0;
-    std::uint64_t key_hash = 0;
-    bool retrying = false;  ///< its row waits for a retry by now
-  };
-  std::unordered_map<Sequence, Orphan> orphans_;
+  Orphans orphans_;
 };
 
 }  // namespace sagabox::outbox
