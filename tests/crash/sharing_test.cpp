@@ -112,6 +112,47 @@ TEST_P(PostgresCrash, BackendsAreKilled) {
   end_well();
 }
 
+TEST_P(PostgresCrash, ServerCrashes) {
+  use_own_server();
+  start_relays(2, {{"lease_ms", "5000"}, {"writers", "1"}, {"transactions", "150"}});
+  start_producers(2, {{"transactions", "150"}, {"prepares", "1"}});
+  for (auto round = rounds(2); round > 0; --round) {
+    pause(500, 1'500);
+    ASSERT_TRUE(own->get().crash_and_restart());
+  }
+  end_well();
+}
+
+TEST_P(PostgresCrash, AnyTroubleAtOnce) {
+  use_own_server();
+  start_relays(4, {{"lease_ms", "1000"}});
+  start_producers(2, {{"transactions", "200"}, {"prepares", "1"}});
+  // Nobody waits for this one's word.
+  auto doomed = ground->producer({{"seed", "7"}, {"transactions", "100000"}, {"connections", "1"}});
+  for (auto round = rounds(10); round > 0; --round) {
+    pause(50, 500);
+    switch (random->below(5)) {
+      case 0:
+        kill_a_relay();
+        break;
+      case 1:
+        cut_connections(0.5);
+        break;
+      case 2:
+        ASSERT_TRUE(own->get().crash_and_restart());
+        break;
+      default: {
+        const auto& one = relays[random->below(relays.size())];
+        one.signal(SIGSTOP);
+        pause(100, 1'500);
+        one.signal(SIGCONT);
+      }
+    }
+  }
+  doomed.kill();
+  end_well();
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, PostgresCrash, ::testing::ValuesIn(wanted_seeds()),
                          [](const auto& seed) { return std::to_string(seed.param); });
 

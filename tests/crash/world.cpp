@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -85,6 +86,31 @@ Process Ground::start(const std::string& program, const Words& settings) {
   return Process(std::move(words), file(name + ".log"));
 }
 
+void Ground::write(PGconn* connection, int count, const std::string& key,
+                   const std::string& headers) {
+  const auto key_sql = key.empty() ? "NULL" : "'" + key + "'";
+  run_sql(connection,
+          "WITH written AS (INSERT INTO " + in_schema("orders_outbox") +
+              " (topic, payload, key, headers) SELECT '" + topic + "', '{}', " + key_sql + ", " +
+              (headers.empty() ? "NULL" : "'" + headers + "'") + " FROM generate_series(1, " +
+              std::to_string(count) + ") RETURNING id, seq, key) INSERT INTO " +
+              in_schema("ledger") +
+              " SELECT id, seq, coalesce(key, ''), key IS NOT NULL, false FROM written");
+}
+
+void Ground::write(int count, const std::string& key, const std::string& headers) {
+  const auto connection = connect();
+  write(connection.get(), count, key, headers);
+}
+
+std::size_t Ground::delivered() const {
+  std::set<std::string> ids;
+  for (const auto& one : notes().delivered) {
+    if (one.kind == Delivered::Kind::done) ids.insert(one.id);
+  }
+  return ids.size();
+}
+
 std::string Ground::url(const std::string& name) const {
   return server_.url() + " application_name=" + name;
 }
@@ -99,7 +125,11 @@ PgConnection Ground::connect(const std::string& name) const {
 }
 
 std::vector<std::vector<std::string>> Ground::rows(const std::string& text) {
-  if (!admin_ || PQstatus(admin_.get()) != CONNECTION_OK) admin_ = connect();
+  if (!admin_ || PQstatus(admin_.get()) != CONNECTION_OK) {
+    admin_ = connect();
+    // Also where a test made all others wait for a replica.
+    run_sql(admin_.get(), "SET synchronous_commit = local");
+  }
   const std::unique_ptr<PGresult, decltype(&PQclear)> result(PQexec(admin_.get(), text.c_str()),
                                                              &PQclear);
   const auto status = PQresultStatus(result.get());

@@ -9,6 +9,7 @@
 #include <sagabox/store.hpp>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
@@ -56,12 +57,20 @@ class Ground {
   [[nodiscard]] std::string in_schema(const std::string& name) const {
     return schema_ + "." + name;
   }
+  /// Writes messages by plain SQL, with their lines in the ledger, in one statement; of one key if
+  /// given.
+  void write(PGconn* connection, int count, const std::string& key = {},
+             const std::string& headers = {});
+  void write(int count, const std::string& key = {}, const std::string& headers = {});
+
   /// Values of the first row; connects again when the server has gone and come back.
   std::vector<std::string> sql(const std::string& text);
   [[nodiscard]] testing::PgConnection connect(const std::string& name = "test") const;
   [[nodiscard]] std::filesystem::path file(const std::string& name) const { return folder_ / name; }
 
   [[nodiscard]] RelayNotes notes() const { return read_relay_notes(file("notes")); }
+  /// How many different messages have been delivered.
+  [[nodiscard]] std::size_t delivered() const;
   /// How many of the shards that relays share are in the hands of workers whose lease runs.
   std::uint64_t shards_held();
   /// Workers that hold shards and whose lease runs.
@@ -84,6 +93,19 @@ class Ground {
   int started_ = 0;
 };
 
+/// A server of the test's own, to be ended and set up at will.
+class OwnServer {
+ public:
+  OwnServer() : server_(testing::PostgresServer::start(getpid())) {}
+  ~OwnServer() { testing::PostgresServer::stop(server_.folder); }
+  OwnServer(const OwnServer&) = delete;
+  OwnServer& operator=(const OwnServer&) = delete;
+  [[nodiscard]] const testing::PostgresServer& get() const noexcept { return server_; }
+
+ private:
+  testing::PostgresServer server_;
+};
+
 /// Tests named Postgres… have a server.
 class CrashTest : public ::testing::Test {
  protected:
@@ -92,7 +114,14 @@ class CrashTest : public ::testing::Test {
     if (!server.problem.empty()) GTEST_SKIP() << server.problem;
     ground = std::make_unique<Ground>(server);
   }
+  /// Instead of the one that all tests share.
+  void use_own_server() {
+    own = std::make_unique<OwnServer>();
+    ASSERT_EQ(own->get().problem, "");
+    ground = std::make_unique<Ground>(own->get());
+  }
 
+  std::unique_ptr<OwnServer> own;
   std::unique_ptr<Ground> ground;
 };
 

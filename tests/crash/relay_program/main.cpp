@@ -1,4 +1,4 @@
-// Delivers until SIGTERM: url= schema= notes= lease_ms= broken= clock=
+// Delivers until SIGTERM: url= schema= notes= lease_ms= broken=
 // and writes as a producer does: writers= transactions= seed= name= promises=
 #include "crash/producer.hpp"
 #include "crash/relay_program/watched.hpp"
@@ -46,7 +46,8 @@ class Handler {
     using Kind = Delivered::Kind;
     if (const auto until = header(delivery, "hold"); !until.empty()) {
       notes_.append(note_of(delivery, Kind::held).line());
-      while (!std::filesystem::exists(until)) std::this_thread::sleep_for(milliseconds(2));
+      const auto mine = until + "." + std::to_string(getpid());
+      while (!std::filesystem::exists(mine)) std::this_thread::sleep_for(milliseconds(2));
     }
     const auto fails = header(delivery, "fails");
     if (!fails.empty() && delivery.attempt() <= std::stoul(fails)) {
@@ -60,7 +61,7 @@ class Handler {
     }
     // Broken: says that it is done, and does it afterwards.
     std::thread([this, note = std::move(note)] {
-      std::this_thread::sleep_for(milliseconds(200));
+      std::this_thread::sleep_for(std::chrono::seconds(10));
       notes_.append(note);
     }).detach();
     return done();
@@ -79,7 +80,6 @@ int run(const Settings& given) {
       patiently([&] { return postgres::open(given.text("url"), {.schema = schema}); });
   WatchedStore store(*database, notes, broken);
   Totals totals;
-  const PausedClock paused;
 
   OutboxOptions options;
   options.table = "orders";
@@ -94,7 +94,6 @@ int run(const Settings& given) {
   options.metrics = &totals;
   const auto log = stderr_log({.level = LogLevel::warning});
   options.log = log.get();
-  if (given.text("clock") == "paused") options.clock = &paused;
 
   auto outbox = patiently([&] { return Outbox::several_processes(store, options); });
   outbox.listen(topic, Handler(notes, broken == "answers_early")).value();

@@ -47,27 +47,6 @@ class Totals final : public Metrics {
   std::map<std::string, Total> counters_;
 };
 
-/// The clock of a virtual machine that does not count the time it was stopped: a worker that
-/// relies on it believes in its lease longer than it should, and only the fence is left.
-class PausedClock final : public Clock {
- public:
-  [[nodiscard]] WallTime wall_now() const override { return system_clock().wall_now(); }
-  [[nodiscard]] BootTime boot_now() const override {
-    // Somebody asks every few milliseconds while the process runs.
-    constexpr Duration gap = std::chrono::milliseconds(500);
-    const std::lock_guard lock(mutex_);
-    const auto now = system_clock().boot_now();
-    if (last_ != BootTime{} && now - last_ > gap) stopped_ += now - last_;
-    last_ = now;
-    return now - stopped_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  mutable BootTime last_{};
-  mutable Duration stopped_{};
-};
-
 /// Notes what the database refuses, or breaks a rule that a test wants to see broken:
 /// "without_fence": settles whoever owns the shard by now; "without_order": reads messages without
 /// their keys.
