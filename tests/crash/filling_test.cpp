@@ -36,7 +36,7 @@ TEST_F(PostgresFilling, IdleRelayWhoseTableFillsDeliversEverythingWithinItsMemor
     run_sql(connection.get(),
             "WITH written AS (INSERT INTO " + ground->in_schema("orders_outbox") +
                 " (topic, payload, key) SELECT 'orders.order.placed.v1', "
-                "convert_to('\"' || repeat('x', 1000) || '\"', 'UTF8'), "
+                "convert_to('\"' || repeat('x', 300) || '\"', 'UTF8'), "
                 "CASE WHEN n % 2 = 0 THEN 'k' || n % 5000 END FROM generate_series(1, " +
                 std::to_string(rows) + ") AS n RETURNING id, seq, key) INSERT INTO " +
                 ground->in_schema("ledger") +

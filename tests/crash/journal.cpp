@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fstream>
@@ -48,9 +49,12 @@ std::vector<std::vector<std::string>> read_journal(const std::filesystem::path& 
   std::vector<std::vector<std::string>> lines;
   std::size_t from = 0;
   for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n', from)) {
-    std::istringstream words(text.substr(from, end - from));
-    lines.emplace_back(std::istream_iterator<std::string>(words),
-                       std::istream_iterator<std::string>());
+    auto& words = lines.emplace_back();
+    while (from < end) {
+      const auto space = std::min(text.find(' ', from), end);
+      words.push_back(text.substr(from, space - from));
+      from = space + 1;
+    }
     from = end + 1;
   }
   return lines;

@@ -125,6 +125,10 @@ PgConnection Ground::connect(const std::string& name) const {
 }
 
 std::vector<std::vector<std::string>> Ground::rows(const std::string& text) {
+  // A server that crashed has said so, which the first reads, and hung up.
+  if (admin_ && (PQconsumeInput(admin_.get()) != 1 || PQconsumeInput(admin_.get()) != 1)) {
+    admin_.reset();
+  }
   if (!admin_ || PQstatus(admin_.get()) != CONNECTION_OK) {
     admin_ = connect();
     // Also where a test made all others wait for a replica.

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -29,9 +30,9 @@ using std::chrono::seconds;
 template <class Condition>
 [[nodiscard]] bool eventually(Condition&& condition, Duration limit = seconds(120)) {
   const auto end = std::chrono::steady_clock::now() + limit;
-  while (!condition()) {
+  for (auto wait = milliseconds(2); !condition(); wait = std::min(2 * wait, milliseconds(50))) {
     if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(milliseconds(2));
+    std::this_thread::sleep_for(wait);
   }
   return true;
 }
