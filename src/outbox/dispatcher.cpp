@@ -287,7 +287,7 @@ void Dispatcher::tell_all_to_stop() {
 
 std::optional<Reservation> Dispatcher::reserve(const Written& written,
                                                std::shared_ptr<const Message> message) {
-  if (written.duplicate || message->has_key() || message->not_before() ||
+  if (written.duplicate || written.in_savepoint || message->has_key() || message->not_before() ||
       parts_.pauses.whole_table()) {
     return std::nullopt;
   }

@@ -191,6 +191,12 @@ bool PostgresServer::promote() const {
              folder / "log");
 }
 
+bool PostgresServer::crash_and_restart() const {
+  return run({server_programs() / "pg_ctl", "-D", (folder / "data").string(), "-l",
+              (folder / "data/server.log").string(), "-m", "immediate", "-w", "restart"},
+             folder / "log");
+}
+
 void PostgresServer::write(const fs::path& file) const {
   if (problem.empty()) {
     std::ofstream(file) << port << ' ' << folder.string() << '\n';

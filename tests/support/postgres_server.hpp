@@ -34,6 +34,9 @@ struct PostgresServer {
   /// A replica becomes a primary; whether it did.
   [[nodiscard]] bool promote() const;
 
+  /// As after a loss of power, on the same port; whether it runs again.
+  [[nodiscard]] bool crash_and_restart() const;
+
   /// Pairs for libpq.
   [[nodiscard]] std::string url() const;
 };

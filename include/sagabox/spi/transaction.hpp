@@ -16,6 +16,8 @@ struct Written {
   Shard shard{};
   /// The id was there already: `sequence` is the first one's, nothing was inserted.
   bool duplicate = false;
+  /// Written inside a savepoint: it may be undone though the transaction commits.
+  bool in_savepoint = false;
 };
 
 /// Told once how a transaction ended.

@@ -13,6 +13,7 @@
 namespace sagabox::postgres {
 namespace {
 
+// What a savepoint wrote has another xmin than its transaction.
 constexpr std::string_view insert_sql = R"sql(
 INSERT INTO "{schema}"."{table}_outbox"
   (id, tenant, topic, aggregate_type, aggregate_id, key, priority, payload, is_json, digest,
@@ -30,7 +31,7 @@ FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text
         content_type, headers, occurred_at, not_before, traceparent, tracestate, request_id,
         correlation_id)
 ON CONFLICT (id) DO NOTHING
-RETURNING id, seq, shard
+RETURNING id, seq, shard, xmin <> xid::xid
 )sql";
 
 // A statement of its own, after the insert: what was settled while the insert looked is seen here.
@@ -121,6 +122,7 @@ std::optional<WallTime> earliest_end(Messages messages, WallTime now) {
 struct Place {
   Sequence sequence{};
   Shard shard{};
+  bool in_savepoint = false;
 };
 using Places = std::map<std::string_view, Place>;
 
@@ -130,6 +132,12 @@ Places places(const Rows& rows) {
     found[rows.text(i, 0)] = {Sequence{rows.uint8(i, 1)},
                               Shard{static_cast<std::uint16_t>(rows.int2(i, 2))}};
   }
+  return found;
+}
+
+Places inserted_places(const Rows& rows) {
+  auto found = places(rows);
+  for (int i = 0; i < rows.size(); ++i) found[rows.text(i, 0)].in_savepoint = rows.boolean(i, 3);
   return found;
 }
 
@@ -162,8 +170,10 @@ InsertStatements::InsertStatements(const Names& names, const TableName& table) {
   const std::string where = " " + names.schema() + "." + table.str();
   insert = {"sagabox insert" + where, names.fill(insert_sql, table)};
   ended = {"sagabox ended" + where, names.fill(ended_sql, table)};
-  pending = {"sagabox pending" + where, names.fill(pending_sql, table)};
-  undo = {"sagabox undo" + where, names.fill(undo_sql, table)};
+  // For duplicates only, so planned each time: a plan kept from an empty outbox reads all of a
+  // full one.
+  pending = {"", names.fill(pending_sql, table)};
+  undo = {"", names.fill(undo_sql, table)};
 }
 
 const InsertStatements& InsertCache::of(const TableName& table) {
@@ -187,7 +197,7 @@ Result<std::vector<Written>> insert_messages(Link& link, const InsertStatements&
   auto answers = link.run(calls, Effect::none);
   if (!answers.ok()) return answers.error();
 
-  Places inserted = places((*answers)[0]);
+  Places inserted = inserted_places((*answers)[0]);
   const Places ended = places((*answers)[1]);
   if (auto undone = undo(link, statements.undo, inserted, ended); !undone.ok()) {
     return undone.error();
@@ -211,7 +221,8 @@ Result<std::vector<Written>> insert_messages(Link& link, const InsertStatements&
     const auto id = message->id().view();
     if (const auto at = inserted.find(id); at != inserted.end()) {
       const bool first = fresh.insert(id).second;
-      written.push_back({message->id(), at->second.sequence, at->second.shard, !first});
+      written.push_back({message->id(), at->second.sequence, at->second.shard, !first,
+                         at->second.in_savepoint});
       continue;
     }
     const auto& known = ended.contains(id) ? ended : pending;

@@ -1,15 +1,8 @@
-#include "ownership/worker.hpp"
-
-#include "support/ownership.hpp"
+#include "conformance/ownership/ownership_conformance.hpp"
 
 #include <sagabox/stores/memory.hpp>
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
-#include <functional>
-#include <memory>
-#include <string>
 
 namespace sagabox::ownership {
 namespace {
@@ -19,20 +12,6 @@ using std::chrono::seconds;
 using testing::ManualClock;
 using testing::RecordingHolder;
 
-/// A fresh store whose clock the test moves.
-class Place {
- public:
-  virtual ~Place() = default;
-  virtual spi::OwnershipStore& store() = 0;
-  /// The clock that the workers count on, too.
-  virtual ManualClock& clock() = 0;
-};
-
-struct Backend {
-  std::string name;
-  std::function<std::unique_ptr<Place>()> make;
-};
-
 class MemoryPlace final : public Place {
  public:
   spi::OwnershipStore& store() override { return database_.ownership(); }
@@ -41,39 +20,6 @@ class MemoryPlace final : public Place {
  private:
   ManualClock clock_;
   memory::MemoryStore database_{memory::Options{.clock = &clock_}};
-};
-
-const spi::Scope orders = "outbox:orders";
-constexpr std::uint16_t shards = 16;
-
-struct Process {
-  RecordingHolder holder;
-  std::unique_ptr<Worker> worker;
-};
-
-class OwnershipConformance : public ::testing::TestWithParam<Backend> {
- protected:
-  std::unique_ptr<Process> start(Share share = Share::even) {
-    auto process = std::make_unique<Process>();
-    process->worker = std::make_unique<Worker>(
-        WorkerParts{.store = place->store(), .ids = ids, .clock = clock},
-        std::vector<ScopeOptions>{
-            {.scope = orders, .shards = shards, .share = share, .holder = &process->holder}},
-        WorkerOptions{});
-    return process;
-  }
-  void pass(const std::vector<Process*>& processes, Duration time) {
-    std::vector<Worker*> workers;
-    for (Process* process : processes) workers.push_back(process->worker.get());
-    testing::run(clock, workers, time);
-    for (Process* process : processes) EXPECT_TRUE(process->holder.violations.empty());
-  }
-  spi::Census census() { return place->store().census(orders).value(); }
-
-  std::unique_ptr<Place> place = GetParam().make();
-  ManualClock& clock = place->clock();
-  std::unique_ptr<Random> random = seeded_random(11);
-  UlidSource ids{clock, *random};
 };
 
 TEST_P(OwnershipConformance, FirstWorkerTakesEveryShardClean) {
@@ -127,7 +73,7 @@ TEST_P(OwnershipConformance, ExpiredShardIsTakenOverAsUncleanAndNotBefore) {
   auto a = start();
   auto b = start();
   pass({a.get(), b.get()}, seconds(10));
-  const auto renewed_last = clock.boot_now();
+  const auto renewed_last = clock().boot_now();
   const auto lost = a->holder.holds;
   const auto before = b->holder.acquisitions.size();
   pass({b.get()}, seconds(9));
@@ -147,7 +93,7 @@ TEST_P(OwnershipConformance, PausedWorkerFindsItselfFencedAndComesBackAsNew) {
   pass({a.get(), b.get()}, seconds(10));
   const auto id = a->worker->id();
   pass({b.get()}, seconds(30));
-  EXPECT_FALSE(a->worker->live(clock.boot_now()));
+  EXPECT_FALSE(a->worker->live(clock().boot_now()));
   pass({a.get()}, Duration::zero());
   EXPECT_TRUE(a->holder.holds.empty());
   EXPECT_NE(a->worker->id(), id);
@@ -162,7 +108,7 @@ TEST_P(OwnershipConformance, StaleReleaseGivesNothingAway) {
   pass({a.get()}, seconds(1));
   const auto id = a->worker->id();
   const auto stale = a->holder.acquisitions;
-  clock.advance(seconds(20));
+  clock().advance(seconds(20));
   auto b = start();
   pass({b.get()}, seconds(1));
   ASSERT_EQ(b->holder.holds.size(), shards);
@@ -203,10 +149,10 @@ TEST_P(OwnershipConformance, JoinAgainUnderTheSameIdAddsScopesAndRenews) {
   const std::vector<spi::Scope> first{orders};
   const std::vector<spi::Scope> second{"purge:orders"};
   ASSERT_TRUE(store.join(id, seconds(15), first, shards)->live);
-  clock.advance(seconds(10));
+  clock().advance(seconds(10));
   ASSERT_TRUE(store.join(id, seconds(15), first, shards)->live);
   ASSERT_TRUE(store.join(id, seconds(15), second, 1)->live);
-  clock.advance(seconds(10));
+  clock().advance(seconds(10));
   EXPECT_EQ(store.census(orders)->live, std::vector{id});
   EXPECT_EQ(store.census("purge:orders")->live, std::vector{id});
   EXPECT_TRUE(store.renew(id, seconds(15))->live);
@@ -215,9 +161,9 @@ TEST_P(OwnershipConformance, JoinAgainUnderTheSameIdAddsScopesAndRenews) {
 TEST_P(OwnershipConformance, ScopesDoNotDisturbEachOther) {
   auto a = start();
   RecordingHolder holder;
-  Worker other(WorkerParts{.store = place->store(), .ids = ids, .clock = clock},
+  Worker other(WorkerParts{.store = place->store(), .ids = *ids, .clock = clock()},
                {{.scope = "outbox:billing", .shards = 4, .holder = &holder}});
-  testing::run(clock, {a->worker.get(), &other}, seconds(5));
+  testing::run(clock(), {a->worker.get(), &other}, seconds(5));
   EXPECT_EQ(a->holder.holds.size(), shards);
   EXPECT_EQ(holder.holds.size(), 4U);
 }

@@ -31,6 +31,25 @@ TEST_F(PostgresDelivery, MessageOfABorrowedTransactionComesAndARollbackLeavesNot
   EXPECT_EQ(database->sql("SELECT count(*) FROM " + database->schema() + ".invoice")[0], "1");
 }
 
+TEST_F(PostgresDelivery, WhatASavepointUndidIsNotDeliveredThoughItsTransactionCommits) {
+  auto outbox = started(*store, into_inbox());
+  ASSERT_TRUE(eventually([&] { return outbox.snapshot().shards_owned == 16; }));
+  auto tx = store->begin().value();
+  PGconn* connection = postgres::connection_of(*tx);
+  EXPECT_FALSE(outbox.write(*tx, placed("\"kept\"")).value()->in_savepoint);
+  run_sql(connection, "SAVEPOINT here");
+  EXPECT_TRUE(outbox.write(*tx, placed("\"undone\"")).value()->in_savepoint);
+  run_sql(connection, "ROLLBACK TO here");
+  (void)outbox.write(*tx, placed("\"kept\"")).value();
+  run_sql(connection, "RELEASE here");
+  tx->commit().value();
+
+  ASSERT_TRUE(settles_to(2));
+  outbox.stop().value();
+  ASSERT_EQ(inbox.size(), 2U);
+  for (const auto& received : inbox.all()) EXPECT_EQ(received.payload, "\"kept\"");
+}
+
 TEST_F(PostgresDelivery, PlainInsertOfAnotherLanguageIsDelivered) {
   auto outbox = started(*store, into_inbox());
   database->sql("INSERT INTO " + outbox_table() +

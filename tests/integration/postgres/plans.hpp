@@ -1,23 +1,32 @@
+#pragma once
+
 #include "integration/postgres/world.hpp"
 #include "stores/postgres/connection.hpp"
+#include "stores/postgres/insert.hpp"
 #include "stores/postgres/statements.hpp"
 
+#include <cstdint>
+#include <memory>
 #include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace sagabox::integration {
-namespace {
 
 using postgres::Effect;
 using postgres::Params;
 using postgres::Statement;
 using postgres::Type;
 
-constexpr std::int64_t rows_in_table = 100'000;
-constexpr std::int64_t rows_in_batch = 500;
+inline constexpr std::int64_t rows_in_batch = 500;
 
 /// Plans of the statements that run all day, on a table that is empty or full.
-class PostgresPlans : public PostgresWorld {
+class PlansWorld : public PostgresWorld {
  protected:
+  explicit PlansWorld(std::int64_t rows) : rows_in_table(rows) {}
+
   void SetUp() override {
     PostgresWorld::SetUp();
     if (IsSkipped()) return;
@@ -26,16 +35,17 @@ class PostgresPlans : public PostgresWorld {
     const auto names = postgres::Names::parse(database->schema()).value();
     outbox.emplace(names, table);
     admin.emplace(names, table);
+    insert.emplace(names, table);
     for (std::int16_t shard = 0; shard < 16; ++shard) shards.push_back(shard);
   }
 
   /// No ANALYZE: the first rows come sooner than the server's own.
   void fill() {
     database->sql("INSERT INTO " + outbox_table() +
-                  " (topic, payload, key, due, retrying) SELECT 'a.b.c.v1', '{}', "
-                  "CASE WHEN n % 2 = 0 THEN 'key ' || n END, "
-                  "CASE WHEN n % 10 = 0 THEN clock_timestamp() END, n % 10 = 0 "
-                  "FROM generate_series(1, " +
+                  " (topic, payload, key, due, retrying, written_at, occurred_at) "
+                  "SELECT 'a.b.c.v1', '{}', CASE WHEN n % 2 = 0 THEN 'key ' || n END, "
+                  "CASE WHEN n % 10 = 0 THEN at END, n % 10 = 0, at, at "
+                  "FROM (SELECT clock_timestamp() AS at) AS now, generate_series(1, " +
                   std::to_string(rows_in_table) + ") AS n");
   }
 
@@ -57,7 +67,7 @@ class PostgresPlans : public PostgresWorld {
     params.int8(65'536);
     params.array(Type::int2, shards, [](std::int16_t shard) { return shard; });
     params.array(Type::int2, shards, [](std::int16_t) { return std::int16_t{1}; });
-    params.array(Type::int8, shards, [](std::int16_t) { return rows_in_table / 2; });
+    params.array(Type::int8, shards, [this](std::int16_t) { return rows_in_table / 2; });
     params.array(Type::int8, shards, [](std::int16_t) { return std::int64_t{64}; });
     return params;
   }
@@ -143,39 +153,10 @@ class PostgresPlans : public PostgresWorld {
   std::unique_ptr<postgres::Connection> connection;
   std::optional<postgres::OutboxStatements> outbox;
   std::optional<postgres::AdminStatements> admin;
+  std::optional<postgres::InsertStatements> insert;
+  const std::int64_t rows_in_table;
   std::vector<std::int16_t> shards;
   mutable std::vector<std::string_view> texts;
 };
 
-TEST_F(PostgresPlans, HotStatementsWalkTheirIndexOnAFullTable) {
-  fill();
-  look_at_every_plan();
-  database->sql("VACUUM ANALYZE " + outbox_table());
-  look_at_every_plan();
-}
-
-TEST_F(PostgresPlans, TableThatFilledAfterTheFirstReadsIsReadByItsIndex) {
-  for (int i = 0; i < 10; ++i) {
-    (void)connection->run(outbox->read, read_params(), Effect::none).value();
-    (void)connection->run(outbox->delete_done, delete_params(), Effect::commits).value();
-  }
-  database->sql("ANALYZE " + outbox_table());
-  fill();
-  look_at_every_plan();
-  // A plan kept from the empty table would show in the statistics of the scans.
-  const auto scans = [&] {
-    database->sql("SELECT pg_stat_force_next_flush()");
-    return std::stoll(
-        database->sql("SELECT seq_tup_read FROM pg_stat_user_tables WHERE schemaname = '" +
-                      database->schema() + "' AND relname = 'orders_outbox'")[0]);
-  };
-  const auto before = scans();
-  for (int i = 0; i < 3; ++i) {
-    EXPECT_GT(connection->run(outbox->read, read_params(), Effect::none).value().size(), 500);
-  }
-  (void)connection->run({"", "SELECT pg_stat_force_next_flush()"}, {}, Effect::none);
-  EXPECT_EQ(scans(), before);
-}
-
-}  // namespace
 }  // namespace sagabox::integration
