@@ -208,7 +208,6 @@ CREATE FUNCTION "{schema}"."{table}_put"(
 LANGUAGE plpgsql AS $body$
 #variable_conflict use_variable
 DECLARE
-  was_given CONSTANT boolean := id IS NOT NULL;
   now_is    CONSTANT timestamptz := clock_timestamp();
   json_text text;
   sequence  bigint;
@@ -218,7 +217,8 @@ BEGIN
   IF (length(topic) BETWEEN 1 AND 128 AND length(tenant) BETWEEN 1 AND 64
       AND length(aggregate_type) BETWEEN 1 AND 64 AND priority BETWEEN 0 AND 2
       AND octet_length(payload) <= 1048576
-      AND coalesce(length(key), 0) <= 256 AND coalesce(length(aggregate_id), 0) <= 128
+      AND coalesce(length(key), 1) BETWEEN 1 AND 256
+      AND coalesce(length(aggregate_id), 1) BETWEEN 1 AND 128
       AND concat(topic, tenant, aggregate_type, key, aggregate_id)
           !~ '[\u0001-\u001f\u007f-\u009f]'
       AND coalesce(id, content_type, traceparent, tracestate, request_id, correlation_id) IS NULL
@@ -230,8 +230,16 @@ BEGIN
     IF problem IS NOT NULL THEN
       RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = problem;
     END IF;
+    key            := nullif(key, '');
+    aggregate_id   := nullif(aggregate_id, '');
+    content_type   := nullif(content_type, '');
+    traceparent    := nullif(traceparent, '');
+    tracestate     := nullif(tracestate, '');
+    request_id     := nullif(request_id, '');
+    correlation_id := nullif(correlation_id, '');
   END IF;
   IF is_json THEN
+    content_type := coalesce(content_type, 'application/json');
     BEGIN
       json_text := convert_from(payload, 'UTF8');
       checked := json_text::json IS NOT NULL
@@ -245,22 +253,34 @@ BEGIN
     END;
   END IF;
   IF delay IS NOT NULL THEN not_before := now_is + delay; END IF;
-  IF NOT was_given THEN id := "{schema}".new_id(); END IF;
+  IF id IS NOT NULL THEN
+    INSERT INTO "{schema}"."{table}_outbox" AS o
+      (id, tenant, topic, aggregate_type, aggregate_id, key, priority, payload, is_json, digest,
+       content_type, headers, occurred_at, not_before, traceparent, tracestate, request_id,
+       correlation_id, due)
+    VALUES
+      (id, tenant, topic, aggregate_type, aggregate_id, key, priority, payload, is_json,
+       CASE WHEN checked THEN sha256(payload) END,
+       coalesce(content_type, 'application/octet-stream'), nullif(headers::text, '{}'),
+       coalesce(occurred_at, now_is), not_before, traceparent, tracestate, request_id,
+       correlation_id, CASE WHEN not_before > now_is THEN not_before END)
+    ON CONFLICT DO NOTHING
+    RETURNING o.seq INTO sequence;
+    RETURN "{schema}"."{table}_first"(id, sequence);
+  END IF;
+  -- The same, where no other can have the id: looking for it would cost a fifth.
+  id := "{schema}".new_id();
   INSERT INTO "{schema}"."{table}_outbox" AS o
     (id, tenant, topic, aggregate_type, aggregate_id, key, priority, payload, is_json, digest,
      content_type, headers, occurred_at, not_before, traceparent, tracestate, request_id,
      correlation_id, due)
   VALUES
-    (id, tenant, topic, aggregate_type, nullif(aggregate_id, ''), nullif(key, ''),
-     priority::smallint, payload, is_json, CASE WHEN checked THEN sha256(payload) END,
-     coalesce(nullif(content_type, ''), CASE WHEN is_json THEN 'application/json'
-                                             ELSE 'application/octet-stream' END),
-     nullif(headers::text, '{}'), coalesce(occurred_at, now_is), not_before,
-     nullif(traceparent, ''), nullif(tracestate, ''), nullif(request_id, ''),
-     nullif(correlation_id, ''), CASE WHEN not_before > now_is THEN not_before END)
-  ON CONFLICT DO NOTHING
+    (id, tenant, topic, aggregate_type, aggregate_id, key, priority, payload, is_json,
+     CASE WHEN checked THEN sha256(payload) END,
+     coalesce(content_type, 'application/octet-stream'), nullif(headers::text, '{}'),
+     coalesce(occurred_at, now_is), not_before, traceparent, tracestate, request_id,
+     correlation_id, CASE WHEN not_before > now_is THEN not_before END)
   RETURNING o.seq INTO sequence;
-  IF was_given THEN RETURN "{schema}"."{table}_first"(id, sequence); END IF;
   RETURN ROW(id, sequence, false)::"{schema}".written;
 END
 $body$;
