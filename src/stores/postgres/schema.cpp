@@ -299,6 +299,7 @@ std::span<const Migration> migrations() {
   static const std::array all{
       Migration{1, "outbox", first_up, first_down, first_table_up, first_table_down},
       enqueue_step(),
+      wake_step(),
   };
   return all;
 }

@@ -6,5 +6,6 @@
 namespace sagabox::postgres {
 
 Migration enqueue_step() noexcept;  ///< 2: writing from SQL
+Migration wake_step() noexcept;     ///< 3: waking owners that sleep
 
 }  // namespace sagabox::postgres
