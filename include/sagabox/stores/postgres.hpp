@@ -28,6 +28,9 @@ struct Options {
   std::uint32_t writers_max = 8;
   /// Connections that relays and operators share. Leases have one more of their own.
   std::uint32_t relay_connections_max = 4;
+  /// Relays sleep until a commit wakes them: one more connection that listens, for all outboxes.
+  /// Switch it off behind a pooler in transaction mode, where only polling works.
+  bool notify = true;
   /// How long to wait for one of these that is in use.
   Duration connection_wait_max = std::chrono::seconds(5);
 

@@ -16,6 +16,7 @@ struct Context {
   Context(const Names& with_names, const ConnectSettings& settings, const Options& options)
       : names(with_names),
         shards(options.shards),
+        notify(options.notify),
         writers(for_writers(settings), limits(options, options.writers_max), "transactions"),
         relay(settings, limits(options, options.relay_connections_max), "relays"),
         owners(settings, limits(options, 1), "shard ownership"),
@@ -35,6 +36,7 @@ struct Context {
 
   const Names names;
   const std::uint16_t shards;
+  const bool notify;
   /// The relay must not eat the connections of the business, and nobody those of the heartbeats.
   Pool writers;
   Pool relay;   ///< reading, settling, operators

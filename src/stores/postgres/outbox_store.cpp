@@ -149,12 +149,22 @@ PostgresOutbox::PostgresOutbox(Context& context, const AuditChain& audit, Wake& 
     : context_(context), audit_(audit), wake_(wake), statements_(context.names) {}
 
 spi::Capabilities PostgresOutbox::capabilities() const {
-  return {.late_commits = spi::LateCommits::visible, .notifies = false, .shards = context_.shards};
+  return {.late_commits = spi::LateCommits::visible,
+          .notifies = context_.notify,
+          .shards = context_.shards};
 }
 
 Result<spi::ReadReply> PostgresOutbox::read(const TableName& table,
                                             std::span<const spi::Range> ranges,
                                             std::size_t bytes_max) {
+  auto reply = read_fresh(table, ranges, bytes_max);
+  if (reply.ok()) wake_.looked(table, *reply->horizon, !reply->rows.empty());
+  return reply;
+}
+
+Result<spi::ReadReply> PostgresOutbox::read_fresh(const TableName& table,
+                                                  std::span<const spi::Range> ranges,
+                                                  std::size_t bytes_max) {
   auto connection = context_.relay.take();
   if (!connection.ok()) return connection.error();
   const auto& statements = statements_.of(table);

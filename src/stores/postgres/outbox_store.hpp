@@ -31,6 +31,9 @@ class PostgresOutbox final : public spi::OutboxStore {
   void wake(const TableName& table) override { wake_.ring(table); }
 
  private:
+  Result<spi::ReadReply> read_fresh(const TableName& table, std::span<const spi::Range> ranges,
+                                    std::size_t bytes_max);
+
   Context& context_;
   const AuditChain& audit_;
   Wake& wake_;

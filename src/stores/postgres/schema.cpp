@@ -1,4 +1,4 @@
-#include "stores/postgres/schema.hpp"
+#include "stores/postgres/schema_steps.hpp"
 
 #include <array>
 
@@ -293,12 +293,15 @@ DELETE FROM "{schema}".outbox WHERE name = '{table}';
 DROP TABLE "{schema}"."{table}_archive", "{schema}"."{table}_dead", "{schema}"."{table}_outbox";
 )sql";
 
-constexpr std::array all{
-    Migration{1, "outbox", first_up, first_down, first_table_up, first_table_down},
-};
-
 }  // namespace
 
-std::span<const Migration> migrations() { return all; }
+std::span<const Migration> migrations() {
+  static const std::array all{
+      Migration{1, "outbox", first_up, first_down, first_table_up, first_table_down},
+      enqueue_step(),
+      wake_step(),
+  };
+  return all;
+}
 
 }  // namespace sagabox::postgres

@@ -5,6 +5,7 @@
 #include "stores/postgres/outbox_store.hpp"
 #include "stores/postgres/ownership.hpp"
 #include "stores/postgres/transaction.hpp"
+#include "stores/postgres/wake.hpp"
 
 #include <sagabox/stores/postgres.hpp>
 
@@ -41,7 +42,7 @@ class PostgresStore final : public Store {
   Context context_;
   std::string name_;
   AuditChain chain_{context_.names};
-  Wake wake_;
+  Wake wake_{context_};
   PostgresOutbox outbox_{context_, chain_, wake_};
   PostgresAdmin admin_{context_, chain_, wake_};
   PostgresControl control_{context_, chain_, admin_, wake_};

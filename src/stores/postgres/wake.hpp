@@ -1,6 +1,9 @@
 #pragma once
 
 #include "core/commit_bell.hpp"
+#include "stores/postgres/context.hpp"
+#include "stores/postgres/listener.hpp"
+#include "stores/postgres/sleep.hpp"
 
 #include <sagabox/message.hpp>
 #include <sagabox/time.hpp>
@@ -9,21 +12,46 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <thread>
 
 namespace sagabox::postgres {
 
-/// Wakes readers of this process; commits of other processes are found by polling. Thread-safe.
+/// Wakes readers when something was committed: those of this process at once, and those that sleep
+/// by NOTIFY. Without NOTIFY, commits of other processes are found by polling. Thread-safe.
 class Wake {
  public:
-  void wait(const TableName& table, Duration timeout) { bell(table).wait(timeout); }
-  void ring(const TableName& table) { bell(table).ring(); }
+  explicit Wake(Context& context);
+
+  /// Returns early where the reader should look, see `Sleep`.
+  void wait(const TableName& table, Duration timeout);
+  void ring(const TableName& table);
+
+  /// The calling thread has read fresh rows: what it could not see, and whether there were any.
+  void looked(const TableName& table, const spi::Horizon& unseen, bool found);
 
  private:
-  CommitBell& bell(const TableName& table);
+  struct Place {
+    CommitBell bell;
+    std::mutex mutex;
+    std::map<std::thread::id, Sleep> sleeps;  // of threads that wait
+    Statement set_asleep;
+  };
 
+  Place& place(const TableName& table);
+  void heard(std::string_view outbox);
+  [[nodiscard]] Sleep::Step next_step(Place& at, std::optional<Listener::Session> session);
+  void raise_flag(Place& at, const Listener::Session& session);
+  void lower_flag(Place& at);
+  [[nodiscard]] bool set_flag(Place& at, const Listener::Session& session, bool asleep);
+
+  Context& context_;
+  const Clock& clock_;
   std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<CommitBell>, std::less<>> bells_;
+  std::map<std::string, std::unique_ptr<Place>, std::less<>> places_;
+  Listener listener_;  // last: its thread uses the others
 };
 
 }  // namespace sagabox::postgres

@@ -1,4 +1,5 @@
 #include "integration/stores/postgres/world.hpp"
+#include "stores/postgres/schema.hpp"
 
 #include <thread>
 
@@ -33,11 +34,11 @@ class PostgresMigrations : public PostgresTest {
 
 TEST_F(PostgresMigrations, StatusTellsWhatIsAppliedToWhat) {
   auto before = status();
-  ASSERT_EQ(before.size(), 1U);
-  EXPECT_FALSE(before[0].applied_at.has_value());
+  ASSERT_EQ(before.size(), migrations().size());
+  for (const auto& step : before) EXPECT_FALSE(step.applied_at.has_value());
   make();
   auto after = status();
-  ASSERT_EQ(after.size(), 2U);
+  ASSERT_EQ(after.size(), 2 * migrations().size());
   EXPECT_EQ(after[0].outbox, "");
   EXPECT_EQ(after[1].outbox, "orders");
   for (const auto& step : after) EXPECT_TRUE(step.applied_at.has_value());
@@ -50,7 +51,7 @@ TEST_F(PostgresMigrations, UpTwiceChangesNothing) {
   migrate(database_->url(), database_->options()).value();
   store_->outbox().prepare(table_).value();
   EXPECT_EQ(count("orders_outbox"), "1");
-  EXPECT_EQ(status().size(), 2U);
+  EXPECT_EQ(status().size(), 2 * migrations().size());
 }
 
 TEST_F(PostgresMigrations, TwoAtOnceBothSucceed) {
@@ -64,7 +65,7 @@ TEST_F(PostgresMigrations, TwoAtOnceBothSucceed) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(count("outbox"), "1");
-  EXPECT_EQ(status().size(), 2U);
+  EXPECT_EQ(status().size(), 2 * migrations().size());
 }
 
 TEST_F(PostgresMigrations, DownTakesEverythingBack) {

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "stores/postgres/schema.hpp"
+
+/// The steps after the first, a file each.
+namespace sagabox::postgres {
+
+Migration enqueue_step() noexcept;  ///< 2: writing from SQL
+Migration wake_step() noexcept;     ///< 3: waking owners that sleep
+
+}  // namespace sagabox::postgres
