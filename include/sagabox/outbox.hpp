@@ -38,6 +38,8 @@ class WriterHook {
 /// Settings of one outbox. The defaults are good.
 struct OutboxOptions {
   std::string table = "default";
+  /// Of `several_processes`; the same in all of them. See docs/operating.md for which one when.
+  ClaimMode claim = ClaimMode::sharded;
 
   MessageRules rules{};
   RetryPolicy retry{};
@@ -110,7 +112,7 @@ class Outbox {
  public:
   /// Only this process delivers: takes all shards.
   static Result<Outbox> single_process(Store& store, OutboxOptions options = {});
-  /// Any number of processes share the table's shards.
+  /// Any number of processes deliver; `options.claim` says how they divide the work.
   static Result<Outbox> several_processes(Store& store, OutboxOptions options = {});
   /// Writes only; somebody else delivers.
   static Result<Outbox> writer_only(Store& store, OutboxOptions options = {});

@@ -8,11 +8,31 @@
 #include <sagabox/spi/transaction.hpp>
 
 #include <concepts>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 namespace sagabox {
+
+/// How the processes that deliver one table divide the work.
+enum class ClaimMode : std::uint8_t {
+  sharded,    ///< each owns a share of the shards: the fastest
+  leader,     ///< one owns all of them, the others stand by
+  competing,  ///< as sharded, and whoever has room claims messages that others have left
+};
+
+/// "sharded", "leader", "competing".
+std::string_view claim_mode_name(ClaimMode mode) noexcept;
+std::optional<ClaimMode> claim_mode_from_name(std::string_view name) noexcept;
+
+/// What the relays of one claim mode work with.
+struct ClaimRoles {
+  spi::OutboxStore& outbox;
+  spi::OwnershipStore& ownership;
+};
 
 /// A database that sagabox works on: its roles, and transactions of our own.
 class Store {
@@ -23,6 +43,12 @@ class Store {
   virtual spi::ControlStore& control() = 0;
   virtual spi::OwnershipStore& ownership() = 0;
   virtual spi::AuditStore& audit() = 0;
+  /// Nothing where the store does not have this mode. All relays of a table use the same.
+  virtual std::optional<ClaimRoles> claim_roles(ClaimMode mode) {
+    // Leases make one leader, too: a worker that wants all shards waits until nobody has them.
+    if (mode == ClaimMode::competing) return std::nullopt;
+    return ClaimRoles{outbox(), ownership()};
+  }
   virtual Result<std::unique_ptr<OwnedTransaction>> begin() = 0;
   /// As a person would write it, without credentials: "memory:", "postgres://db/orders".
   [[nodiscard]] virtual std::string name() const = 0;

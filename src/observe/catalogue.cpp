@@ -64,6 +64,8 @@ constexpr std::array catalogue{
     MetricInfo{metric::outbox_strays, gauge, "table",
                "Pending rows that no reader would find; anything above 0 is a fault"},
     MetricInfo{metric::outbox_replayed_total, counter, "table", "Messages replayed by jobs"},
+    MetricInfo{metric::relay_leader, gauge, "table",
+               "Mode leader: 1 while this process delivers the table, 0 while it stands by"},
     MetricInfo{metric::replay_total, counter, "kind",
                "Messages replayed, by kind of what was replayed: outbox"},
     MetricInfo{metric::ownership_shards, gauge, "scope", "Shards that this process owns"},

@@ -41,6 +41,7 @@ inline constexpr std::string_view outbox_purged_total = "outbox_purged_total";
 inline constexpr std::string_view outbox_strays = "outbox_strays";
 inline constexpr std::string_view outbox_replayed_total = "outbox_replayed_total";
 
+inline constexpr std::string_view relay_leader = "relay_leader";
 inline constexpr std::string_view replay_total = "replay_total";
 
 inline constexpr std::string_view ownership_shards = "ownership_shards";

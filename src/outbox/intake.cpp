@@ -31,7 +31,8 @@ Intake::Intake(Parts parts, IntakeOptions options)
     : parts_(std::move(parts)),
       options_(options),
       figures_(parts_.metrics, parts_.table.str()),
-      safety_at_(BootTime{} + options_.safety_interval_min) {}
+      claims_(parts_.store.capabilities().claims),
+      safety_at_(BootTime{} + safety_interval()) {}
 
 std::optional<ReadPlan> Intake::plan(BootTime now) {
   if (!parts_.shards.live(now) || now < retry_at_ || !parts_.shards.places_left() ||
@@ -208,7 +209,9 @@ void Intake::apply_fresh(const FreshRead& plan, spi::ReadReply& reply, BootTime 
   figures_.fresh_rows.add(static_cast<double>(reply.rows.size()));
   figures_.admitted.add(taken.admitted);
   if (taken.late > 0) figures_.late_rows.add(taken.late);
-  if (safety > 0) figures_.safety_rows.add(safety);
+  // Those claimed from others are no surprise.
+  if (safety > 0 && !claims_) figures_.safety_rows.add(safety);
+  safety_found_ = safety_found_ || safety > 0;
   parts_.deliver(taken);
 }
 
@@ -242,9 +245,13 @@ void Intake::look_after_safety_pass(BootTime now) {
       open = open || state.in_safety_pass();
     });
   }
-  if (begin) safety_begun_ = now;
+  if (begin) {
+    safety_begun_ = now;
+    safety_found_ = false;
+  }
   if (safety_running_ && !open) {
-    safety_at_ = now + std::max(options_.safety_interval_min, safety_share * (now - safety_begun_));
+    const auto rest = claims_ && safety_found_ ? Duration{} : safety_share * (now - safety_begun_);
+    safety_at_ = now + std::max(safety_interval(), rest);
   }
   safety_running_ = open;
 }

@@ -51,6 +51,9 @@ struct IntakeOptions {
   /// A pass over everything pending begins at most this often, and takes at most a twentieth of
   /// the time.
   Duration safety_interval_min = std::chrono::seconds(30);
+  /// Where rows are claimed, such a pass also takes what others have left: so often instead, and
+  /// for as long as it finds something.
+  Duration sweep_interval = std::chrono::milliseconds(500);
 };
 
 /// Reads what is pending in the shards that are ours, in batches, as far as there is room.
@@ -112,9 +115,14 @@ class Intake {
     ErrorFigures errors;
   };
 
+  [[nodiscard]] Duration safety_interval() const noexcept {
+    return claims_ ? options_.sweep_interval : options_.safety_interval_min;
+  }
+
   Parts parts_;
   IntakeOptions options_;
   Figures figures_;
+  const bool claims_;
 
   std::atomic<bool> woken_{true};
   bool eager_ = true;
@@ -132,6 +140,7 @@ class Intake {
   BootTime safety_at_{};
   BootTime safety_begun_{};
   bool safety_running_ = false;
+  bool safety_found_ = false;  // something, in this pass
 };
 
 }  // namespace sagabox::outbox

@@ -3,6 +3,7 @@
 #include <sagabox/outbox.hpp>
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <string>
 #include <tuple>
@@ -27,7 +28,25 @@ bool all_given(const std::vector<std::shared_ptr<Part>>& parts) {
   return std::none_of(parts.begin(), parts.end(), [](const auto& part) { return part == nullptr; });
 }
 
+constexpr std::array claim_modes{std::pair(ClaimMode::sharded, std::string_view("sharded")),
+                                 std::pair(ClaimMode::leader, std::string_view("leader")),
+                                 std::pair(ClaimMode::competing, std::string_view("competing"))};
+
 }  // namespace
+
+std::string_view claim_mode_name(ClaimMode mode) noexcept {
+  for (const auto& [known, name] : claim_modes) {
+    if (known == mode) return name;
+  }
+  return {};
+}
+
+std::optional<ClaimMode> claim_mode_from_name(std::string_view name) noexcept {
+  for (const auto& [mode, known] : claim_modes) {
+    if (known == name) return mode;
+  }
+  return std::nullopt;
+}
 
 Result<OutboxOptions> OutboxOptions::preset(std::string_view name) {
   OutboxOptions options;
@@ -65,6 +84,9 @@ Result<OutboxOptions> OutboxOptions::preset(std::string_view name) {
 
 Status OutboxOptions::check() const {
   if (auto name = TableName::parse(table); !name.ok()) return name.error();
+  if (claim_mode_name(claim).empty()) {
+    return wrong("claim is unknown; there are sharded, leader and competing");
+  }
   if (auto checked = rules.check(); !checked.ok()) return checked.error();
   if (auto checked = retry.check(); !checked.ok()) return checked.error();
   for (const auto& [value, setting] : std::initializer_list<std::pair<std::uint64_t, const char*>>{

@@ -25,24 +25,26 @@ struct Outbox::Parts {
         ids(*options.clock, *options.random),
         registry(*options.metrics, table.str()) {}
 
-  void deliver(ownership::Share share) {
+  void deliver(ownership::Share share, const ClaimRoles& roles) {
     relay =
-        std::make_unique<outbox::Relay>(store.outbox(), store.control(), table, options, registry);
-    keep(outbox::Upkeep::Readers::relays, {{.scope = outbox::Relay::scope_of(table),
-                                            .shards = store.outbox().capabilities().shards,
-                                            .share = share,
-                                            .holder = relay.get()}});
+        std::make_unique<outbox::Relay>(roles.outbox, store.control(), table, options, registry);
+    keep(outbox::Upkeep::Readers::relays, roles.ownership,
+         {{.scope = outbox::Relay::scope_of(table),
+           .shards = roles.outbox.capabilities().shards,
+           .share = share,
+           .holder = relay.get()}});
     relay->attach(*worker);
     threads =
-        std::make_unique<outbox::Threads>(store.outbox(), table, options, *relay, *worker, *keeper);
+        std::make_unique<outbox::Threads>(roles.outbox, table, options, *relay, *worker, *keeper);
   }
 
-  void keep(outbox::Upkeep::Readers readers, std::vector<ownership::ScopeOptions> scopes) {
+  void keep(outbox::Upkeep::Readers readers, spi::OwnershipStore& owners,
+            std::vector<ownership::ScopeOptions> scopes) {
     upkeep = std::make_unique<outbox::Upkeep>(store, table, options, readers,
                                               relay ? &relay->controls() : nullptr);
     for (auto& scope : upkeep->scopes()) scopes.push_back(std::move(scope));
     worker = std::make_unique<ownership::Worker>(
-        ownership::WorkerParts{.store = store.ownership(),
+        ownership::WorkerParts{.store = owners,
                                .ids = ids,
                                .clock = *options.clock,
                                .metrics = *options.metrics,
@@ -98,12 +100,25 @@ Result<Outbox> Outbox::open(Store& store, OutboxOptions options, Delivers delive
   if (auto checked = options.check(); !checked.ok()) return checked.error();
   auto table = TableName::parse(options.table);
   if (!table.ok()) return table.error();
-  if (auto prepared = store.outbox().prepare(*table); !prepared.ok()) return prepared.error();
+  if (delivers == Delivers::alone && options.claim != ClaimMode::sharded) {
+    return Error{Code::config_invalid, "claim is " + std::string(claim_mode_name(options.claim)) +
+                                           "; that is for several_processes: a single process "
+                                           "has all shards anyway"};
+  }
+  const auto mode = delivers == Delivers::shared ? options.claim : ClaimMode::sharded;
+  const auto roles = store.claim_roles(mode);
+  if (!roles) {
+    return Error{Code::config_invalid, "claim is " + std::string(claim_mode_name(mode)) +
+                                           ", which " + store.name() +
+                                           " does not have; use sharded or leader"};
+  }
+  if (auto prepared = roles->outbox.prepare(*table); !prepared.ok()) return prepared.error();
   auto parts = std::make_shared<Parts>(store, std::move(table).value(), std::move(options));
   if (delivers == Delivers::others) {
-    parts->keep(outbox::Upkeep::Readers::others, {});
+    parts->keep(outbox::Upkeep::Readers::others, roles->ownership, {});
   } else if (delivers != Delivers::not_here) {
-    parts->deliver(delivers == Delivers::alone ? ownership::Share::all : ownership::Share::even);
+    const bool wants_all = delivers == Delivers::alone || mode == ClaimMode::leader;
+    parts->deliver(wants_all ? ownership::Share::all : ownership::Share::even, *roles);
   }
   parts->writer = std::make_unique<outbox::Writer>(parts->table, parts->options, parts->ids,
                                                    parts->relay.get());

@@ -77,7 +77,9 @@ Relay::Relay(spi::OutboxStore& store, spi::ControlStore& control, const TableNam
                  .intake = intake_,
                  .log = *options.log,
                  .wake_reader = [this] { wake(); }},
-                options.control_interval) {}
+                options.control_interval) {
+  show_leader();
+}
 
 void Relay::wake() {
   intake_.wake();
@@ -139,6 +141,7 @@ std::size_t Relay::tracked() const {
 
 void Relay::acquired(const spi::OwnedShard& shard, const WorkerId& owner, Timeline timeline) {
   shards_.acquire(shard, owner, timeline);
+  show_leader();
   wake();
 }
 
@@ -155,6 +158,19 @@ bool Relay::idle(Shard shard) const {
 void Relay::lost(Shard shard) {
   shards_.lose(shard);
   dispatcher_.dropped(shard);
+  show_leader();
+}
+
+void Relay::show_leader() {
+  if (options_.claim != ClaimMode::leader) return;
+  bool leads = false;
+  for (std::size_t number = 0; number < shards_.size(); ++number) {
+    leads = leads || shards_.with(Shard{static_cast<std::uint16_t>(number)},
+                                  [](const ShardState& state) {
+                                    return state.phase() != ShardState::Phase::absent;
+                                  });
+  }
+  options_.metrics->gauge(metric::relay_leader, {{"table", table_.str()}}).set(leads ? 1 : 0);
 }
 
 }  // namespace sagabox::outbox

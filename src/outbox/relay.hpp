@@ -55,6 +55,9 @@ class Relay final : public ownership::Holder {
   void lost(Shard shard) override;
 
  private:
+  /// Mode `leader`: whether it is us.
+  void show_leader();
+
   spi::OutboxStore& store_;
   const TableName& table_;
   const OutboxOptions& options_;

@@ -140,6 +140,7 @@ void ShardState::plan(BootTime now, std::uint32_t rows_each, bool low_first,
       page.purpose = Purpose::safety;
       page.range.after = *lane.safety_after;
       page.range.rows_max = rows_each;
+      page.range.others_too = settings_.store.claims;
     } else if (!forward) {
       continue;
     } else {
@@ -171,6 +172,7 @@ bool ShardState::eager() const {
   for (std::size_t number = 0; number < lanes_.size(); ++number) {
     const auto& lane = lanes_[number];
     if (lane.resting) continue;
+    if (lane.sweeping) return true;
     if (lane.deferred.catch_up_after() || !lane.reader.level()) return true;
     // A page aside took the place of the forward read that was asked for.
     if ((lane.hungry || !lane.aside_next) && reads_ahead(number)) return true;
@@ -205,12 +207,16 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
   if (!lane.reader.accept(page.range.after, horizon, forward)) return;
   auto last = page.range.after;
   const auto position = lane.reader.position();
+  const auto admitted_before = taken.admitted;
   for (auto& row : rows) {
     // A row from the future says that our clock is behind: it must not wait for it to catch up.
     const auto age = wall_now - row.written_at;
     const bool recent = age >= Duration{} && age < settings_.skip_recent;
     // Only forward reads go ahead, so that no page ever begins beyond what they have looked at.
-    const bool ahead = row.sequence > position && !(forward && reads_ahead(page.range.lane.value));
+    // Those claimed from others have no key, so nothing is overtaken.
+    const bool claimed = page.range.others_too && (!row.message || !row.message->has_key());
+    const bool ahead =
+        row.sequence > position && !claimed && !(forward && reads_ahead(page.range.lane.value));
     Entry entry;
     const auto fate =
         recent || ahead ? Fate::no_room : admit(row, &lane, page.range.after, entry, taken);
@@ -234,6 +240,7 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
     if (exhausted) seen_once(page.range.lane.value);
   } else if (page.purpose == Purpose::safety) {
     lane.safety_after = level ? std::nullopt : std::optional(last);
+    lane.sweeping = page.range.others_too && !level && taken.admitted > admitted_before;
   }
 }
 
@@ -386,7 +393,8 @@ void ShardState::bury(const spi::Row& row, Taken& taken) {
 }
 
 bool ShardState::reserve(Sequence sequence, BootTime expires) {
-  if (phase_ != Phase::active || cautious_left_ > 0) return false;
+  // Where rows are claimed, this one is not: another may claim it at any time.
+  if (phase_ != Phase::active || cautious_left_ > 0 || settings_.store.claims) return false;
   // While a read hangs, what is settled cannot be forgotten: the hot path must not add to it.
   if (tracker_->size() >= tracked_max) return false;
   tracker_->reserve(sequence, expires);

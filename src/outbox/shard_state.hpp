@@ -189,6 +189,7 @@ class ShardState {
     bool hungry = true;       ///< the last read did not exhaust it
     bool aside_next = false;  ///< a catch-up or safety read has its turn
     bool resting = false;     ///< the last read ended at a row that is too recent
+    bool sweeping = false;    ///< the last safety page brought something, and there is more
   };
   enum class Fate : std::uint8_t { ready, cautious, kept, passed, no_room };
 

@@ -40,9 +40,30 @@ class PostgresConnection final : public UserConnection {
   std::string schema_;
 };
 
+/// A store as the relays of one claim mode meet it.
+class StoreInMode final : public Store {
+ public:
+  StoreInMode(std::unique_ptr<Store> store, ClaimMode mode)
+      : store_(std::move(store)), roles_(store_->claim_roles(mode).value()) {}
+
+  spi::OutboxStore& outbox() override { return roles_.outbox; }
+  spi::OutboxAdminStore& outbox_admin() override { return store_->outbox_admin(); }
+  spi::ControlStore& control() override { return store_->control(); }
+  spi::OwnershipStore& ownership() override { return roles_.ownership; }
+  spi::AuditStore& audit() override { return store_->audit(); }
+  Result<std::unique_ptr<OwnedTransaction>> begin() override { return store_->begin(); }
+  [[nodiscard]] std::string name() const override { return store_->name(); }
+
+ private:
+  std::unique_ptr<Store> store_;
+  ClaimRoles roles_;
+};
+
 class PostgresFixture final : public StoreFixture {
  public:
-  PostgresFixture() : store_(postgres::open(database_.url(), database_.options()).value()) {}
+  explicit PostgresFixture(ClaimMode mode)
+      : store_(std::make_unique<StoreInMode>(
+            postgres::open(database_.url(), database_.options()).value(), mode)) {}
 
   Store& store() override { return *store_; }
   void advance_time(Duration by) override { database_.advance_time(by); }
@@ -82,11 +103,16 @@ class PostgresFixture final : public StoreFixture {
   std::unique_ptr<Store> store_;
 };
 
+StoreKind postgres_kind(std::string name, ClaimMode mode) {
+  return {.name = std::move(name),
+          .make = [mode] { return std::make_unique<PostgresFixture>(mode); },
+          .missing = [] { return testing::PostgresServer::shared().problem; }};
+}
+
 INSTANTIATE_TEST_SUITE_P(Postgres, StoreConformance,
-                         ::testing::Values(StoreKind{
-                             .name = "Sharded",
-                             .make = [] { return std::make_unique<PostgresFixture>(); },
-                             .missing = [] { return testing::PostgresServer::shared().problem; }}),
+                         ::testing::Values(postgres_kind("Sharded", ClaimMode::sharded),
+                                           postgres_kind("Leader", ClaimMode::leader),
+                                           postgres_kind("Competing", ClaimMode::competing)),
                          kind_name);
 
 }  // namespace

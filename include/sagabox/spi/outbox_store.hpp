@@ -29,6 +29,9 @@ struct Capabilities {
   Duration late_window = std::chrono::seconds(5);
   /// `wait` returns early when another process commits.
   bool notifies = false;
+  /// Messages without a key belong to whoever claims them: a read claims what it shows for the
+  /// shard it is asked for, be it another's by its number, until it is settled there.
+  bool claims = false;
   std::uint16_t shards = 16;
 };
 
@@ -60,6 +63,8 @@ struct Range {
   Lane lane{};
   Sequence after{};
   std::uint32_t rows_max = 0;
+  /// With `Capabilities::claims`: what other shards have and nobody has claimed, too.
+  bool others_too = false;
 };
 
 /// Waiting rows of one shard that are due, by (due, sequence), above `after`.

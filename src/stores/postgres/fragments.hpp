@@ -15,6 +15,12 @@ struct Fragment {
   std::string_view sql;
 };
 
+/// The columns of a row as `decode_row` reads them. The payload comes along while it is no larger
+/// than $1, so that many rows never exceed what a read may hold; `payloads` fetches the others.
+inline constexpr Fragment row_fragment{"row", R"sql(
+seq, shard, attempts, replays, written_at, due, {message}, octet_length(payload),
+         CASE WHEN octet_length(payload) <= $1 THEN payload END)sql"};
+
 /// Puts the statements of one outbox together: names, fragments that every statement may use, and
 /// those given.
 class Filler {

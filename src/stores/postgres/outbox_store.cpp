@@ -167,7 +167,7 @@ Result<spi::ReadReply> PostgresOutbox::read_fresh(const TableName& table,
                                                   std::size_t bytes_max) {
   auto connection = context_.relay.take();
   if (!connection.ok()) return connection.error();
-  const auto& statements = statements_.of(table);
+  const auto& statements = statements_of(table);
   Params params;
   params.int8(payload_max(ranges, bytes_max));
   params.array(Type::int2, ranges,
@@ -196,7 +196,7 @@ Result<spi::ReadReply> PostgresOutbox::read_due(const TableName& table,
                                                 std::size_t bytes_max) {
   auto connection = context_.relay.take();
   if (!connection.ok()) return connection.error();
-  const auto& statements = statements_.of(table);
+  const auto& statements = statements_of(table);
   Params params;
   params.int8(payload_max(ranges, bytes_max));
   params.array(Type::int2, ranges,
@@ -209,6 +209,17 @@ Result<spi::ReadReply> PostgresOutbox::read_due(const TableName& table,
   return reply_of(**connection, statements, *rows, ranges, bytes_max);
 }
 
+std::int64_t PostgresOutbox::payload_share(std::span<const spi::Range> ranges,
+                                         std::size_t bytes_max) {
+  return postgres::payload_max(ranges, bytes_max);
+}
+
+Result<spi::ReadReply> PostgresOutbox::reply(Connection& connection, const TableName& table,
+                                             const Rows& rows, std::span<const spi::Range> ranges,
+                                             std::size_t bytes_max) {
+  return reply_of(connection, statements_of(table), rows, ranges, bytes_max);
+}
+
 Result<spi::RetryingKeysReply> PostgresOutbox::read_retrying_keys(const TableName& table,
                                                                   Shard shard, Sequence after,
                                                                   std::uint32_t rows_max) {
@@ -216,7 +227,7 @@ Result<spi::RetryingKeysReply> PostgresOutbox::read_retrying_keys(const TableNam
   if (!connection.ok()) return connection.error();
   Params params;
   params.int2(static_cast<std::int16_t>(shard.value)).int8(int8_of(after.value)).int8(rows_max);
-  auto rows = (*connection)->run(statements_.of(table).retrying_keys, params, Effect::none);
+  auto rows = (*connection)->run(statements_of(table).retrying_keys, params, Effect::none);
   if (!rows.ok()) return rows.error();
   spi::RetryingKeysReply reply;
   reply.timeline = (*connection)->timeline();

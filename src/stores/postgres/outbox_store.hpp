@@ -7,13 +7,14 @@
 
 #include <sagabox/spi/outbox_store.hpp>
 
+#include <cstdint>
 #include <span>
 
 namespace sagabox::postgres {
 
 /// What the relay needs. Reading takes no lock; a settle is one transaction, and one round trip
 /// unless a row dies.
-class PostgresOutbox final : public spi::OutboxStore {
+class PostgresOutbox : public spi::OutboxStore {
  public:
   PostgresOutbox(Context& context, const AuditChain& audit, Wake& wake);
 
@@ -29,6 +30,17 @@ class PostgresOutbox final : public spi::OutboxStore {
   Result<spi::SettleReply> settle(const spi::SettleRequest& request) override;
   void wait(const TableName& table, Duration timeout) override { wake_.wait(table, timeout); }
   void wake(const TableName& table) override { wake_.ring(table); }
+
+ protected:
+  virtual const OutboxStatements& statements_of(const TableName& table) {
+    return statements_.of(table);
+  }
+  /// Larger payloads are fetched afterwards.
+  static std::int64_t payload_share(std::span<const spi::Range> ranges, std::size_t bytes_max);
+  /// Of an answer as `read` gives it.
+  Result<spi::ReadReply> reply(Connection& connection, const TableName& table, const Rows& rows,
+                               std::span<const spi::Range> ranges, std::size_t bytes_max);
+  Context& context() noexcept { return context_; }
 
  private:
   Result<spi::ReadReply> read_fresh(const TableName& table, std::span<const spi::Range> ranges,

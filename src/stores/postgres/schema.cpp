@@ -210,6 +210,19 @@ CREATE INDEX "{table}_outbox_waiting" ON "{schema}"."{table}_outbox" (shard, due
 CREATE INDEX "{table}_outbox_keys" ON "{schema}"."{table}_outbox" (shard, seq)
   WHERE retrying AND key IS NOT NULL;
 
+-- Mode competing: which fresh messages without a key are in which shard's hands, whatever shard
+-- they were written to. A table of its own, so that the other modes pay nothing for it.
+CREATE TABLE "{schema}"."{table}_claim" (
+  seq   bigint   PRIMARY KEY,
+  shard smallint NOT NULL,
+  lane  smallint NOT NULL
+) WITH (
+  autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
+  autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 50000,
+  autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off
+);
+CREATE INDEX "{table}_claim_shard" ON "{schema}"."{table}_claim" (shard, lane, seq);
+
 -- Dead and quarantined messages, under the sequence they had.
 CREATE TABLE "{schema}"."{table}_dead" (
   seq             bigint      PRIMARY KEY,
@@ -290,7 +303,8 @@ SELECT "{schema}".archive_ahead('{table}', 3);
 
 constexpr std::string_view first_table_down = R"sql(
 DELETE FROM "{schema}".outbox WHERE name = '{table}';
-DROP TABLE "{schema}"."{table}_archive", "{schema}"."{table}_dead", "{schema}"."{table}_outbox";
+DROP TABLE "{schema}"."{table}_archive", "{schema}"."{table}_dead", "{schema}"."{table}_claim",
+           "{schema}"."{table}_outbox";
 )sql";
 
 }  // namespace

@@ -155,9 +155,14 @@ class Parts {
       part.rows += static_cast<std::uint32_t>(rows.int8(row, 1));
     }
   }
-  void count_buried(const Rows& rows) {
-    constexpr int shard_column = 2;
-    for (int row = 0; row < rows.size(); ++row) ++part_of(rows.int2(row, shard_column)).rows;
+  /// By the shard that holds them, which need not be the one they were written to.
+  void count_buried(const Rows& rows, const Items& items) {
+    constexpr int sequence_column = 1;
+    std::map<std::uint64_t, Shard> held_by;
+    for (const auto* item : items) held_by[item->sequence.value] = item->shard;
+    for (int row = 0; row < rows.size(); ++row) {
+      ++parts_[part_of_.at(held_by.at(rows.uint8(row, sequence_column)).value)].rows;
+    }
   }
 
   std::vector<spi::SettleReply::Part> take() { return std::move(parts_); }
@@ -176,7 +181,7 @@ spi::SettleReply reply_of(const spi::SettleRequest& request, const Sorted& by,
   Parts parts(request.fences);
   const auto counted = answers.size() - (by.buried.empty() ? 0 : 1);
   for (std::size_t i = 0; i < counted; ++i) parts.count(answers[i]);
-  if (!by.buried.empty()) parts.count_buried(answers.back());
+  if (!by.buried.empty()) parts.count_buried(answers.back(), by.buried);
   return {parts.take(), timeline};
 }
 
@@ -204,7 +209,7 @@ std::vector<AuditEvent> deaths_in(const spi::SettleRequest& request, const Rows&
 
 Result<spi::SettleReply> PostgresOutbox::settle(const spi::SettleRequest& request) {
   const auto by = sorted(request.items);
-  const auto plan = plan_of(request, statements_.of(request.table), by);
+  const auto plan = plan_of(request, statements_of(request.table), by);
   if (!by.deaths) {
     auto connection = context_.relay.take();
     if (!connection.ok()) return connection.error();

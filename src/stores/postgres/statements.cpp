@@ -2,6 +2,8 @@
 
 #include "stores/postgres/fragments.hpp"
 
+#include <array>
+
 namespace sagabox::postgres {
 namespace {
 
@@ -17,6 +19,45 @@ constexpr Fragment held{"held", R"sql(held AS MATERIALIZED (
   ORDER BY o.shard
   FOR SHARE OF o
 ))sql"};
+
+/// Where rows are bound to the shard they were written to.
+constexpr std::array by_shard{
+    Fragment{"claims", ""},
+    Fragment{"bound", "t.shard = item.shard"},
+    Fragment{"let_go_done", ""},
+    Fragment{"let_go_waiting", ""},
+    Fragment{"let_go_buried", ""},
+};
+
+/// Mode competing: a fresh row is bound to the shard that claimed it. What is done with lets go.
+constexpr std::array by_claim{
+    Fragment{"claims",
+             "\n        LEFT JOIN \"{schema}\".\"{table}_claim\" AS claim ON claim.seq = item.seq"},
+    Fragment{"bound",
+             "CASE WHEN t.due IS NULL THEN coalesce(claim.shard, t.shard) ELSE t.shard END\n"
+             "        = item.shard"},
+    Fragment{"let_go_done", R"sql(
+let_go AS (
+  DELETE FROM "{schema}"."{table}_claim" AS claim
+  USING unnest($5::int8[], $6::int2[]) AS item(seq, shard)
+        JOIN held ON held.shard = item.shard
+  WHERE claim.seq = item.seq AND claim.shard = item.shard
+),)sql"},
+    Fragment{"let_go_waiting", R"sql(
+let_go AS (
+  DELETE FROM "{schema}"."{table}_claim" AS claim
+  USING unnest($6::int8[], $7::int2[], $10::bool[]) AS item(seq, shard, waits)
+        JOIN held ON held.shard = item.shard
+  WHERE claim.seq = item.seq AND claim.shard = item.shard AND item.waits
+),)sql"},
+    Fragment{"let_go_buried", R"sql(
+let_go AS (
+  DELETE FROM "{schema}"."{table}_claim" AS claim
+  USING unnest($6::int8[], $7::int2[]) AS item(seq, shard)
+        JOIN held ON held.shard = item.shard
+  WHERE claim.seq = item.seq AND claim.shard = item.shard
+),)sql"},
+};
 
 /// The failures of a row with one more: an earlier one of the same number gives way, the newest
 /// are kept. Of row t and what the settle says of it.
@@ -40,12 +81,6 @@ constexpr Fragment history{"history", R"sql((
         LIMIT $5
       ) AS newest
     ))sql"};
-
-/// The columns of a row as `decode_row` reads them. The payload comes along while it is no larger
-/// than $1, so that many rows never exceed what a read may hold; `payloads` fetches the others.
-constexpr Fragment row{"row", R"sql(
-seq, shard, attempts, replays, written_at, due, {message}, octet_length(payload),
-         CASE WHEN octet_length(payload) <= $1 THEN payload END)sql"};
 
 /// $1 payload_max, $2 shards, $3 lanes, $4 after, $5 rows_max. The first row has the snapshot in
 /// which all others were read, and the next transaction id counted from 3: a snapshot names only
@@ -116,13 +151,13 @@ SELECT shard, 0::int8 FROM held
 /// From $5 on: sequences, shards, ids. The id is compared in a way that no index serves: the
 /// primary key finds the row.
 constexpr std::string_view delete_done = R"sql(
-WITH {held},
+WITH {held},{let_go_done}
 gone AS (
   DELETE FROM "{schema}"."{table}_outbox" AS t
   USING unnest($5::int8[], $6::int2[], $7::text[]) AS item(seq, shard, id)
-        JOIN held ON held.shard = item.shard
-  WHERE t.seq = item.seq AND t.shard = item.shard AND t.id IS NOT DISTINCT FROM item.id
-  RETURNING t.shard
+        JOIN held ON held.shard = item.shard{claims}
+  WHERE t.seq = item.seq AND {bound} AND t.id IS NOT DISTINCT FROM item.id
+  RETURNING item.shard
 )
 SELECT shard, 0::int8 FROM held
 UNION ALL
@@ -131,13 +166,13 @@ SELECT shard, count(*) FROM gone GROUP BY shard
 
 /// From $5 on: sequences, shards, ids, attempts.
 constexpr std::string_view archive_done = R"sql(
-WITH {held},
+WITH {held},{let_go_done}
 gone AS (
   DELETE FROM "{schema}"."{table}_outbox" AS t
   USING unnest($5::int8[], $6::int2[], $7::text[], $8::int4[]) AS item(seq, shard, id, attempts)
-        JOIN held ON held.shard = item.shard
-  WHERE t.seq = item.seq AND t.shard = item.shard AND t.id IS NOT DISTINCT FROM item.id
-  RETURNING t.*, item.attempts AS spent
+        JOIN held ON held.shard = item.shard{claims}
+  WHERE t.seq = item.seq AND {bound} AND t.id IS NOT DISTINCT FROM item.id
+  RETURNING t.*, item.attempts AS spent, item.shard AS held_by
 ),
 archived AS (
   INSERT INTO "{schema}"."{table}_archive" (
@@ -146,17 +181,16 @@ archived AS (
   SELECT seq, shard, (SELECT clock_timestamp()), spent, failed_for_good, replays, written_at,
     {carried}, code, error, history
   FROM gone
-  RETURNING shard
 )
 SELECT shard, 0::int8 FROM held
 UNION ALL
-SELECT shard, count(*) FROM archived GROUP BY shard
+SELECT held_by, count(*) FROM gone GROUP BY held_by
 )sql";
 
 /// $5 failures kept; from $6 on: sequences, shards, ids, attempts, whether it waits for a retry,
 /// delays in microseconds, whether there is a failure to note, its code and error.
 constexpr std::string_view retry = R"sql(
-WITH {held},
+WITH {held},{let_go_waiting}
 now AS MATERIALIZED (SELECT clock_timestamp() AS at),
 changed AS (
   UPDATE "{schema}"."{table}_outbox" AS t
@@ -176,9 +210,9 @@ changed AS (
   FROM unnest($6::int8[], $7::int2[], $8::text[], $9::int4[], $10::bool[], $11::int8[],
               $12::bool[], $13::text[], $14::text[])
          AS item(seq, shard, id, attempts, waits, delay, fails, code, error)
-       JOIN held ON held.shard = item.shard
-  WHERE t.seq = item.seq AND t.shard = item.shard AND t.id IS NOT DISTINCT FROM item.id
-  RETURNING t.shard
+       JOIN held ON held.shard = item.shard{claims}
+  WHERE t.seq = item.seq AND {bound} AND t.id IS NOT DISTINCT FROM item.id
+  RETURNING item.shard
 )
 SELECT shard, 0::int8 FROM held
 UNION ALL
@@ -188,15 +222,15 @@ SELECT shard, count(*) FROM changed GROUP BY shard
 /// $5 failures kept; from $6 on: sequences, shards, ids, attempts, states, codes, errors, whether
 /// an earlier error stays. Answers with the rows, as `decode_record` reads them.
 constexpr std::string_view bury = R"sql(
-WITH {held},
+WITH {held},{let_go_buried}
 now AS MATERIALIZED (SELECT clock_timestamp() AS at),
 gone AS (
   DELETE FROM "{schema}"."{table}_outbox" AS t
   USING unnest($6::int8[], $7::int2[], $8::text[], $9::int4[], $10::text[], $11::text[],
                $12::text[], $13::bool[])
           AS item(seq, shard, id, attempts, state, code, error, keeps)
-        JOIN held ON held.shard = item.shard
-  WHERE t.seq = item.seq AND t.shard = item.shard AND t.id IS NOT DISTINCT FROM item.id
+        JOIN held ON held.shard = item.shard{claims}
+  WHERE t.seq = item.seq AND {bound} AND t.id IS NOT DISTINCT FROM item.id
   RETURNING t.*, item.state, item.attempts AS spent,
     CASE WHEN item.keeps AND t.error <> '' THEN t.code ELSE item.code END AS last_code,
     CASE WHEN item.keeps AND t.error <> '' THEN t.error ELSE item.error END AS last_error,
@@ -218,18 +252,23 @@ SELECT {ended}, NULL::bytea FROM buried
 
 }  // namespace
 
-OutboxStatements::OutboxStatements(const Names& names, const TableName& table) {
-  const Filler fill(names, table, {held, history, row});
+OutboxStatements::OutboxStatements(const Names& names, const TableName& table, ClaimMode mode) {
+  const bool claims = mode == ClaimMode::competing;
+  const auto& [joined, bound, done, waiting, buried] = claims ? by_claim : by_shard;
+  const Filler fill(names, table, {held, history, row_fragment, joined, bound, done, waiting, buried});
+  const auto settling = [&](std::string_view name, std::string_view sql) {
+    return fill(claims ? "competing_" + std::string(name) : std::string(name), sql);
+  };
   read = fill("read", postgres::read);
   read_due = fill("read_due", postgres::read_due);
   payloads = fill("payloads", postgres::payloads);
   retrying_keys = fill("retrying_keys", postgres::retrying_keys);
   draw_transaction = fill("draw_transaction", postgres::draw_transaction);
   hold = fill("hold", postgres::hold);
-  delete_done = fill("delete_done", postgres::delete_done);
-  archive_done = fill("archive_done", postgres::archive_done);
-  retry = fill("retry", postgres::retry);
-  bury = fill("bury", postgres::bury);
+  delete_done = settling("delete_done", postgres::delete_done);
+  archive_done = settling("archive_done", postgres::archive_done);
+  retry = settling("retry", postgres::retry);
+  bury = settling("bury", postgres::bury);
 }
 
 }  // namespace sagabox::postgres

@@ -3,6 +3,8 @@
 #include "stores/postgres/link.hpp"
 #include "stores/postgres/names.hpp"
 
+#include <sagabox/store.hpp>
+
 #include <map>
 #include <memory>
 #include <mutex>
@@ -12,7 +14,8 @@ namespace sagabox::postgres {
 
 /// What the relay asks of an outbox. Each statement says in statements.cpp what its parameters are.
 struct OutboxStatements {
-  OutboxStatements(const Names& names, const TableName& table);
+  OutboxStatements(const Names& names, const TableName& table,
+                   ClaimMode mode = ClaimMode::sharded);
 
   Statement read;
   Statement read_due;
@@ -24,6 +27,16 @@ struct OutboxStatements {
   Statement archive_done;
   Statement retry;
   Statement bury;
+};
+
+/// What the relay asks in mode competing: settles heed claims. See competing_statements.cpp.
+struct CompetingStatements : OutboxStatements {
+  CompetingStatements(const Names& names, const TableName& table);
+
+  Statement own_gates;
+  Statement other_gates;
+  Statement claim;
+  Statement read_claimed;
 };
 
 /// What operators ask of an outbox.

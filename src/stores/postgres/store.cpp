@@ -1,7 +1,9 @@
 #include "stores/postgres/admin_store.hpp"
 #include "stores/postgres/audit_store.hpp"
+#include "stores/postgres/competing_store.hpp"
 #include "stores/postgres/context.hpp"
 #include "stores/postgres/control_store.hpp"
+#include "stores/postgres/leader.hpp"
 #include "stores/postgres/outbox_store.hpp"
 #include "stores/postgres/ownership.hpp"
 #include "stores/postgres/transaction.hpp"
@@ -26,6 +28,17 @@ class PostgresStore final : public Store {
   spi::ControlStore& control() override { return control_; }
   spi::OwnershipStore& ownership() override { return ownership_; }
   spi::AuditStore& audit() override { return audit_; }
+  std::optional<ClaimRoles> claim_roles(ClaimMode mode) override {
+    switch (mode) {
+      case ClaimMode::sharded:
+        return ClaimRoles{outbox_, ownership_};
+      case ClaimMode::leader:
+        return ClaimRoles{outbox_, leader_};
+      case ClaimMode::competing:
+        return ClaimRoles{competing_, ownership_};
+    }
+    return std::nullopt;
+  }
   Result<std::unique_ptr<OwnedTransaction>> begin() override {
     return StoreTransaction::begin(context_);
   }
@@ -47,6 +60,8 @@ class PostgresStore final : public Store {
   PostgresAdmin admin_{context_, chain_, wake_};
   PostgresControl control_{context_, chain_, admin_, wake_};
   Ownership ownership_{context_};
+  LeaderOwnership leader_{context_, ownership_};
+  CompetingOutbox competing_{context_, chain_, wake_};
   PostgresAudit audit_{context_, chain_};
 };
 

@@ -1,0 +1,136 @@
+#include "stores/postgres/fragments.hpp"
+#include "stores/postgres/statements.hpp"
+
+namespace sagabox::postgres {
+namespace {
+
+/// Claims of the rows of a shard are made one after the other, by whoever has locked its gate; so a
+/// look at them, begun after that, is still true when the claim is written. $1 outbox, $2 the shards
+/// asked for: those are waited for. Nobody waits who holds a gate of another's, so nobody waits in
+/// a ring.
+constexpr std::string_view own_gates = R"sql(
+SELECT slot FROM "{schema}".counter
+WHERE outbox = $1 AND name = 'gate' AND slot = ANY ($2::int2[])
+ORDER BY slot
+FOR UPDATE
+)sql";
+
+/// $3: how many of the other shards are looked at. Which ones is a matter of luck, so that two who
+/// look do not go the same way. Kept for the next statement.
+constexpr std::string_view other_gates = R"sql(
+SELECT set_config('sagabox.gates', coalesce(string_agg(slot::text, ','), ''), true)
+FROM (SELECT slot FROM "{schema}".counter
+      WHERE outbox = $1 AND name = 'gate' AND slot <> ALL ($2::int2[])
+      ORDER BY random()
+      LIMIT $3
+      FOR UPDATE SKIP LOCKED) AS locked
+)sql";
+
+/// $1 shards, $2 lanes, $3 after, $4 rows_max, $5 whether others' rows are wanted too, $6 at most so
+/// many of those. Answers with the snapshot in which it looked, as text too, the next transaction id
+/// (see `read`) and its own; then for each range that has more than rows_max, where to stop.
+constexpr std::string_view claim = R"sql(
+WITH asked AS MATERIALIZED (
+  SELECT * FROM unnest($1::int2[], $2::int2[], $3::int8[], $4::int8[], $5::bool[])
+    WITH ORDINALITY AS r(shard, lane, after, rows_max, others_too, number)
+),
+own AS MATERIALIZED (
+  SELECT r.number, r.rows_max, r.shard, r.lane, m.seq, m.is_free
+  FROM asked AS r
+  CROSS JOIN LATERAL (
+    SELECT o.seq, o.key IS NULL AND c.seq IS NULL AS is_free
+    FROM "{schema}"."{table}_outbox" AS o
+    LEFT JOIN "{schema}"."{table}_claim" AS c ON c.seq = o.seq
+    WHERE o.due IS NULL
+      AND (o.shard, o.lane, o.seq) > (r.shard, r.lane, r.after)
+      AND (o.shard, o.lane) <= (r.shard, r.lane)
+      AND (c.seq IS NULL OR c.shard = r.shard)
+    ORDER BY o.shard, o.lane, o.seq
+    LIMIT r.rows_max
+  ) AS m
+),
+others AS MATERIALIZED (
+  SELECT r.shard, r.lane, m.seq
+  FROM asked AS r
+  CROSS JOIN LATERAL (
+    SELECT f.seq
+    FROM unnest(string_to_array(current_setting('sagabox.gates'), ',')::int2[]) AS gate(shard)
+    CROSS JOIN LATERAL (
+      SELECT o.seq
+      FROM "{schema}"."{table}_outbox" AS o
+      WHERE o.due IS NULL AND o.key IS NULL
+        AND (o.shard, o.lane, o.seq) > (gate.shard, r.lane, r.after)
+        AND (o.shard, o.lane) <= (gate.shard, r.lane)
+        AND NOT EXISTS (SELECT FROM "{schema}"."{table}_claim" AS c WHERE c.seq = o.seq)
+      ORDER BY o.shard, o.lane, o.seq
+      LIMIT least(r.rows_max, $6)
+    ) AS f
+    ORDER BY f.seq
+    LIMIT least(r.rows_max, $6)
+  ) AS m
+  WHERE r.others_too
+),
+claimed AS (
+  INSERT INTO "{schema}"."{table}_claim" (seq, shard, lane)
+  SELECT seq, shard, lane FROM own WHERE is_free
+  UNION ALL
+  SELECT seq, shard, lane FROM others
+  ON CONFLICT DO NOTHING
+)
+SELECT 0::int8, 0::int8, pg_current_snapshot(), pg_current_snapshot()::text,
+       age('3'::xid)::int8, pg_current_xact_id()
+UNION ALL
+SELECT number, max(seq), NULL, NULL, NULL, NULL
+FROM own
+GROUP BY number, rows_max
+HAVING count(*) = rows_max
+)sql";
+
+/// What is ours of the ranges: $1 payload_max, $2 shards, $3 lanes, $4 after, $5 rows_max, $6 where
+/// to stop, $7 the snapshot of the claim. Rows with a key belong to their shard; those that came
+/// after that snapshot wait, lest they be read past others that came with them and are not claimed.
+constexpr std::string_view read_claimed = R"sql(
+SELECT r.number, NULL, m.*
+FROM unnest($2::int2[], $3::int2[], $4::int8[], $5::int8[], $6::int8[])
+     WITH ORDINALITY AS r(shard, lane, after, rows_max, stop, number)
+CROSS JOIN LATERAL (
+  SELECT * FROM (
+    (SELECT {row}
+     FROM "{schema}"."{table}_outbox" AS o
+     WHERE o.due IS NULL
+       AND (o.shard, o.lane, o.seq) > (r.shard, r.lane, r.after)
+       AND (o.shard, o.lane, o.seq) <= (r.shard, r.lane, r.stop)
+       AND CASE WHEN o.key IS NOT NULL
+                THEN pg_visible_in_snapshot(o.xid, $7::text::pg_snapshot)
+                ELSE EXISTS (SELECT FROM "{schema}"."{table}_claim" AS c
+                             WHERE c.seq = o.seq AND c.shard = r.shard) END
+     ORDER BY o.shard, o.lane, o.seq
+     LIMIT r.rows_max + 1)
+    UNION ALL
+    (SELECT {row}
+     FROM (SELECT seq AS claim_seq, shard AS claim_shard, lane AS claim_lane
+           FROM "{schema}"."{table}_claim") AS c
+     JOIN "{schema}"."{table}_outbox" AS o ON o.seq = claim_seq
+     WHERE (claim_shard, claim_lane, claim_seq) > (r.shard, r.lane, r.after)
+       AND (claim_shard, claim_lane, claim_seq) <= (r.shard, r.lane, r.stop)
+       AND o.shard <> r.shard AND o.due IS NULL
+     ORDER BY claim_shard, claim_lane, claim_seq
+     LIMIT r.rows_max + 1)
+  ) AS ours
+  ORDER BY seq
+  LIMIT r.rows_max + 1
+) AS m
+)sql";
+
+}  // namespace
+
+CompetingStatements::CompetingStatements(const Names& names, const TableName& table)
+    : OutboxStatements(names, table, ClaimMode::competing) {
+  const Filler fill(names, table, {row_fragment});
+  own_gates = fill("own_gates", postgres::own_gates);
+  other_gates = fill("other_gates", postgres::other_gates);
+  claim = fill("claim", postgres::claim);
+  read_claimed = fill("read_claimed", postgres::read_claimed);
+}
+
+}  // namespace sagabox::postgres

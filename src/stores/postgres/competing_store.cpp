@@ -1,0 +1,139 @@
+#include "stores/postgres/competing_store.hpp"
+
+#include "stores/postgres/decode.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace sagabox::postgres {
+namespace {
+
+/// Claimed from others at once, in a lane.
+constexpr std::int64_t claim_rows_max = 50;
+/// Others' shards that are looked at in one read.
+constexpr std::int64_t other_shards_max = 4;
+constexpr std::int64_t no_stop = INT64_MAX;
+
+/// Every shard has one, whatever their count was before; and claims of rows that operators or relays
+/// of another mode have taken away are forgotten.
+constexpr std::string_view make_ready = R"sql(
+INSERT INTO "{schema}".counter (outbox, name, slot)
+SELECT '{table}', 'gate', shard
+FROM generate_series(0, (SELECT shards - 1 FROM "{schema}".outbox WHERE name = '{table}')) AS shard
+ON CONFLICT DO NOTHING;
+DELETE FROM "{schema}"."{table}_claim" AS c
+WHERE NOT EXISTS (SELECT FROM "{schema}"."{table}_outbox" AS o WHERE o.seq = c.seq);
+)sql";
+
+std::int16_t int2_of(Shard shard) { return static_cast<std::int16_t>(shard.value); }
+std::int64_t int8_of(std::uint64_t value) {
+  return static_cast<std::int64_t>(std::min<std::uint64_t>(value, INT64_MAX));
+}
+
+/// One range of a lane is enough to look at the others' shards.
+std::vector<bool> who_looks(std::span<const spi::Range> ranges) {
+  std::set<std::uint8_t> looked;
+  std::vector<bool> looks;
+  for (const auto& range : ranges) {
+    looks.push_back(range.others_too && looked.insert(range.lane.value).second);
+  }
+  return looks;
+}
+
+void add_ranges(Params& params, std::span<const spi::Range> ranges) {
+  params.array(Type::int2, ranges, [](const spi::Range& r) { return int2_of(r.shard); });
+  params.array(Type::int2, ranges, [](const spi::Range& r) { return std::int16_t{r.lane.value}; });
+  params.array(Type::int8, ranges, [](const spi::Range& r) { return int8_of(r.after.value); });
+  params.array(Type::int8, ranges, [](const spi::Range& r) { return std::int64_t{r.rows_max}; });
+}
+
+}  // namespace
+
+spi::Capabilities CompetingOutbox::capabilities() const {
+  auto capabilities = PostgresOutbox::capabilities();
+  capabilities.claims = true;
+  return capabilities;
+}
+
+Status CompetingOutbox::prepare(const TableName& table) {
+  if (auto made = PostgresOutbox::prepare(table); !made.ok()) return made;
+  auto connection = context().relay.take();
+  if (!connection.ok()) return connection.error();
+  return (*connection)->script(context().names.fill(make_ready, table));
+}
+
+Result<CompetingOutbox::Claimed> CompetingOutbox::claim(Connection& connection,
+                                                        const TableName& table,
+                                                        std::span<const spi::Range> ranges) {
+  constexpr int snapshot_column = 2;
+  constexpr int text_column = 3;
+  constexpr int next_column = 4;
+  constexpr int own_column = 5;
+  constexpr std::uint32_t counted_from = 3;
+  const auto& statements = statements_.of(table);
+  const auto looks = who_looks(ranges);
+  const bool any = std::ranges::find(looks, true) != looks.end();
+  Params own;
+  own.text(table.str());
+  own.array(Type::int2, ranges, [](const spi::Range& r) { return int2_of(r.shard); });
+  Params others = own;
+  others.int8(any ? other_shards_max : 0);
+  Params wanted;
+  add_ranges(wanted, ranges);
+  wanted.array(Type::boolean, looks, [](bool look) { return look; });
+  wanted.int8(claim_rows_max);
+  const std::array calls{Call{&statements.own_gates, &own}, Call{&statements.other_gates, &others},
+                         Call{&statements.claim, &wanted}};
+  auto answers = connection.run(calls, Effect::commits);
+  if (!answers.ok()) return answers.error();
+
+  const Rows& rows = answers->back();
+  const auto next = static_cast<std::uint32_t>(rows.int8(0, next_column)) + counted_from;
+  auto horizon = decode_horizon(rows.text(0, snapshot_column), next);
+  if (!horizon) {
+    return Error{Code::storage_unavailable,
+                 "more transactions began during one claim than it can name; try again"};
+  }
+  // The claim writes no message: nobody need wait for it.
+  std::erase(horizon->in_progress, TransactionId{rows.uint8(0, own_column)});
+  Claimed claimed{.horizon = std::move(*horizon),
+                  .snapshot = std::string(rows.text(0, text_column)),
+                  .stops = std::vector(ranges.size(), no_stop)};
+  for (int row = 1; row < rows.size(); ++row) {
+    claimed.stops[static_cast<std::size_t>(rows.int8(row, 0) - 1)] = rows.int8(row, 1);
+  }
+  return claimed;
+}
+
+Result<spi::ReadReply> CompetingOutbox::read(const TableName& table,
+                                             std::span<const spi::Range> ranges,
+                                             std::size_t bytes_max) {
+  auto connection = context().relay.take();
+  if (!connection.ok()) return connection.error();
+  auto claimed = claim(**connection, table, ranges);
+  if (!claimed.ok()) return claimed.error();
+  Params params;
+  params.int8(payload_share(ranges, bytes_max));
+  add_ranges(params, ranges);
+  params.array(Type::int8, claimed->stops, [](std::int64_t stop) { return stop; });
+  params.text(claimed->snapshot);
+  auto rows = (*connection)->run(statements_.of(table).read_claimed, params, Effect::none);
+  if (!rows.ok()) return rows.error();
+  auto answer = reply(**connection, table, *rows, ranges, bytes_max);
+  if (!answer.ok()) return answer;
+  answer->horizon = std::move(claimed->horizon);
+  auto row = answer->rows.begin();
+  for (std::size_t i = 0; i < answer->parts.size(); ++i) {
+    auto& part = answer->parts[i];
+    if (claimed->stops[i] != no_stop) part.exhausted = false;
+    // Whatever shard it was written to, it is settled where it was claimed.
+    for (std::uint32_t n = 0; n < part.rows; ++n, ++row) row->shard = ranges[i].shard;
+  }
+  return answer;
+}
+
+}  // namespace sagabox::postgres

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "stores/postgres/outbox_store.hpp"
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace sagabox::postgres {
+
+/// Mode competing. Shards are owned and settles are fenced as ever; messages with a key, and those
+/// that wait, belong to their shard. A fresh message without a key belongs to the shard that claims
+/// it: its own when it is read there, or that of a relay with room to spare. See decision 011.
+class CompetingOutbox final : public PostgresOutbox {
+ public:
+  CompetingOutbox(Context& context, const AuditChain& audit, Wake& wake)
+      : PostgresOutbox(context, audit, wake), statements_(context.names) {}
+
+  [[nodiscard]] spi::Capabilities capabilities() const override;
+  Status prepare(const TableName& table) override;
+  /// Two round trips: claims what is free, and reads what is ours then. No lock is held while rows
+  /// are on their way to a process that may have been stopped.
+  Result<spi::ReadReply> read(const TableName& table, std::span<const spi::Range> ranges,
+                              std::size_t bytes_max) override;
+
+ private:
+  /// What a claim has found.
+  struct Claimed {
+    spi::Horizon horizon;
+    std::string snapshot;
+    std::vector<std::int64_t> stops;  ///< a range; the highest number: there is no more
+  };
+
+  const OutboxStatements& statements_of(const TableName& table) override {
+    return statements_.of(table);
+  }
+  Result<Claimed> claim(Connection& connection, const TableName& table,
+                        std::span<const spi::Range> ranges);
+
+  PerTable<CompetingStatements> statements_;
+};
+
+}  // namespace sagabox::postgres
