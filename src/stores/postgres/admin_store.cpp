@@ -1,6 +1,7 @@
 #include "stores/postgres/admin_store.hpp"
 
 #include "observe/audit_events.hpp"
+#include "stores/postgres/archive.hpp"
 #include "stores/postgres/decode.hpp"
 #include "stores/postgres/unit_of_work.hpp"
 
@@ -142,6 +143,18 @@ Result<std::vector<spi::Stray>> PostgresAdmin::strays(const TableName& table,
 }
 
 Result<spi::PurgeReply> PostgresAdmin::purge(const spi::PurgeRequest& request) {
+  // Whom an operator purges has to be told one by one.
+  if (request.state != MessageState::done || !request.actor.empty()) return purge_rows(request);
+  auto dropped = drop_old_days(context_.relay, statements_.of(request.table), request.older_than);
+  if (!dropped.ok()) return dropped.error();
+  auto reply = purge_rows(request);
+  // What is gone is told, whatever became of the rest.
+  if (!reply.ok() && *dropped > 0) return spi::PurgeReply{.rows = *dropped, .more = true};
+  if (reply.ok()) reply->rows += *dropped;
+  return reply;
+}
+
+Result<spi::PurgeReply> PostgresAdmin::purge_rows(const spi::PurgeRequest& request) {
   const auto& statements = statements_.of(request.table);
   return in_transaction(context_.relay, [&](Connection& connection) -> Result<spi::PurgeReply> {
     if (request.state == MessageState::done) {

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "stores/postgres/pool.hpp"
+#include "stores/postgres/statements.hpp"
+
+#include <sagabox/result.hpp>
+#include <sagabox/time.hpp>
+
+#include <chrono>
+#include <cstdint>
+
+namespace sagabox::postgres {
+
+/// Settles and readers of the archive never wait longer for a drop to get its turn, and neither
+/// does the drop for them.
+inline constexpr Duration drop_lock_max = std::chrono::milliseconds(100);
+
+/// Drops the days of an outbox's archive on which everything ended longer ago than `older_than`;
+/// the rows that went, as exactly as `stats` counts them. None while somebody reads for longer, or
+/// for a user who may not drop: whoever asks deletes then.
+Result<std::uint64_t> drop_old_days(Pool& pool, const AdminStatements& statements,
+                                    Duration older_than);
+
+}  // namespace sagabox::postgres
