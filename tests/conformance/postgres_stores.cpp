@@ -1,10 +1,14 @@
 #include "conformance/store_conformance.hpp"
+#include "support/pgbouncer.hpp"
 #include "support/postgres_database.hpp"
 #include "support/postgres_server.hpp"
 
 #include <sagabox/stores/postgres.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 namespace sagabox::conformance {
 namespace {
@@ -42,12 +46,21 @@ class PostgresConnection final : public UserConnection {
 
 class PostgresFixture final : public StoreFixture {
  public:
-  PostgresFixture() : store_(postgres::open(database_.url(), database_.options()).value()) {}
+  enum class Way : std::uint8_t { direct, pooled };
+
+  explicit PostgresFixture(Way way) {
+    // The store is not told: it finds out.
+    if (way == Way::pooled) {
+      pooler_.emplace(testing::PostgresServer::shared(), database_.clock_query());
+    }
+    store_ = postgres::open(url(), database_.options()).value();
+  }
 
   Store& store() override { return *store_; }
   void advance_time(Duration by) override { database_.advance_time(by); }
   std::unique_ptr<UserConnection> connect() override {
-    return std::make_unique<PostgresConnection>(database_.connect(), database_.schema());
+    return std::make_unique<PostgresConnection>(PgConnection(PQconnectdb(url().c_str())),
+                                                database_.schema());
   }
   Status corrupt(const TableName& table, Sequence sequence) override {
     // Nothing of it can be told, not even whose it is.
@@ -78,16 +91,25 @@ class PostgresFixture final : public StoreFixture {
     return database_.schema() + ".\"" + table.str() + std::string(suffix) + "\"";
   }
 
+  [[nodiscard]] std::string url() const { return pooler_ ? pooler_->url() : database_.url(); }
+
   testing::PostgresDatabase database_;
+  std::optional<testing::Pgbouncer> pooler_;
   std::unique_ptr<Store> store_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Postgres, StoreConformance,
-                         ::testing::Values(StoreKind{
-                             .name = "Sharded",
-                             .make = [] { return std::make_unique<PostgresFixture>(); },
-                             .missing = [] { return testing::PostgresServer::shared().problem; }}),
-                         kind_name);
+StoreKind kind(std::string name, PostgresFixture::Way way, std::function<std::string()> missing) {
+  return {.name = std::move(name),
+          .make = [way] { return std::make_unique<PostgresFixture>(way); },
+          .missing = std::move(missing)};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Postgres, StoreConformance,
+    ::testing::Values(kind("Sharded", PostgresFixture::Way::direct,
+                           [] { return testing::PostgresServer::shared().problem; }),
+                      kind("Pooled", PostgresFixture::Way::pooled, testing::Pgbouncer::missing)),
+    kind_name);
 
 }  // namespace
 }  // namespace sagabox::conformance

@@ -143,9 +143,12 @@ Result<std::vector<spi::Stray>> PostgresAdmin::strays(const TableName& table,
 }
 
 Result<spi::PurgeReply> PostgresAdmin::purge(const spi::PurgeRequest& request) {
-  // Whom an operator purges has to be told one by one.
-  if (request.state != MessageState::done || !request.actor.empty()) return purge_rows(request);
-  auto dropped = drop_old_days(context_.relay, statements_.of(request.table), request.older_than);
+  if (request.state != MessageState::done) return purge_rows(request);
+  const auto& statements = statements_.of(request.table);
+  if (auto made = make_days_ahead(context_.relay, statements); !made.ok()) return made.error();
+  // What an operator purges is told one by one.
+  if (!request.actor.empty()) return purge_rows(request);
+  auto dropped = drop_old_days(context_.relay, statements, request.older_than);
   if (!dropped.ok()) return dropped.error();
   auto reply = purge_rows(request);
   // What is gone is told, whatever became of the rest.
@@ -157,10 +160,6 @@ Result<spi::PurgeReply> PostgresAdmin::purge(const spi::PurgeRequest& request) {
 Result<spi::PurgeReply> PostgresAdmin::purge_rows(const spi::PurgeRequest& request) {
   const auto& statements = statements_.of(request.table);
   return in_transaction(context_.relay, [&](Connection& connection) -> Result<spi::PurgeReply> {
-    if (request.state == MessageState::done) {
-      auto ahead = connection.run(statements.archive_ahead, {}, Effect::none);
-      if (!ahead.ok()) return ahead.error();
-    }
     Params params;
     params.microseconds(request.older_than).int8(request.rows_max).boolean(!request.actor.empty());
     if (needs_state(request.state)) params.text(state_name(request.state));

@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
-#include <vector>
+#include <utility>
 
 namespace sagabox::postgres {
 namespace {
@@ -40,22 +41,34 @@ Result<OldDays> old_days(Connection& connection, const AdminStatements& statemen
   return old;
 }
 
-Status drop(Connection& connection, const AdminStatements& statements, const OldDays& days) {
+/// In a transaction of its own that does not wait long; whether it came to it.
+Result<bool> run_soon(Pool& pool, std::span<const Call> calls) {
   static const Statement limit{"", "SELECT set_config('lock_timeout', $1, true)"};
-  const Statement drop{"", "DROP TABLE " + days.tables};
   Params wait;
-  wait.text(
-      std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(drop_lock_max).count()));
-  const Params none;
-  // The whole archive first, in the order of everybody who reads or writes it.
-  const std::array calls{Call{&limit, &wait}, Call{&statements.lock_archive, &none},
-                         Call{&drop, &none}};
-  auto dropped = connection.run(calls, Effect::none);
-  if (!dropped.ok()) return dropped.error();
-  return {};
+  wait.text(std::to_string(
+      std::chrono::duration_cast<std::chrono::milliseconds>(archive_lock_max).count()));
+  auto done = in_transaction(pool, [&](Connection& connection) -> Status {
+    auto limited = connection.run(limit, wait, Effect::none);
+    if (!limited.ok()) return limited.error();
+    auto answers = connection.run(calls, Effect::none);
+    if (!answers.ok()) return answers.error();
+    return {};
+  });
+  if (done.ok()) return true;
+  const auto code = done.error().code;
+  if (code == Code::storage_unavailable || code == Code::storage_in_doubt) return done.error();
+  return false;
 }
 
 }  // namespace
+
+Status make_days_ahead(Pool& pool, const AdminStatements& statements) {
+  const Params none;
+  const Call call{&statements.archive_ahead, &none};
+  auto made = run_soon(pool, std::span(&call, 1));
+  if (!made.ok()) return made.error();
+  return {};
+}
 
 Result<std::uint64_t> drop_old_days(Pool& pool, const AdminStatements& statements,
                                     Duration older_than) {
@@ -68,12 +81,13 @@ Result<std::uint64_t> drop_old_days(Pool& pool, const AdminStatements& statement
     days = std::move(*found);
   }
   if (days.tables.empty()) return std::uint64_t{0};
-  auto dropped = in_transaction(
-      pool, [&](Connection& connection) { return drop(connection, statements, days); });
-  if (dropped.ok()) return days.rows;
-  const auto code = dropped.error().code;
-  if (code == Code::storage_unavailable || code == Code::storage_in_doubt) return dropped.error();
-  return std::uint64_t{0};
+  const Statement drop{"", "DROP TABLE " + days.tables};
+  const Params none;
+  // The whole archive first, in the order of everybody who reads or writes it.
+  const std::array calls{Call{&statements.lock_archive, &none}, Call{&drop, &none}};
+  auto dropped = run_soon(pool, calls);
+  if (!dropped.ok()) return dropped.error();
+  return *dropped ? days.rows : 0;
 }
 
 }  // namespace sagabox::postgres

@@ -11,9 +11,12 @@
 
 namespace sagabox::postgres {
 
-/// Settles and readers of the archive never wait longer for a drop to get its turn, and neither
-/// does the drop for them.
-inline constexpr Duration drop_lock_max = std::chrono::milliseconds(100);
+/// Making and dropping days locks the archive. Settles and readers never wait longer than this for
+/// it to get its turn, and neither does it for them.
+inline constexpr Duration archive_lock_max = std::chrono::milliseconds(100);
+
+/// Makes the days that are to come. Not now while somebody reads for longer: there are days enough.
+Status make_days_ahead(Pool& pool, const AdminStatements& statements);
 
 /// Drops the days of an outbox's archive on which everything ended longer ago than `older_than`;
 /// the rows that went, as exactly as `stats` counts them. None while somebody reads for longer, or

@@ -44,6 +44,8 @@ FROM (SELECT count(*) AS counted FROM (
 // The column is made anew, and with it everything that refers to it: indexes, and the views of
 // this schema with what was granted on them.
 constexpr std::string_view change_sql = R"sql(
+-- While this waits for its turn, nobody else gets one.
+SET LOCAL lock_timeout = '2s';
 LOCK TABLE "{schema}"."{table}_outbox" IN ACCESS EXCLUSIVE MODE;
 
 DO $reshard$
