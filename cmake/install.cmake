@@ -4,7 +4,8 @@ include(CMakePackageConfigHelpers)
 set(sagabox_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sagabox)
 install(TARGETS sagabox EXPORT sagabox-targets)
 if(NOT SAGABOX_POSTGRES)
-  set(sagabox_headers_left_out PATTERN stores/postgres.hpp EXCLUDE)
+  set(sagabox_headers_left_out
+    PATTERN stores/postgres.hpp EXCLUDE PATTERN stores/postgres EXCLUDE)
 endif()
 install(DIRECTORY include/sagabox DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN *.hpp ${sagabox_headers_left_out})

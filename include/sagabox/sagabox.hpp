@@ -7,6 +7,7 @@
 ///   delivery.hpp     what a listener gets and answers
 ///   admin.hpp        what an operator sees and does: list, explain, replay, pause, purge
 ///   store.hpp        a database; stores/memory.hpp opens one for tests
+///   open.hpp         a store found by its URL
 ///   result.hpp       how calls say that something went wrong
 ///   retry.hpp        when a failed attempt is made again
 ///   metrics.hpp, audit.hpp, log.hpp   what is seen from outside

@@ -1,10 +1,14 @@
 #include "conformance/store_conformance.hpp"
+#include "support/pgbouncer.hpp"
 #include "support/postgres_database.hpp"
 #include "support/postgres_server.hpp"
 
 #include <sagabox/stores/postgres.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 namespace sagabox::conformance {
 namespace {
@@ -61,14 +65,21 @@ class StoreInMode final : public Store {
 
 class PostgresFixture final : public StoreFixture {
  public:
-  explicit PostgresFixture(ClaimMode mode)
-      : store_(std::make_unique<StoreInMode>(
-            postgres::open(database_.url(), database_.options()).value(), mode)) {}
+  enum class Way : std::uint8_t { direct, pooled };
+
+  explicit PostgresFixture(ClaimMode mode, Way way = Way::direct) {
+    // The store is not told of the pooler: it finds out.
+    if (way == Way::pooled) {
+      pooler_.emplace(testing::PostgresServer::shared(), database_.clock_query());
+    }
+    store_ = std::make_unique<StoreInMode>(postgres::open(url(), database_.options()).value(), mode);
+  }
 
   Store& store() override { return *store_; }
   void advance_time(Duration by) override { database_.advance_time(by); }
   std::unique_ptr<UserConnection> connect() override {
-    return std::make_unique<PostgresConnection>(database_.connect(), database_.schema());
+    return std::make_unique<PostgresConnection>(PgConnection(PQconnectdb(url().c_str())),
+                                                database_.schema());
   }
   Status corrupt(const TableName& table, Sequence sequence) override {
     // Nothing of it can be told, not even whose it is.
@@ -99,20 +110,33 @@ class PostgresFixture final : public StoreFixture {
     return database_.schema() + ".\"" + table.str() + std::string(suffix) + "\"";
   }
 
+  [[nodiscard]] std::string url() const { return pooler_ ? pooler_->url() : database_.url(); }
+
   testing::PostgresDatabase database_;
+  std::optional<testing::Pgbouncer> pooler_;
   std::unique_ptr<Store> store_;
 };
 
-StoreKind postgres_kind(std::string name, ClaimMode mode) {
+StoreKind in_mode(std::string name, ClaimMode mode) {
   return {.name = std::move(name),
           .make = [mode] { return std::make_unique<PostgresFixture>(mode); },
           .missing = [] { return testing::PostgresServer::shared().problem; }};
 }
 
+StoreKind pooled() {
+  return {.name = "Pooled",
+          .make =
+              [] {
+                return std::make_unique<PostgresFixture>(ClaimMode::sharded,
+                                                         PostgresFixture::Way::pooled);
+              },
+          .missing = testing::Pgbouncer::missing};
+}
+
 INSTANTIATE_TEST_SUITE_P(Postgres, StoreConformance,
-                         ::testing::Values(postgres_kind("Sharded", ClaimMode::sharded),
-                                           postgres_kind("Leader", ClaimMode::leader),
-                                           postgres_kind("Competing", ClaimMode::competing)),
+                         ::testing::Values(in_mode("Sharded", ClaimMode::sharded),
+                                           in_mode("Leader", ClaimMode::leader),
+                                           in_mode("Competing", ClaimMode::competing), pooled()),
                          kind_name);
 
 }  // namespace

@@ -45,6 +45,7 @@ PUBLIC_ROOMS = {
     "spi": "store",
     "outbox": "outbox",
     "admin": "admin explanation",
+    "assembly": "open",
     "top": "sagabox",
 }
 ROOM_OF_HEADER = {

@@ -33,6 +33,11 @@ class PostgresDatabase {
   [[nodiscard]] const std::string& schema() const noexcept { return schema_; }
   [[nodiscard]] postgres::Options options() const { return {.schema = schema_}; }
 
+  /// Gives a connection that came another way than by `url()` the clock that can be moved.
+  [[nodiscard]] std::string clock_query() const {
+    return "SET search_path = " + schema_ + "_clock, pg_catalog";
+  }
+
   [[nodiscard]] PgConnection connect() const;
   /// On a connection of its own.
   std::vector<std::string> sql(const std::string& text) { return run_sql(admin_.get(), text); }

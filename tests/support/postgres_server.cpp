@@ -59,18 +59,6 @@ bool run(Words words, const fs::path& log) {
          WEXITSTATUS(status) == 0;
 }
 
-std::uint16_t free_port() {
-  const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  (void)bind(probe, reinterpret_cast<sockaddr*>(&address), size);
-  getsockname(probe, reinterpret_cast<sockaddr*>(&address), &size);
-  close(probe);
-  return ntohs(address.sin_port);
-}
-
 /// A process of its own that waits for the end of `watched` and then stops the server. It holds
 /// nothing of ours open, so that whoever waits for our output does not wait for it.
 void guard(const fs::path& folder, int watched) {
@@ -148,6 +136,18 @@ bool give_to_owner(const fs::path& folder) {
 }
 
 }  // namespace
+
+std::uint16_t free_port() {
+  const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  (void)bind(probe, reinterpret_cast<sockaddr*>(&address), size);
+  getsockname(probe, reinterpret_cast<sockaddr*>(&address), &size);
+  close(probe);
+  return ntohs(address.sin_port);
+}
 
 PostgresServer PostgresServer::start(int watched) {
   const auto programs = server_programs();

@@ -6,6 +6,9 @@
 
 namespace sagabox::testing {
 
+/// On loopback; somebody else may take it first.
+std::uint16_t free_port();
+
 /// A real PostgreSQL in a scratch folder on a free loopback port, with the server's own defaults
 /// for durability. It is stopped, and the folder removed, when the process `watched` ends, however
 /// that ends.

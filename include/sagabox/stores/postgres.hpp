@@ -40,12 +40,20 @@ struct Options {
   /// Longer waits for another transaction's row are a STORAGE.CONFLICT.
   Duration lock_max = std::chrono::seconds(5);
 
+  /// A pooler in transaction mode (pgbouncer) stands before the server: nothing is left to the
+  /// session, no statement is prepared, and every transaction sets its own limits. Found out by
+  /// itself where the pooler hides the server's process ids, as pgbouncer does.
+  bool pooled = false;
+
   const Clock* clock = &system_clock();  ///< for our own waiting; times are the database's
 };
 
 /// `url`: `postgres://user@host:5432/database?sslmode=verify-full`, or libpq's key=value pairs.
 /// Connects, so that what is wrong is found here. Tables are made by `OutboxStore::prepare`.
 Result<std::unique_ptr<Store>> open(const std::string& url, const Options& options = {});
+/// On the database of this connection, as its user, over connections of our own; this one is only
+/// looked at.
+Result<std::unique_ptr<Store>> open(PGconn* connection, const Options& options = {});
 
 /// Writes into the open transaction of a connection that stays yours; never begins, commits or
 /// rolls back. Say `committed()` after your COMMIT to use the fast path. Belongs to that one
@@ -80,6 +88,7 @@ struct MigrationStatus {
   std::string name;
   std::string outbox;  ///< empty: what all outboxes share
   std::optional<WallTime> applied_at;
+  std::uint16_t shards = 0;  ///< of the outbox; 0: none, or not there yet
 };
 
 struct DownRequest {
@@ -96,5 +105,31 @@ Status migrate_down(const std::string& url, const DownRequest& request,
 /// Every step, applied or not, of what is shared and of every outbox.
 Result<std::vector<MigrationStatus>> migration_status(const std::string& url,
                                                       const Options& options = {});
+
+struct ReshardRequest {
+  std::string outbox;
+  std::uint16_t shards = 0;
+  /// Also while relays run. They lose their shards at once; what they have in hand is delivered
+  /// again, and its key's order does not hold for it.
+  bool force = false;
+  bool dry_run = false;  ///< changes nothing
+};
+
+struct ReshardReport {
+  std::uint16_t shards_before = 0;
+  std::uint16_t shards = 0;
+  /// Messages that get a shard by the new count; above 10,000 as the server estimates.
+  std::uint64_t pending = 0;
+  /// A guess by the count: for so long nobody can write.
+  Duration blocked{};
+  std::vector<WorkerId> relays;  ///< those with a running lease
+  bool changed = false;
+};
+
+/// Changes how many shards an outbox has, in one transaction. TX.INVALID_STATE while relays run,
+/// unless forced. Whoever runs with the former count gets nothing to do, and an error that says so,
+/// until it is started again with the new one. Safe to run twice and by two at once.
+Result<ReshardReport> reshard(const std::string& url, const ReshardRequest& request,
+                              const Options& options = {});
 
 }  // namespace sagabox::postgres

@@ -251,6 +251,29 @@ constexpr std::string_view archive_ahead = R"sql(
 SELECT "{schema}".archive_ahead('{table}', 3)
 )sql";
 
+/// Partitions of the archive that end longer ago than $1 microseconds, oldest first, and how many
+/// rows the server thinks they have. Yesterday is `archive_ahead`'s, which would make it again.
+constexpr std::string_view old_days = R"sql(
+SELECT format('%I.%I', n.nspname, day.relname),
+       greatest(pg_stat_get_live_tuples(day.oid), day.reltuples::int8)
+FROM pg_inherits AS i
+JOIN pg_class AS day ON day.oid = i.inhrelid
+JOIN pg_namespace AS n ON n.oid = day.relnamespace
+CROSS JOIN (SELECT clock_timestamp() AS at) AS now
+CROSS JOIN LATERAL (
+  SELECT (regexp_match(pg_get_expr(day.relpartbound, day.oid), 'TO \(''([^'']+)''\)'))[1]::timestamptz
+           AS until
+) AS bound
+WHERE i.inhparent = '"{schema}"."{table}_archive"'::regclass
+  AND bound.until <= now.at - $1 * interval '1 microsecond'
+  AND bound.until <= ((now.at AT TIME ZONE 'UTC')::date - 1)::timestamp AT TIME ZONE 'UTC'
+ORDER BY bound.until
+)sql";
+
+constexpr std::string_view lock_archive = R"sql(
+LOCK TABLE ONLY "{schema}"."{table}_archive" IN ACCESS EXCLUSIVE MODE
+)sql";
+
 constexpr std::string_view purge_done = R"sql(
 WITH old AS MATERIALIZED (
   SELECT seq, ended_at FROM "{schema}"."{table}_archive"
@@ -306,6 +329,8 @@ AdminStatements::AdminStatements(const Names& names, const TableName& table) {
   purge_ended = fill("purge_ended", postgres::purge_ended);
   purge_done = fill("purge_done", postgres::purge_done);
   archive_ahead = fill("archive_ahead", postgres::archive_ahead);
+  old_days = fill("old_days", postgres::old_days);
+  lock_archive = fill("lock_archive", postgres::lock_archive);
   strays = fill("strays", postgres::strays);
 }
 

@@ -1,6 +1,7 @@
 #include "stores/postgres/admin_store.hpp"
 
 #include "observe/audit_events.hpp"
+#include "stores/postgres/archive.hpp"
 #include "stores/postgres/decode.hpp"
 #include "stores/postgres/unit_of_work.hpp"
 
@@ -142,12 +143,23 @@ Result<std::vector<spi::Stray>> PostgresAdmin::strays(const TableName& table,
 }
 
 Result<spi::PurgeReply> PostgresAdmin::purge(const spi::PurgeRequest& request) {
+  if (request.state != MessageState::done) return purge_rows(request);
+  const auto& statements = statements_.of(request.table);
+  if (auto made = make_days_ahead(context_.relay, statements); !made.ok()) return made.error();
+  // What an operator purges is told one by one.
+  if (!request.actor.empty()) return purge_rows(request);
+  auto dropped = drop_old_days(context_.relay, statements, request.older_than);
+  if (!dropped.ok()) return dropped.error();
+  auto reply = purge_rows(request);
+  // What is gone is told, whatever became of the rest.
+  if (!reply.ok() && *dropped > 0) return spi::PurgeReply{.rows = *dropped, .more = true};
+  if (reply.ok()) reply->rows += *dropped;
+  return reply;
+}
+
+Result<spi::PurgeReply> PostgresAdmin::purge_rows(const spi::PurgeRequest& request) {
   const auto& statements = statements_.of(request.table);
   return in_transaction(context_.relay, [&](Connection& connection) -> Result<spi::PurgeReply> {
-    if (request.state == MessageState::done) {
-      auto ahead = connection.run(statements.archive_ahead, {}, Effect::none);
-      if (!ahead.ok()) return ahead.error();
-    }
     Params params;
     params.microseconds(request.older_than).int8(request.rows_max).boolean(!request.actor.empty());
     if (needs_state(request.state)) params.text(state_name(request.state));

@@ -53,6 +53,8 @@ class PostgresAdmin final : public spi::OutboxAdminStore {
 
  private:
   Result<Rows> ask(const Statement& statement, const Params& params);
+  /// One batch, deleted row by row.
+  Result<spi::PurgeReply> purge_rows(const spi::PurgeRequest& request);
   Status audit_purge(Connection& connection, const spi::PurgeRequest& request, const Rows& purged);
   Result<spi::MoveReply> move_in(Connection& connection, const spi::MoveRequest& request);
   Status carry_out(Connection& connection, const spi::MoveRequest& request, const MovedIds& moved);

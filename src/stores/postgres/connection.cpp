@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
@@ -9,17 +10,22 @@ namespace sagabox::postgres {
 namespace {
 
 const Statement begin_statement{"", "BEGIN"};
+const Statement begin_pooled_statement{"", "BEGIN ISOLATION LEVEL READ COMMITTED"};
 const Statement commit_statement{"", "COMMIT"};
 const Statement rollback_statement{"", "ROLLBACK"};
 
+// $4: the server process that answers when nobody stands between. Where another one does, what is
+// set here ends with the transaction: the session belongs to everybody.
 const Statement set_up_statement{"", R"sql(
 SELECT pg_is_in_recovery(),
        CASE WHEN NOT pg_is_in_recovery() THEN pg_walfile_name(pg_current_wal_lsn()) END,
        has_function_privilege('pg_control_system()', 'EXECUTE'),
-       set_config('statement_timeout', $1, false),
-       set_config('lock_timeout', $2, false),
-       set_config('plan_cache_mode', $3, false),
-       set_config('default_transaction_isolation', 'read committed', false)
+       pg_backend_pid() <> $4,
+       current_setting('transaction_isolation'),
+       set_config('statement_timeout', $1, pg_backend_pid() <> $4),
+       set_config('lock_timeout', $2, pg_backend_pid() <> $4),
+       set_config('plan_cache_mode', $3, pg_backend_pid() <> $4),
+       set_config('default_transaction_isolation', 'read committed', pg_backend_pid() <> $4)
 )sql"};
 
 const Statement system_statement{"",
@@ -34,6 +40,21 @@ constexpr Duration user_timeout_max = std::chrono::hours(24);
 
 /// The first eight digits of a WAL file's name are its timeline.
 constexpr std::size_t timeline_digits = 8;
+
+struct FreeOptions {
+  void operator()(PQconninfoOption* options) const noexcept { PQconninfoFree(options); }
+};
+using ConninfoOptions = std::unique_ptr<PQconninfoOption, FreeOptions>;
+
+/// A value of a key=value pair.
+std::string quoted(std::string_view value) {
+  std::string out = "'";
+  for (const char c : value) {
+    if (c == '\'' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "'";
+}
 
 Error not_a_url() {
   return {Code::config_invalid,
@@ -71,25 +92,74 @@ Result<std::unique_ptr<Connection>> Connection::open(const ConnectSettings& sett
 }
 
 Status Connection::set_up(const ConnectSettings& settings) {
-  Params params;
-  params.text(milliseconds(settings.statement_max))
+  // No server process has this number.
+  constexpr std::int32_t nobody = 0;
+  limits_.text(milliseconds(settings.statement_max))
       .text(milliseconds(settings.lock_max))
-      .text(settings.custom_plans ? "force_custom_plan" : "auto");
-  auto facts = run(set_up_statement, params, Effect::none);
+      .text(settings.custom_plans ? "force_custom_plan" : "auto")
+      .int4(settings.pooled ? nobody : PQbackendPID(handle_.get()));
+  auto facts = link_.run(set_up_statement, limits_, Effect::none);
   if (!facts.ok()) return facts.error();
-  if (facts->boolean(0, 0)) {
+  may_ask_system_ = facts->boolean(0, 2);
+  pooled_ = facts->boolean(0, 3);
+  if (pooled_) link_.prepare_nothing();
+  Rows system;
+  if (may_ask_system_) {
+    auto asked = run(system_statement, {}, Effect::none);
+    if (!asked.ok()) return asked.error();
+    system = std::move(*asked);
+  }
+  return learn(*facts, system);
+}
+
+Status Connection::learn(const Rows& facts, const Rows& system) {
+  if (facts.boolean(0, 0)) {
     return Error{Code::storage_unavailable,
                  "this server is a replica and takes no writes; connect to the primary "
                  "(several hosts in the URL and target_session_attrs=read-write find it)"};
   }
-  std::string history(facts->text(0, 1).substr(0, timeline_digits));
-  if (facts->boolean(0, 2)) {
-    auto system = run(system_statement, {}, Effect::none);
-    if (!system.ok()) return system.error();
-    history += system->text(0, 0);
+  if (pooled_ && facts.text(0, 4) != "read committed") {
+    return Error{Code::config_invalid,
+                 "behind a pooler the server's own default_transaction_isolation counts, and it is "
+                 "not 'read committed'; ALTER ROLE … SET default_transaction_isolation, or connect "
+                 "without the pooler"};
   }
+  std::string history(facts.text(0, 1).substr(0, timeline_digits));
+  if (may_ask_system_) history += system.text(0, 0);
   timeline_ = Timeline{stable_hash(history)};
   return {};
+}
+
+Result<std::vector<Rows>> Connection::run_pooled(const Call* begin, std::span<const Call> calls,
+                                                 Effect effect) {
+  const Params none;
+  std::vector<Call> all;
+  if (begin != nullptr) all.push_back(*begin);
+  const auto facts_at = all.size();
+  all.push_back({&set_up_statement, &limits_});
+  if (may_ask_system_) all.push_back({&system_statement, &none});
+  const auto own = all.size();
+  all.insert(all.end(), calls.begin(), calls.end());
+  auto answers = link_.run(all, effect);
+  if (!answers.ok()) return answers.error();
+  const Rows no_rows;
+  auto learnt = learn((*answers)[facts_at], may_ask_system_ ? (*answers)[facts_at + 1] : no_rows);
+  if (!learnt.ok()) return learnt.error();
+  answers->erase(answers->begin(), answers->begin() + static_cast<std::ptrdiff_t>(own));
+  return answers;
+}
+
+Result<std::vector<Rows>> Connection::run(std::span<const Call> calls, Effect effect) {
+  if (!pooled_ || in_transaction()) return link_.run(calls, effect);
+  return run_pooled(nullptr, calls, effect);
+}
+
+Result<Rows> Connection::run(const Statement& statement, const Params& params, Effect effect) {
+  if (!pooled_ || in_transaction()) return link_.run(statement, params, effect);
+  const Call call{&statement, &params};
+  auto answers = run_pooled(nullptr, std::span(&call, 1), effect);
+  if (!answers.ok()) return answers.error();
+  return std::move(answers->front());
 }
 
 Result<std::string> Connection::script_value(const std::string& sql) {
@@ -115,7 +185,15 @@ Status Connection::script(const std::string& sql) {
 }
 
 Status Connection::begin() {
-  auto done = run(begin_statement, {}, Effect::none);
+  if (pooled_) {
+    const Params none;
+    const Call begin{&begin_pooled_statement, &none};
+    auto begun = run_pooled(&begin, {}, Effect::none);
+    if (begun.ok()) return {};
+    (void)rollback();
+    return begun.error();
+  }
+  auto done = link_.run(begin_statement, {}, Effect::none);
   if (!done.ok()) return done.error();
   return {};
 }
@@ -126,14 +204,14 @@ Status Connection::commit() {
     return Error{Code::tx_invalid_state,
                  "an earlier statement of this transaction failed: it was rolled back"};
   }
-  auto done = run(commit_statement, {}, Effect::commits);
+  auto done = link_.run(commit_statement, {}, Effect::commits);
   if (!done.ok()) return done.error();
   return {};
 }
 
 Status Connection::rollback() {
   if (lost() || PQstatus(handle_.get()) != CONNECTION_OK) return {};
-  auto done = run(rollback_statement, {}, Effect::none);
+  auto done = link_.run(rollback_statement, {}, Effect::none);
   if (!done.ok() && !lost()) return done.error();
   return {};
 }
@@ -146,11 +224,8 @@ bool Connection::reusable() {
 }
 
 Result<std::string> public_name(const std::string& url) {
-  struct Free {
-    void operator()(PQconninfoOption* options) const noexcept { PQconninfoFree(options); }
-  };
   char* problem = nullptr;
-  const std::unique_ptr<PQconninfoOption, Free> options(PQconninfoParse(url.c_str(), &problem));
+  const ConninfoOptions options(PQconninfoParse(url.c_str(), &problem));
   // Not shown: it may quote a password.
   PQfreemem(problem);
   if (options == nullptr) return not_a_url();
@@ -165,6 +240,25 @@ Result<std::string> public_name(const std::string& url) {
     if (keyword == "dbname") database = "/" + std::string(option->val);
   }
   return "postgres://" + host + port + database;
+}
+
+Result<std::string> url_of(PGconn* connection) {
+  if (connection == nullptr || PQstatus(connection) != CONNECTION_OK) {
+    return Error{Code::storage_unavailable, "open() needs a connection that is open"};
+  }
+  const ConninfoOptions options(PQconninfo(connection));
+  if (options == nullptr) return Error{Code::unknown_internal, "libpq: out of memory"};
+  std::string url;
+  for (const auto* option = options.get(); option->keyword != nullptr; ++option) {
+    const std::string_view keyword = option->keyword;
+    // What a service file says is among the others; a connection for replication takes no SQL.
+    if (option->val == nullptr || *option->val == '\0' || keyword == "service" ||
+        keyword == "replication") {
+      continue;
+    }
+    url += std::string(keyword) + "=" + quoted(option->val) + " ";
+  }
+  return url;
 }
 
 }  // namespace sagabox::postgres

@@ -28,6 +28,8 @@ struct ConnectSettings {
   /// Every execution is planned for its parameters: a plan made while a table was empty is a
   /// sequential scan when it is full.
   bool custom_plans = true;
+  /// A pooler in transaction mode stands between, though it may not show.
+  bool pooled = false;
   const Clock* clock = &system_clock();
 };
 
@@ -39,13 +41,9 @@ class Connection {
   static Result<std::unique_ptr<Connection>> open(const ConnectSettings& settings);
 
   /// One round trip. `Effect::commits` for whatever writes outside a transaction.
-  Result<Rows> run(const Statement& statement, const Params& params, Effect effect) {
-    return link_.run(statement, params, effect);
-  }
+  Result<Rows> run(const Statement& statement, const Params& params, Effect effect);
   /// Several in one round trip; outside a transaction they are one. See `Link::run`.
-  Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect) {
-    return link_.run(calls, effect);
-  }
+  Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect);
 
   /// Several statements as in a file, without parameters: for the schema only.
   Status script(const std::string& sql);
@@ -64,8 +62,11 @@ class Connection {
   /// May be used again: neither lost nor closed by the server, and in no transaction.
   [[nodiscard]] bool reusable();
   [[nodiscard]] bool lost() const noexcept { return link_.lost(); }
-  /// Of the server, as it was when we connected: a primary keeps its timeline while it runs.
+  /// Of the server, as it was when we connected: a primary keeps its timeline while it runs. Behind
+  /// a pooler, of the server that ran the last transaction.
   [[nodiscard]] Timeline timeline() const noexcept { return timeline_; }
+  /// A pooler stands between: the session is not ours. No session locks, LISTEN or SET.
+  [[nodiscard]] bool pooled() const noexcept { return pooled_; }
   [[nodiscard]] Link& link() noexcept { return link_; }
   [[nodiscard]] PGconn* handle() const noexcept { return handle_.get(); }
 
@@ -77,15 +78,27 @@ class Connection {
 
   Connection(Handle handle, const ConnectSettings& settings);
   Status set_up(const ConnectSettings& settings);
+  /// Looks at what the set-up statements answered.
+  Status learn(const Rows& facts, const Rows& system);
+  /// Begins a transaction, sets it up, and runs the calls in it, in one round trip. Without `begin`
+  /// it is these calls' own.
+  Result<std::vector<Rows>> run_pooled(const Call* begin, std::span<const Call> calls,
+                                       Effect effect);
 
   Handle handle_;
   PreparedNames prepared_;
   Link link_;
   Timeline timeline_{};
+  Params limits_;  // of the set-up statement
+  bool may_ask_system_ = false;
+  bool pooled_ = false;
 };
 
 /// "postgres://db:5433/orders": no user, no password, no options. Error CONFIG.INVALID when `url`
 /// is not a connection string.
 Result<std::string> public_name(const std::string& url);
+
+/// The parameters of an open connection, its password too, as key=value pairs.
+Result<std::string> url_of(PGconn* connection);
 
 }  // namespace sagabox::postgres

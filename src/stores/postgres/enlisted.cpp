@@ -17,7 +17,8 @@ namespace {
 /// What we remember of a connection that is not ours, as long as it lives.
 struct Known {
   PreparedNames prepared;
-  bool prepares = true;  ///< false once somebody took our statements away
+  bool looked = false;   ///< whether a pooler stands between
+  bool prepares = true;  ///< false behind one, and once somebody took our statements away
   std::uint64_t begun = 0;
   std::map<std::string, InsertStatements, std::less<>> statements;  // by schema and table
 };
@@ -46,6 +47,7 @@ int on_event(PGEventId event, void* info, void*) {
     case PGEVT_CONNRESET:
       if (Known* known = known_of(static_cast<const PGEventConnReset*>(info)->conn)) {
         known->prepared.clear();
+        known->looked = false;
         ++known->begun;
       }
       break;
@@ -66,6 +68,18 @@ Known* get_to_know(PGconn* connection) {
   (void)PQregisterEventProc(connection, &on_event, "sagabox", nullptr);
   if (PQsetInstanceData(connection, &on_event, known.get()) != 1) return nullptr;
   return known.release();
+}
+
+const Statement process_statement{"", "SELECT pg_backend_pid()"};
+
+/// Behind a pooler another server process answers than the one we were told of, and the next
+/// transaction may meet a third that knows none of our statements.
+Status look_for_pooler(PGconn* connection, Known& known) {
+  auto process = Link(connection, nullptr, {}).run(process_statement, {}, Effect::none);
+  if (!process.ok()) return process.error();
+  known.prepares = process->int4(0, 0) == PQbackendPID(connection);
+  known.looked = true;
+  return {};
 }
 
 Error no_transaction(std::string_view call) {
@@ -99,6 +113,9 @@ Result<std::vector<Written>> Enlisted::insert(
   if (PQtransactionStatus(connection) == PQTRANS_INERROR) {
     return Error{Code::tx_invalid_state,
                  "an earlier statement of this transaction failed; ROLLBACK and begin again"};
+  }
+  if (!known->looked) {
+    if (auto looked = look_for_pooler(connection, *known); !looked.ok()) return looked.error();
   }
   const std::string key = names.schema() + "." + table.str();
   auto found = known->statements.find(key);

@@ -49,6 +49,8 @@ class Link {
   Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect);
   Result<Rows> run(const Statement& statement, const Params& params, Effect effect);
 
+  void prepare_nothing() noexcept { prepared_ = nullptr; }
+
   /// The last call ended without an answer: the connection is of no more use.
   [[nodiscard]] bool lost() const noexcept { return lost_; }
   /// The server's prepared statements are not those we made: somebody else's hand, or a pooler's.

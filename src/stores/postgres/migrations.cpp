@@ -45,6 +45,8 @@ constexpr std::string_view count_sql =
 constexpr std::string_view outboxes_sql =
     R"sql(SELECT DISTINCT outbox FROM "{schema}".migration WHERE outbox <> '' ORDER BY outbox)sql";
 
+constexpr std::string_view all_shards_sql = R"sql(SELECT name, shards FROM "{schema}".outbox)sql";
+
 constexpr std::string_view shards_sql =
     R"sql(SELECT shards FROM "{schema}".outbox WHERE name = $1)sql";
 
@@ -198,7 +200,18 @@ Status Migrations::check_shards(Connection& connection, const TableName& table) 
   return Error{Code::config_invalid, "outbox " + table.str() + " has " +
                                          std::to_string(rows->int2(0, 0)) + " shards, not " +
                                          std::to_string(shards_) +
-                                         "; open the store with the count it was made with"};
+                                         "; open the store with this count, or change it with "
+                                         "reshard()"};
+}
+
+Result<std::map<std::string, std::uint16_t>> Migrations::shard_counts(Connection& connection) {
+  auto rows = connection.run({"", names_.fill(all_shards_sql)}, {}, Effect::none);
+  if (!rows.ok()) return rows.error();
+  std::map<std::string, std::uint16_t> counts;
+  for (int i = 0; i < rows->size(); ++i) {
+    counts.emplace(rows->text(i, 0), static_cast<std::uint16_t>(rows->int2(i, 1)));
+  }
+  return counts;
 }
 
 Status Migrations::down(const DownRequest& request) {
@@ -259,6 +272,9 @@ Result<std::vector<MigrationStatus>> Migrations::status() {
   if (!done.ok()) return done.error();
   auto tables = *begun ? outboxes(**connection) : std::vector<TableName>{};
   if (!tables.ok()) return tables.error();
+  auto shards =
+      tables->empty() ? std::map<std::string, std::uint16_t>{} : shard_counts(**connection);
+  if (!shards.ok()) return shards.error();
   std::vector<std::string> owners{""};
   for (const auto& table : *tables) owners.push_back(table.str());
   std::vector<MigrationStatus> all;
@@ -268,7 +284,7 @@ Result<std::vector<MigrationStatus>> Migrations::status() {
         return one.number == step.number && one.outbox == owner;
       });
       all.push_back({step.number, std::string(step.name), owner,
-                     at == done->end() ? std::nullopt : std::optional(at->at)});
+                     at == done->end() ? std::nullopt : std::optional(at->at), (*shards)[owner]});
     }
   }
   return all;

@@ -6,6 +6,7 @@
 #include <sagabox/stores/postgres.hpp>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ class Migrations {
   Status up();
   Status down(const DownRequest& request);
   Result<std::vector<MigrationStatus>> status();
+  /// To the count that these migrations were made with.
+  Result<ReshardReport> reshard(const TableName& table, const ReshardRequest& request);
 
  private:
   struct Applied {
@@ -43,6 +46,9 @@ class Migrations {
   Result<bool> is_ready(Connection& connection, const TableName& table);
   Status check_shards(Connection& connection, const TableName& table);
   Status check_delivered(Connection& connection, const TableName& table);
+  /// Locks who owns what, and tells what a change would meet.
+  Result<ReshardReport> look_at_shards(Connection& connection, const TableName& table);
+  Result<std::map<std::string, std::uint16_t>> shard_counts(Connection& connection);
   Status take_back(Connection& connection, const DownRequest& request);
   [[nodiscard]] std::string fill(std::string_view sql, const TableName& table) const;
 

@@ -17,8 +17,11 @@ SELECT name, $2 FROM unnest($1::text[]) AS name ORDER BY name COLLATE "C"
 ON CONFLICT DO NOTHING
 )sql";
 
-constexpr std::string_view other_counts_sql = R"sql(
-SELECT name, shards FROM "{schema}".scope WHERE name = ANY ($1::text[]) AND shards <> $2 LIMIT 1
+// Locked, and compared by us: whoever changes the count meanwhile is waited for.
+constexpr std::string_view counts_sql = R"sql(
+SELECT name, shards FROM "{schema}".scope WHERE name = ANY ($1::text[])
+ORDER BY name
+FOR KEY SHARE
 )sql";
 
 // An id that is gone and owns nothing need not be remembered.
@@ -111,6 +114,14 @@ constexpr std::string_view withdraw_sql =
 constexpr std::string_view leave_sql =
     R"sql(UPDATE "{schema}".worker SET lease_until = '-infinity' WHERE id = $1)sql";
 
+Error other_count(std::string_view scope, std::int16_t has, std::uint16_t asked) {
+  return {Code::config_invalid, std::string(scope) + " has " + std::to_string(has) +
+                                    " shards, not " + std::to_string(asked) +
+                                    " (a reshard changes it); start this process again with "
+                                    "Options::shards = " +
+                                    std::to_string(has)};
+}
+
 WorkerId worker_id(std::string_view text) {
   auto id = WorkerId::parse(text);
   return id.ok() ? *id : WorkerId{};
@@ -121,7 +132,7 @@ WorkerId worker_id(std::string_view text) {
 Ownership::Ownership(Context& context)
     : context_(context),
       make_scopes_{"make_scopes", context.names.fill(make_scopes_sql)},
-      other_counts_{"other_counts", context.names.fill(other_counts_sql)},
+      counts_{"counts", context.names.fill(counts_sql)},
       forget_departed_{"forget_departed", context.names.fill(forget_departed_sql)},
       join_{"join", context.names.fill(join_sql)},
       add_member_{"add_member", context.names.fill(add_member_sql)},
@@ -147,6 +158,8 @@ Result<spi::LeaseReply> Ownership::join(const WorkerId& worker, Duration ttl,
   const auto count = static_cast<std::int16_t>(shards);
   Params named;
   named.array(Type::text, scopes, same).int2(count);
+  Params names;
+  names.array(Type::text, scopes, same);
   Params shards_of;
   shards_of.array(Type::text, scopes, same).int4(shards);
   Params me;
@@ -159,16 +172,16 @@ Result<spi::LeaseReply> Ownership::join(const WorkerId& worker, Duration ttl,
   auto connection = context_.owners.take();
   if (!connection.ok()) return connection.error();
   if (auto begun = (*connection)->begin(); !begun.ok()) return begun.error();
-  const std::array calls{Call{&make_scopes_, &named},  Call{&other_counts_, &named},
+  const std::array calls{Call{&make_scopes_, &named},  Call{&counts_, &names},
                          Call{&forget_departed_, &me}, Call{&join_, &lease},
                          Call{&add_member_, &member},  Call{&make_shards_, &shards_of}};
   auto answers = (*connection)->run(calls, Effect::none);
   if (!answers.ok()) return answers.error();
-  if (const Rows& other = (*answers)[1]; !other.empty()) {
-    return Error{Code::config_invalid, "scope " + std::string(other.text(0, 0)) + " has " +
-                                           std::to_string(other.int2(0, 1)) + " shards, not " +
-                                           std::to_string(shards) +
-                                           "; join with the count it was made with"};
+  const Rows& counts = (*answers)[1];
+  for (int i = 0; i < counts.size(); ++i) {
+    if (counts.int2(i, 1) != count) {
+      return other_count(counts.text(i, 0), counts.int2(i, 1), shards);
+    }
   }
   if ((*answers)[3].empty()) return spi::LeaseReply{false, (*connection)->timeline()};
   if (auto done = (*connection)->commit(); !done.ok()) return done.error();

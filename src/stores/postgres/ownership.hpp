@@ -31,7 +31,7 @@ class Ownership final : public spi::OwnershipStore {
 
   Context& context_;
   const Statement make_scopes_;
-  const Statement other_counts_;
+  const Statement counts_;
   const Statement forget_departed_;
   const Statement join_;
   const Statement add_member_;

@@ -21,11 +21,11 @@ constexpr std::array meanings{
     Meaning{"23505", Code::storage_conflict,
             "another transaction wrote the same key; roll back and try again"},
     Meaning{"26000", Code::storage_conflict,
-            "the connection forgot its prepared statements (DISCARD ALL, or a pooler); roll back "
-            "and try again"},
+            "the connection forgot its prepared statements (DISCARD ALL, or a pooler: open the "
+            "store with pooled = true); roll back and try again"},
     Meaning{"42P05", Code::storage_conflict,
-            "the connection has another one's prepared statements (a pooler); roll back and try "
-            "again"},
+            "the connection has another one's prepared statements (a pooler: open the store with "
+            "pooled = true); roll back and try again"},
     Meaning{"0A000", Code::storage_conflict, "the schema changed meanwhile; try again"},
     Meaning{"57014", Code::storage_unavailable,
             "the statement took longer than statement_timeout allows, or an administrator "
@@ -123,6 +123,11 @@ Error connect_error(const PGconn* connection) {
   if (text.find("does not exist") != std::string::npos) {
     return {Code::config_invalid,
             "PostgreSQL refused the connection: " + text + "; create it, or mend the URL"};
+  }
+  if (text.find("unsupported startup parameter") != std::string::npos) {
+    return {Code::config_invalid, "the pooler refused the connection: " + text +
+                                      "; leave options= out of the URL, or name it in the pooler's "
+                                      "ignore_startup_parameters"};
   }
   return {Code::storage_unavailable, "cannot connect to PostgreSQL: " + text};
 }

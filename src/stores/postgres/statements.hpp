@@ -66,6 +66,8 @@ struct AdminStatements {
   Statement purge_ended;
   Statement purge_done;
   Statement archive_ahead;
+  Statement old_days;
+  Statement lock_archive;
   Statement strays;
 };
 

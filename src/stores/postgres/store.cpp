@@ -88,6 +88,7 @@ ConnectSettings settings_of(const std::string& url, const Options& options) {
           .connect_max = options.connect_max,
           .statement_max = options.statement_max,
           .lock_max = options.lock_max,
+          .pooled = options.pooled,
           .clock = options.clock};
 }
 
@@ -112,6 +113,12 @@ Result<std::unique_ptr<Store>> open(const std::string& url, const Options& optio
   return std::unique_ptr<Store>(std::move(store));
 }
 
+Result<std::unique_ptr<Store>> open(PGconn* connection, const Options& options) {
+  auto url = url_of(connection);
+  if (!url.ok()) return url.error();
+  return open(*url, options);
+}
+
 Status migrate(const std::string& url, const Options& options) {
   auto migrations = migrations_of(url, options);
   if (!migrations.ok()) return migrations.error();
@@ -129,6 +136,17 @@ Result<std::vector<MigrationStatus>> migration_status(const std::string& url,
   auto migrations = migrations_of(url, options);
   if (!migrations.ok()) return migrations.error();
   return migrations->status();
+}
+
+Result<ReshardReport> reshard(const std::string& url, const ReshardRequest& request,
+                              const Options& options) {
+  Options with = options;
+  with.shards = request.shards;
+  auto migrations = migrations_of(url, with);
+  if (!migrations.ok()) return migrations.error();
+  auto outbox = TableName::parse(request.outbox);
+  if (!outbox.ok()) return outbox.error();
+  return migrations->reshard(*outbox, request);
 }
 
 }  // namespace sagabox::postgres

@@ -1,0 +1,189 @@
+#include "stores/postgres/admin_store.hpp"
+#include "stores/postgres/migrations.hpp"
+
+#include <string>
+#include <utility>
+
+namespace sagabox::postgres {
+namespace {
+
+constexpr std::string_view outbox_sql = R"sql(
+SELECT shards FROM "{schema}".outbox WHERE name = $1 FOR NO KEY UPDATE
+)sql";
+
+// There from here on: whoever joins waits for us, and sees the count that we leave.
+constexpr std::string_view scope_sql = R"sql(
+INSERT INTO "{schema}".scope (name, shards) VALUES ($1, $2) ON CONFLICT DO NOTHING
+)sql";
+
+constexpr std::string_view lock_scope_sql = R"sql(
+SELECT FROM "{schema}".scope WHERE name = $1 FOR UPDATE
+)sql";
+
+// In the order in which settles lock them.
+constexpr std::string_view lock_owners_sql = R"sql(
+SELECT FROM "{schema}".shard_owner WHERE scope = $1 ORDER BY shard FOR UPDATE
+)sql";
+
+constexpr std::string_view relays_sql = R"sql(
+SELECT w.id FROM "{schema}".worker w
+WHERE w.lease_until > clock_timestamp()
+  AND (EXISTS (SELECT FROM "{schema}".member m WHERE m.worker = w.id AND m.scope = $1)
+    OR EXISTS (SELECT FROM "{schema}".shard_owner o WHERE o.owner = w.id AND o.scope = $1))
+ORDER BY w.id
+)sql";
+
+/// $1: so many are counted; what is more is estimated.
+constexpr std::string_view pending_sql = R"sql(
+SELECT CASE WHEN counted < $1 THEN counted
+       ELSE greatest(counted, pg_stat_get_live_tuples('"{schema}"."{table}_outbox"'::regclass)) END
+FROM (SELECT count(*) AS counted FROM (
+        SELECT FROM "{schema}"."{table}_outbox" ORDER BY seq LIMIT $1) AS rows) AS one
+)sql";
+
+// The column is made anew, and with it everything that refers to it: indexes, and the views of
+// this schema with what was granted on them.
+constexpr std::string_view change_sql = R"sql(
+-- While this waits for its turn, nobody else gets one.
+SET LOCAL lock_timeout = '2s';
+LOCK TABLE "{schema}"."{table}_outbox" IN ACCESS EXCLUSIVE MODE;
+
+DO $reshard$
+DECLARE
+  outbox  regclass := '"{schema}"."{table}_outbox"';
+  again   text[] := '{}';
+  one     record;
+  command text;
+BEGIN
+  FOR one IN
+    SELECT DISTINCT i.indexrelid AS id
+    FROM pg_depend d JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+         JOIN pg_index i ON i.indexrelid = d.objid
+    WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass
+      AND d.refobjid = outbox AND a.attname = 'shard'
+    ORDER BY 1
+  LOOP
+    again := again || pg_get_indexdef(one.id);
+  END LOOP;
+  FOR one IN
+    SELECT DISTINCT v.oid AS id
+    FROM pg_depend d JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+         JOIN pg_rewrite r ON r.oid = d.objid
+         JOIN pg_class v ON v.oid = r.ev_class AND v.relkind = 'v'
+         JOIN pg_namespace n ON n.oid = v.relnamespace AND n.nspname = '{schema}'
+    WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass
+      AND d.refobjid = outbox AND a.attname = 'shard'
+    ORDER BY 1
+  LOOP
+    again := again || format('CREATE VIEW %s AS %s', one.id::regclass, pg_get_viewdef(one.id));
+    again := again || array(
+      SELECT format('GRANT %s ON %s TO %s', g.privilege_type, one.id::regclass,
+                    CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE g.grantee::regrole::text END)
+      FROM pg_class v, aclexplode(v.relacl) AS g WHERE v.oid = one.id AND g.grantee <> v.relowner);
+    EXECUTE format('DROP VIEW %s', one.id::regclass);
+  END LOOP;
+  ALTER TABLE "{schema}"."{table}_outbox"
+    DROP COLUMN shard,
+    ADD COLUMN shard smallint NOT NULL GENERATED ALWAYS AS
+      (CASE WHEN key IS NULL THEN (seq % {shards})::smallint
+       ELSE (('x' || left(md5(key), 7))::bit(28)::integer % {shards})::smallint
+       END) STORED;
+  FOREACH command IN ARRAY again LOOP
+    EXECUTE command;
+  END LOOP;
+END
+$reshard$;
+
+ANALYZE "{schema}"."{table}_outbox";
+)sql";
+
+// Everybody's shards are taken away, and no key ever meets a lower epoch than before. Who is no
+// member is not counted, starts over, and is told of the other count.
+constexpr std::string_view hand_over_sql = R"sql(
+UPDATE "{schema}".outbox SET shards = {shards} WHERE name = '{table}';
+UPDATE "{schema}".scope SET shards = {shards} WHERE name = 'outbox:{table}';
+DELETE FROM "{schema}".member WHERE scope = 'outbox:{table}';
+WITH gone AS (
+  DELETE FROM "{schema}".shard_owner WHERE scope = 'outbox:{table}' RETURNING epoch
+)
+INSERT INTO "{schema}".shard_owner (scope, shard, epoch)
+SELECT 'outbox:{table}', shard, (SELECT coalesce(max(epoch), 0) + 1 FROM gone)
+FROM generate_series(0, {shards} - 1) AS shard;
+)sql";
+
+/// Measured on two slow cores: rows of 1 kB, all indexes.
+constexpr std::int64_t rows_a_second = 60'000;
+
+Error no_outbox(const TableName& table) {
+  return {Code::config_invalid,
+          "there is no outbox \"" + table.str() + "\" in this schema; call prepare() for it first"};
+}
+
+Error relays_run(const TableName& table, std::size_t count) {
+  return {Code::tx_invalid_state,
+          std::to_string(count) + (count == 1 ? " relay runs" : " relays run") + " on outbox " +
+              table.str() + "; stop " + (count == 1 ? "it" : "them") +
+              " first, or force it and have what is in flight delivered twice"};
+}
+
+}  // namespace
+
+Result<ReshardReport> Migrations::reshard(const TableName& table, const ReshardRequest& request) {
+  auto connection = connect();
+  if (!connection.ok()) return connection.error();
+  // An error on the way leaves a transaction open, which ends with the connection.
+  if (auto locked = lock(**connection); !locked.ok()) return locked.error();
+  auto report = look_at_shards(**connection, table);
+  if (!report.ok() || request.dry_run) return report;
+  if (report->shards == report->shards_before) return report;
+  if (!report->relays.empty() && !request.force) return relays_run(table, report->relays.size());
+  for (const auto sql : {change_sql, hand_over_sql}) {
+    if (auto done = (*connection)->script(fill(sql, table)); !done.ok()) return done.error();
+  }
+  if (auto done = (*connection)->commit(); !done.ok()) return done.error();
+  report->changed = true;
+  return report;
+}
+
+Result<ReshardReport> Migrations::look_at_shards(Connection& connection, const TableName& table) {
+  auto begun = is_begun(connection);
+  if (!begun.ok()) return begun.error();
+  if (!*begun) return no_outbox(table);
+  Params name;
+  name.text(table.str());
+  auto known = connection.run({"", names_.fill(outbox_sql)}, name, Effect::none);
+  if (!known.ok()) return known.error();
+  if (known->empty()) return no_outbox(table);
+  ReshardReport report;
+  report.shards_before = static_cast<std::uint16_t>(known->int2(0, 0));
+  report.shards = shards_;
+
+  Params scope;
+  scope.text("outbox:" + table.str());
+  Params made = scope;
+  made.int2(known->int2(0, 0));
+  Params counted;
+  counted.int8(stats_rows_exact);
+  const Statement statements[] = {{"", names_.fill(scope_sql)},
+                                  {"", names_.fill(lock_scope_sql)},
+                                  {"", names_.fill(lock_owners_sql)},
+                                  {"", names_.fill(relays_sql)},
+                                  {"", names_.fill(pending_sql, table)}};
+  const Call calls[] = {{&statements[0], &made},
+                        {&statements[1], &scope},
+                        {&statements[2], &scope},
+                        {&statements[3], &scope},
+                        {&statements[4], &counted}};
+  auto answers = connection.run(calls, Effect::none);
+  if (!answers.ok()) return answers.error();
+  const Rows& relays = (*answers)[3];
+  for (int row = 0; row < relays.size(); ++row) {
+    if (auto id = WorkerId::parse(relays.text(row, 0)); id.ok()) report.relays.push_back(*id);
+  }
+  report.pending = (*answers)[4].uint8(0, 0);
+  report.blocked =
+      std::chrono::milliseconds(static_cast<std::int64_t>(report.pending) * 1000 / rows_a_second);
+  return report;
+}
+
+}  // namespace sagabox::postgres

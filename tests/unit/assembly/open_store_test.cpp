@@ -1,0 +1,50 @@
+#include <sagabox/open.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace sagabox {
+namespace {
+
+TEST(OpenStore, MemoryStoreIsFoundByItsUrl) {
+  const auto store = open_store("memory:", {.shards = 4}).value();
+  EXPECT_EQ(store->name(), "memory:");
+  EXPECT_EQ(store->outbox().capabilities().shards, 4U);
+}
+
+TEST(OpenStore, UnknownStoreIsToldWithWhatThereIs) {
+  const auto refused = open_store("mongodb://ann:hunter2@db/orders");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::config_invalid);
+  EXPECT_NE(refused.error().message.find("there is no store for \"mongodb:\"; this build has "),
+            std::string::npos)
+      << refused.error().message;
+  for (const auto& scheme : store_schemes()) {
+    EXPECT_NE(refused.error().message.find(scheme), std::string::npos) << scheme;
+  }
+  EXPECT_EQ(refused.error().message.find("hunter2"), std::string::npos);
+}
+
+TEST(OpenStore, UrlWithoutASchemeIsNotShown) {
+  for (const auto* url : {"host=db password=hunter2", "", "hunter2 x:y", ":hunter2"}) {
+    const auto refused = open_store(url);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, Code::config_invalid);
+    EXPECT_NE(refused.error().message.find("no scheme"), std::string::npos) << url;
+    EXPECT_EQ(refused.error().message.find("hunter2"), std::string::npos) << url;
+  }
+}
+
+TEST(OpenStore, StoreThatIsNotInThisBuildIsToldSo) {
+  const auto schemes = store_schemes();
+  const bool built = std::ranges::find(schemes, "postgres://") != schemes.end();
+  const auto refused = open_store("postgres://ann:hunter2@127.0.0.1:1/orders");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, built ? Code::storage_unavailable : Code::config_invalid);
+  EXPECT_EQ(refused.error().message.find("left out of this build") == std::string::npos, built);
+  EXPECT_EQ(refused.error().message.find("hunter2"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sagabox
