@@ -72,6 +72,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1U, 1'000'000U));
   app.add_option("--rows", size.rows, "of a table that is drained")
       ->check(CLI::Range(100, 10'000'000));
+  app.add_flag("--sweep,!--no-sweep", size.sweep, "try every baseline, or only the usual winner");
   app.add_option("--seconds", size.seconds, "of a churn run")->check(CLI::Range(6U, 86'400U));
   app.add_option("--repeats", size.repeats, "runs of each, the best counts")
       ->check(CLI::Range(1U, 100U));

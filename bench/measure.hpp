@@ -16,6 +16,7 @@ struct Size {
   std::uint32_t hand_overs = 5'000;
   std::uint32_t repeats = 3;
   std::int64_t rows = 200'000;  ///< of a table that is drained
+  bool sweep = true;            ///< else the baseline that won on two cores
   std::uint32_t seconds = 600;  ///< of a churn run
 };
 

@@ -1,6 +1,6 @@
-#include "bench/postgres/bench.hpp"
-
 #include "bench/baselines/postgres/drain.hpp"
+
+#include "bench/postgres/bench.hpp"
 #include "bench/postgres/duel.hpp"
 #include "bench/postgres/relay.hpp"
 #include "bench/postgres/world.hpp"
@@ -13,55 +13,70 @@ namespace {
 using by_hand::LeaseIn;
 using by_hand::Load;
 
-std::vector<Contender> owner_loops(const Size& size, bool retain) {
+/// A full table, then `run`; says what processor time a message took.
+double measured(const std::string& who, const Size& size, Report& report,
+                const std::function<double()>& run) {
+  world().fill(size.rows);
+  const auto before = world().cpu();
+  const auto rate = run();
+  report.note(fmt::format("  {:<48}{:>9.0f}/s, {}", who, rate,
+                          cpu_text(world().cpu() - before, static_cast<double>(size.rows))));
+  return rate;
+}
+
+double ours(const Size& size, const OutboxOptions& options, Report& report) {
+  return measured("ours", size, report, [&] { return drain(world(), size.rows, options); });
+}
+
+/// The first is the one that wins on two cores.
+std::vector<Contender> owner_loops(const Size& size, bool retain, Report& report) {
   std::vector<Contender> sweep;
-  for (const int connections : {1, 2, 4}) {
-    for (const int batch : {256, 1000, 4000}) {
-      sweep.push_back({fmt::format("{} connections, batches of {}", connections, batch), [=] {
-                         world().fill(size.rows);
-                         return by_hand::owner_loop({.url = world().url(),
-                                                     .rows = size.rows,
-                                                     .batch = batch,
-                                                     .connections = connections,
-                                                     .retain = retain});
+  for (const int connections : {2, 1, 4}) {
+    for (const int batch : {4000, 1000, 250}) {
+      const auto name = fmt::format("{} connections, batches of {}", connections, batch);
+      sweep.push_back({name, [=, &report] {
+                         return measured(name, size, report, [=] {
+                           return by_hand::owner_loop({.url = world().url(),
+                                                       .rows = size.rows,
+                                                       .batch = batch,
+                                                       .connections = connections,
+                                                       .retain = retain});
+                         });
                        }});
     }
   }
   return sweep;
 }
 
-std::vector<Contender> skip_locked_loops(const Size& size) {
+std::vector<Contender> skip_locked_loops(const Size& size, Report& report) {
   std::vector<Contender> sweep;
-  for (const auto lease : {LeaseIn::indexed_column, LeaseIn::plain_column}) {
-    for (const int connections : {1, 2, 4}) {
-      for (const int batch : {100, 500, 2000}) {
+  for (const auto lease : {LeaseIn::plain_column, LeaseIn::indexed_column}) {
+    for (const int connections : {2, 1, 4}) {
+      for (const int batch : {2000, 500, 100}) {
         const auto* where = lease == LeaseIn::indexed_column ? "due" : "not_before";
-        sweep.push_back(
-            {fmt::format("lease in {}, {} connections, batches of {}", where, connections, batch),
-             [=] {
-               world().fill(size.rows);
-               return by_hand::skip_locked_loop({.url = world().url(),
-                                                 .rows = size.rows,
-                                                 .batch = batch,
-                                                 .connections = connections},
-                                                lease);
-             }});
+        const auto name =
+            fmt::format("lease in {}, {} connections, batches of {}", where, connections, batch);
+        sweep.push_back({name, [=, &report] {
+                           return measured(name, size, report, [=] {
+                             return by_hand::skip_locked_loop({.url = world().url(),
+                                                               .rows = size.rows,
+                                                               .batch = batch,
+                                                               .connections = connections},
+                                                              lease);
+                           });
+                         }});
       }
     }
   }
   return sweep;
 }
 
-double ours(const Size& size, const OutboxOptions& options) {
-  world().fill(size.rows);
-  return drain(world(), size.rows, options);
-}
-
 void against_owner_loop(const std::string& name, const Size& size, bool retain, Report& report) {
   const auto by_hand =
-      best_of("hand-written owner loop, rows/s", owner_loops(size, retain), 1, report);
+      best_of("hand-written owner loop", owner_loops(size, retain, report), size, report);
   const auto result = duel(
-      size.repeats, [&] { return ours(size, retain ? OutboxOptions{} : deleting()); }, by_hand.run);
+      size.repeats, [&] { return ours(size, retain ? OutboxOptions{} : deleting(), report); },
+      by_hand.run);
   report.add({.name = name,
               .value = result.ours,
               .unit = "messages/s",
@@ -82,9 +97,9 @@ void drain_retain(const Size& size, Report& report) {
 
 void drain_vs_skip_locked(const Size& size, Report& report) {
   const auto by_hand =
-      best_of("hand-written lease + DELETE, rows/s", skip_locked_loops(size), 1, report);
+      best_of("hand-written lease + DELETE", skip_locked_loops(size, report), size, report);
   const auto result =
-      duel(size.repeats, [&] { return ours(size, deleting()); }, by_hand.run);
+      duel(size.repeats, [&] { return ours(size, deleting(), report); }, by_hand.run);
   report.add({.name = "postgres.drain.vs_skip_locked",
               .value = result.ours,
               .unit = "messages/s",

@@ -1,7 +1,5 @@
 #include "bench/postgres/duel.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace sagabox::bench::postgres {
@@ -12,17 +10,17 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-Contender best_of(const std::string& what, std::vector<Contender> sweep, std::uint32_t rounds,
+Contender best_of(const std::string& what, std::vector<Contender> sweep, const Size& size,
                   Report& report) {
-  std::size_t best = 0;
-  std::vector<std::vector<double>> runs(sweep.size());
-  for (std::uint32_t round = 0; round < rounds; ++round) {
-    for (std::size_t at = 0; at < sweep.size(); ++at) runs[at].push_back(sweep[at].run());
-  }
+  if (!size.sweep) return sweep.front();
   report.note(what + ", swept:");
+  std::size_t best = 0;
+  double highest = 0;
   for (std::size_t at = 0; at < sweep.size(); ++at) {
-    if (median(runs[at]) > median(runs[best])) best = at;
-    report.note(fmt::format("  {:<44}{:>10.0f}", sweep[at].name, median(runs[at])));
+    const auto value = sweep[at].run();
+    if (value <= highest) continue;
+    highest = value;
+    best = at;
   }
   report.note("  taken: " + sweep[best].name);
   return sweep[best];

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "bench/measure.hpp"
 #include "bench/report.hpp"
 
 #include <cstdint>
@@ -15,8 +16,8 @@ struct Contender {
   std::function<double()> run;
 };
 
-/// Runs each `rounds` times, says what each did, and gives the best by its median.
-Contender best_of(const std::string& what, std::vector<Contender> sweep, std::uint32_t rounds,
+/// Runs each once and gives the best; without a sweep the first.
+Contender best_of(const std::string& what, std::vector<Contender> sweep, const Size& size,
                   Report& report);
 
 struct Medians {

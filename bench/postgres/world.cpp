@@ -77,6 +77,8 @@ void World::require(std::int64_t pending, std::int64_t archived) {
                   seen_pending, seen_archived, seen_dead, pending, archived));
 }
 
+CpuTime World::cpu() const { return cpu_time(testing::PostgresServer::shared().folder); }
+
 bool World::has_function(const std::string& name) {
   return sql("SELECT count(*) FROM pg_proc JOIN pg_namespace AS n ON n.oid = pronamespace WHERE "
              "nspname = 'sagabox' AND proname = '" +

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "bench/baselines/postgres/link.hpp"
+#include "bench/postgres/cpu.hpp"
 
 #include <sagabox/outbox.hpp>
 #include <sagabox/stores/postgres.hpp>
@@ -36,6 +37,7 @@ class World {
 
   /// Counted from the tables; throws when it is something else.
   void require(std::int64_t pending, std::int64_t archived);
+  [[nodiscard]] CpuTime cpu() const;
   [[nodiscard]] bool has_function(const std::string& name);
   std::string sql(const std::string& text) { return admin_->sql(text); }
   [[nodiscard]] std::string server_version() { return sql("SHOW server_version"); }

@@ -20,11 +20,13 @@ constexpr std::int16_t shards = 16;
 
 const std::string columns(message_columns);
 
-const std::string read_sql = "SELECT m.* FROM unnest($1::int2[], $2::int8[]) AS r(shard, after) "
-    "CROSS JOIN LATERAL (SELECT " + columns + R"sql(
+const std::string read_sql =
+    "SELECT m.* FROM unnest($1::int2[], $2::int8[]) AS r(shard, after) "
+    "CROSS JOIN LATERAL (SELECT " +
+    columns + R"sql(
   FROM sagabox.default_outbox AS o
-  WHERE o.due IS NULL AND o.shard = r.shard AND o.lane = 1 AND o.seq > r.after
-  ORDER BY o.seq LIMIT $3) AS m)sql";
+  WHERE o.due IS NULL AND o.shard = r.shard AND (o.lane, o.seq) > (1, r.after) AND o.lane <= 1
+  ORDER BY o.lane, o.seq LIMIT $3) AS m)sql";
 
 const std::string held_sql = R"sql(WITH held AS MATERIALIZED (
   SELECT o.shard FROM sagabox.shard_owner AS o
@@ -48,8 +50,8 @@ const std::string archive_sql = held_sql + R"sql(
   DELETE FROM sagabox.default_outbox AS t
   USING unnest($3::int8[], $4::int2[]) AS i(seq, shard) JOIN held ON held.shard = i.shard
   WHERE t.seq = i.seq AND t.shard = i.shard RETURNING t.*)
-INSERT INTO sagabox.default_archive (ended_at, )sql" + carried +
-    ") SELECT now(), " + carried + " FROM gone";
+INSERT INTO sagabox.default_archive (ended_at, )sql" +
+                                carried + ") SELECT now(), " + carried + " FROM gone";
 
 const std::string own_sql = R"sql(
 INSERT INTO sagabox.scope (name, shards) VALUES ('bench', 16) ON CONFLICT DO NOTHING;
@@ -116,7 +118,7 @@ class Owner {
       epochs_.push_back(1);
     }
     each_ = std::max<std::int64_t>(1, load.batch / static_cast<std::int64_t>(mine_.size()));
-    link_.sql("SET plan_cache_mode = force_custom_plan");
+    link_.sql("SET plan_cache_mode = force_custom_plan; SET jit = off");
     link_.prepare("read", read_sql);
     link_.prepare("settle", load.retain ? archive_sql : delete_sql);
     link_.begin_pipeline();
@@ -168,8 +170,11 @@ std::string lease_sql(LeaseIn lease) {
       indexed ? "due IS NULL" : "due IS NULL AND (not_before IS NULL OR not_before < now())";
   return "UPDATE sagabox.default_outbox AS t SET attempts = attempts + 1, " + column +
          " = now() + interval '30 seconds' FROM (SELECT seq AS head FROM sagabox.default_outbox "
-         "WHERE " + free + " ORDER BY seq LIMIT $1 FOR UPDATE SKIP LOCKED) AS free "
-         "WHERE t.seq = free.head RETURNING " + columns;
+         "WHERE " +
+         free +
+         " ORDER BY seq LIMIT $1 FOR UPDATE SKIP LOCKED) AS free "
+         "WHERE t.seq = free.head RETURNING " +
+         columns;
 }
 
 const std::string ack_sql =
@@ -188,7 +193,7 @@ double owner_loop(const Load& load) {
 double skip_locked_loop(const Load& load, LeaseIn lease) {
   return together(load, [&](int) {
     auto link = std::make_shared<Link>(load.url);
-    link->sql("SET plan_cache_mode = force_custom_plan");
+    link->sql("SET plan_cache_mode = force_custom_plan; SET jit = off");
     link->prepare("lease", lease_sql(lease));
     link->prepare("ack", ack_sql);
     link->begin_pipeline();

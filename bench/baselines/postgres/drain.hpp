@@ -10,10 +10,10 @@ namespace sagabox::bench::by_hand {
 
 struct Load {
   std::string url;
-  std::int64_t rows = 0;      ///< pending at the start
-  int batch = 1000;           ///< rows a statement
-  int connections = 1;        ///< each with a thread of its own
-  bool retain = false;        ///< moved to the archive, else deleted
+  std::int64_t rows = 0;  ///< pending at the start
+  int batch = 1000;       ///< rows a statement
+  int connections = 1;    ///< each with a thread of its own
+  bool retain = false;    ///< moved to the archive, else deleted
 };
 
 /// Owns the shards, each connection some of them, and reads each by sequence: a batch is settled

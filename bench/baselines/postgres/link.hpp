@@ -56,8 +56,8 @@ class Link {
   /// One statement, one round trip.
   Answer call(const std::string& name, const Values& values);
 
-  /// From here on `send` and `receive` instead of the others: what was sent runs in that order, each
-  /// a transaction of its own.
+  /// From here on `send` and `receive` instead of the others: what was sent runs in that order,
+  /// each a transaction of its own.
   void begin_pipeline();
   void send(const std::string& name, const Values& values);
   Answer receive();

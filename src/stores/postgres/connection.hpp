@@ -46,6 +46,10 @@ class Connection {
   Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect) {
     return link_.run(calls, effect);
   }
+  Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect,
+                                const Link::OnFirst& on_first) {
+    return link_.run(calls, effect, on_first);
+  }
 
   /// Several statements as in a file, without parameters: for the schema only.
   Status script(const std::string& sql);
