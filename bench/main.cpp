@@ -1,5 +1,8 @@
 #include "bench/core.hpp"
 #include "bench/measure.hpp"
+#ifdef SAGABOX_BENCH_POSTGRES
+#include "bench/postgres/bench.hpp"
+#endif
 #include "bench/report.hpp"
 
 #include <CLI/CLI.hpp>
@@ -22,6 +25,11 @@ constexpr std::array benchmarks{
     Benchmark{"core.dispatch", bench::core::dispatch},
     Benchmark{"core.hot", bench::core::hot},
     Benchmark{"core.write", bench::core::write},
+#ifdef SAGABOX_BENCH_POSTGRES
+    Benchmark{"postgres.drain.delete", bench::postgres::drain_delete},
+    Benchmark{"postgres.drain.vs_skip_locked", bench::postgres::drain_vs_skip_locked},
+    Benchmark{"postgres.drain.retain", bench::postgres::drain_retain},
+#endif
 };
 
 /// "core" is all that begin with "core.".
@@ -30,7 +38,7 @@ bool is_asked_for(const std::string& name, const std::string& asked) {
 }
 
 std::vector<std::string> names() {
-  std::vector<std::string> all{"core"};
+  std::vector<std::string> all{"core", "postgres"};
   for (const auto& benchmark : benchmarks) all.emplace_back(benchmark.name);
   return all;
 }
@@ -62,6 +70,10 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(100U, 100'000'000U));
   app.add_option("--hand-overs", size.hand_overs, "single commits a latency run")
       ->check(CLI::Range(1U, 1'000'000U));
+  app.add_option("--rows", size.rows, "of a table that is drained")
+      ->check(CLI::Range(100, 10'000'000));
+  app.add_flag("--sweep,!--no-sweep", size.sweep, "try every baseline, or only the usual winner");
+  app.add_option("--seconds", size.seconds, "of a churn run")->check(CLI::Range(6U, 86'400U));
   app.add_option("--repeats", size.repeats, "runs of each, the best counts")
       ->check(CLI::Range(1U, 100U));
   try {

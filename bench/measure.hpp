@@ -15,6 +15,9 @@ struct Size {
   std::uint32_t messages = 1'000'000;
   std::uint32_t hand_overs = 5'000;
   std::uint32_t repeats = 3;
+  std::int64_t rows = 200'000;  ///< of a table that is drained
+  bool sweep = true;            ///< else the baseline that won on two cores
+  std::uint32_t seconds = 600;  ///< of a churn run
 };
 
 inline double seconds_since(Steady::time_point begin) {

@@ -46,15 +46,26 @@ std::string readable(double value) {
 
 std::string judged(const Figure& figure) {
   if (!figure.goal) return "";
-  const bool at_least = figure.goal->kind == Goal::Kind::at_least;
-  const bool met =
-      at_least ? figure.value >= figure.goal->value : figure.value < figure.goal->value;
-  return fmt::format("{} {}: {}", at_least ? "at least" : "below", readable(figure.goal->value),
-                     met ? "met" : "MISSED");
+  const auto wanted = figure.goal->value;
+  switch (figure.goal->kind) {
+    case Goal::Kind::at_least:
+      return fmt::format("at least {}: {}", readable(wanted),
+                         figure.value >= wanted ? "met" : "MISSED");
+    case Goal::Kind::below:
+      return fmt::format("below {}: {}", readable(wanted),
+                         figure.value < wanted ? "met" : "MISSED");
+    case Goal::Kind::ratio_at_least:
+      break;
+  }
+  return fmt::format("ratio {:.2f}: {}", wanted, figure.ratio() >= wanted ? "met" : "MISSED");
+}
+
+boost::json::object machine_json() {
+  const auto machine = this_machine();
+  return {{"cpu", machine.cpu}, {"cores", machine.cores}, {"arch", machine.arch}};
 }
 
 void print_json(const Figure& figure) {
-  const auto machine = this_machine();
   boost::json::object line{
       {"name", figure.name},
       {"value", figure.value},
@@ -62,7 +73,7 @@ void print_json(const Figure& figure) {
       {"baseline", figure.baseline},
       {"baseline_name", figure.baseline_name},
       {"ratio", figure.ratio()},
-      {"machine", {{"cpu", machine.cpu}, {"cores", machine.cores}, {"arch", machine.arch}}},
+      {"machine", machine_json()},
       {"commit", SAGABOX_COMMIT},
   };
   if (figure.goal) line["goal"] = figure.goal->value;
@@ -76,8 +87,10 @@ Report::Report(Form form, std::uint32_t repeats) : form_(form) {
   const auto machine = this_machine();
   fmt::print("{} · {} cores · {} · commit {}\n", machine.cpu, machine.cores, machine.arch,
              SAGABOX_COMMIT);
-  fmt::print("every value and every baseline is the best of {} runs\n\n", repeats);
-  fmt::print("{:<18}{:>14} {:<15}{:>14} {:>7}  {:<36}{}\n", "name", "value", "unit", "baseline",
+  fmt::print(
+      "core: the best of {0} runs; postgres: the median of {0}, ours and baseline in turn\n\n",
+      repeats);
+  fmt::print("{:<30}{:>14} {:<15}{:>14} {:>7}  {:<44}{}\n", "name", "value", "unit", "baseline",
              "ratio", "against", "goal");
 }
 
@@ -85,11 +98,28 @@ void Report::add(const Figure& figure) {
   if (form_ == Form::json) {
     print_json(figure);
   } else {
-    fmt::print("{:<18}{:>14} {:<15}{:>14} {:>7.2f}  {:<36}{}\n", figure.name,
+    fmt::print("{:<30}{:>14} {:<15}{:>14} {:>7.2f}  {:<44}{}\n", figure.name,
                readable(figure.value), figure.unit, readable(figure.baseline), figure.ratio(),
                figure.baseline_name, judged(figure));
   }
   std::fflush(stdout);
+}
+
+void Report::skip(const std::string& name, const std::string& why) {
+  if (form_ == Form::json) {
+    fmt::print("{}\n", boost::json::serialize(boost::json::object{{"name", name},
+                                                                  {"skipped", why},
+                                                                  {"machine", machine_json()},
+                                                                  {"commit", SAGABOX_COMMIT}}));
+  } else {
+    fmt::print("{:<30}skipped: {}\n", name, why);
+  }
+  std::fflush(stdout);
+}
+
+void Report::note(const std::string& line) {
+  fmt::print(form_ == Form::json ? stderr : stdout, "{}\n", line);
+  std::fflush(form_ == Form::json ? stderr : stdout);
 }
 
 }  // namespace sagabox::bench

@@ -9,7 +9,7 @@ namespace sagabox::bench {
 
 /// What a figure should be. A goal, not a test: machines differ.
 struct Goal {
-  enum class Kind : std::uint8_t { at_least, below };
+  enum class Kind : std::uint8_t { at_least, below, ratio_at_least };
   Kind kind = Kind::at_least;
   double value = 0;
 };
@@ -33,6 +33,10 @@ class Report {
   Report(Form form, std::uint32_t repeats);
 
   void add(const Figure& figure);
+  /// A figure that cannot be measured here.
+  void skip(const std::string& name, const std::string& why);
+  /// What led to a figure; for people, so never between JSON lines.
+  void note(const std::string& line);
 
  private:
   Form form_;

@@ -25,6 +25,7 @@ SELECT pg_is_in_recovery(),
        set_config('statement_timeout', $1, pg_backend_pid() <> $4),
        set_config('lock_timeout', $2, pg_backend_pid() <> $4),
        set_config('plan_cache_mode', $3, pg_backend_pid() <> $4),
+       set_config('jit', 'off', pg_backend_pid() <> $4),
        set_config('default_transaction_isolation', 'read committed', pg_backend_pid() <> $4)
 )sql"};
 
@@ -152,6 +153,14 @@ Result<std::vector<Rows>> Connection::run_pooled(const Call* begin, std::span<co
 Result<std::vector<Rows>> Connection::run(std::span<const Call> calls, Effect effect) {
   if (!pooled_ || in_transaction()) return link_.run(calls, effect);
   return run_pooled(nullptr, calls, effect);
+}
+
+Result<std::vector<Rows>> Connection::run(std::span<const Call> calls, Effect effect,
+                                          const Link::OnFirst& on_first) {
+  if (!pooled_ || in_transaction()) return link_.run(calls, effect, on_first);
+  auto answers = run_pooled(nullptr, calls, effect);
+  if (answers.ok()) on_first(answers->front());
+  return answers;
 }
 
 Result<Rows> Connection::run(const Statement& statement, const Params& params, Effect effect) {

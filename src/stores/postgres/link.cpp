@@ -55,7 +55,8 @@ Result<Rows> Link::run(const Statement& statement, const Params& params, Effect 
   return std::move(answers->front());
 }
 
-Result<std::vector<Rows>> Link::run(std::span<const Call> calls, Effect effect) {
+Result<std::vector<Rows>> Link::run(std::span<const Call> calls, Effect effect,
+                                    const OnFirst& on_first) {
   if (PQstatus(connection_) != CONNECTION_OK) return lost_now(Effect::none);
   const NonBlocking nonblocking(connection_);
   if (PQpipelineStatus(connection_) != PQ_PIPELINE_OFF || PQenterPipelineMode(connection_) != 1) {
@@ -63,7 +64,7 @@ Result<std::vector<Rows>> Link::run(std::span<const Call> calls, Effect effect) 
         Code::tx_invalid_state,
         "the connection is busy with another statement; read its results to the end first"};
   }
-  auto answers = exchange(calls, effect);
+  auto answers = exchange(calls, effect, on_first);
   if (!lost_ && PQexitPipelineMode(connection_) != 1) lost_ = true;
   return answers;
 }
@@ -91,12 +92,17 @@ bool Link::send(const Call& call, std::vector<Piece>& sent) {
                              params.lengths(), params.formats(), 1) == 1;
 }
 
-Result<std::vector<Rows>> Link::exchange(std::span<const Call> calls, Effect effect) {
+Result<std::vector<Rows>> Link::exchange(std::span<const Call> calls, Effect effect,
+                                         const OnFirst& on_first) {
   const BootTime deadline =
       limits_.answer_max ? limits_.clock->boot_now() + *limits_.answer_max : BootTime::max();
   std::vector<Piece> sent;
   for (const auto& call : calls) {
     if (!send(call, sent)) return lost_now(Effect::none);
+    // The server keeps its answers to itself until asked.
+    if (on_first && &call == &calls.front() && PQsendFlushRequest(connection_) != 1) {
+      return lost_now(Effect::none);
+    }
   }
   if (PQpipelineSync(connection_) != 1) return lost_now(effect);
 
@@ -115,6 +121,7 @@ Result<std::vector<Rows>> Link::exchange(std::span<const Call> calls, Effect eff
       if (prepared_ != nullptr && (piece.prepares || differ)) prepared_->erase(*piece.name);
     } else if (!piece.prepares) {
       answers.push_back(std::move(rows));
+      if (on_first && answers.size() == 1) on_first(answers.front());
     }
     if (auto end = next(deadline, effect); !end.ok()) return failure ? *failure : end.error();
   }

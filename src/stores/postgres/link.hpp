@@ -8,6 +8,7 @@
 
 #include <libpq-fe.h>
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <span>
@@ -46,7 +47,13 @@ class Link {
 
   /// All in one round trip, with one answer each. Outside a transaction they are one. The first
   /// that fails ends it: those after it are not run.
-  Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect);
+  Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect) {
+    return run(calls, effect, {});
+  }
+  /// The same; the first answer is told as soon as it is there, while the others are worked on.
+  using OnFirst = std::function<void(const Rows&)>;
+  Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect,
+                                const OnFirst& on_first);
   Result<Rows> run(const Statement& statement, const Params& params, Effect effect);
 
   void prepare_nothing() noexcept { prepared_ = nullptr; }
@@ -63,7 +70,8 @@ class Link {
     bool prepares = false;
   };
 
-  Result<std::vector<Rows>> exchange(std::span<const Call> calls, Effect effect);
+  Result<std::vector<Rows>> exchange(std::span<const Call> calls, Effect effect,
+                                     const OnFirst& on_first);
   bool send(const Call& call, std::vector<Piece>& sent);
   /// Null: the end of one piece's results.
   Result<PGresult*> next(BootTime deadline, Effect effect);

@@ -185,6 +185,7 @@ Result<spi::ReadReply> PostgresOutbox::read_fresh(const TableName& table,
       continue;
     }
     if (!horizon) return too_many_transactions();
+    own_settles_.remove_from(*horizon);
     auto reply = reply_of(**connection, statements, *rows, ranges, bytes_max);
     if (reply.ok()) reply->horizon = std::move(horizon);
     return reply;

@@ -2,6 +2,7 @@
 
 #include "stores/postgres/audit_store.hpp"
 #include "stores/postgres/context.hpp"
+#include "stores/postgres/own_settles.hpp"
 #include "stores/postgres/statements.hpp"
 #include "stores/postgres/wake.hpp"
 
@@ -49,6 +50,7 @@ class PostgresOutbox : public spi::OutboxStore {
   Context& context_;
   const AuditChain& audit_;
   Wake& wake_;
+  OwnSettles own_settles_;
   PerTable<OutboxStatements> statements_;
 };
 

@@ -125,6 +125,12 @@ struct Plan {
     params.push_back(std::move(with));
     calls.push_back({&statement, &params.back()});
   }
+
+  /// Tells the number of its transaction first.
+  void announce(const Statement& draw_transaction) {
+    params.emplace_back();
+    calls.insert(calls.begin(), {&draw_transaction, &params.back()});
+  }
 };
 
 Plan plan_of(const spi::SettleRequest& request, const OutboxStatements& statements,
@@ -209,12 +215,17 @@ std::vector<AuditEvent> deaths_in(const spi::SettleRequest& request, const Rows&
 
 Result<spi::SettleReply> PostgresOutbox::settle(const spi::SettleRequest& request) {
   const auto by = sorted(request.items);
-  const auto plan = plan_of(request, statements_of(request.table), by);
+  const auto& statements = statements_of(request.table);
+  auto plan = plan_of(request, statements, by);
   if (!by.deaths) {
     auto connection = context_.relay.take();
     if (!connection.ok()) return connection.error();
-    auto answers = (*connection)->run(plan.calls, Effect::commits);
+    plan.announce(statements.draw_transaction);
+    auto answers = (*connection)->run(plan.calls, Effect::commits, [this](const Rows& drawn) {
+      own_settles_.add({drawn.uint8(0, 0)});
+    });
     if (!answers.ok()) return answers.error();
+    answers->erase(answers->begin());
     return reply_of(request, by, *answers, (*connection)->timeline());
   }
   return in_transaction(context_.relay, [&](Connection& connection) -> Result<spi::SettleReply> {

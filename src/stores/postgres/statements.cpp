@@ -84,8 +84,10 @@ constexpr Fragment history{"history", R"sql((
 
 /// $1 payload_max, $2 shards, $3 lanes, $4 after, $5 rows_max. The first row has the snapshot in
 /// which all others were read, and the next transaction id counted from 3: a snapshot names only
-/// those in progress below the last one that has ended. Row comparisons, because with equalities
-/// the planner may walk the primary key past the rows of all other shards.
+/// those in progress below the last one that has ended. The lane is bounded from both sides and
+/// ordered by, not compared for equality: then the planner may walk the primary key past the rows
+/// of all other shards. Its upper bound stands alone: a row comparison ends a walk at its first
+/// column only, so that an empty lane walked the whole backlog of its shard.
 constexpr std::string_view read = R"sql(
 SELECT 0::int8, pg_current_snapshot(), age('3'::xid)::int8,
        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
@@ -99,9 +101,10 @@ CROSS JOIN LATERAL (
   SELECT {row}
   FROM "{schema}"."{table}_outbox" AS o
   WHERE o.due IS NULL
-    AND (o.shard, o.lane, o.seq) > (r.shard, r.lane, r.after)
-    AND (o.shard, o.lane) <= (r.shard, r.lane)
-  ORDER BY o.shard, o.lane, o.seq
+    AND o.shard = r.shard
+    AND (o.lane, o.seq) > (r.lane, r.after)
+    AND o.lane <= r.lane
+  ORDER BY o.lane, o.seq
   LIMIT r.rows_max + 1
 ) AS m
 )sql";
@@ -115,9 +118,10 @@ CROSS JOIN LATERAL (
   SELECT {row}
   FROM "{schema}"."{table}_outbox" AS o
   WHERE o.due IS NOT NULL
-    AND (o.shard, o.due, o.seq) > (r.shard, r.after_due, r.after)
-    AND (o.shard, o.due) <= (r.shard, (SELECT clock_timestamp()))
-  ORDER BY o.shard, o.due, o.seq
+    AND o.shard = r.shard
+    AND (o.due, o.seq) > (r.after_due, r.after)
+    AND o.due <= (SELECT clock_timestamp())
+  ORDER BY o.due, o.seq
   LIMIT r.rows_max + 1
 ) AS m
 )sql";
@@ -138,7 +142,7 @@ ORDER BY seq
 LIMIT $3 + 1
 )sql";
 
-/// Ends a transaction with a number, so that snapshots name all before it.
+/// On its own it ends a transaction with a number, so that snapshots name all before it.
 constexpr std::string_view draw_transaction = R"sql(
 SELECT pg_current_xact_id()
 )sql";

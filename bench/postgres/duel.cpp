@@ -1,0 +1,40 @@
+#include "bench/postgres/duel.hpp"
+
+#include <algorithm>
+
+namespace sagabox::bench::postgres {
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+Contender best_of(const std::string& what, std::vector<Contender> sweep, const Size& size,
+                  Report& report) {
+  if (!size.sweep) return sweep.front();
+  report.note(what + ", swept:");
+  std::size_t best = 0;
+  double highest = 0;
+  for (std::size_t at = 0; at < sweep.size(); ++at) {
+    const auto value = sweep[at].run();
+    if (value <= highest) continue;
+    highest = value;
+    best = at;
+  }
+  report.note("  taken: " + sweep[best].name);
+  return sweep[best];
+}
+
+Medians duel(std::uint32_t rounds, const std::function<double()>& ours,
+             const std::function<double()>& baseline) {
+  std::vector<double> a;
+  std::vector<double> b;
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    a.push_back(ours());
+    b.push_back(baseline());
+  }
+  return {median(a), median(b)};
+}
+
+}  // namespace sagabox::bench::postgres

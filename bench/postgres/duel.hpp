@@ -1,0 +1,33 @@
+#pragma once
+
+#include "bench/measure.hpp"
+#include "bench/report.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace sagabox::bench::postgres {
+
+/// One way to do it, measured by `run`, higher is better.
+struct Contender {
+  std::string name;
+  std::function<double()> run;
+};
+
+/// Runs each once and gives the best; without a sweep the first.
+Contender best_of(const std::string& what, std::vector<Contender> sweep, const Size& size,
+                  Report& report);
+
+struct Medians {
+  double ours = 0;
+  double baseline = 0;
+};
+/// Ours and the baseline in turn, so that what else the machine does meets both.
+Medians duel(std::uint32_t rounds, const std::function<double()>& ours,
+             const std::function<double()>& baseline);
+
+double median(std::vector<double> values);
+
+}  // namespace sagabox::bench::postgres

@@ -1,0 +1,93 @@
+#include "bench/postgres/world.hpp"
+
+#include "support/postgres_server.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <stdexcept>
+
+namespace sagabox::bench::postgres {
+namespace {
+
+constexpr std::uint64_t keys = 10'000;
+constexpr std::size_t payload_bytes = 100;
+
+constexpr auto fill_sql = R"sql(
+INSERT INTO sagabox.default_outbox (id, topic, key, payload, digest)
+SELECT '01JBENCH' || lpad(n::text, 18, '0'), '{}', CASE WHEN n % 2 = 1 THEN 'key-' || n / 2 % {} END,
+       payload, sha256(payload)
+FROM generate_series({}, {}) AS n
+CROSS JOIN LATERAL (SELECT rpad('{{"number": ' || n || ', "text": "', {}, 'x') || '"}}') AS j(text)
+CROSS JOIN LATERAL (SELECT j.text::bytea) AS p(payload)
+)sql";
+
+}  // namespace
+
+NewMessage draft(std::uint64_t number) {
+  const auto head = fmt::format(R"({{"number": {}, "text": ")", number);
+  return {.topic = Topic(topic),
+          .key = number % 2 == 0 ? std::string() : fmt::format("key-{}", number / 2 % keys),
+          .payload = json(head + std::string(payload_bytes - head.size() - 2, 'x') + "\"}")};
+}
+
+World::World() {
+  const auto& server = testing::PostgresServer::shared();
+  if (!server.problem.empty()) throw std::runtime_error(server.problem);
+  url_ = server.url();
+  admin_ = std::make_unique<by_hand::Link>(url_);
+  const auto store = open();
+  store->outbox().prepare(TableName::parse(OutboxOptions{}.table).value()).value();
+}
+
+std::unique_ptr<Store> World::open() const { return sagabox::postgres::open(url_).value(); }
+
+void World::clear() {
+  sql("TRUNCATE sagabox.default_outbox, sagabox.default_archive, sagabox.default_dead");
+  rest();
+}
+
+void World::fill(std::int64_t rows) {
+  sql("TRUNCATE sagabox.default_outbox, sagabox.default_archive, sagabox.default_dead");
+  add(rows);
+  rest();
+}
+
+void World::add(std::int64_t rows) {
+  sql(fmt::format(fill_sql, topic, keys, written_ + 1, written_ + rows, payload_bytes - 2));
+  written_ += rows;
+}
+
+void World::rest() {
+  sql("VACUUM (ANALYZE) sagabox.default_outbox");
+  sql("CHECKPOINT");
+}
+
+void World::require(std::int64_t pending, std::int64_t archived) {
+  const auto count = [&](const std::string& table) {
+    return std::stoll(sql("SELECT count(*) FROM sagabox.default_" + table));
+  };
+  const auto seen_pending = count("outbox");
+  const auto seen_archived = count("archive");
+  const auto seen_dead = count("dead");
+  if (seen_pending == pending && seen_archived == archived && seen_dead == 0) return;
+  throw std::runtime_error(
+      fmt::format("the tables have {} pending, {} archived and {} dead messages, and should have "
+                  "{}, {} and 0",
+                  seen_pending, seen_archived, seen_dead, pending, archived));
+}
+
+CpuTime World::cpu() const { return cpu_time(testing::PostgresServer::shared().folder); }
+
+bool World::has_function(const std::string& name) {
+  return sql("SELECT count(*) FROM pg_proc JOIN pg_namespace AS n ON n.oid = pronamespace WHERE "
+             "nspname = 'sagabox' AND proname = '" +
+             name + "'") != "0";
+}
+
+World& world() {
+  static World only;
+  return only;
+}
+
+}  // namespace sagabox::bench::postgres
