@@ -7,6 +7,9 @@ if(NOT SAGABOX_POSTGRES)
   set(sagabox_headers_left_out
     PATTERN stores/postgres.hpp EXCLUDE PATTERN stores/postgres EXCLUDE)
 endif()
+if(NOT SAGABOX_SQLITE)
+  list(APPEND sagabox_headers_left_out PATTERN stores/sqlite.hpp EXCLUDE)
+endif()
 install(DIRECTORY include/sagabox DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN *.hpp ${sagabox_headers_left_out})
 install(EXPORT sagabox-targets NAMESPACE sagabox:: DESTINATION ${sagabox_package_dir})

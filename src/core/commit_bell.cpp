@@ -13,16 +13,17 @@ void CommitBell::ring() {
   rung_.notify_all();
 }
 
-void CommitBell::wait(Duration timeout) {
+bool CommitBell::wait(Duration timeout) {
   // A longer wait would overflow the steady clock.
   const Duration bounded = std::min<Duration>(timeout, std::chrono::hours(24));
   const auto me = std::this_thread::get_id();
   std::unique_lock lock(mutex_);
   const std::uint64_t before = heard_[me];
-  rung_.wait_for(lock, bounded, [&] { return rings_ != before; });
+  const bool rung = rung_.wait_for(lock, bounded, [&] { return rings_ != before; });
   // Forgetting threads costs each of them one early return, nothing more.
   if (heard_.size() > threads_max) heard_.clear();
   heard_[me] = rings_;
+  return rung;
 }
 
 }  // namespace sagabox

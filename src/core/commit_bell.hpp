@@ -16,7 +16,8 @@ namespace sagabox {
 class CommitBell {
  public:
   void ring();
-  void wait(Duration timeout);
+  /// False: nobody rang for all this time.
+  bool wait(Duration timeout);
 
  private:
   static constexpr std::size_t threads_max = 256;

@@ -1,8 +1,7 @@
 #include "stores/postgres/decode.hpp"
 
 #include "core/headers_text.hpp"
-
-#include <boost/json/parse.hpp>
+#include "core/history_text.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -80,32 +79,6 @@ NewMessage fields_of(const Rows& rows, int row, int first) {
   fields.not_before = rows.maybe_timestamptz(row, first + not_before);
   fields.trace = {text(traceparent), text(tracestate), text(request_id), text(correlation_id)};
   return fields;
-}
-
-std::vector<FailedAttempt> history_from(std::string_view text) {
-  std::vector<FailedAttempt> failures;
-  boost::json::error_code broken;
-  const auto parsed = boost::json::parse(text, broken);
-  if (broken || !parsed.is_array()) return failures;
-  for (const auto& entry : parsed.get_array()) {
-    if (!entry.is_object()) continue;
-    const auto& fields = entry.get_object();
-    FailedAttempt failure;
-    if (const auto* value = fields.if_contains("number"); value && value->is_int64()) {
-      failure.number = static_cast<std::uint32_t>(value->get_int64());
-    }
-    if (const auto* value = fields.if_contains("at"); value && value->is_int64()) {
-      failure.at = WallTime(std::chrono::microseconds(value->get_int64()));
-    }
-    if (const auto* value = fields.if_contains("code"); value && value->is_string()) {
-      failure.code = code_from_name(std::string_view(value->get_string()));
-    }
-    if (const auto* value = fields.if_contains("error"); value && value->is_string()) {
-      failure.error = std::string(value->get_string());
-    }
-    failures.push_back(std::move(failure));
-  }
-  return failures;
 }
 
 std::uint64_t big_endian(std::string_view bytes) {
@@ -197,7 +170,7 @@ MessageRecord decode_record(const Rows& rows, int row, int first, RecordParts pa
   if (!rows.is_null(row, first + code)) record.code = code_from_name(rows.text(row, first + code));
   record.error = rows.text(row, first + error);
   record.note = rows.text(row, first + note);
-  if (parts.history) record.history = history_from(rows.text(row, first + history));
+  if (parts.history) record.history = history_from_text(rows.text(row, first + history));
   if (parts.message) record.message = std::move(decoded.message);
   return record;
 }

@@ -1,0 +1,92 @@
+#include "stores/sqlite/connection.hpp"
+
+#include "stores/sqlite/result_code.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace sagabox::sqlite {
+namespace {
+
+const Sql journal_mode_sql{"PRAGMA journal_mode"};
+const Sql log_ahead_sql{"PRAGMA journal_mode = WAL"};
+
+/// A user's own pages come first: ours are few and recent.
+constexpr int writer_cache_kib = 16 * 1024;
+
+int milliseconds(Duration duration) {
+  const auto count = std::chrono::ceil<std::chrono::milliseconds>(duration).count();
+  return static_cast<int>(std::clamp<std::int64_t>(count, 0, std::numeric_limits<int>::max()));
+}
+
+Error cannot_open(const std::string& path, sqlite3* connection, int result) {
+  const Error error = error_of(connection, result);
+  const int reason = sqlite3_system_errno(connection);
+  std::string what = "cannot open " + path;
+  if ((result & 0xff) == SQLITE_CANTOPEN && reason != 0) {
+    return {Code::config_invalid, what + ": " + std::strerror(reason) +
+                                      "; give the path of a file in a folder that is there and "
+                                      "that this user may write to"};
+  }
+  const bool lasts = (result & 0xff) == SQLITE_CANTOPEN;
+  return {lasts ? Code::config_invalid : error.code, what + ": " + error.message};
+}
+
+Error read_only(const std::string& path) {
+  return {Code::config_invalid,
+          path + " cannot be written; give this user the right to write the file and its folder (" +
+              path + "-wal and -shm are made beside it)"};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, Use use,
+                                                     const Options& options) {
+  // Each connection is used by one thread at a time: no mutex of SQLite's is needed.
+  constexpr int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+                        SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
+  sqlite3* opened = nullptr;
+  const int result = sqlite3_open_v2(path.c_str(), &opened, flags,
+                                     options.vfs.empty() ? nullptr : options.vfs.c_str());
+  Handle handle(opened);
+  if (result != SQLITE_OK) return cannot_open(path, opened, result);
+  std::unique_ptr<Connection> connection(new Connection(std::move(handle)));
+  if (auto ready = connection->set_up(path, use, options); !ready.ok()) return ready.error();
+  return connection;
+}
+
+Status Connection::set_up(const std::string& path, Use use, const Options& options) {
+  if (sqlite3_db_readonly(handle(), "main") == 1) return read_only(path);
+  wait_for_locks(options.lock_max);
+  if (use == Use::read) return link_.script("PRAGMA query_only = ON");
+  if (auto logged = log_ahead(path); !logged.ok()) return logged;
+  // Synchronous NORMAL: a commit writes, and `GroupSync` brings it to the disk. Checkpoints are
+  // made by the writer. Deleted payloads are wiped where that costs no write.
+  return link_.script(
+      "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;"
+      "PRAGMA temp_store = MEMORY; PRAGMA secure_delete = FAST;"
+      "PRAGMA cache_size = -" +
+      std::to_string(writer_cache_kib) +
+      "; PRAGMA journal_size_limit = " + std::to_string(options.wal_bytes_max));
+}
+
+void Connection::wait_for_locks(Duration wait_max) {
+  sqlite3_busy_timeout(handle(), milliseconds(wait_max));
+}
+
+Status Connection::log_ahead(const std::string& path) {
+  for (const Sql* sql : {&journal_mode_sql, &log_ahead_sql}) {
+    auto mode = run(*sql);
+    auto row = mode.step();
+    if (!row.ok())
+      return Error{row.error().code, "cannot open " + path + ": " + row.error().message};
+    if (mode.text(0) == "wal") return {};
+  }
+  return Error{Code::config_invalid,
+               path +
+                   ": this file cannot have a write-ahead log; give a file on a local disk, not "
+                   "\":memory:\" and not one on a network"};
+}
+
+}  // namespace sagabox::sqlite

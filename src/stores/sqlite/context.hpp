@@ -1,0 +1,39 @@
+#pragma once
+
+#include "stores/sqlite/durable.hpp"
+#include "stores/sqlite/insert.hpp"
+#include "stores/sqlite/migrations.hpp"
+#include "stores/sqlite/readers.hpp"
+#include "stores/sqlite/statements.hpp"
+#include "stores/sqlite/wake.hpp"
+#include "stores/sqlite/writer.hpp"
+
+#include <sagabox/stores/sqlite.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace sagabox::sqlite {
+
+/// What the roles of one store share. Thread-safe.
+struct Context {
+  Context(const std::string& path, const Options& options, std::unique_ptr<Writer> with_writer)
+      : clock(*options.clock),
+        writer(std::move(with_writer)),
+        readers(path, options),
+        migrations(*writer, clock),
+        durable(*writer),
+        wake(*writer, options.watch_interval) {}
+
+  const Clock& clock;  ///< the database's
+  const std::unique_ptr<Writer> writer;
+  Readers readers;
+  Migrations migrations;
+  Durable durable;
+  Wake wake;
+  PerTable<InsertStatements> inserts;
+  const ControlStatements control;
+};
+
+}  // namespace sagabox::sqlite

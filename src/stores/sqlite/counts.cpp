@@ -1,0 +1,36 @@
+#include "stores/sqlite/counts.hpp"
+
+#include <string>
+
+namespace sagabox::sqlite {
+
+std::int64_t& Counts::ended(MessageState state) noexcept {
+  if (state == MessageState::dead) return dead;
+  return state == MessageState::quarantined ? quarantined : done;
+}
+
+Error no_table(std::string_view table) {
+  return {Code::config_invalid,
+          "there is no outbox table \"" + std::string(table) + "\"; call prepare() for it first"};
+}
+
+Result<Counts> counts_of(Connection& connection, const ControlStatements& statements,
+                         const TableName& table) {
+  auto run = connection.run(statements.counts);
+  auto row = run.with(table.str()).step();
+  if (!row.ok()) return row.error();
+  if (!*row) return no_table(table.str());
+  return Counts{run.integer(0), run.integer(1), run.integer(2),
+                run.integer(3), run.integer(4), run.integer(5)};
+}
+
+Status add_counts(Connection& connection, const ControlStatements& statements,
+                  const TableName& table, const Counts& change) {
+  if (change == Counts{}) return {};
+  auto run = connection.run(statements.count);
+  run.with(table.str()).with(change.pending).with(change.waiting).with(change.done);
+  run.with(change.dead).with(change.quarantined).with(change.taken);
+  return run.finish();
+}
+
+}  // namespace sagabox::sqlite

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "stores/sqlite/connection.hpp"
+#include "stores/sqlite/statements.hpp"
+
+#include <sagabox/records.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+namespace sagabox::sqlite {
+
+/// How many messages an outbox has of each kind, or by how many that changes. Kept in the row of
+/// the outbox, so that nobody has to count.
+struct Counts {
+  std::int64_t pending = 0;  ///< waiting ones included
+  std::int64_t waiting = 0;
+  std::int64_t done = 0;
+  std::int64_t dead = 0;
+  std::int64_t quarantined = 0;
+  std::int64_t taken = 0;
+
+  /// Of dead, quarantined or done.
+  std::int64_t& ended(MessageState state) noexcept;
+  friend bool operator==(const Counts&, const Counts&) = default;
+};
+
+Error no_table(std::string_view table);
+/// CONFIG.INVALID when there is no such outbox.
+Result<Counts> counts_of(Connection& connection, const ControlStatements& statements,
+                         const TableName& table);
+/// Within the transaction that changes the rows.
+Status add_counts(Connection& connection, const ControlStatements& statements,
+                  const TableName& table, const Counts& change);
+
+}  // namespace sagabox::sqlite

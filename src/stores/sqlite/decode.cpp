@@ -1,0 +1,158 @@
+#include "stores/sqlite/decode.hpp"
+
+#include "core/history_text.hpp"
+#include "stores/sqlite/places.hpp"
+
+#include <optional>
+#include <utility>
+
+namespace sagabox::sqlite {
+namespace {
+
+/// Of `{message}`.
+enum MessageColumn : int {
+  id,
+  tenant,
+  topic,
+  aggregate_type,
+  aggregate_id,
+  key,
+  priority,
+  is_json,
+  content_type,
+  headers,
+  occurred_at,
+  not_before,
+  traceparent,
+  tracestate,
+  request_id,
+  correlation_id,
+  digest,
+  message_columns,
+};
+
+/// Of `{row}`.
+enum RowColumn : int {
+  row_place,
+  row_attempts,
+  row_replays,
+  row_written_at,
+  row_due,
+  row_columns,
+};
+constexpr int row_message = row_columns;
+constexpr int row_payload = row_message + int{message_columns};
+
+/// Of `{pending}`, `{ended}` and `{done}`.
+enum RecordColumn : int {
+  state,
+  sequence,
+  attempts,
+  replays,
+  written_at,
+  due,
+  retrying,
+  ended_at,
+  code,
+  error,
+  note,
+  history,
+  payload_bytes,
+  record_columns,
+};
+constexpr int record_message = record_columns;
+constexpr int record_payload = record_message + int{message_columns};
+
+NewMessage fields_of(const Run& run, int first) {
+  const auto text = [&](MessageColumn column) { return std::string(run.text(first + column)); };
+  NewMessage fields;
+  fields.topic = text(topic);
+  fields.key = text(key);
+  fields.tenant = text(tenant);
+  fields.aggregate_type = text(aggregate_type);
+  fields.aggregate_id = text(aggregate_id);
+  fields.priority = static_cast<Priority>(run.integer(first + priority));
+  fields.content_type = text(content_type);
+  fields.occurred_at = run.time(first + occurred_at);
+  fields.not_before = run.maybe_time(first + not_before);
+  fields.trace = {text(traceparent), text(tracestate), text(request_id), text(correlation_id)};
+  return fields;
+}
+
+/// Without a payload the message has an empty one, and the digest of what it would be, if that is
+/// known.
+DecodedMessage decode_message(const Run& run, int first, int payload) {
+  auto fields = fields_of(run, first);
+  const auto form = run.boolean(first + is_json) ? PayloadForm::json : PayloadForm::bytes;
+  fields.payload = Payload(form, std::string(run.bytes(payload)));
+  std::optional<Digest> known;
+  if (!run.is_null(first + digest)) {
+    known = digest_of(run.bytes(first + digest));
+  } else if (run.is_null(payload)) {
+    known = Digest{};
+  }
+  return decode_stored(run.text(first + id), std::move(fields), run.text(first + headers), known);
+}
+
+MessageId id_of(std::string_view text) {
+  auto parsed = MessageId::parse(text);
+  return parsed.ok() ? *parsed : MessageId{};
+}
+
+}  // namespace
+
+std::size_t bytes_of_row(const Run& run) {
+  auto bytes = run.size(row_payload);
+  for (const auto column : {id, tenant, topic, aggregate_type, aggregate_id, key, content_type,
+                            headers, traceparent, tracestate, request_id, correlation_id}) {
+    bytes += run.size(row_message + column);
+  }
+  return bytes;
+}
+
+spi::Row decode_row(const Run& run) {
+  spi::Row row;
+  row.sequence = sequence_of(run.integer(row_place));
+  row.attempts = static_cast<std::uint32_t>(run.integer(row_attempts));
+  row.replays = static_cast<std::uint32_t>(run.integer(row_replays));
+  row.written_at = run.time(row_written_at);
+  if (const auto waits_for = run.maybe_time(row_due)) row.due = *waits_for;
+  auto decoded = decode_message(run, row_message, row_payload);
+  row.id = decoded.message ? decoded.message->id() : id_of(run.text(row_message + id));
+  row.message = std::move(decoded.message);
+  row.decode_error = std::move(decoded.error);
+  return row;
+}
+
+Decoded decode_record(const Run& run, bool with_history) {
+  Decoded out;
+  auto decoded = decode_message(run, record_message, record_payload);
+  MessageRecord& record = out.record;
+  record.state = state_from_name(run.text(state)).value_or(MessageState::pending);
+  record.id = id_of(run.text(record_message + id));
+  record.sequence = Sequence{run.natural(sequence)};
+  record.decode_error = std::move(decoded.error);
+  if (const Message* known = decoded.message.get()) {
+    record.tenant = known->tenant();
+    record.topic = known->topic();
+    record.aggregate_type = known->aggregate_type();
+    record.aggregate_id = known->aggregate_id();
+    record.key = known->key();
+    record.digest = known->digest();
+    record.payload_bytes = static_cast<std::size_t>(run.integer(payload_bytes));
+  }
+  record.attempts = static_cast<std::uint32_t>(run.integer(attempts));
+  record.replays = static_cast<std::uint32_t>(run.integer(replays));
+  record.written_at = run.time(written_at);
+  record.due = run.maybe_time(due);
+  record.retrying = run.boolean(retrying);
+  record.ended_at = run.maybe_time(ended_at);
+  if (!run.is_null(code)) record.code = code_from_name(run.text(code));
+  record.error = run.text(error);
+  record.note = run.text(note);
+  if (with_history) record.history = history_from_text(run.text(history));
+  out.message = std::move(decoded.message);
+  return out;
+}
+
+}  // namespace sagabox::sqlite

@@ -1,0 +1,64 @@
+#include "stores/sqlite/insert.hpp"
+
+#include <sagabox/stores/sqlite.hpp>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace sagabox::sqlite {
+namespace {
+
+Error no_transaction() {
+  return {Code::tx_no_transaction,
+          "write() needs an open transaction on this connection; call BEGIN IMMEDIATE first"};
+}
+
+/// Another one after each commit of this connection.
+std::uint32_t version_of(sqlite3* connection) {
+  std::uint32_t version = 0;
+  sqlite3_file_control(connection, "main", SQLITE_FCNTL_DATA_VERSION, &version);
+  return version;
+}
+
+}  // namespace
+
+struct Enlisted::Borrowed {
+  explicit Borrowed(sqlite3* connection) : link(connection) {}
+
+  std::map<TableName, InsertStatements> statements;
+  Link link;  // after the statements: it goes first
+  /// When something was written. Before, the transaction may not have looked at the file yet.
+  std::optional<std::uint32_t> version;
+};
+
+Enlisted::Enlisted(std::unique_ptr<Borrowed> borrowed) : borrowed_(std::move(borrowed)) {}
+Enlisted::Enlisted(Enlisted&&) noexcept = default;
+Enlisted::~Enlisted() = default;
+
+bool Enlisted::is_open() const {
+  if (borrowed_ == nullptr || !borrowed_->link.in_transaction()) return false;
+  return !borrowed_->version || *borrowed_->version == version_of(borrowed_->link.handle());
+}
+
+Result<std::vector<Written>> Enlisted::insert(
+    const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
+  if (!is_open()) return no_transaction();
+  auto& [statements, link, version] = *borrowed_;
+  const auto& of_table = statements.try_emplace(table, table).first->second;
+  auto written = insert_messages(link, of_table, messages, system_clock().wall_now());
+  if (written.ok()) version = version_of(link.handle());
+  return written;
+}
+
+Result<Enlisted> enlist(sqlite3* connection) {
+  if (connection == nullptr) {
+    return Error{Code::storage_unavailable,
+                 "enlist() needs a connection that is open; open one, and call BEGIN IMMEDIATE"};
+  }
+  if (sqlite3_get_autocommit(connection) != 0) return no_transaction();
+  return Enlisted(std::make_unique<Enlisted::Borrowed>(connection));
+}
+
+}  // namespace sagabox::sqlite

@@ -1,0 +1,98 @@
+#include "stores/sqlite/link.hpp"
+
+#include "stores/sqlite/result_code.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace sagabox::sqlite {
+
+Run::Run(Run&& other) noexcept
+    : connection_(other.connection_),
+      statement_(std::exchange(other.statement_, nullptr)),
+      result_(other.result_),
+      at_(other.at_) {}
+
+Run& Run::bound(int result) {
+  if (result_ == SQLITE_OK) result_ = result;
+  return *this;
+}
+
+Run& Run::with(std::string_view text) {
+  // A null pointer would be NULL.
+  const char* data = text.data() == nullptr ? "" : text.data();
+  return bound(
+      sqlite3_bind_text64(statement_, ++at_, data, text.size(), SQLITE_STATIC, SQLITE_UTF8));
+}
+
+Run& Run::with_blob(std::string_view bytes) {
+  const char* data = bytes.data() == nullptr ? "" : bytes.data();
+  return bound(sqlite3_bind_blob64(statement_, ++at_, data, bytes.size(), SQLITE_STATIC));
+}
+
+Result<bool> Run::step() {
+  if (result_ == SQLITE_OK) {
+    const int result = sqlite3_step(statement_);
+    if (result == SQLITE_ROW) return true;
+    if (result == SQLITE_DONE) return false;
+    result_ = result;
+  }
+  return error_of(connection_, result_);
+}
+
+Status Run::finish() {
+  for (;;) {
+    auto row = step();
+    if (!row.ok()) return row.error();
+    if (!*row) return {};
+  }
+}
+
+void Run::reset() noexcept {
+  if (statement_ == nullptr) return;
+  sqlite3_reset(statement_);
+  at_ = 0;
+}
+
+std::string_view Run::text(int column) const {
+  const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  return data == nullptr ? std::string_view() : std::string_view(data, size(column));
+}
+
+std::string_view Run::bytes(int column) const {
+  if (sqlite3_column_type(statement_, column) != SQLITE_BLOB) return text(column);
+  const auto* data = static_cast<const char*>(sqlite3_column_blob(statement_, column));
+  return data == nullptr ? std::string_view() : std::string_view(data, size(column));
+}
+
+Link::~Link() {
+  for (const auto& [sql, statement] : prepared_) sqlite3_finalize(statement);
+}
+
+Run Link::run(const Sql& sql) {
+  auto& statement = prepared_[&sql];
+  int result = SQLITE_OK;
+  if (statement == nullptr) {
+    result = sqlite3_prepare_v3(connection_, sql.text.c_str(), static_cast<int>(sql.text.size()),
+                                SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+  }
+  return {connection_, statement, result};
+}
+
+Status Link::script(const std::string& sql) {
+  const int result = sqlite3_exec(connection_, sql.c_str(), nullptr, nullptr, nullptr);
+  if (result != SQLITE_OK) return error_of(connection_, sqlite3_extended_errcode(connection_));
+  return {};
+}
+
+std::string_view bytes_of(const Digest& digest) {
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+Digest digest_of(std::string_view bytes) {
+  Digest out{};
+  std::copy_n(bytes.begin(), std::min(bytes.size(), out.size()), out.begin());
+  return out;
+}
+
+}  // namespace sagabox::sqlite

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <sagabox/payload.hpp>
+#include <sagabox/result.hpp>
+#include <sagabox/time.hpp>
+
+#include <sqlite3.h>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace sagabox::sqlite {
+
+/// A statement as one would type it, with ?1, ?2 … Known by its address: prepared when first run on
+/// a connection, and kept there.
+struct Sql {
+  std::string text;
+};
+
+/// One use of a prepared statement: bind, step, read. Values bound must live until it ends, and
+/// columns are valid until the next step. Whatever goes wrong is told by `step`.
+class Run {
+ public:
+  Run(sqlite3* connection, sqlite3_stmt* statement, int result)
+      : connection_(connection), statement_(statement), result_(result) {}
+  Run(Run&& other) noexcept;
+  Run& operator=(Run&&) = delete;
+  ~Run() { reset(); }
+
+  /// Each adds the next of ?1, ?2 …
+  template <std::integral Int>
+  Run& with(Int value) {
+    return bound(sqlite3_bind_int64(statement_, ++at_, static_cast<sqlite3_int64>(value)));
+  }
+  Run& with(std::string_view text);
+  Run& with_blob(std::string_view bytes);
+  Run& with(WallTime time) { return with(time.time_since_epoch().count()); }
+  Run& with_null() { return bound(sqlite3_bind_null(statement_, ++at_)); }
+  template <class T>
+  Run& with(const std::optional<T>& value) {
+    return value ? with(*value) : with_null();
+  }
+  /// NULL for an empty one.
+  Run& with_or_null(std::string_view text) { return text.empty() ? with_null() : with(text); }
+
+  /// True: there is a row. False: there is none, or no more.
+  Result<bool> step();
+  /// To the end; for statements without rows, and those whose rows nobody wants.
+  Status finish();
+  /// To be bound and run again.
+  void reset() noexcept;
+
+  [[nodiscard]] bool is_null(int column) const {
+    return sqlite3_column_type(statement_, column) == SQLITE_NULL;
+  }
+  [[nodiscard]] std::int64_t integer(int column) const {
+    return sqlite3_column_int64(statement_, column);
+  }
+  [[nodiscard]] std::uint64_t natural(int column) const {
+    return static_cast<std::uint64_t>(integer(column));
+  }
+  [[nodiscard]] bool boolean(int column) const { return integer(column) != 0; }
+  /// Empty for NULL.
+  [[nodiscard]] std::string_view text(int column) const;
+  /// The bytes of a blob or of a text.
+  [[nodiscard]] std::string_view bytes(int column) const;
+  [[nodiscard]] std::size_t size(int column) const {
+    return static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
+  }
+  [[nodiscard]] WallTime time(int column) const {
+    return WallTime(std::chrono::microseconds(integer(column)));
+  }
+  [[nodiscard]] std::optional<WallTime> maybe_time(int column) const {
+    if (is_null(column)) return std::nullopt;
+    return time(column);
+  }
+  [[nodiscard]] std::optional<std::string> maybe_text(int column) const {
+    if (is_null(column)) return std::nullopt;
+    return std::string(text(column));
+  }
+
+ private:
+  Run& bound(int result);
+
+  sqlite3* connection_;
+  sqlite3_stmt* statement_;
+  int result_;
+  int at_ = 0;
+};
+
+/// Runs statements over a connection that somebody else keeps open, and keeps them prepared. Not
+/// thread-safe.
+class Link {
+ public:
+  explicit Link(sqlite3* connection) : connection_(connection) {}
+  ~Link();
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  /// One use of a statement at a time.
+  Run run(const Sql& sql);
+  /// Several statements without parameters; not kept.
+  Status script(const std::string& sql);
+  /// Rows that the last INSERT, UPDATE or DELETE changed.
+  [[nodiscard]] std::int64_t changes() const { return sqlite3_changes64(connection_); }
+  [[nodiscard]] sqlite3* handle() const noexcept { return connection_; }
+  /// BEGIN came, and neither COMMIT nor ROLLBACK, nor an error that rolls everything back.
+  [[nodiscard]] bool in_transaction() const { return sqlite3_get_autocommit(connection_) == 0; }
+
+ private:
+  sqlite3* connection_;
+  std::unordered_map<const Sql*, sqlite3_stmt*> prepared_;
+};
+
+std::string_view bytes_of(const Digest& digest);
+Digest digest_of(std::string_view bytes);
+
+}  // namespace sagabox::sqlite

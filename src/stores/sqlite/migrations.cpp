@@ -1,0 +1,212 @@
+#include "stores/sqlite/migrations.hpp"
+
+#include "stores/sqlite/fragments.hpp"
+#include "stores/sqlite/schema.hpp"
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+namespace sagabox::sqlite {
+namespace {
+
+const std::string begin_sql = R"sql(
+CREATE TABLE IF NOT EXISTS sagabox_migration (
+  number     INTEGER NOT NULL,
+  outbox     TEXT    NOT NULL DEFAULT '',
+  name       TEXT    NOT NULL,
+  applied_at INTEGER NOT NULL,
+  PRIMARY KEY (number, outbox)
+) STRICT, WITHOUT ROWID;
+)sql";
+
+const Sql begun_sql{
+    "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'sagabox_migration'"};
+const Sql note_sql{
+    "INSERT INTO sagabox_migration (number, outbox, name, applied_at) VALUES (?1, ?2, ?3, ?4)"};
+const Sql forget_sql{"DELETE FROM sagabox_migration WHERE number = ?1 AND outbox = ?2"};
+const Sql applied_sql{
+    "SELECT number, outbox, applied_at FROM sagabox_migration ORDER BY number, outbox"};
+const Sql count_sql{"SELECT count(*) FROM sagabox_migration WHERE outbox IN ('', ?1)"};
+const Sql outboxes_sql{
+    "SELECT DISTINCT outbox FROM sagabox_migration WHERE outbox <> '' ORDER BY outbox"};
+
+constexpr std::string_view undelivered_sql = R"sql(
+SELECT EXISTS (SELECT 1 FROM "{table}_pending") OR EXISTS (SELECT 1 FROM "{table}_dead")
+)sql";
+
+Result<std::int64_t> value_of(Run run) {
+  auto row = run.step();
+  if (!row.ok()) return row.error();
+  return *row ? run.integer(0) : 0;
+}
+
+}  // namespace
+
+Result<bool> Migrations::is_begun(Connection& connection) {
+  auto tables = value_of(connection.run(begun_sql));
+  if (!tables.ok()) return tables.error();
+  return *tables > 0;
+}
+
+Result<bool> Migrations::is_ready(Connection& connection, const TableName& table) {
+  auto begun = is_begun(connection);
+  if (!begun.ok() || !*begun) return begun;
+  auto run = connection.run(count_sql);
+  run.with(table.str());
+  auto count = value_of(std::move(run));
+  if (!count.ok()) return count.error();
+  return std::cmp_equal(*count, 2 * migrations().size());
+}
+
+Status Migrations::prepare(Connection& reader, const TableName& table) {
+  auto ready = is_ready(reader, table);
+  if (!ready.ok()) return ready.error();
+  if (*ready) return {};
+  return change(table);
+}
+
+Status Migrations::up() { return change(std::nullopt); }
+
+Result<std::vector<Migrations::Applied>> Migrations::applied(Connection& connection) {
+  std::vector<Applied> steps;
+  auto run = connection.run(applied_sql);
+  for (;;) {
+    auto row = run.step();
+    if (!row.ok()) return row.error();
+    if (!*row) return steps;
+    steps.push_back({static_cast<int>(run.integer(0)), std::string(run.text(1)), run.time(2)});
+  }
+}
+
+Result<std::vector<TableName>> Migrations::outboxes(Connection& connection) {
+  std::vector<TableName> tables;
+  auto run = connection.run(outboxes_sql);
+  for (;;) {
+    auto row = run.step();
+    if (!row.ok()) return row.error();
+    if (!*row) return tables;
+    auto name = TableName::parse(run.text(0));
+    if (!name.ok()) return name.error();
+    tables.push_back(*name);
+  }
+}
+
+Status Migrations::change(const std::optional<TableName>& wanted) {
+  auto transaction = writer_.begin();
+  if (!transaction.ok()) return transaction.error();
+  auto& connection = transaction->connection();
+  if (auto made = connection.link().script(begin_sql); !made.ok()) return made;
+  auto done = applied(connection);
+  if (!done.ok()) return done.error();
+  auto tables = outboxes(connection);
+  if (!tables.ok()) return tables.error();
+  if (wanted && std::ranges::find(*tables, *wanted) == tables->end()) tables->push_back(*wanted);
+  const auto missing = [&](int number, const std::string& outbox) {
+    return std::ranges::none_of(
+        *done, [&](const Applied& step) { return step.number == number && step.outbox == outbox; });
+  };
+  for (const auto& step : migrations()) {
+    if (missing(step.number, "")) {
+      auto made = apply(connection, step.number, step.name, "", std::string(step.up));
+      if (!made.ok()) return made;
+    }
+    for (const auto& table : *tables) {
+      if (!missing(step.number, table.str())) continue;
+      auto made =
+          apply(connection, step.number, step.name, table.str(), Filler(table).text(step.table_up));
+      if (!made.ok()) return made;
+    }
+  }
+  return transaction->commit();
+}
+
+Status Migrations::apply(Connection& connection, int number, std::string_view name,
+                         const std::string& outbox, const std::string& sql) const {
+  if (auto made = connection.link().script(sql); !made.ok()) {
+    const std::string what = "migration " + std::to_string(number) + " (" + std::string(name) +
+                             (outbox.empty() ? "" : ", outbox " + outbox) + "): ";
+    return Error{made.error().code, what + made.error().message};
+  }
+  return connection.run(note_sql)
+      .with(number)
+      .with(outbox)
+      .with(name)
+      .with(clock_.wall_now())
+      .finish();
+}
+
+Status Migrations::down(const DownRequest& request) {
+  auto transaction = writer_.begin();
+  if (!transaction.ok()) return transaction.error();
+  auto& connection = transaction->connection();
+  auto begun = is_begun(connection);
+  if (!begun.ok()) return begun.error();
+  if (!*begun) return {};
+  auto done = applied(connection);
+  if (!done.ok()) return done.error();
+  auto tables = outboxes(connection);
+  if (!tables.ok()) return tables.error();
+  for (const auto& table : *tables) {
+    if (request.to > 0 || request.force) break;
+    if (auto checked = check_delivered(connection, table); !checked.ok()) return checked;
+  }
+  // Newest first, and of each step the outboxes before what they share.
+  for (const auto& step : std::views::reverse(*done)) {
+    if (step.number <= request.to) continue;
+    if (auto undone = take_back(connection, step); !undone.ok()) return undone;
+  }
+  if (request.to <= 0) {
+    if (auto ended = connection.link().script("DROP TABLE sagabox_migration"); !ended.ok()) {
+      return ended;
+    }
+  }
+  return transaction->commit();
+}
+
+Status Migrations::take_back(Connection& connection, const Applied& step) {
+  const auto& migration = migrations()[static_cast<std::size_t>(step.number - 1)];
+  std::string sql(migration.down);
+  if (!step.outbox.empty()) {
+    sql = Filler(TableName::parse(step.outbox).value()).text(migration.table_down);
+  }
+  if (auto undone = connection.link().script(sql); !undone.ok()) return undone;
+  return connection.run(forget_sql).with(step.number).with(step.outbox).finish();
+}
+
+Status Migrations::check_delivered(Connection& connection, const TableName& table) {
+  // Looked at on a connection that stays open: the statement must not outlive its text.
+  Link link(connection.handle());
+  const Sql sql{Filler(table).text(undelivered_sql)};
+  auto undelivered = value_of(link.run(sql));
+  if (!undelivered.ok()) return undelivered.error();
+  if (*undelivered == 0) return {};
+  return Error{Code::tx_invalid_state,
+               "outbox " + table.str() +
+                   " has undelivered messages (pending, dead or quarantined), which would be lost; "
+                   "deliver or purge them, or force it"};
+}
+
+Result<std::vector<MigrationStatus>> Migrations::status(Connection& reader) {
+  auto begun = is_begun(reader);
+  if (!begun.ok()) return begun.error();
+  auto done = *begun ? applied(reader) : std::vector<Applied>{};
+  if (!done.ok()) return done.error();
+  auto tables = *begun ? outboxes(reader) : std::vector<TableName>{};
+  if (!tables.ok()) return tables.error();
+  std::vector<std::string> owners{""};
+  for (const auto& table : *tables) owners.push_back(table.str());
+  std::vector<MigrationStatus> all;
+  for (const auto& step : migrations()) {
+    for (const auto& owner : owners) {
+      const auto at = std::ranges::find_if(*done, [&](const Applied& one) {
+        return one.number == step.number && one.outbox == owner;
+      });
+      all.push_back({step.number, std::string(step.name), owner,
+                     at == done->end() ? std::nullopt : std::optional(at->at)});
+    }
+  }
+  return all;
+}
+
+}  // namespace sagabox::sqlite

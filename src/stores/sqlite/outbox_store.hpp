@@ -1,0 +1,45 @@
+#pragma once
+
+#include "stores/sqlite/audit_store.hpp"
+#include "stores/sqlite/context.hpp"
+#include "stores/sqlite/counts.hpp"
+#include "stores/sqlite/statements.hpp"
+
+#include <sagabox/spi/outbox_store.hpp>
+
+#include <span>
+
+namespace sagabox::sqlite {
+
+/// What the relay needs. Reading takes no lock; a settle is one transaction of the one writer.
+class SqliteOutbox final : public spi::OutboxStore {
+ public:
+  SqliteOutbox(Context& context, const AuditChain& audit) : context_(context), audit_(audit) {}
+
+  [[nodiscard]] spi::Capabilities capabilities() const override {
+    return {.late_commits = spi::LateCommits::none, .notifies = true, .shards = 1};
+  }
+  Status prepare(const TableName& table) override;
+  Result<spi::ReadReply> read(const TableName& table, std::span<const spi::Range> ranges,
+                              std::size_t bytes_max) override;
+  Result<spi::ReadReply> read_due(const TableName& table, std::span<const spi::DueRange> ranges,
+                                  std::size_t bytes_max) override;
+  Result<spi::RetryingKeysReply> read_retrying_keys(const TableName& table, Shard shard,
+                                                    Sequence after,
+                                                    std::uint32_t rows_max) override;
+  Result<spi::SettleReply> settle(const spi::SettleRequest& request) override;
+  void wait(const TableName& table, Duration timeout) override {
+    context_.wake.wait(table, timeout);
+  }
+  void wake(const TableName& table) override { context_.wake.ring(table); }
+
+ private:
+  /// Nothing is handed out before it is on the disk.
+  Result<spi::ReadReply> durable(const TableName& table, Result<spi::ReadReply> reply);
+
+  Context& context_;
+  const AuditChain& audit_;
+  PerTable<OutboxStatements> statements_;
+};
+
+}  // namespace sagabox::sqlite

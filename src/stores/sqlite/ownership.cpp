@@ -1,0 +1,246 @@
+#include "stores/sqlite/ownership.hpp"
+
+#include "stores/sqlite/unit_of_work.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace sagabox::sqlite {
+namespace {
+
+const Sql places_sql{
+    "SELECT number, shard, owner, epoch FROM sagabox_owner WHERE scope = ?1 ORDER BY shard"};
+const Sql make_place_sql{
+    "INSERT INTO sagabox_owner (scope, shard) VALUES (?1, ?2) ON CONFLICT DO NOTHING"};
+const Sql take_sql{"UPDATE sagabox_owner SET owner = ?2, epoch = epoch + 1 WHERE number = ?1"};
+const Sql release_sql{
+    "UPDATE sagabox_owner SET owner = NULL "
+    "WHERE scope = ?1 AND shard = ?2 AND owner = ?3 AND epoch = ?4 RETURNING number"};
+
+/// There is one history of a file.
+constexpr Timeline timeline{1};
+/// Of an owner in another process: its lock says that it lives, not for how long.
+constexpr Duration lease_elsewhere = std::chrono::seconds(15);
+/// So many ids that are gone are remembered, so that none comes back to life.
+constexpr std::size_t departed_max = 256;
+
+WorkerId worker_id(std::string_view text) {
+  auto id = WorkerId::parse(text);
+  return id.ok() ? *id : WorkerId{};
+}
+
+Error another_count(const spi::Scope& scope, std::size_t has, std::uint16_t shards) {
+  return {Code::config_invalid, "scope " + scope + " has " + std::to_string(has) + " shards, not " +
+                                    std::to_string(shards) +
+                                    "; join with the count it was made with"};
+}
+
+}  // namespace
+
+Result<std::vector<Ownership::Place>> Ownership::places_of(Connection& connection,
+                                                           const spi::Scope& scope) {
+  std::vector<Place> places;
+  auto run = connection.run(places_sql);
+  run.with(scope);
+  for (;;) {
+    auto row = run.step();
+    if (!row.ok()) return row.error();
+    if (!*row) return places;
+    places.push_back({.number = run.integer(0),
+                      .shard = Shard{static_cast<std::uint16_t>(run.integer(1))},
+                      .owner = worker_id(run.text(2)),
+                      .epoch = Epoch{run.natural(3)}});
+  }
+}
+
+Status Ownership::check_places(std::span<const spi::Scope> scopes, std::uint16_t shards,
+                               bool& complete) {
+  auto reader = context_.readers.take();
+  if (!reader.ok()) return reader.error();
+  complete = true;
+  for (const auto& scope : scopes) {
+    auto places = places_of(**reader, scope);
+    if (!places.ok()) return places.error();
+    if (places->empty()) {
+      complete = false;
+    } else if (places->size() != shards) {
+      return another_count(scope, places->size(), shards);
+    }
+  }
+  return {};
+}
+
+Status Ownership::make_places(std::span<const spi::Scope> scopes, std::uint16_t shards) {
+  bool complete = false;
+  // Looks first: one who stands by and joins what is there need not write.
+  if (auto checked = check_places(scopes, shards, complete); !checked.ok()) return checked;
+  if (complete) return {};
+  auto made = in_transaction(*context_.writer, [&](Connection& connection) -> Status {
+    for (const auto& scope : scopes) {
+      auto places = places_of(connection, scope);
+      if (!places.ok()) return places.error();
+      if (!places->empty()) continue;
+      for (std::uint16_t shard = 0; shard < shards; ++shard) {
+        auto done = connection.run(make_place_sql).with(scope).with(shard).finish();
+        if (!done.ok()) return done;
+      }
+    }
+    return {};
+  });
+  if (!made.ok()) return made;
+  return check_places(scopes, shards, complete);
+}
+
+Result<spi::LeaseReply> Ownership::join(const WorkerId& worker, Duration ttl,
+                                        std::span<const spi::Scope> scopes, std::uint16_t shards) {
+  if (auto made = make_places(scopes, shards); !made.ok()) return made.error();
+  const std::lock_guard lock(mutex_);
+  forget_departed();
+  if (leases_.contains(worker) && live(worker) == nullptr) return spi::LeaseReply{false, timeline};
+  auto& lease = leases_[worker];
+  lease.until = context_.clock.boot_now() + ttl;
+  lease.scopes.insert(scopes.begin(), scopes.end());
+  return spi::LeaseReply{true, timeline};
+}
+
+Result<spi::LeaseReply> Ownership::renew(const WorkerId& worker, Duration ttl) {
+  const std::lock_guard lock(mutex_);
+  unlock_expired();
+  if (live(worker) == nullptr) return spi::LeaseReply{false, timeline};
+  leases_[worker].until = context_.clock.boot_now() + ttl;
+  return spi::LeaseReply{true, timeline};
+}
+
+Result<spi::Census> Ownership::census(const spi::Scope& scope) {
+  auto reader = context_.readers.take();
+  if (!reader.ok()) return reader.error();
+  auto places = places_of(**reader, scope);
+  if (!places.ok()) return places.error();
+  const std::lock_guard lock(mutex_);
+  unlock_expired();
+  spi::Census census;
+  census.timeline = timeline;
+  for (const auto& [id, lease] : leases_) {
+    if (live(id) != nullptr && lease.scopes.contains(scope)) census.live.push_back(id);
+  }
+  for (const auto& place : *places) {
+    census.shards.push_back({place.shard, place.owner, place.epoch, lease_left(place)});
+  }
+  return census;
+}
+
+Result<std::vector<spi::OwnedShard>> Ownership::take_in(Connection& connection,
+                                                        const spi::Scope& scope,
+                                                        const WorkerId& worker,
+                                                        std::uint16_t shards_max,
+                                                        std::vector<std::int64_t>& locked) {
+  std::vector<spi::OwnedShard> taken;
+  auto places = places_of(connection, scope);
+  if (!places.ok()) return places.error();
+  const std::lock_guard lock(mutex_);
+  unlock_expired();
+  const Lease* taker = live(worker);
+  if (taker == nullptr || !taker->scopes.contains(scope)) return taken;
+  for (const auto& place : *places) {
+    if (taken.size() == shards_max) break;
+    if (lease_left(place) > Duration{}) continue;
+    auto ours = locks_.try_lock(place.number);
+    if (!ours.ok()) return ours.error();
+    // Its owner gives it back at this moment, or another process was quicker.
+    if (!*ours) continue;
+    locked.push_back(place.number);
+    auto done = connection.run(take_sql).with(place.number).with(worker.view()).finish();
+    if (!done.ok()) return done.error();
+    taken.push_back({place.shard, Epoch{place.epoch.value + 1}, !place.owner.empty()});
+  }
+  return taken;
+}
+
+Result<std::vector<spi::OwnedShard>> Ownership::take(const spi::Scope& scope,
+                                                     const WorkerId& worker,
+                                                     std::uint16_t shards_max) {
+  std::vector<std::int64_t> locked;
+  auto taken = in_transaction(*context_.writer, [&](Connection& connection) {
+    return take_in(connection, scope, worker, shards_max, locked);
+  });
+  const std::lock_guard lock(mutex_);
+  for (const auto number : locked) {
+    if (taken.ok()) {
+      held_.insert_or_assign(number, worker);
+    } else if (!held_.contains(number)) {
+      locks_.unlock(number);
+    }
+  }
+  return taken;
+}
+
+Status Ownership::release(const spi::Scope& scope, const WorkerId& worker,
+                          std::span<const spi::OwnedShard> shards) {
+  std::vector<std::int64_t> given;
+  auto done = in_transaction(*context_.writer, [&](Connection& connection) -> Status {
+    for (const auto& shard : shards) {
+      auto run = connection.run(release_sql);
+      run.with(scope).with(shard.shard.value).with(worker.view()).with(shard.epoch.value);
+      auto row = run.step();
+      if (!row.ok()) return row.error();
+      if (!*row) continue;
+      given.push_back(run.integer(0));
+      if (auto ended = run.finish(); !ended.ok()) return ended;
+    }
+    return {};
+  });
+  if (!done.ok()) return done;
+  const std::lock_guard lock(mutex_);
+  for (const auto number : given) {
+    const auto held = held_.find(number);
+    if (held == held_.end() || held->second != worker) continue;
+    locks_.unlock(number);
+    held_.erase(held);
+  }
+  return {};
+}
+
+Status Ownership::withdraw(const WorkerId& worker) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = leases_.find(worker); known != leases_.end()) {
+    known->second.scopes.clear();
+  }
+  return {};
+}
+
+Status Ownership::leave(const WorkerId& worker) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = leases_.find(worker); known != leases_.end()) {
+    known->second.until = BootTime::min();
+  }
+  unlock_expired();
+  return {};
+}
+
+const Ownership::Lease* Ownership::live(const WorkerId& worker) const {
+  const auto known = leases_.find(worker);
+  if (known == leases_.end() || known->second.until <= context_.clock.boot_now()) return nullptr;
+  return &known->second;
+}
+
+void Ownership::forget_departed() {
+  if (leases_.size() <= departed_max) return;
+  std::erase_if(leases_, [&](const auto& lease) { return live(lease.first) == nullptr; });
+}
+
+void Ownership::unlock_expired() {
+  std::erase_if(held_, [&](const auto& held) {
+    if (live(held.second) != nullptr) return false;
+    locks_.unlock(held.first);
+    return true;
+  });
+}
+
+Duration Ownership::lease_left(const Place& place) const {
+  if (place.owner.empty()) return {};
+  if (const Lease* lease = live(place.owner)) return lease->until - context_.clock.boot_now();
+  return locks_.is_held_elsewhere(place.number) ? lease_elsewhere : Duration{};
+}
+
+}  // namespace sagabox::sqlite

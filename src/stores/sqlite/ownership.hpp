@@ -1,0 +1,70 @@
+#pragma once
+
+#include "stores/sqlite/context.hpp"
+#include "stores/sqlite/owner_locks.hpp"
+
+#include <sagabox/spi/ownership_store.hpp>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sagabox::sqlite {
+
+/// Who owns what. Between processes the operating system decides: a shard belongs to whoever holds
+/// its lock, and there are no leases to renew. Within this store workers have leases, in memory
+/// only. The file keeps owner and epoch, which change when a shard changes hands.
+class Ownership final : public spi::OwnershipStore {
+ public:
+  Ownership(Context& context, OwnerLocks locks) : context_(context), locks_(std::move(locks)) {}
+
+  Result<spi::LeaseReply> join(const WorkerId& worker, Duration ttl,
+                               std::span<const spi::Scope> scopes, std::uint16_t shards) override;
+  Result<spi::LeaseReply> renew(const WorkerId& worker, Duration ttl) override;
+  Result<spi::Census> census(const spi::Scope& scope) override;
+  Result<std::vector<spi::OwnedShard>> take(const spi::Scope& scope, const WorkerId& worker,
+                                            std::uint16_t shards_max) override;
+  Status release(const spi::Scope& scope, const WorkerId& worker,
+                 std::span<const spi::OwnedShard> shards) override;
+  Status withdraw(const WorkerId& worker) override;
+  Status leave(const WorkerId& worker) override;
+
+ private:
+  struct Lease {
+    BootTime until{};
+    std::set<spi::Scope, std::less<>> scopes;
+  };
+  /// A row of the file.
+  struct Place {
+    std::int64_t number = 0;
+    Shard shard{};
+    WorkerId owner;
+    Epoch epoch{};
+  };
+
+  static Result<std::vector<Place>> places_of(Connection& connection, const spi::Scope& scope);
+  Status make_places(std::span<const spi::Scope> scopes, std::uint16_t shards);
+  Status check_places(std::span<const spi::Scope> scopes, std::uint16_t shards, bool& complete);
+  Result<std::vector<spi::OwnedShard>> take_in(Connection& connection, const spi::Scope& scope,
+                                               const WorkerId& worker, std::uint16_t shards_max,
+                                               std::vector<std::int64_t>& locked);
+
+  // With mutex_ held.
+  [[nodiscard]] const Lease* live(const WorkerId& worker) const;
+  void forget_departed();
+  /// What a worker held whose lease has run out is free for other processes too.
+  void unlock_expired();
+  [[nodiscard]] Duration lease_left(const Place& place) const;
+
+  Context& context_;
+  const OwnerLocks locks_;
+  std::mutex mutex_;
+  std::map<WorkerId, Lease> leases_;
+  std::map<std::int64_t, WorkerId> held_;  // locks of ours, and for whom
+};
+
+}  // namespace sagabox::sqlite

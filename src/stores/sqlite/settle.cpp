@@ -1,0 +1,248 @@
+#include "core/history_text.hpp"
+#include "observe/audit_events.hpp"
+#include "stores/sqlite/decode.hpp"
+#include "stores/sqlite/outbox_store.hpp"
+#include "stores/sqlite/places.hpp"
+#include "stores/sqlite/unit_of_work.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sagabox::sqlite {
+namespace {
+
+using spi::Settlement;
+using spi::Verdict;
+
+/// What a row says of its failures, and where it lies.
+struct Trouble {
+  Place place = 0;
+  std::uint32_t failed_for_good = 0;
+  std::string code;
+  std::string error;
+  std::string history;
+};
+
+/// One that only writes its attempt down may have nothing to say.
+bool fails(const Settlement& item) {
+  return item.verdict != Verdict::attempt || !item.error.empty();
+}
+
+/// One settle, row by row, in a transaction of the caller's.
+class Settling {
+ public:
+  Settling(Connection& connection, const OutboxStatements& statements,
+           const spi::SettleRequest& request, WallTime now)
+      : connection_(connection), statements_(statements), request_(request), now_(now) {}
+
+  /// Whether there was such a row.
+  Result<bool> settle(const Settlement& item) {
+    switch (item.verdict) {
+      case Verdict::done:
+        return done(item);
+      case Verdict::retry:
+        return retry(item);
+      case Verdict::dead:
+      case Verdict::park:
+        return bury(item);
+      case Verdict::attempt:
+        break;
+    }
+    return attempt(item);
+  }
+
+  [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
+  [[nodiscard]] const std::vector<AuditEvent>& deaths() const noexcept { return deaths_; }
+
+ private:
+  /// A row is tried where it most likely lies: only it knows its priority.
+  template <class Try>
+  Result<std::optional<Place>> first_place(const Settlement& item, Try&& attempt_at) {
+    for (const auto from : every_lane) {
+      const auto place = place_of(from, item.sequence);
+      Result<bool> there = attempt_at(place);
+      if (!there.ok()) return there.error();
+      if (*there) return std::optional(place);
+    }
+    return std::optional<Place>();
+  }
+
+  Result<bool> changed(Run& run) {
+    if (auto done = run.finish(); !done.ok()) return done.error();
+    return connection_.changes() > 0;
+  }
+
+  void gone(Place place) {
+    --counts_.pending;
+    counts_.waiting -= waits(place) ? 1 : 0;
+  }
+
+  Result<bool> remove(Place place, const Settlement& item) {
+    auto run = connection_.run(statements_.remove);
+    run.with(place).with(item.id.view());
+    return changed(run);
+  }
+
+  Result<bool> done(const Settlement& item) {
+    auto found = first_place(item, [&](Place place) -> Result<bool> {
+      if (!request_.retain_done) return remove(place, item);
+      auto archive = connection_.run(statements_.archive);
+      archive.with(place).with(item.id.view()).with(now_).with(item.attempts);
+      auto archived = changed(archive);
+      if (!archived.ok() || !*archived) return archived;
+      return remove(place, item);
+    });
+    if (!found.ok()) return found.error();
+    if (!*found) return false;
+    gone(**found);
+    counts_.done += request_.retain_done ? 1 : 0;
+    return true;
+  }
+
+  Result<std::optional<Trouble>> trouble_of(const Settlement& item) {
+    Trouble trouble;
+    auto found = first_place(item, [&](Place place) -> Result<bool> {
+      auto run = connection_.run(statements_.trouble);
+      auto row = run.with(place).with(item.id.view()).step();
+      if (!row.ok() || !*row) return row;
+      trouble = {.place = place,
+                 .failed_for_good = static_cast<std::uint32_t>(run.integer(0)),
+                 .code = std::string(run.text(1)),
+                 .error = std::string(run.text(2)),
+                 .history = std::string(run.text(3))};
+      return true;
+    });
+    if (!found.ok()) return found.error();
+    if (!*found) return std::optional<Trouble>();
+    return std::optional(std::move(trouble));
+  }
+
+  /// A failure that spent an attempt enters the history.
+  [[nodiscard]] std::string history_with(const Trouble& trouble, const Settlement& item) const {
+    if (item.attempts <= trouble.failed_for_good) return trouble.history;
+    auto history = history_from_text(trouble.history);
+    add_failure(history, {item.attempts, now_, item.code, item.error});
+    return history_text(history);
+  }
+
+  Result<bool> retry(const Settlement& item) {
+    auto found = trouble_of(item);
+    if (!found.ok()) return found.error();
+    if (!*found) return false;
+    const Trouble& trouble = **found;
+    const auto history = history_with(trouble, item);
+    auto run = connection_.run(statements_.retry);
+    run.with(trouble.place).with(place_of(waiting_from, item.sequence)).with(item.attempts);
+    run.with(now_ + std::chrono::duration_cast<std::chrono::microseconds>(item.delay));
+    run.with(std::max(trouble.failed_for_good, item.attempts));
+    run.with(code_name(item.code)).with(item.error).with_or_null(history);
+    if (auto changed_it = changed(run); !changed_it.ok()) return changed_it;
+    counts_.waiting += waits(trouble.place) ? 0 : 1;
+    return true;
+  }
+
+  Result<bool> attempt(const Settlement& item) {
+    if (!fails(item)) {
+      auto found = first_place(item, [&](Place place) -> Result<bool> {
+        auto run = connection_.run(statements_.attempt);
+        run.with(place).with(item.id.view()).with(item.attempts);
+        return changed(run);
+      });
+      if (!found.ok()) return found.error();
+      return found->has_value();
+    }
+    auto found = trouble_of(item);
+    if (!found.ok()) return found.error();
+    if (!*found) return false;
+    const auto history = history_with(**found, item);
+    auto run = connection_.run(statements_.failed_attempt);
+    run.with((*found)->place).with(item.attempts);
+    run.with(code_name(item.code)).with(item.error).with_or_null(history);
+    return changed(run);
+  }
+
+  Result<bool> bury(const Settlement& item) {
+    auto found = trouble_of(item);
+    if (!found.ok()) return found.error();
+    if (!*found) return false;
+    const Trouble& trouble = **found;
+    const bool dies = item.verdict == Verdict::dead;
+    const bool keeps = dies && item.keep_last_error && !trouble.error.empty();
+    const auto history = keeps ? trouble.history : history_with(trouble, item);
+    const auto state = dies ? MessageState::dead : MessageState::quarantined;
+    auto run = connection_.run(statements_.bury);
+    run.with(trouble.place).with(state_name(state)).with(now_).with(item.attempts);
+    run.with(std::max(trouble.failed_for_good, item.attempts));
+    run.with(keeps ? std::string_view(trouble.code) : code_name(item.code));
+    run.with(keeps ? trouble.error : item.error).with_or_null(history);
+    if (auto buried = changed(run); !buried.ok()) return buried;
+    if (auto removed = remove(trouble.place, item); !removed.ok()) return removed;
+    gone(trouble.place);
+    ++counts_.ended(state);
+    if (!dies) return true;
+    return tell_death(item);
+  }
+
+  Result<bool> tell_death(const Settlement& item) {
+    auto run = connection_.run(statements_.buried);
+    auto row = run.with(item.sequence.value).step();
+    if (!row.ok() || !*row) return row;
+    const auto [record, message] = decode_record(run);
+    deaths_.push_back(dead_letter_event({request_.table, record.id, message.get(), record.attempts},
+                                        record.code.value_or(Code::unknown_internal), record.error,
+                                        *record.ended_at));
+    return true;
+  }
+
+  Connection& connection_;
+  const OutboxStatements& statements_;
+  const spi::SettleRequest& request_;
+  const WallTime now_;
+  Counts counts_;
+  std::vector<AuditEvent> deaths_;
+};
+
+Result<bool> holds(Connection& connection, const ControlStatements& statements,
+                   const spi::SettleRequest& request, const spi::Fence& fence) {
+  const std::string scope = "outbox:" + request.table.str();
+  auto run = connection.run(statements.hold);
+  run.with(scope).with(fence.shard.value).with(request.owner.view()).with(fence.epoch.value);
+  return run.step();
+}
+
+}  // namespace
+
+Result<spi::SettleReply> SqliteOutbox::settle(const spi::SettleRequest& request) {
+  const auto& statements = statements_.of(request.table);
+  const auto now = context_.clock.wall_now();
+  return in_transaction(*context_.writer, [&](Connection& connection) -> Result<spi::SettleReply> {
+    spi::SettleReply reply;
+    for (const auto& fence : request.fences) {
+      auto held = holds(connection, context_.control, request, fence);
+      if (!held.ok()) return held.error();
+      reply.parts.push_back({*held, 0});
+    }
+    Settling settling(connection, statements, request, now);
+    for (const auto& item : request.items) {
+      const auto fence = std::ranges::find(request.fences, item.shard, &spi::Fence::shard);
+      if (fence == request.fences.end()) continue;
+      auto& part = reply.parts[static_cast<std::size_t>(fence - request.fences.begin())];
+      if (!part.held) continue;
+      auto settled = settling.settle(item);
+      if (!settled.ok()) return settled.error();
+      part.rows += *settled ? 1 : 0;
+    }
+    auto counted = add_counts(connection, context_.control, request.table, settling.counts());
+    if (!counted.ok()) return counted.error();
+    if (settling.deaths().empty()) return reply;
+    if (auto head = audit_.append(connection, settling.deaths()); !head.ok()) {
+      return head.error();
+    }
+    return reply;
+  });
+}
+
+}  // namespace sagabox::sqlite

@@ -1,0 +1,105 @@
+#pragma once
+
+#include "stores/sqlite/link.hpp"
+
+#include <sagabox/message.hpp>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace sagabox::sqlite {
+
+/// What the relay asks of an outbox. Each statement says in statements.cpp what its parameters are.
+struct OutboxStatements {
+  explicit OutboxStatements(const TableName& table);
+
+  Sql read;
+  Sql read_due;
+  Sql retrying_keys;
+  Sql remove;  ///< a pending row
+  Sql archive;
+  Sql trouble;  ///< what a row says of its failures
+  Sql retry;
+  Sql attempt;
+  Sql failed_attempt;
+  Sql bury;
+  Sql buried;  ///< as `decode_record` reads it
+};
+
+/// What operators ask of an outbox.
+struct AdminStatements {
+  explicit AdminStatements(const TableName& table);
+
+  Sql oldest;
+  Sql list_pending;
+  Sql list_ended;  ///< dead and quarantined
+  Sql list_done;
+  Sql extent_pending;
+  Sql extent_ended;
+  Sql extent_done;
+  Sql look;
+  Sql next_ended;  ///< of a replay job
+  Sql next_done;
+  Sql replay_ended;
+  Sql replay_done;
+  Sql quarantine;
+  Sql requarantine;  ///< a dead one
+  Sql release;
+  Sql old_pending;
+  Sql old_ended;
+  Sql old_done;
+  Sql tell_pending;
+  Sql tell_ended;
+  Sql tell_done;
+  Sql remove_pending;
+  Sql remove_id;  ///< a pending one by its id
+  Sql remove_ended;
+  Sql remove_done;
+  Sql strays;
+};
+
+/// Pauses, replay jobs, counts; the outbox is a parameter.
+struct ControlStatements {
+  ControlStatements();
+
+  Sql counts;
+  Sql count;
+  Sql pauses;
+  Sql pause;
+  Sql resume;
+  Sql create_job;
+  Sql jobs;
+  Sql job;
+  Sql change_job;
+  Sql advance_job;
+  Sql hold;
+};
+
+struct AuditStatements {
+  AuditStatements();
+
+  Sql head;
+  Sql append;
+  Sql move_head;
+  Sql read;
+};
+
+/// The statements of each outbox, put together once. Thread-safe.
+template <class Statements>
+class PerTable {
+ public:
+  const Statements& of(const TableName& table) {
+    const std::lock_guard lock(mutex_);
+    auto& known = known_[table.str()];
+    if (!known) known = std::make_unique<const Statements>(table);
+    return *known;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<const Statements>, std::less<>> known_;
+};
+
+}  // namespace sagabox::sqlite

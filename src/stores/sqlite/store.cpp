@@ -1,0 +1,109 @@
+#include "stores/sqlite/admin_store.hpp"
+#include "stores/sqlite/audit_store.hpp"
+#include "stores/sqlite/context.hpp"
+#include "stores/sqlite/control_store.hpp"
+#include "stores/sqlite/outbox_store.hpp"
+#include "stores/sqlite/ownership.hpp"
+#include "stores/sqlite/transaction.hpp"
+
+#include <sagabox/stores/sqlite.hpp>
+
+#include <string>
+#include <utility>
+
+namespace sagabox::sqlite {
+namespace {
+
+class SqliteStore final : public Store {
+ public:
+  SqliteStore(const std::string& path, const Options& options, std::unique_ptr<Writer> writer,
+              OwnerLocks locks)
+      : name_("sqlite:" + path),
+        context_(path, options, std::move(writer)),
+        ownership_(context_, std::move(locks)) {}
+
+  spi::OutboxStore& outbox() override { return outbox_; }
+  spi::OutboxAdminStore& outbox_admin() override { return admin_; }
+  spi::ControlStore& control() override { return control_; }
+  spi::OwnershipStore& ownership() override { return ownership_; }
+  spi::AuditStore& audit() override { return audit_; }
+  Result<std::unique_ptr<OwnedTransaction>> begin() override {
+    return StoreTransaction::begin(context_);
+  }
+  [[nodiscard]] std::string name() const override { return name_; }
+
+ private:
+  const std::string name_;
+  AuditChain chain_;
+  Context context_;
+  SqliteOutbox outbox_{context_, chain_};
+  SqliteAdmin admin_{context_, chain_};
+  SqliteControl control_{context_, chain_, admin_};
+  SqliteAudit audit_{context_, chain_};
+  Ownership ownership_;
+};
+
+Status check(const std::string& path, const Options& options) {
+  const auto invalid = [](std::string_view field, std::string_view rule) {
+    return Error{Code::config_invalid, std::string(field) + ": " + std::string(rule)};
+  };
+  constexpr std::uint64_t wal_bytes_min = 64ULL * 1024;
+  if (path.empty() || path == ":memory:") {
+    return invalid("path", "give the path of a file; for a store in memory use MemoryStore");
+  }
+  if (options.lock_max < Duration{}) return invalid("lock_max", "give a time of 0 or more");
+  if (options.readers_max == 0) return invalid("readers_max", "give 1 or more");
+  if (options.wal_bytes_max < wal_bytes_min) return invalid("wal_bytes_max", "give 65536 or more");
+  if (options.watch_interval <= Duration{}) {
+    return invalid("watch_interval", "give a time above 0");
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Writer>> writer_of(const std::string& path, const Options& options) {
+  if (auto checked = check(path, options); !checked.ok()) return checked.error();
+  return Writer::open(path, options);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open(const std::string& path, const Options& options) {
+  auto writer = writer_of(path, options);
+  if (!writer.ok()) return writer.error();
+  auto locks = OwnerLocks::open(path + "-owners");
+  if (!locks.ok()) return locks.error();
+  return std::unique_ptr<Store>(std::make_unique<SqliteStore>(
+      path, options, std::move(writer).value(), std::move(locks).value()));
+}
+
+Result<std::unique_ptr<Store>> open(sqlite3* connection, const Options& options) {
+  const char* path = connection == nullptr ? nullptr : sqlite3_db_filename(connection, "main");
+  if (path == nullptr || *path == '\0') {
+    return Error{Code::config_invalid,
+                 "open() needs a connection to a file; this one is closed, or its database lies in "
+                 "memory"};
+  }
+  return open(std::string(path), options);
+}
+
+Status migrate(const std::string& path, const Options& options) {
+  auto writer = writer_of(path, options);
+  if (!writer.ok()) return writer.error();
+  return Migrations(**writer, *options.clock).up();
+}
+
+Status migrate_down(const std::string& path, const DownRequest& request, const Options& options) {
+  auto writer = writer_of(path, options);
+  if (!writer.ok()) return writer.error();
+  return Migrations(**writer, *options.clock).down(request);
+}
+
+Result<std::vector<MigrationStatus>> migration_status(const std::string& path,
+                                                      const Options& options) {
+  if (auto checked = check(path, options); !checked.ok()) return checked.error();
+  auto connection = Connection::open(path, Connection::Use::read, options);
+  if (!connection.ok()) return connection.error();
+  return Migrations::status(**connection);
+}
+
+}  // namespace sagabox::sqlite

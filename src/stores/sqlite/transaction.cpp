@@ -1,0 +1,69 @@
+#include "stores/sqlite/transaction.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace sagabox::sqlite {
+namespace {
+
+Error ended(std::string_view call) {
+  return {Code::tx_no_transaction,
+          std::string(call) + " needs an open transaction, and this one has ended; begin another"};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<OwnedTransaction>> StoreTransaction::begin(Context& context) {
+  auto transaction = context.writer->begin();
+  if (!transaction.ok()) return transaction.error();
+  return std::unique_ptr<OwnedTransaction>(
+      new StoreTransaction(context, std::move(transaction).value()));
+}
+
+StoreTransaction::~StoreTransaction() {
+  if (is_open()) (void)rollback();
+}
+
+Result<std::vector<Written>> StoreTransaction::insert(
+    const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
+  if (!is_open()) return ended("write()");
+  auto written = insert_messages(transaction_.connection().link(), context_.inserts.of(table),
+                                 messages, context_.clock.wall_now());
+  if (!written.ok()) return written;
+  for (const auto& message : *written) {
+    if (message.duplicate) continue;
+    auto& last = last_[table];
+    last = std::max(last, message.sequence);
+  }
+  return written;
+}
+
+Status StoreTransaction::commit() {
+  if (!is_open()) return ended("commit()");
+  auto done = transaction_.commit();
+  if (done.ok()) {
+    for (const auto& [table, last] : last_) context_.durable.reached(table, last);
+    committed();
+    for (const auto& [table, last] : last_) context_.wake.ring(table);
+  } else if (done.error().code == Code::storage_in_doubt) {
+    abandoned();
+  } else {
+    rolled_back();
+  }
+  return done;
+}
+
+Status StoreTransaction::rollback() {
+  if (!is_open()) return ended("rollback()");
+  auto done = transaction_.rollback();
+  rolled_back();
+  return done;
+}
+
+sqlite3* connection_of(Transaction& transaction) noexcept {
+  const auto* ours = dynamic_cast<StoreTransaction*>(&transaction);
+  return ours == nullptr ? nullptr : ours->handle();
+}
+
+}  // namespace sagabox::sqlite

@@ -1,0 +1,31 @@
+#include "stores/sqlite/wake.hpp"
+
+#include <algorithm>
+
+namespace sagabox::sqlite {
+
+CommitBell& Wake::bell(const TableName& table) {
+  const std::lock_guard lock(mutex_);
+  auto& known = bells_[table.str()];
+  if (!known) known = std::make_unique<CommitBell>();
+  return *known;
+}
+
+void Wake::look() {
+  const auto version = writer_.version_of_others();
+  if (!version) return;
+  const std::lock_guard lock(mutex_);
+  if (version_ == *version) return;
+  version_ = *version;
+  for (const auto& [table, bell] : bells_) bell->ring();
+}
+
+void Wake::wait(const TableName& table, Duration timeout) {
+  CommitBell& mine = bell(table);
+  for (Duration left = timeout;; left -= interval_) {
+    look();
+    if (mine.wait(std::min(left, interval_)) || left <= interval_) return;
+  }
+}
+
+}  // namespace sagabox::sqlite

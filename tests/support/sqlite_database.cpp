@@ -1,0 +1,53 @@
+#include "support/sqlite_database.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <system_error>
+
+namespace sagabox::testing {
+namespace {
+
+int keep_first(void* into, int columns, char** values, char**) {
+  auto& row = *static_cast<std::vector<std::string>*>(into);
+  if (!row.empty()) return 0;
+  for (int i = 0; i < columns; ++i) row.emplace_back(values[i] == nullptr ? "" : values[i]);
+  return 0;
+}
+
+}  // namespace
+
+SqliteConnection connect_sqlite(const std::string& path, Duration lock_max) {
+  sqlite3* opened = nullptr;
+  const int result = sqlite3_open(path.c_str(), &opened);
+  SqliteConnection connection(opened);
+  if (result != SQLITE_OK) throw std::runtime_error(sqlite3_errmsg(opened));
+  const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(lock_max).count();
+  sqlite3_busy_timeout(opened, static_cast<int>(milliseconds));
+  return connection;
+}
+
+std::vector<std::string> run_sql(sqlite3* connection, const std::string& sql) {
+  std::vector<std::string> row;
+  char* error = nullptr;
+  if (sqlite3_exec(connection, sql.c_str(), &keep_first, &row, &error) != SQLITE_OK) {
+    const std::string text = error == nullptr ? sqlite3_errmsg(connection) : error;
+    sqlite3_free(error);
+    throw std::runtime_error(text);
+  }
+  return row;
+}
+
+SqliteFolder::SqliteFolder() {
+  std::string name = (std::filesystem::temp_directory_path() / "sagabox-sqlite-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
+  path_ = name;
+}
+
+SqliteFolder::~SqliteFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace sagabox::testing

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <sagabox/time.hpp>
+
+#include <sqlite3.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sagabox::testing {
+
+struct CloseSqlite {
+  void operator()(sqlite3* connection) const noexcept { sqlite3_close(connection); }
+};
+using SqliteConnection = std::unique_ptr<sqlite3, CloseSqlite>;
+
+/// As a user opens it. Throws std::runtime_error.
+SqliteConnection connect_sqlite(const std::string& path, Duration lock_max = {});
+/// Runs statements; the values of the first row of the last that has one, as text. Throws
+/// std::runtime_error with SQLite's own words.
+std::vector<std::string> run_sql(sqlite3* connection, const std::string& sql);
+
+/// A folder of its own for database files, gone at the end.
+class SqliteFolder {
+ public:
+  SqliteFolder();
+  ~SqliteFolder();
+  SqliteFolder(const SqliteFolder&) = delete;
+  SqliteFolder& operator=(const SqliteFolder&) = delete;
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] std::string file(const std::string& name = "test.db") const {
+    return path_ + "/" + name;
+  }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace sagabox::testing
