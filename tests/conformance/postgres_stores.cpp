@@ -104,6 +104,16 @@ class PostgresFixture final : public StoreFixture {
                      .code = code_from_name(row[3]),
                      .error = row[4]};
   }
+  std::optional<TransactionId> id_of(OwnedTransaction& open) override {
+    return TransactionId{
+        std::stoull(run_sql(postgres::connection_of(open), "SELECT pg_current_xact_id()").at(0))};
+  }
+  std::optional<TransactionId> writer_of(const TableName& table, Sequence sequence) override {
+    return TransactionId{std::stoull(database_
+                                         .sql("SELECT xid FROM " + name(table, "_outbox") +
+                                              " WHERE seq = " + std::to_string(sequence.value))
+                                         .at(0))};
+  }
 
  private:
   [[nodiscard]] std::string name(const TableName& table, std::string_view suffix) const {

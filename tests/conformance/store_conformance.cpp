@@ -77,6 +77,19 @@ std::vector<spi::Row> StoreConformance::read_due() {
   return rows;
 }
 
+spi::Horizon StoreConformance::horizon() {
+  return read({Shard{0}, lane_normal, {}, 1}).horizon.value();
+}
+
+TransactionId StoreConformance::only_new(const spi::Horizon& before, const spi::Horizon& during,
+                                         OwnedTransaction& open) {
+  if (const auto known = fixture_->id_of(open)) return *known;
+  std::vector<TransactionId> added;
+  std::ranges::set_difference(during.in_progress, before.in_progress, std::back_inserter(added));
+  EXPECT_EQ(added.size(), 1U);
+  return added.empty() ? TransactionId{} : added[0];
+}
+
 spi::ReadReply StoreConformance::read(const spi::Range& range, std::size_t bytes_max) {
   return outbox().read(table_, std::span(&range, 1), bytes_max).value();
 }

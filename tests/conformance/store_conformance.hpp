@@ -50,6 +50,12 @@ class StoreFixture {
   virtual Status corrupt(const TableName& table, Sequence sequence) = 0;
   /// Nothing for an id that is nowhere in the table, its archive and its dead letters.
   virtual std::optional<StoredRow> look(const TableName& table, const MessageId& id) = 0;
+  /// Where others use the same server, to find a transaction among theirs: the one that is open,
+  /// and the one that wrote a pending row. Nothing: nobody else is there.
+  virtual std::optional<TransactionId> id_of(OwnedTransaction&) { return std::nullopt; }
+  virtual std::optional<TransactionId> writer_of(const TableName&, Sequence) {
+    return std::nullopt;
+  }
 };
 
 /// One instantiation of the suite.
@@ -105,6 +111,12 @@ class StoreConformance : public ::testing::TestWithParam<StoreKind> {
   std::vector<spi::Row> read_fresh();
   /// Every waiting row that is due, all shards, by time.
   std::vector<spi::Row> read_due();
+  /// What a read cannot see now.
+  spi::Horizon horizon();
+  /// The transaction that is open, which a read could not see that another before it need not have
+  /// named.
+  TransactionId only_new(const spi::Horizon& before, const spi::Horizon& during,
+                         OwnedTransaction& open);
   spi::ReadReply read(const spi::Range& range, std::size_t bytes_max = bytes_unbounded);
 
   WorkerId join(Duration lease = ttl);

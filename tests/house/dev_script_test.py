@@ -88,6 +88,8 @@ class DevScript(unittest.TestCase):
             (["test", "--tsan", "unit", "house"], "house is not run under TSan"),
             (["torture", "many"], '"many" is neither a seed'),
             (["torture", "9-3"], '"9-3" is neither a seed'),
+            (["torture", "crash", "all"], '"all" is neither a seed'),
+            (["test", "--tsan", "crash"], "crash is not run under TSan"),
             (["lint", "src"], "lint takes only --all"),
             (["setup", "all"], "setup takes no arguments"),
             (["format", "src"], "format takes no arguments"),

@@ -35,12 +35,19 @@ RETURNING id, seq, shard, xmin <> xid::xid
 )sql";
 
 // A statement of its own, after the insert: what was settled while the insert looked is seen here.
-// Both bounds leave out the days on which none of these can have ended.
+// Both bounds leave out the days on which none of these can have ended. One id at a time: the plan
+// is kept, and with all of them at once it would read a day that was new when it was made from end
+// to end.
 constexpr std::string_view ended_sql = R"sql(
-SELECT id, seq, shard FROM "{schema}"."{table}_dead" WHERE id = ANY ($1::text[])
-UNION ALL
-SELECT id, seq, shard FROM "{schema}"."{table}_archive"
-WHERE id = ANY ($1::text[]) AND ended_at >= $2 AND ended_at < now() + interval '1 day'
+SELECT found.id, found.seq, found.shard
+FROM unnest($1::text[]) AS wanted (id)
+CROSS JOIN LATERAL (
+  (SELECT id, seq, shard FROM "{schema}"."{table}_dead" AS d WHERE d.id = wanted.id LIMIT 1)
+  UNION ALL
+  (SELECT id, seq, shard FROM "{schema}"."{table}_archive" AS a
+   WHERE a.id = wanted.id AND a.ended_at >= $2 AND a.ended_at < now() + interval '1 day'
+   LIMIT 1)
+) AS found
 )sql";
 
 constexpr std::string_view pending_sql = R"sql(
