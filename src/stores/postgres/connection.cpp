@@ -19,7 +19,10 @@ SELECT pg_is_in_recovery(),
        set_config('statement_timeout', $1, false),
        set_config('lock_timeout', $2, false),
        set_config('plan_cache_mode', $3, false),
-       set_config('default_transaction_isolation', 'read committed', false)
+       set_config('default_transaction_isolation', 'read committed', false),
+       -- Ours are never prepared for a two-phase commit.
+       set_config('sagabox.notify', coalesce(nullif(current_setting('sagabox.notify', true), ''),
+                                             'on'), false)
 )sql"};
 
 const Statement system_statement{"",
