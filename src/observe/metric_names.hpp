@@ -27,6 +27,9 @@ inline constexpr std::string_view outbox_blocked_keys = "outbox_blocked_keys";
 inline constexpr std::string_view outbox_pending = "outbox_pending";
 inline constexpr std::string_view outbox_dead = "outbox_dead";
 inline constexpr std::string_view outbox_oldest_seconds = "outbox_oldest_seconds";
+inline constexpr std::string_view outbox_oldest_transaction_seconds =
+    "outbox_oldest_transaction_seconds";
+inline constexpr std::string_view outbox_slot_transactions = "outbox_slot_transactions";
 
 inline constexpr std::string_view outbox_settle_batches_total = "outbox_settle_batches_total";
 inline constexpr std::string_view outbox_settle_rows = "outbox_settle_rows";

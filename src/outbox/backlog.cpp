@@ -22,7 +22,16 @@ void Backlog::look(BootTime now) {
   set(metric::outbox_pending, static_cast<double>(stats->pending));
   set(metric::outbox_dead, static_cast<double>(stats->dead));
   const auto age = stats->oldest_pending ? stats->now - *stats->oldest_pending : Duration{};
-  set(metric::outbox_oldest_seconds, std::max(0.0, std::chrono::duration<double>(age).count()));
+  const auto seconds = [](Duration of) {
+    return std::max(0.0, std::chrono::duration<double>(of).count());
+  };
+  set(metric::outbox_oldest_seconds, seconds(age));
+  if (stats->oldest_transaction) {
+    set(metric::outbox_oldest_transaction_seconds, seconds(*stats->oldest_transaction));
+  }
+  if (stats->slot_transactions) {
+    set(metric::outbox_slot_transactions, static_cast<double>(*stats->slot_transactions));
+  }
 }
 
 void Backlog::failed(const Error& error, BootTime now) {

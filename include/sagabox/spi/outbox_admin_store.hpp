@@ -21,6 +21,11 @@ struct TableStats {
   std::uint64_t quarantined = 0;
   std::optional<WallTime> oldest_pending;
   WallTime now{};  ///< the database's clock
+  /// What keeps the database from clearing up behind us, where it can tell: how long its oldest
+  /// transaction is open (none: 0), and how many transactions ago the oldest is that a replication
+  /// slot holds on to.
+  std::optional<Duration> oldest_transaction{};
+  std::optional<std::uint64_t> slot_transactions{};
 };
 
 /// Messages of one state that fit the filter, by sequence, above `after`.

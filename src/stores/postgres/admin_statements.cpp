@@ -64,6 +64,13 @@ SELECT
 FROM counted
 )sql";
 
+/// Microseconds, and transactions.
+constexpr std::string_view horizon = R"sql(
+SELECT (coalesce(max(h.seconds), 0) * 1000000)::int8,
+       coalesce(max(h.transactions) FILTER (WHERE h.kind = 'slot'), 0)
+FROM "{schema}".horizon_holders() AS h
+)sql";
+
 /// $11 after, $12 rows_max, $13 whether payloads are wanted.
 constexpr std::string_view list_pending = R"sql(
 SELECT {pending}, CASE WHEN $13 THEN payload END
@@ -308,6 +315,7 @@ AdminStatements::AdminStatements(const Names& names, const TableName& table) {
   const Filler fill(names, table, {fits_pending, fits_ended, fits});
   now = fill("now", "SELECT clock_timestamp()");
   stats = fill("stats", postgres::stats);
+  horizon = fill("horizon", postgres::horizon);
   list_pending = fill("list_pending", postgres::list_pending);
   list_ended = fill("list_ended", postgres::list_ended);
   list_done = fill("list_done", postgres::list_done);

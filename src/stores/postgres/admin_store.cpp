@@ -75,7 +75,11 @@ Result<spi::TableStats> PostgresAdmin::stats(const TableName& table) {
   params.int8(stats_rows_exact);
   auto rows = ask(statements_.of(table).stats, params);
   if (!rows.ok()) return rows.error();
+  auto horizon = ask(statements_.of(table).horizon, {});
+  if (!horizon.ok()) return horizon.error();
   spi::TableStats stats;
+  stats.oldest_transaction = std::chrono::microseconds(horizon->int8(0, 0));
+  stats.slot_transactions = count_from(*horizon, 1);
   stats.pending = count_from(*rows, 0);
   stats.waiting = count_from(*rows, 1);
   stats.done = count_from(*rows, 2);

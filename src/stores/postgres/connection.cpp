@@ -26,7 +26,10 @@ SELECT pg_is_in_recovery(),
        set_config('lock_timeout', $2, pg_backend_pid() <> $4),
        set_config('plan_cache_mode', $3, pg_backend_pid() <> $4),
        set_config('jit', 'off', pg_backend_pid() <> $4),
-       set_config('default_transaction_isolation', 'read committed', pg_backend_pid() <> $4)
+       set_config('default_transaction_isolation', 'read committed', pg_backend_pid() <> $4),
+       -- Ours are never prepared for a two-phase commit.
+       set_config('sagabox.notify', coalesce(nullif(current_setting('sagabox.notify', true), ''),
+                                             'on'), pg_backend_pid() <> $4)
 )sql"};
 
 const Statement system_statement{"",

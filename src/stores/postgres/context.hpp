@@ -36,7 +36,7 @@ struct Context {
 
   const Names names;
   const std::uint16_t shards;
-  const bool notify;
+  bool notify;  ///< never behind a pooler: nothing stays with us that could be reached
   /// The relay must not eat the connections of the business, and nobody those of the heartbeats.
   Pool writers;
   Pool relay;   ///< reading, settling, operators

@@ -314,6 +314,7 @@ std::span<const Migration> migrations() {
       Migration{1, "outbox", first_up, first_down, first_table_up, first_table_down},
       enqueue_step(),
       wake_step(),
+      operators_step(),
   };
   return all;
 }

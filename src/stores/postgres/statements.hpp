@@ -45,6 +45,7 @@ struct AdminStatements {
 
   Statement now;
   Statement stats;
+  Statement horizon;
   Statement list_pending;
   Statement list_ended;  ///< dead and quarantined
   Statement list_done;

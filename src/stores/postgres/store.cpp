@@ -44,10 +44,11 @@ class PostgresStore final : public Store {
   }
   [[nodiscard]] std::string name() const override { return name_; }
 
-  /// Whether the server can be reached and takes us.
+  /// Whether the server can be reached and takes us. Before anybody uses the store.
   Status connect() {
     auto connection = context_.owners.take();
     if (!connection.ok()) return connection.error();
+    if ((*connection)->pooled()) context_.notify = false;
     return {};
   }
 

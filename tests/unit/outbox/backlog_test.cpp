@@ -77,6 +77,14 @@ TEST_F(BacklogTest, MessageFromTheFutureIsNotYoungerThanNew) {
   EXPECT_EQ(gauge("outbox_oldest_seconds"), 0);
 }
 
+TEST_F(BacklogTest, WhatHoldsTheDatabaseBackIsShownWhereItCanTell) {
+  store.answer.oldest_transaction = seconds(90);
+  store.answer.slot_transactions = 5000;
+  backlog.look(at({}));
+  EXPECT_EQ(gauge("outbox_oldest_transaction_seconds"), 90);
+  EXPECT_EQ(gauge("outbox_slot_transactions"), 5000);
+}
+
 TEST_F(BacklogTest, StoreIsAskedOnceASecond) {
   for (int tick = 0; tick < 500; ++tick) backlog.look(at(tick * milliseconds(20)));
   EXPECT_EQ(store.asked, 10);

@@ -77,6 +77,18 @@ TEST_F(PostgresMigrations, DownTakesEverythingBack) {
   EXPECT_EQ(count("orders_outbox"), "0");
 }
 
+TEST_F(PostgresMigrations, DownToAStepKeepsTheMessagesAndUpBringsTheRestBack) {
+  make();
+  write();
+  for (const auto& step : migrations()) {
+    down({.to = step.number}).value();
+    write();
+    migrate(database_->url(), database_->options()).value();
+    database_->sql("SELECT " + in_schema("enqueue('t', '{}', outbox => 'orders')"));
+  }
+  EXPECT_EQ(count("orders_outbox"), std::to_string(1 + 2 * migrations().size()));
+}
+
 TEST_F(PostgresMigrations, DownRefusesToLosePendingMessages) {
   make();
   write();

@@ -1,0 +1,256 @@
+#include "integration/postgres/world.hpp"
+
+#include <atomic>
+#include <cstdlib>
+
+namespace sagabox::integration {
+namespace {
+
+using testing::run_sql;
+
+/// Hears every NOTIFY of a schema, as a relay would.
+class Ear {
+ public:
+  explicit Ear(const testing::PostgresDatabase& database) : connection_(database.connect()) {
+    run_sql(connection_.get(), "LISTEN \"sagabox " + database.schema() + "\"");
+  }
+  /// So far. What was committed before the call is among them.
+  int heard() {
+    run_sql(connection_.get(), "SELECT 1");
+    while (PGnotify* notify = PQnotifies(connection_.get())) {
+      ++heard_;
+      PQfreemem(notify);
+    }
+    return heard_;
+  }
+
+ private:
+  testing::PgConnection connection_;
+  int heard_ = 0;
+};
+
+/// Relays that hardly poll: what comes soon was told, or found by looking before they slept.
+class PostgresWake : public PostgresWorld {
+ protected:
+  static OutboxOptions sleepy() {
+    auto options = defaults();
+    options.poll_interval = std::chrono::hours(1);
+    return options;
+  }
+  Outbox started_sleepy(Store& on) { return started(on, into_inbox(), sleepy()); }
+
+  /// A producer whose transactions are not going to be prepared.
+  [[nodiscard]] testing::PgConnection producer() const {
+    auto connection = database->connect();
+    run_sql(connection.get(), "SET sagabox.notify = on");
+    return connection;
+  }
+  [[nodiscard]] std::string enqueue_sql(const std::string& payload = "{}") const {
+    return "SELECT " + database->schema() + ".enqueue('" + topic + "', '" + payload +
+           "', outbox => 'orders')";
+  }
+  int sleepers() {
+    const auto flags = std::stoll(
+        database->sql("SELECT last_value & 2147483647 FROM " + database->schema() + ".orders_flags")
+            .at(0));
+    return __builtin_popcountll(static_cast<unsigned long long>(flags));
+  }
+  /// Somebody's flag is up, and no transaction that could not see it is open.
+  [[nodiscard]] bool sleeps(int count = 1) {
+    return eventually([&] { return sleepers() == count; });
+  }
+  [[nodiscard]] bool received(std::size_t count) {
+    return eventually([&] { return inbox.size() >= count; });
+  }
+  std::string listener_pid() {
+    const auto found =
+        database->sql("SELECT coalesce(min(pid), 0) FROM pg_stat_activity WHERE query LIKE '%" +
+                      database->schema() + "%take_sleeper%' AND pid <> pg_backend_pid()");
+    return found.at(0);
+  }
+};
+
+TEST_F(PostgresWake, CommitOfAnotherProcessWakesASleeper) {
+  auto outbox = started_sleepy(*store);
+  ASSERT_TRUE(sleeps());
+  Ear ear(*database);
+  auto connection = producer();
+  run_sql(connection.get(), enqueue_sql());
+  ASSERT_TRUE(received(1));
+  EXPECT_EQ(ear.heard(), 1);
+}
+
+TEST_F(PostgresWake, PlainInsertWakesToo) {
+  auto outbox = started_sleepy(*store);
+  ASSERT_TRUE(sleeps());
+  Ear ear(*database);
+  run_sql(producer().get(),
+          "INSERT INTO " + outbox_table() + " (topic, payload) VALUES ('" + topic + "', '{}')");
+  ASSERT_TRUE(received(1));
+  EXPECT_EQ(ear.heard(), 1);
+}
+
+TEST_F(PostgresWake, NothingIsSentWhileNobodySleepsAndRollbacksSendNothing) {
+  store->outbox().prepare(table).value();
+  Ear ear(*database);
+  auto connection = producer();
+  run_sql(connection.get(), enqueue_sql());
+  EXPECT_EQ(ear.heard(), 0);
+  auto outbox = started_sleepy(*store);
+  ASSERT_TRUE(received(1));
+  ASSERT_TRUE(sleeps());
+  run_sql(connection.get(), "BEGIN; " + enqueue_sql() + "; ROLLBACK");
+  EXPECT_EQ(ear.heard(), 0);
+}
+
+TEST_F(PostgresWake, TransactionThatInsertedBeforeTheFlagWentUpIsFoundByLooking) {
+  store->outbox().prepare(table).value();
+  auto connection = producer();
+  run_sql(connection.get(), "BEGIN; " + enqueue_sql());
+  Ear ear(*database);
+  auto outbox = started_sleepy(*store);
+  ASSERT_TRUE(sleeps());
+  run_sql(connection.get(), "COMMIT");
+  ASSERT_TRUE(received(1));
+  EXPECT_EQ(ear.heard(), 0);
+}
+
+TEST_F(PostgresWake, RepeatableReadProducerOfAnOldSnapshotSeesTheFlag) {
+  store->outbox().prepare(table).value();
+  auto connection = producer();
+  run_sql(connection.get(), "BEGIN ISOLATION LEVEL REPEATABLE READ");
+  run_sql(connection.get(), "SELECT count(*) FROM " + outbox_table());
+  auto outbox = started_sleepy(*store);
+  ASSERT_TRUE(sleeps());
+  Ear ear(*database);
+  run_sql(connection.get(), enqueue_sql() + "; COMMIT");
+  ASSERT_TRUE(received(1));
+  EXPECT_EQ(ear.heard(), 1);
+}
+
+TEST_F(PostgresWake, PreparedTransactionsWorkWhileSomebodySleeps) {
+  auto options = defaults();
+  auto outbox = started(*store, into_inbox(), options);
+  ASSERT_TRUE(sleeps());
+  const auto connection = database->connect();
+  run_sql(connection.get(), "BEGIN; " + enqueue_sql());
+  run_sql(connection.get(), "PREPARE TRANSACTION 'wake " + database->schema() + "'");
+  run_sql(connection.get(), "COMMIT PREPARED 'wake " + database->schema() + "'");
+  ASSERT_TRUE(received(1)) << "by polling";
+}
+
+TEST_F(PostgresWake, SeveralSleepersAreAllTold) {
+  const auto other = open();
+  auto first = started_sleepy(*store);
+  auto second = started_sleepy(*other);
+  ASSERT_TRUE(sleeps(2));
+  auto connection = producer();
+  run_sql(connection.get(), "BEGIN");
+  for (int i = 0; i < 32; ++i) run_sql(connection.get(), enqueue_sql());
+  run_sql(connection.get(), "COMMIT");
+  ASSERT_TRUE(received(32)) << "every shard's owner";
+}
+
+TEST_F(PostgresWake, FlagOfADeadSleeperIsClearedByTheNextAndRunsOutAlone) {
+  store->outbox().prepare(table).value();
+  const auto schema = database->schema();
+  {
+    const auto dead = database->connect();
+    const auto number = run_sql(dead.get(), "SELECT " + schema + ".take_sleeper()").at(0);
+    run_sql(dead.get(), "SELECT " + schema + ".set_asleep('" + schema + ".orders_flags', " +
+                            number + ", true)");
+  }
+  ASSERT_EQ(sleepers(), 1);
+  Ear ear(*database);
+  auto connection = producer();
+  // As if ten seconds had passed.
+  database->sql("SELECT setval('" + schema +
+                ".orders_flags', last_value - (10::bigint << 31)) FROM " + schema +
+                ".orders_flags");
+  run_sql(connection.get(), enqueue_sql());
+  EXPECT_EQ(ear.heard(), 0) << "it ran out";
+
+  database->sql("SELECT setval('" + schema +
+                ".orders_flags', (last_value + (60::bigint << 31)) | 64) "
+                "FROM " +
+                schema + ".orders_flags");
+  ASSERT_EQ(sleepers(), 2);
+  auto outbox = started_sleepy(*store);
+  EXPECT_TRUE(sleeps(1)) << "only the one that lives";
+}
+
+TEST_F(PostgresWake, LostListenerIsReplacedAndWakesAgain) {
+  auto outbox = started_sleepy(*store);
+  ASSERT_TRUE(sleeps());
+  const auto first = listener_pid();
+  ASSERT_NE(first, "0");
+  database->sql("SELECT pg_terminate_backend(" + first + ")");
+  ASSERT_TRUE(eventually([&] {
+    const auto now = listener_pid();
+    return now != first && now != "0";
+  }));
+  ASSERT_TRUE(sleeps());
+  auto connection = producer();
+  run_sql(connection.get(), enqueue_sql());
+  ASSERT_TRUE(received(1));
+}
+
+TEST_F(PostgresWake, UnderLoadNoNotifyIsSent) {
+  auto outbox = started(*store, into_inbox(), sleepy());
+  ASSERT_TRUE(sleeps());
+  Ear ear(*database);
+  constexpr int producers = 4;
+  constexpr int each = 500;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < producers; ++i) {
+    threads.emplace_back([&] {
+      const auto connection = producer();
+      for (int n = 0; n < each; ++n) run_sql(connection.get(), enqueue_sql());
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  ASSERT_TRUE(received(producers * each));
+  // The first ones, and those after a pause of the machine that looks like rest.
+  EXPECT_LT(ear.heard(), producers * each / 10);
+}
+
+TEST_F(PostgresWake, PausedRelayKeepsNoFlag) {
+  auto outbox = started(*store, into_inbox());
+  ASSERT_TRUE(sleeps());
+  outbox.pause().value();
+  EXPECT_TRUE(sleeps(0));
+  outbox.resume().value();
+  EXPECT_TRUE(sleeps());
+}
+
+TEST_F(PostgresWake, SwitchedOffItPollsAndHasNoListener) {
+  auto options = database->options();
+  options.notify = false;
+  const auto quiet = postgres::open(database->url(), options).value();
+  EXPECT_FALSE(quiet->outbox().capabilities().notifies);
+  auto outbox = started(*quiet, into_inbox());
+  run_sql(producer().get(), enqueue_sql());
+  ASSERT_TRUE(received(1));
+  EXPECT_EQ(listener_pid(), "0");
+  EXPECT_EQ(sleepers(), 0);
+}
+
+/// As one types it.
+TEST_F(PostgresWake, TransactionOfPsqlIsDelivered) {
+  if (std::system("psql --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "psql is not installed";
+  auto options = defaults();
+  options.table = "default";
+  auto outbox = started(*store, into_inbox(), options);
+  const std::string schema = database->schema();
+  const std::string command =
+      "psql -q -v ON_ERROR_STOP=1 \"" + database->url() + "\" -c \"BEGIN; CREATE TABLE " + schema +
+      ".invoice (id int); INSERT INTO " + schema + ".invoice VALUES (1); SELECT " + schema +
+      ".enqueue('" + topic + "', '{\\\"id\\\":1}'); COMMIT\" > /dev/null";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  ASSERT_TRUE(received(1));
+  EXPECT_EQ(inbox.all()[0].payload, "{\"id\":1}");
+  EXPECT_EQ(database->sql("SELECT count(*) FROM " + schema + ".invoice").at(0), "1");
+}
+
+}  // namespace
+}  // namespace sagabox::integration
