@@ -1,4 +1,4 @@
-#include "conformance/store_conformance.hpp"
+#include "conformance/claim_conformance.hpp"
 #include "support/postgres_database.hpp"
 #include "support/postgres_server.hpp"
 
@@ -113,6 +113,9 @@ INSTANTIATE_TEST_SUITE_P(Postgres, StoreConformance,
                          ::testing::Values(postgres_kind("Sharded", ClaimMode::sharded),
                                            postgres_kind("Leader", ClaimMode::leader),
                                            postgres_kind("Competing", ClaimMode::competing)),
+                         kind_name);
+INSTANTIATE_TEST_SUITE_P(Postgres, ClaimConformance,
+                         ::testing::Values(postgres_kind("Competing", ClaimMode::competing)),
                          kind_name);
 
 }  // namespace
