@@ -107,13 +107,19 @@ std::optional<ReadPlan> Intake::plan_fresh(BootTime now) {
   const auto rows_each = std::max<std::uint32_t>(1, free / std::max<std::uint32_t>(1, hungry));
   const bool low_first = ++reads_ % low_first_every == 0;
   first_ = (first_ + 1) % count;
+  std::uint64_t asked = 0;
   for (std::size_t step = 0; step < count; ++step) {
+    // What is claimed and has no room is kept from others.
+    if (claims_ && asked >= free) break;
     const auto number = (first_ + step) % count;
     auto& slot = parts_.shards.at(number);
     const std::scoped_lock lock(slot.mutex);
     const auto before = fresh.pages.size();
     slot.state.plan(now, rows_each, low_first, fresh.pages);
     if (fresh.pages.size() == before) continue;
+    for (auto page = before; page < fresh.pages.size(); ++page) {
+      asked += fresh.pages[page].range.rows_max;
+    }
     plan.tickets.push_back(
         {Shard{static_cast<std::uint16_t>(number)}, slot.state.tracker().read_begun()});
   }

@@ -165,10 +165,10 @@ void Relay::show_leader() {
   if (options_.claim != ClaimMode::leader) return;
   bool leads = false;
   for (std::size_t number = 0; number < shards_.size(); ++number) {
-    leads = leads || shards_.with(Shard{static_cast<std::uint16_t>(number)},
-                                  [](const ShardState& state) {
-                                    return state.phase() != ShardState::Phase::absent;
-                                  });
+    leads = leads ||
+            shards_.with(Shard{static_cast<std::uint16_t>(number)}, [](const ShardState& state) {
+              return state.phase() != ShardState::Phase::absent;
+            });
   }
   options_.metrics->gauge(metric::relay_leader, {{"table", table_.str()}}).set(leads ? 1 : 0);
 }

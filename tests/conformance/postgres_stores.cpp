@@ -1,4 +1,4 @@
-#include "conformance/store_conformance.hpp"
+#include "conformance/claim_conformance.hpp"
 #include "support/pgbouncer.hpp"
 #include "support/postgres_database.hpp"
 #include "support/postgres_server.hpp"
@@ -147,6 +147,9 @@ INSTANTIATE_TEST_SUITE_P(Postgres, StoreConformance,
                          ::testing::Values(in_mode("Sharded", ClaimMode::sharded),
                                            in_mode("Leader", ClaimMode::leader),
                                            in_mode("Competing", ClaimMode::competing), pooled()),
+                         kind_name);
+INSTANTIATE_TEST_SUITE_P(Postgres, ClaimConformance,
+                         ::testing::Values(in_mode("Competing", ClaimMode::competing)),
                          kind_name);
 
 }  // namespace

@@ -5,9 +5,9 @@ namespace sagabox::postgres {
 namespace {
 
 /// Claims of the rows of a shard are made one after the other, by whoever has locked its gate; so a
-/// look at them, begun after that, is still true when the claim is written. $1 outbox, $2 the shards
-/// asked for: those are waited for. Nobody waits who holds a gate of another's, so nobody waits in
-/// a ring.
+/// look at them, begun after that, is still true when the claim is written. $1 outbox, $2 the
+/// shards asked for: those are waited for. Nobody waits who holds a gate of another's, so nobody
+/// waits in a ring.
 constexpr std::string_view own_gates = R"sql(
 SELECT slot FROM "{schema}".counter
 WHERE outbox = $1 AND name = 'gate' AND slot = ANY ($2::int2[])
@@ -26,9 +26,10 @@ FROM (SELECT slot FROM "{schema}".counter
       FOR UPDATE SKIP LOCKED) AS locked
 )sql";
 
-/// $1 shards, $2 lanes, $3 after, $4 rows_max, $5 whether others' rows are wanted too, $6 at most so
-/// many of those. Answers with the snapshot in which it looked, as text too, the next transaction id
-/// (see `read`) and its own; then for each range that has more than rows_max, where to stop.
+/// $1 shards, $2 lanes, $3 after, $4 rows_max, $5 whether others' rows are wanted too, $6 at most
+/// so many of those. Answers with the snapshot in which it looked, as text too, the next
+/// transaction id (see `read`) and its own; then for each range that has more than rows_max, where
+/// to stop.
 constexpr std::string_view claim = R"sql(
 WITH asked AS MATERIALIZED (
   SELECT * FROM unnest($1::int2[], $2::int2[], $3::int8[], $4::int8[], $5::bool[])

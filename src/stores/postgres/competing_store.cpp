@@ -18,8 +18,8 @@ constexpr std::int64_t claim_rows_max = 50;
 constexpr std::int64_t other_shards_max = 4;
 constexpr std::int64_t no_stop = INT64_MAX;
 
-/// Every shard has one, whatever their count was before; and claims of rows that operators or relays
-/// of another mode have taken away are forgotten.
+/// Every shard has one, whatever their count was before; and claims of rows that operators or
+/// relays of another mode have taken away are forgotten.
 constexpr std::string_view make_ready = R"sql(
 INSERT INTO "{schema}".counter (outbox, name, slot)
 SELECT '{table}', 'gate', shard

@@ -190,6 +190,11 @@ Result<spi::Census> LeaderOwnership::census(const spi::Scope& scope) {
 Result<std::unique_ptr<Connection>> LeaderOwnership::connect(const WorkerId& worker) {
   auto connection = Connection::open(context_.owners.settings());
   if (!connection.ok()) return connection;
+  if ((*connection)->pooled()) {
+    return Error{Code::config_invalid,
+                 "a leader's lock belongs to a session, and a pooler in transaction mode has none; "
+                 "connect without the pooler, or use the mode sharded"};
+  }
   auto idle_max = std::chrono::milliseconds(0);
   if (PQserverVersion((*connection)->handle()) >= version_with_idle_timeout) {
     const std::lock_guard lock(mutex_);

@@ -14,10 +14,11 @@
 
 namespace sagabox::postgres {
 
-/// Mode `leader`: the shards of an outbox belong to whoever holds a session lock, on a connection of
-/// its own. When that connection ends, nobody waits for the lease. A session whose worker has let
-/// its lease run out is ended by the first who wants the lock, or by the server after being idle
-/// that long. Epochs and fences are those of the leases beneath; other scopes are shared as ever.
+/// Mode `leader`: the shards of an outbox belong to whoever holds a session lock, on a connection
+/// of its own. When that connection ends, nobody waits for the lease. A session whose worker has
+/// let its lease run out is ended by the first who wants the lock, or by the server after being
+/// idle that long. Epochs and fences are those of the leases beneath; other scopes are shared as
+/// ever.
 class LeaderOwnership final : public spi::OwnershipStore {
  public:
   LeaderOwnership(Context& context, Ownership& leases);

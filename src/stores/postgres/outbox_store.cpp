@@ -211,7 +211,7 @@ Result<spi::ReadReply> PostgresOutbox::read_due(const TableName& table,
 }
 
 std::int64_t PostgresOutbox::payload_share(std::span<const spi::Range> ranges,
-                                         std::size_t bytes_max) {
+                                           std::size_t bytes_max) {
   return postgres::payload_max(ranges, bytes_max);
 }
 

@@ -22,10 +22,8 @@ constexpr Fragment held{"held", R"sql(held AS MATERIALIZED (
 
 /// Where rows are bound to the shard they were written to.
 constexpr std::array by_shard{
-    Fragment{"claims", ""},
-    Fragment{"bound", "t.shard = item.shard"},
-    Fragment{"let_go_done", ""},
-    Fragment{"let_go_waiting", ""},
+    Fragment{"claims", ""},        Fragment{"bound", "t.shard = item.shard"},
+    Fragment{"let_go_done", ""},   Fragment{"let_go_waiting", ""},
     Fragment{"let_go_buried", ""},
 };
 
@@ -259,7 +257,8 @@ SELECT {ended}, NULL::bytea FROM buried
 OutboxStatements::OutboxStatements(const Names& names, const TableName& table, ClaimMode mode) {
   const bool claims = mode == ClaimMode::competing;
   const auto& [joined, bound, done, waiting, buried] = claims ? by_claim : by_shard;
-  const Filler fill(names, table, {held, history, row_fragment, joined, bound, done, waiting, buried});
+  const Filler fill(names, table,
+                    {held, history, row_fragment, joined, bound, done, waiting, buried});
   const auto settling = [&](std::string_view name, std::string_view sql) {
     return fill(claims ? "competing_" + std::string(name) : std::string(name), sql);
   };

@@ -14,8 +14,7 @@ namespace sagabox::postgres {
 
 /// What the relay asks of an outbox. Each statement says in statements.cpp what its parameters are.
 struct OutboxStatements {
-  OutboxStatements(const Names& names, const TableName& table,
-                   ClaimMode mode = ClaimMode::sharded);
+  OutboxStatements(const Names& names, const TableName& table, ClaimMode mode = ClaimMode::sharded);
 
   Statement read;
   Statement read_due;

@@ -45,7 +45,10 @@ void Wake::heard(std::string_view outbox) {
 
 void Wake::wait(const TableName& table, Duration timeout) {
   Place& at = place(table);
-  if (!context_.notify) return at.bell.wait(timeout);
+  if (!context_.notify) {
+    at.bell.wait(timeout);
+    return;
+  }
   listener_.start();
   const auto session = listener_.session();
   const auto step = next_step(at, session);
@@ -63,7 +66,10 @@ Sleep::Step Wake::next_step(Place& at, std::optional<Listener::Session> session)
 
 void Wake::raise_flag(Place& at, const Listener::Session& session) {
   // An error: not asleep, and the next call tries again.
-  if (!set_flag(at, session, true)) return at.bell.wait(Sleep::awake_for);
+  if (!set_flag(at, session, true)) {
+    at.bell.wait(Sleep::awake_for);
+    return;
+  }
   const std::lock_guard lock(at.mutex);
   at.sleeps[std::this_thread::get_id()].raised(clock_.boot_now(), session.number);
 }
