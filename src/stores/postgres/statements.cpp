@@ -42,9 +42,11 @@ constexpr Fragment history{"history", R"sql((
     ))sql"};
 
 /// The columns of a row as `decode_row` reads them. The payload comes along while it is no larger
-/// than $1, so that many rows never exceed what a read may hold; `payloads` fetches the others.
+/// than $1, so that many rows never exceed what a read may hold; of the others comes the size, and
+/// `payloads` fetches them.
 constexpr Fragment row{"row", R"sql(
-seq, shard, attempts, replays, written_at, due, {message}, octet_length(payload),
+seq, shard, attempts, replays, written_at, due, {message_as_is},
+         CASE WHEN octet_length(payload) > $1 THEN octet_length(payload) END,
          CASE WHEN octet_length(payload) <= $1 THEN payload END)sql"};
 
 /// $1 payload_max, $2 shards, $3 lanes, $4 after, $5 rows_max. The first row has the snapshot in
@@ -118,7 +120,9 @@ SELECT shard, 0::int8 FROM held
 )sql";
 
 /// From $5 on: sequences, shards, ids. The id is compared in a way that no index serves: the
-/// primary key finds the row.
+/// primary key finds the row. In the order of the sequences, which is that of the pages: 3.4
+/// instead of 3.9 µs a row. (Lists and = ANY took 2.8, of which the planner took most: it estimates
+/// every element.)
 constexpr std::string_view delete_done = R"sql(
 WITH {held},
 gone AS (
