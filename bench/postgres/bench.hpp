@@ -7,8 +7,20 @@
 /// loops on the same table. Each throws when a run has not settled exactly what it was given.
 namespace sagabox::bench::postgres {
 
+void tx_with_message(const Size& size, Report& report);
+void tx_with_enqueue_function(const Size& size, Report& report);
+void write_batch(const Size& size, Report& report);
 void drain_delete(const Size& size, Report& report);
 void drain_vs_skip_locked(const Size& size, Report& report);
 void drain_retain(const Size& size, Report& report);
+void drain_competing(const Size& size, Report& report);
+/// At five times `size.rows`: a million unless told.
+void drain_backlog(const Size& size, Report& report);
+void drain_two_relays(const Size& size, Report& report);
+void end_to_end(const Size& size, Report& report);
+void latency_idle(const Size& size, Report& report);
+void latency_busy(const Size& size, Report& report);
+/// `size.seconds` of writing and delivering; somebody holds a snapshot for a tenth of that.
+void churn(const Size& size, Report& report);
 
 }  // namespace sagabox::bench::postgres

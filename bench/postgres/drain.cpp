@@ -85,6 +85,17 @@ void against_owner_loop(const std::string& name, const Size& size, bool retain, 
               .goal = Goal{Goal::Kind::ratio_at_least, 0.80}});
 }
 
+/// False where this build has no such mode.
+template <class Options>
+bool compete(Options& options) {
+  if constexpr (requires { options.claim; }) {
+    options.claim = decltype(options.claim)::competing;
+    return true;
+  } else {
+    return false;
+  }
+}
+
 }  // namespace
 
 void drain_delete(const Size& size, Report& report) {
@@ -106,6 +117,25 @@ void drain_vs_skip_locked(const Size& size, Report& report) {
               .baseline = result.baseline,
               .baseline_name = by_hand.name,
               .goal = Goal{Goal::Kind::ratio_at_least, 2.2}});
+}
+
+void drain_competing(const Size& size, Report& report) {
+  const std::string name = "postgres.drain.competing";
+  auto options = deleting();
+  if (!compete(options)) return report.skip(name, "this build has no mode competing");
+  const auto by_hand =
+      best_of("hand-written lease + DELETE", skip_locked_loops(size, report), size, report);
+  const auto run = [&] {
+    return measured("ours, competing", size, report,
+                    [&] { return drain_shared(world(), size.rows, options); });
+  };
+  const auto result = duel(size.repeats, run, by_hand.run);
+  report.add({.name = name,
+              .value = result.ours,
+              .unit = "messages/s",
+              .baseline = result.baseline,
+              .baseline_name = by_hand.name,
+              .goal = Goal{Goal::Kind::ratio_at_least, 0.80}});
 }
 
 }  // namespace sagabox::bench::postgres

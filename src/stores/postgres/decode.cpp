@@ -87,6 +87,11 @@ std::uint64_t big_endian(std::string_view bytes) {
   return value;
 }
 
+bool was_checked(const Rows& rows, int row, int first) {
+  return !rows.is_null(row, first + digest) &&
+         (rows.is_null(row, first + is_unchecked) || !rows.boolean(row, first + is_unchecked));
+}
+
 }  // namespace
 
 DecodedMessage decode_message(const Rows& rows, int row, int first,
@@ -101,7 +106,7 @@ DecodedMessage decode_message(const Rows& rows, int row, int first,
   }
   const auto form = rows.boolean(row, first + is_json) ? PayloadForm::json : PayloadForm::bytes;
   fields.payload = Payload(form, std::string(payload.value_or(std::string_view())));
-  if (!payload || !rows.boolean(row, first + is_unchecked)) {
+  if (!payload || was_checked(rows, row, first)) {
     const auto known_digest = digest_of(rows.text(row, first + digest));
     return {std::make_shared<const Message>(
                 Message::restore({*known_id, std::move(fields), known_digest})),
@@ -114,7 +119,9 @@ DecodedMessage decode_message(const Rows& rows, int row, int first,
 }
 
 std::size_t bytes_of_row(const Rows& rows, int row, int first) {
-  auto bytes = static_cast<std::size_t>(rows.int4(row, first + RowColumns::payload_bytes));
+  auto bytes = rows.is_null(row, first + RowColumns::large_bytes)
+                   ? rows.text(row, first + RowColumns::payload).size()
+                   : static_cast<std::size_t>(rows.int4(row, first + RowColumns::large_bytes));
   for (const auto column : {id, tenant, topic, aggregate_type, aggregate_id, key, content_type,
                             headers, traceparent, tracestate, request_id, correlation_id}) {
     bytes += rows.text(row, first + RowColumns::message + column).size();

@@ -34,8 +34,8 @@ struct RowColumns {
   static constexpr int written_at = 4;
   static constexpr int due = 5;
   static constexpr int message = 6;
-  static constexpr int payload_bytes = message + message_columns;
-  static constexpr int payload = payload_bytes + 1;
+  static constexpr int large_bytes = message + message_columns;  ///< of one that did not come along
+  static constexpr int payload = large_bytes + 1;
 };
 
 /// What holding this row will cost, told without decoding it.

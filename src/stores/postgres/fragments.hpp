@@ -16,9 +16,11 @@ struct Fragment {
 };
 
 /// The columns of a row as `decode_row` reads them. The payload comes along while it is no larger
-/// than $1, so that many rows never exceed what a read may hold; `payloads` fetches the others.
+/// than $1, so that many rows never exceed what a read may hold; of the others comes the size, and
+/// `payloads` fetches them.
 inline constexpr Fragment row_fragment{"row", R"sql(
-seq, shard, attempts, replays, written_at, due, {message}, octet_length(payload),
+seq, shard, attempts, replays, written_at, due, {message_as_is},
+         CASE WHEN octet_length(payload) > $1 THEN octet_length(payload) END,
          CASE WHEN octet_length(payload) <= $1 THEN payload END)sql"};
 
 /// Puts the statements of one outbox together: names, fragments that every statement may use, and

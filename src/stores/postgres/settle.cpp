@@ -43,6 +43,9 @@ Sorted sorted(std::span<const spi::Settlement> items) {
         break;
     }
   }
+  // As the rows lie in the table.
+  std::sort(by.done.begin(), by.done.end(),
+            [](const auto* a, const auto* b) { return a->sequence < b->sequence; });
   return by;
 }
 

@@ -151,7 +151,9 @@ SELECT shard, 0::int8 FROM held
 )sql";
 
 /// From $5 on: sequences, shards, ids. The id is compared in a way that no index serves: the
-/// primary key finds the row.
+/// primary key finds the row. In the order of the sequences, which is that of the pages: 3.4
+/// instead of 3.9 µs a row. (Lists and = ANY took 2.8, of which the planner took most: it estimates
+/// every element.)
 constexpr std::string_view delete_done = R"sql(
 WITH {held},{let_go_done}
 gone AS (

@@ -1,0 +1,81 @@
+#include "bench/postgres/bench.hpp"
+#include "bench/postgres/duel.hpp"
+#include "bench/postgres/relay.hpp"
+#include "bench/postgres/world.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+namespace sagabox::bench::postgres {
+namespace {
+
+/// Rows a second of so many outboxes, each with a store of its own, once they share the shards:
+/// all rows are committed at once, and time runs from the first handler to the last settle.
+double shared_drain(int relays, std::int64_t rows) {
+  constexpr std::uint32_t shards = 16;
+  world().clear();
+  std::atomic<Steady::rep> first{0};
+  const auto handler = [&first](const Delivery&) {
+    Steady::rep none = 0;
+    if (first.load(std::memory_order_relaxed) == 0) {
+      first.compare_exchange_strong(none, Steady::now().time_since_epoch().count());
+    }
+    return done();
+  };
+  std::vector<std::unique_ptr<Store>> stores;
+  std::vector<Outbox> outboxes;
+  for (int number = 0; number < relays; ++number) {
+    stores.push_back(world().open());
+    outboxes.push_back(Outbox::several_processes(*stores.back(), deleting()).value());
+    outboxes.back().listen(Topic(topic), handler).value();
+    outboxes.back().start().value();
+  }
+  for (const auto& outbox : outboxes) {
+    await_shards(outbox, shards / static_cast<std::uint32_t>(relays));
+  }
+  world().add(rows);
+  await_all_delivered(outboxes, static_cast<std::uint64_t>(rows));
+  const auto end = Steady::now();
+  for (auto& outbox : outboxes) outbox.stop().value();
+  world().require(0, 0);
+  const Steady::time_point begin{Steady::duration{first.load()}};
+  return static_cast<double>(rows) / std::chrono::duration<double>(end - begin).count();
+}
+
+}  // namespace
+
+void drain_backlog(const Size& size, Report& report) {
+  constexpr std::int64_t small = 10'000;
+  constexpr std::uint32_t small_rounds = 5;
+  const auto large = 5 * size.rows;
+  const auto result = duel(
+      std::min(size.repeats, 3U), [&] { return shared_drain(1, large); },
+      [&] {
+        std::vector<double> rates;
+        for (std::uint32_t i = 0; i < small_rounds; ++i) rates.push_back(shared_drain(1, small));
+        return median(rates);
+      });
+  report.add({.name = "postgres.drain.backlog_1m",
+              .value = result.ours,
+              .unit = "messages/s",
+              .baseline = result.baseline,
+              .baseline_name = fmt::format("ours, backlog {} instead of {}", small, large),
+              .goal = Goal{Goal::Kind::ratio_at_least, 0.95}});
+}
+
+void drain_two_relays(const Size& size, Report& report) {
+  const auto result = duel(
+      size.repeats, [&] { return shared_drain(2, size.rows); },
+      [&] { return shared_drain(1, size.rows); });
+  report.add({.name = "postgres.drain.two_relays",
+              .value = result.ours,
+              .unit = "messages/s",
+              .baseline = result.baseline,
+              .baseline_name = "one relay",
+              .goal = Goal{Goal::Kind::ratio_at_least, 1.0}});
+}
+
+}  // namespace sagabox::bench::postgres
