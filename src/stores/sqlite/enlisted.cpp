@@ -15,7 +15,7 @@ Error no_transaction() {
           "write() needs an open transaction on this connection; call BEGIN IMMEDIATE first"};
 }
 
-/// Another one after each commit of this connection.
+/// Another one after each commit of this connection. (Not after a rollback: SQLite does not tell.)
 std::uint32_t version_of(sqlite3* connection) {
   std::uint32_t version = 0;
   sqlite3_file_control(connection, "main", SQLITE_FCNTL_DATA_VERSION, &version);
@@ -29,7 +29,7 @@ struct Enlisted::Borrowed {
 
   std::map<TableName, InsertStatements> statements;
   Link link;  // after the statements: it goes first
-  /// When something was written. Before, the transaction may not have looked at the file yet.
+  /// Once the transaction has looked at the file: from then on it changes only with a commit.
   std::optional<std::uint32_t> version;
 };
 
@@ -58,7 +58,11 @@ Result<Enlisted> enlist(sqlite3* connection) {
                  "enlist() needs a connection that is open; open one, and call BEGIN IMMEDIATE"};
   }
   if (sqlite3_get_autocommit(connection) != 0) return no_transaction();
-  return Enlisted(std::make_unique<Enlisted::Borrowed>(connection));
+  auto borrowed = std::make_unique<Enlisted::Borrowed>(connection);
+  if (sqlite3_txn_state(connection, "main") != SQLITE_TXN_NONE) {
+    borrowed->version = version_of(connection);
+  }
+  return Enlisted(std::move(borrowed));
 }
 
 }  // namespace sagabox::sqlite

@@ -18,8 +18,6 @@ const Sql release_sql{
     "UPDATE sagabox_owner SET owner = NULL "
     "WHERE scope = ?1 AND shard = ?2 AND owner = ?3 AND epoch = ?4 RETURNING number"};
 
-/// There is one history of a file.
-constexpr Timeline timeline{1};
 /// Of an owner in another process: its lock says that it lives, not for how long.
 constexpr Duration lease_elsewhere = std::chrono::seconds(15);
 /// So many ids that are gone are remembered, so that none comes back to life.
@@ -97,19 +95,19 @@ Result<spi::LeaseReply> Ownership::join(const WorkerId& worker, Duration ttl,
   if (auto made = make_places(scopes, shards); !made.ok()) return made.error();
   const std::lock_guard lock(mutex_);
   forget_departed();
-  if (leases_.contains(worker) && live(worker) == nullptr) return spi::LeaseReply{false, timeline};
+  if (leases_.contains(worker) && live(worker) == nullptr) return spi::LeaseReply{false};
   auto& lease = leases_[worker];
   lease.until = context_.clock.boot_now() + ttl;
   lease.scopes.insert(scopes.begin(), scopes.end());
-  return spi::LeaseReply{true, timeline};
+  return spi::LeaseReply{true};
 }
 
 Result<spi::LeaseReply> Ownership::renew(const WorkerId& worker, Duration ttl) {
   const std::lock_guard lock(mutex_);
   unlock_expired();
-  if (live(worker) == nullptr) return spi::LeaseReply{false, timeline};
+  if (live(worker) == nullptr) return spi::LeaseReply{false};
   leases_[worker].until = context_.clock.boot_now() + ttl;
-  return spi::LeaseReply{true, timeline};
+  return spi::LeaseReply{true};
 }
 
 Result<spi::Census> Ownership::census(const spi::Scope& scope) {
@@ -120,7 +118,6 @@ Result<spi::Census> Ownership::census(const spi::Scope& scope) {
   const std::lock_guard lock(mutex_);
   unlock_expired();
   spi::Census census;
-  census.timeline = timeline;
   for (const auto& [id, lease] : leases_) {
     if (live(id) != nullptr && lease.scopes.contains(scope)) census.live.push_back(id);
   }

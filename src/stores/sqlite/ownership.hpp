@@ -17,7 +17,8 @@ namespace sagabox::sqlite {
 
 /// Who owns what. Between processes the operating system decides: a shard belongs to whoever holds
 /// its lock, and there are no leases to renew. Within this store workers have leases, in memory
-/// only. The file keeps owner and epoch, which change when a shard changes hands.
+/// only. The file keeps owner and epoch, which change when a shard changes hands. A file has one
+/// history: the timeline is always the same.
 class Ownership final : public spi::OwnershipStore {
  public:
   Ownership(Context& context, OwnerLocks locks) : context_(context), locks_(std::move(locks)) {}

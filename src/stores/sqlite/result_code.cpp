@@ -25,8 +25,8 @@ constexpr std::array meanings{
             "another statement of this connection holds the table; finish it and try again"},
     Meaning{SQLITE_SCHEMA, Code::storage_conflict, "the schema changed meanwhile; try again"},
     Meaning{SQLITE_FULL, Code::storage_unavailable,
-            "the disk is full, or the database's max_page_count is reached; nothing of this "
-            "transaction is kept; make room and try again"},
+            "the disk is full, or the database's max_page_count is reached; roll back, make room "
+            "and try again"},
     Meaning{SQLITE_READONLY, Code::storage_unavailable,
             "the database file or its folder takes no writes; give this user the right to write "
             "both, and look whether the disk is mounted read-only"},

@@ -1,0 +1,126 @@
+#include "integration/stores/sqlite/world.hpp"
+
+#include <thread>
+
+namespace sagabox::sqlite {
+namespace {
+
+class SqliteMigrations : public SqliteTest {
+ protected:
+  std::vector<MigrationStatus> status() { return migration_status(path()).value(); }
+  void make() { store_ = open_store(); }
+
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(SqliteMigrations, StatusTellsWhatIsAppliedToWhat) {
+  const auto before = status();
+  ASSERT_EQ(before.size(), 1U);
+  EXPECT_FALSE(before[0].applied_at.has_value());
+  make();
+  const auto after = status();
+  ASSERT_EQ(after.size(), 2U);
+  EXPECT_EQ(after[0].outbox, "");
+  EXPECT_EQ(after[1].outbox, "orders");
+  for (const auto& step : after) EXPECT_TRUE(step.applied_at.has_value());
+}
+
+TEST_F(SqliteMigrations, UpTwiceChangesNothing) {
+  make();
+  write(*store_).value();
+  migrate(path()).value();
+  migrate(path()).value();
+  store_->outbox().prepare(table_).value();
+  EXPECT_EQ(count("orders_outbox"), "1");
+  EXPECT_EQ(status().size(), 2U);
+}
+
+TEST_F(SqliteMigrations, TwoAtOnceBothSucceed) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      const auto store = open(path(), {.lock_max = std::chrono::seconds(60)});
+      ASSERT_TRUE(store.ok()) << store.error().text();
+      const auto prepared = (*store)->outbox().prepare(table_);
+      EXPECT_TRUE(prepared.ok()) << prepared.error().text();
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(count("sagabox_outbox"), "1");
+  EXPECT_EQ(status().size(), 2U);
+}
+
+TEST_F(SqliteMigrations, DownTakesEverythingBackAndNothingElse) {
+  sql("CREATE TABLE business (n INTEGER)");
+  make();
+  migrate_down(path(), {}).value();
+  EXPECT_EQ(count("sqlite_schema WHERE name NOT LIKE 'sqlite_%' AND name <> 'business'"), "0");
+  EXPECT_EQ(count("business"), "0");
+  migrate_down(path(), {}).value();
+  make();
+  EXPECT_EQ(count("orders_outbox"), "0");
+}
+
+TEST_F(SqliteMigrations, DownRefusesToLosePendingMessages) {
+  make();
+  write(*store_).value();
+  const auto refused = migrate_down(path(), {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::tx_invalid_state);
+  EXPECT_NE(refused.error().message.find("orders"), std::string::npos);
+  EXPECT_EQ(count("orders_outbox"), "1");
+  migrate_down(path(), {.force = true}).value();
+  EXPECT_EQ(count("sqlite_schema WHERE name LIKE '%orders%'"), "0");
+}
+
+TEST_F(SqliteMigrations, DownRefusesToLoseDeadLetters) {
+  make();
+  const auto written = write(*store_).value();
+  const std::vector ids{written.id};
+  const auto moved = store_->outbox_admin()
+                         .move({.table = table_, .move = spi::Move::quarantine, .ids = ids})
+                         .value();
+  ASSERT_TRUE(moved.items.at(0).moved);
+  EXPECT_EQ(migrate_down(path(), {}).error().code, Code::tx_invalid_state);
+  EXPECT_EQ(count("orders_dead"), "1");
+}
+
+TEST_F(SqliteMigrations, LongestAndMixedCaseNamesWork) {
+  make();
+  const auto table = TableName::parse("A" + std::string(47, 'z')).value();
+  store_->outbox().prepare(table).value();
+  const auto one = message();
+  store_->transaction([&](OwnedTransaction& tx) { return tx.insert(table, std::span(&one, 1)); })
+      .value();
+  EXPECT_EQ(count("\"" + table.str() + "_outbox\""), "1");
+}
+
+TEST_F(SqliteMigrations, PreparedTablesNeedNoLock) {
+  make();
+  auto user = connect();
+  sagabox::testing::run_sql(user.get(), "BEGIN IMMEDIATE");
+  EXPECT_TRUE(store_->outbox().prepare(table_).ok());
+}
+
+TEST_F(SqliteMigrations, TableChecksWhatItIsGiven) {
+  make();
+  write(*store_).value();
+  EXPECT_THROW(sql("UPDATE orders_pending SET attempts = -1"), std::runtime_error);
+  EXPECT_THROW(sql("UPDATE orders_pending SET priority = 3"), std::runtime_error);
+  EXPECT_THROW(sql("UPDATE orders_pending SET due = 1"), std::runtime_error)
+      << "fresh, but it waits: nobody would read it";
+  EXPECT_THROW(sql("UPDATE orders_pending SET place = seq"), std::runtime_error);
+}
+
+TEST_F(SqliteMigrations, SeveralFilesInOneProcessAreApart) {
+  make();
+  const auto other = open(folder_.file("other.db")).value();
+  other->outbox().prepare(table_).value();
+  EXPECT_EQ(write(*store_, "same").value().sequence, write(*other, "same").value().sequence);
+  EXPECT_EQ(readable(*store_), 1U);
+  EXPECT_EQ(readable(*other), 1U);
+  EXPECT_NE(store_->name(), other->name());
+}
+
+}  // namespace
+}  // namespace sagabox::sqlite
