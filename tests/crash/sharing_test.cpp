@@ -101,7 +101,7 @@ TEST_P(PostgresCrash, FourRelaysShare) {
 }
 
 TEST_P(PostgresCrash, RelaysAreKilled) {
-  start_relays(3, {{"lease_ms", "1500"}});
+  start_relays(3, {{"lease_ms", "1500"}, {"work_us", "2000"}});
   start_producers(2, 150);
   for (auto round = times(6); round > 0; --round) {
     pause(100, 1'000);
@@ -133,7 +133,7 @@ TEST_P(PostgresCrash, ServerCrashes) {
 
 TEST_P(PostgresCrash, AnyTroubleAtOnce) {
   use_own_server();
-  start_relays(4, {{"lease_ms", "1000"}});
+  start_relays(4, {{"lease_ms", "1000"}, {"work_us", "2000"}});
   start_producers(2, 200, {{"prepares", "1"}});
   // Nobody waits for this one's word.
   auto doomed = ground->producer({{"seed", "7"}, {"transactions", "100000"}, {"connections", "1"}});
