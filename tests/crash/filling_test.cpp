@@ -23,7 +23,7 @@ class PostgresFilling : public CrashTest {
 TEST_F(PostgresFilling, IdleRelayWhoseTableFillsDeliversEverythingWithinItsMemory) {
   // Held at once they would take several times the bound.
   constexpr int rows = 300'000;
-  constexpr std::uint64_t growth_max_kb = 150 * 1024;
+  constexpr std::uint64_t growth_max_kb = 64 * 1024;
   auto relay = ground->relay();
   ASSERT_TRUE(eventually([&] { return ground->shards_held() == 16; }));
   // What it reads while there is nothing must not decide how it reads later.

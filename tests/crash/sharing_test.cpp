@@ -20,10 +20,10 @@ class PostgresCrash : public CrashTest, public ::testing::WithParamInterface<std
     settings_of_relays = std::move(settings);
     for (std::size_t at = 0; at < count; ++at) relays.push_back(ground->relay(settings_of_relays));
   }
-  void start_producers(std::size_t count, Words settings = {}) {
+  void start_producers(std::size_t count, std::uint64_t transactions, Words settings = {}) {
+    settings["transactions"] = std::to_string(times(transactions));
     for (std::size_t at = 0; at < count; ++at) {
       settings["seed"] = std::to_string(GetParam() * 10 + at);
-      settings.try_emplace("transactions", "60");
       producers.push_back(ground->producer(settings));
     }
   }
@@ -43,9 +43,10 @@ class PostgresCrash : public CrashTest, public ::testing::WithParamInterface<std
         "LIKE '" +
         ground->schema() + "\\_%' AND random() < " + std::to_string(chance));
   }
-  static std::uint64_t rounds(std::uint64_t otherwise) {
-    const char* text = std::getenv("SAGABOX_CRASH_ROUNDS");
-    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+  /// SAGABOX_CRASH_TIMES: so many times as many transactions and faults.
+  static std::uint64_t times(std::uint64_t count) {
+    const char* text = std::getenv("SAGABOX_CRASH_TIMES");
+    return text == nullptr ? count : count * std::strtoull(text, nullptr, 10);
   }
 
   void end_well() {
@@ -54,11 +55,18 @@ class PostgresCrash : public CrashTest, public ::testing::WithParamInterface<std
     for (auto& one : relays) EXPECT_EQ(one.stop(), 0);
     const auto problems = ground->problems();
     const auto history = ground->history();
-    std::set<std::string> ids;
-    for (const auto& one : history.delivered) ids.insert(one.id);
-    std::cout << history.truths.size() << " messages, " << history.delivered.size() - ids.size()
-              << " further attempts and repeats, " << history.take_overs.size()
-              << " unclean take-overs\n";
+    std::set<std::string> done;
+    std::size_t failed = 0;
+    std::size_t repeats = 0;
+    for (const auto& one : history.delivered) {
+      if (one.kind != Delivered::Kind::done) {
+        ++failed;
+      } else if (!done.insert(one.id).second) {
+        ++repeats;
+      }
+    }
+    std::cout << history.truths.size() << " messages, " << failed << " failed attempts, " << repeats
+              << " repeats, " << history.take_overs.size() << " unclean take-overs\n";
     EXPECT_GT(history.truths.size(), 100U);
     EXPECT_EQ(problems, "") << "again: SAGABOX_SEEDS=" << GetParam()
                             << " ./dev test crash, or ./dev torture crash " << GetParam();
@@ -75,7 +83,7 @@ const Words writes_too{{"writers", "1"}, {"transactions", "60"}};
 
 TEST_P(PostgresCrash, TwoRelaysShare) {
   start_relays(2, writes_too);
-  start_producers(2, {{"prepares", "1"}});
+  start_producers(2, 60, {{"prepares", "1"}});
   EXPECT_TRUE(eventually([&] { return ground->owners() == 2; }));
   end_well();
   EXPECT_TRUE(ground->history().take_overs.empty()) << "nobody died";
@@ -84,7 +92,7 @@ TEST_P(PostgresCrash, TwoRelaysShare) {
 TEST_P(PostgresCrash, FourRelaysShare) {
   start_relays(4);
   EXPECT_TRUE(eventually([&] { return ground->owners() == 4; }));
-  start_producers(3);
+  start_producers(3, 60);
   end_well();
   EXPECT_TRUE(ground->history().take_overs.empty()) << "nobody died";
   std::set<int> delivered;
@@ -93,9 +101,9 @@ TEST_P(PostgresCrash, FourRelaysShare) {
 }
 
 TEST_P(PostgresCrash, RelaysAreKilled) {
-  start_relays(3, {{"lease_ms", "1500"}});
-  start_producers(2, {{"transactions", "150"}});
-  for (auto round = rounds(6); round > 0; --round) {
+  start_relays(3, {{"lease_ms", "1500"}, {"work_us", "2000"}});
+  start_producers(2, 150);
+  for (auto round = times(6); round > 0; --round) {
     pause(100, 1'000);
     kill_a_relay();
   }
@@ -104,8 +112,8 @@ TEST_P(PostgresCrash, RelaysAreKilled) {
 
 TEST_P(PostgresCrash, BackendsAreKilled) {
   start_relays(2, {{"lease_ms", "5000"}});
-  start_producers(2, {{"transactions", "150"}, {"prepares", "1"}});
-  for (auto round = rounds(40); round > 0; --round) {
+  start_producers(2, 150, {{"prepares", "1"}});
+  for (auto round = times(40); round > 0; --round) {
     pause(20, 150);
     cut_connections(0.3);
   }
@@ -115,8 +123,8 @@ TEST_P(PostgresCrash, BackendsAreKilled) {
 TEST_P(PostgresCrash, ServerCrashes) {
   use_own_server();
   start_relays(2, {{"lease_ms", "5000"}, {"writers", "1"}, {"transactions", "150"}});
-  start_producers(2, {{"transactions", "150"}, {"prepares", "1"}});
-  for (auto round = rounds(2); round > 0; --round) {
+  start_producers(2, 150, {{"prepares", "1"}});
+  for (auto round = times(2); round > 0; --round) {
     pause(500, 1'500);
     ASSERT_TRUE(own->get().crash_and_restart());
   }
@@ -125,11 +133,11 @@ TEST_P(PostgresCrash, ServerCrashes) {
 
 TEST_P(PostgresCrash, AnyTroubleAtOnce) {
   use_own_server();
-  start_relays(4, {{"lease_ms", "1000"}});
-  start_producers(2, {{"transactions", "200"}, {"prepares", "1"}});
+  start_relays(4, {{"lease_ms", "1000"}, {"work_us", "2000"}});
+  start_producers(2, 200, {{"prepares", "1"}});
   // Nobody waits for this one's word.
   auto doomed = ground->producer({{"seed", "7"}, {"transactions", "100000"}, {"connections", "1"}});
-  for (auto round = rounds(10); round > 0; --round) {
+  for (auto round = times(10); round > 0; --round) {
     pause(50, 500);
     switch (random->below(5)) {
       case 0:

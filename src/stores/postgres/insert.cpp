@@ -228,8 +228,8 @@ Result<std::vector<Written>> insert_messages(Link& link, const InsertStatements&
     const auto id = message->id().view();
     if (const auto at = inserted.find(id); at != inserted.end()) {
       const bool first = fresh.insert(id).second;
-      written.push_back({message->id(), at->second.sequence, at->second.shard, !first,
-                         at->second.in_savepoint});
+      written.push_back(
+          {message->id(), at->second.sequence, at->second.shard, !first, at->second.in_savepoint});
       continue;
     }
     const auto& known = ended.contains(id) ? ended : pending;

@@ -1,4 +1,4 @@
-// Delivers until SIGTERM: url= schema= notes= lease_ms= broken=
+// Delivers until SIGTERM: url= schema= notes= lease_ms= work_us= broken=
 // and writes as a producer does: writers= transactions= seed= name= promises=
 #include "crash/producer.hpp"
 #include "crash/relay_program/watched.hpp"
@@ -40,7 +40,8 @@ Delivered note_of(const Delivery& delivery, Delivered::Kind kind) {
 /// Does what the message asks of its handler, and notes it.
 class Handler {
  public:
-  Handler(const Journal& notes, bool answers_early) : notes_(notes), early_(answers_early) {}
+  Handler(const Journal& notes, bool answers_early, std::chrono::microseconds goes_on_for)
+      : notes_(notes), early_(answers_early), goes_on_for_(goes_on_for) {}
 
   Outcome operator()(const Delivery& delivery) {
     using Kind = Delivered::Kind;
@@ -57,6 +58,8 @@ class Handler {
     auto note = note_of(delivery, Kind::done).line();
     if (!early_) {
       notes_.append(std::move(note));
+      // Whoever is killed here has delivered and says so to nobody.
+      std::this_thread::sleep_for(goes_on_for_);
       return done();
     }
     // Broken: says that it is done, and does it afterwards.
@@ -70,6 +73,7 @@ class Handler {
  private:
   const Journal& notes_;
   bool early_;
+  std::chrono::microseconds goes_on_for_;
 };
 
 int run(const Settings& given) {
@@ -96,7 +100,10 @@ int run(const Settings& given) {
   options.log = log.get();
 
   auto outbox = patiently([&] { return Outbox::several_processes(store, options); });
-  outbox.listen(topic, Handler(notes, broken == "answers_early")).value();
+  outbox
+      .listen(topic, Handler(notes, broken == "answers_early",
+                             std::chrono::microseconds(given.number("work_us", 0))))
+      .value();
   outbox.start().value();
   std::thread writer;
   if (const auto writers = given.number("writers", 0); writers > 0) {
