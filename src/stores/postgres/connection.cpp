@@ -20,16 +20,17 @@ const Statement set_up_statement{"", R"sql(
 SELECT pg_is_in_recovery(),
        CASE WHEN NOT pg_is_in_recovery() THEN pg_walfile_name(pg_current_wal_lsn()) END,
        has_function_privilege('pg_control_system()', 'EXECUTE'),
-       pg_backend_pid() <> $4,
+       shared,
        current_setting('transaction_isolation'),
-       set_config('statement_timeout', $1, pg_backend_pid() <> $4),
-       set_config('lock_timeout', $2, pg_backend_pid() <> $4),
-       set_config('plan_cache_mode', $3, pg_backend_pid() <> $4),
-       set_config('jit', 'off', pg_backend_pid() <> $4),
-       set_config('default_transaction_isolation', 'read committed', pg_backend_pid() <> $4),
+       set_config('statement_timeout', $1, shared),
+       set_config('lock_timeout', $2, shared),
+       set_config('plan_cache_mode', $3, shared),
+       set_config('jit', 'off', shared),
+       set_config('default_transaction_isolation', 'read committed', shared),
        -- Ours are never prepared for a two-phase commit.
        set_config('sagabox.notify', coalesce(nullif(current_setting('sagabox.notify', true), ''),
-                                             'on'), pg_backend_pid() <> $4)
+                                             'on'), shared)
+FROM (SELECT pg_backend_pid() <> $4 AS shared) AS session
 )sql"};
 
 const Statement system_statement{"",

@@ -181,7 +181,7 @@ TEST_F(PostgresArchive, BigDayIsCountedByEstimate) {
                  in_schema("orders_archive") + ", generate_series(1, 29999) n; ANALYZE " +
                  in_schema("orders_archive"));
   database_->advance_time(day * 9);
-  EXPECT_EQ(purge(day * 7).rows, 30'000U);
+  EXPECT_NEAR(static_cast<double>(purge(day * 7).rows), 30'000, 1'000);
   EXPECT_FALSE(is_day(at(begun)));
 }
 
