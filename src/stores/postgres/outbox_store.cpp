@@ -158,7 +158,7 @@ Result<spi::ReadReply> PostgresOutbox::read(const TableName& table,
                                             std::span<const spi::Range> ranges,
                                             std::size_t bytes_max) {
   auto reply = read_fresh(table, ranges, bytes_max);
-  if (reply.ok()) wake_.looked(table, *reply->horizon, !reply->rows.empty());
+  if (reply.ok()) wake_.looked(table, *reply->horizon, reply->rows.size());
   return reply;
 }
 

@@ -115,8 +115,8 @@ LANGUAGE sql IMMUTABLE AS $body$
                            || '[0-9a-f]{2}(-[^\u0001-\u001f\u007f-\u009f]*)?$')
            OR octet_length(traceparent) > CASE WHEN traceparent LIKE '00%' THEN 55 ELSE 512 END)
       THEN
-      'traceparent: not W3C trace context; it must read 00-<32 hex>-<16 hex>-<2 hex> in lower case, '
-      'ids not all zero' END,
+      'traceparent: not W3C trace context; it must read 00-<32 hex>-<16 hex>-<2 hex> in lower '
+      'case, ids not all zero' END,
     "{schema}".text_problem('tracestate', tracestate, 512),
     "{schema}".text_problem('request_id', request_id, 128),
     "{schema}".text_problem('correlation_id', correlation_id, 128))
@@ -164,7 +164,7 @@ LANGUAGE plpgsql AS %L
 $create$, of_payload.type, format($whole$
 BEGIN%s
   RAISE EXCEPTION USING ERRCODE = 'undefined_table', MESSAGE =
-    format('outbox: there is no %%L in schema {schema}; name one of those there are (%%s) or make it',
+    format('outbox: there is no %%L in schema {schema}; name one that there is (%%s) or make it',
            outbox, %L);
 END
 $whole$, coalesce(branches, ''), coalesce(known, 'none')));

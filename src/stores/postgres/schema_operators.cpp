@@ -130,7 +130,8 @@ BEGIN
   END IF;
   PERFORM "{schema}".unwatch_table(of_table, outbox);
   EXECUTE format(
-    'CREATE TRIGGER %I AFTER %s ON %s FOR EACH ROW EXECUTE FUNCTION "{schema}".row_changed(%L, %L, %L, %L)',
+    'CREATE TRIGGER %I AFTER %s ON %s FOR EACH ROW '
+    'EXECUTE FUNCTION "{schema}".row_changed(%L, %L, %L, %L)',
     'sagabox_watch_' || outbox,
     (SELECT string_agg(DISTINCT e, ' OR ') FROM unnest(events) AS e), of_table, topic, key_column,
     coalesce(columns, '{}')::text, outbox);

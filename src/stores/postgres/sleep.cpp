@@ -49,11 +49,11 @@ void Sleep::raised(BootTime now, std::uint64_t listening) {
   open_.reset();
 }
 
-bool Sleep::looked(BootTime now, const spi::Horizon& unseen, bool found) {
+bool Sleep::looked(BootTime now, const spi::Horizon& unseen, std::size_t rows) {
   waits_without_look_ = 0;
   if (phase_ == Phase::falling) wait_for_open(now, unseen);
-  if (!found) return false;
-  const bool load = found_at_ && now - *found_at_ < load_within;
+  if (rows == 0) return false;
+  const bool load = rows >= load_rows || (found_at_ && now - *found_at_ < load_within);
   found_at_ = now;
   if (!load || phase_ == Phase::awake) return false;
   phase_ = Phase::awake;

@@ -3,6 +3,7 @@
 #include <sagabox/spi/outbox_store.hpp>
 #include <sagabox/time.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -23,8 +24,10 @@ class Sleep {
   static constexpr Duration look_interval = std::chrono::milliseconds(1);
   /// Transactions that outlast this are not waited for, also not next time: polling finds them.
   static constexpr Duration open_transactions_max = std::chrono::seconds(1);
-  /// Rows found twice within this time are load: the flag goes down. One alone is worth a NOTIFY.
+  /// Rows found twice within this time, or so many at once, are load: the flag goes down. One alone
+  /// is worth a NOTIFY.
   static constexpr Duration load_within = std::chrono::milliseconds(5);
+  static constexpr std::size_t load_rows = 32;
   /// How often the flag is set again while asleep; it is void after ten seconds.
   static constexpr Duration flag_interval = std::chrono::seconds(3);
 
@@ -47,7 +50,7 @@ class Sleep {
   void raised(BootTime now, std::uint64_t listening);
 
   /// A look ended that began after all calls before. True when the flag must go down.
-  [[nodiscard]] bool looked(BootTime now, const spi::Horizon& unseen, bool found);
+  [[nodiscard]] bool looked(BootTime now, const spi::Horizon& unseen, std::size_t rows);
 
   /// Somebody must send NOTIFYs.
   [[nodiscard]] bool flag_is_up() const noexcept { return phase_ != Phase::awake; }

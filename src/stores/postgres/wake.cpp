@@ -82,14 +82,14 @@ bool Wake::set_flag(Place& at, const Listener::Session& session, bool asleep) {
   return (*connection)->run(at.set_asleep, params, Effect::commits).ok();
 }
 
-void Wake::looked(const TableName& table, const spi::Horizon& unseen, bool found) {
+void Wake::looked(const TableName& table, const spi::Horizon& unseen, std::size_t rows) {
   if (!context_.notify) return;
   Place& at = place(table);
   {
     const std::lock_guard lock(at.mutex);
     const auto mine = at.sleeps.find(std::this_thread::get_id());
     if (mine == at.sleeps.end()) return;
-    if (!mine->second.looked(clock_.boot_now(), unseen, found)) return;
+    if (!mine->second.looked(clock_.boot_now(), unseen, rows)) return;
   }
   lower_flag(at);
 }

@@ -29,8 +29,8 @@ class Wake {
   void wait(const TableName& table, Duration timeout);
   void ring(const TableName& table);
 
-  /// The calling thread has read fresh rows: what it could not see, and whether there were any.
-  void looked(const TableName& table, const spi::Horizon& unseen, bool found);
+  /// The calling thread has read fresh rows: what it could not see, and how many there were.
+  void looked(const TableName& table, const spi::Horizon& unseen, std::size_t rows);
 
  private:
   struct Place {

@@ -12,8 +12,8 @@ class PostgresWatch : public PostgresTest {
     if (IsSkipped()) return;
     store_ = open_store();
     database_->sql("CREATE TABLE " + watched_ +
-                   " (id int PRIMARY KEY, \"it's\" text, secret text); CREATE TABLE " +
-                   in_schema("pairs") + " (a int, b int, PRIMARY KEY (a, b))");
+                   " (id int PRIMARY KEY, \"it's\" text, secret text); CREATE TABLE pairs "
+                   "(a int, b int, PRIMARY KEY (a, b))");
   }
   std::string watch(const std::string& table, const std::string& more) {
     try {
@@ -90,9 +90,9 @@ TEST_F(PostgresWatch, SaysWhatIsWrong) {
   refused(watched_, ", key_column => 'nix'", "'nix' is no column of");
   refused(watched_, ", columns => '{id,nix}'", "'nix' is no column of");
   refused(watched_, ", events => '{truncate}'", "events: give one or more of");
-  refused(in_schema("pairs"), "", "has no primary key of one column");
+  refused("pairs", "", "has no primary key of one column");
   refused(in_schema("orders_messages"), ", key_column => 'id'", "is no table");
-  EXPECT_EQ(watch(in_schema("pairs"), ", key_column => ''"), "");
+  EXPECT_EQ(watch("pairs", ", key_column => ''"), "");
 }
 
 TEST_F(PostgresWatch, MigratingDownEndsIt) {

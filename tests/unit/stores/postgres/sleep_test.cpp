@@ -19,10 +19,10 @@ constexpr std::uint64_t session = 1;
 class SleepTest : public ::testing::Test {
  protected:
   Sleep::Act next() { return sleep.next(now, session).act; }
-  bool look(std::vector<std::uint64_t> open = {}, bool found = false) {
+  bool look(std::vector<std::uint64_t> open = {}, std::size_t rows = 0) {
     spi::Horizon horizon;
     for (const auto id : open) horizon.in_progress.push_back({id});
-    return sleep.looked(now, horizon, found);
+    return sleep.looked(now, horizon, rows);
   }
   /// Idle until the flag goes up.
   void raise() {
@@ -47,7 +47,7 @@ TEST_F(SleepTest, LooksEveryMillisecondForTwentyWithoutWork) {
   int looks = 0;
   while (next() == Sleep::Act::look) {
     EXPECT_EQ(sleep.next(now, session).wait, milliseconds(1));
-    look({}, looks++ == 5);
+    look({}, looks++ == 5 ? 1 : 0);
     now += milliseconds(1);
   }
   EXPECT_EQ(next(), Sleep::Act::raise_flag);
@@ -81,8 +81,8 @@ TEST_F(SleepTest, GivesALongTransactionUpOnceAndForAll) {
   look({7});
   EXPECT_EQ(next(), Sleep::Act::sleep);
 
-  look({7}, true);
-  ASSERT_TRUE(look({7}, true));
+  look({7}, 1);
+  ASSERT_TRUE(look({7}, 1));
   raise();
   look({7, 20});
   EXPECT_EQ(next(), Sleep::Act::look);
@@ -92,14 +92,19 @@ TEST_F(SleepTest, GivesALongTransactionUpOnceAndForAll) {
 
 TEST_F(SleepTest, OneMessageDoesNotLowerTheFlagAndLoadDoes) {
   fall_asleep();
-  EXPECT_FALSE(look({}, true));
+  EXPECT_FALSE(look({}, 1));
   EXPECT_EQ(next(), Sleep::Act::sleep);
   now += milliseconds(10);
-  EXPECT_FALSE(look({}, true));
+  EXPECT_FALSE(look({}, 1));
   now += milliseconds(2);
-  EXPECT_TRUE(look({}, true));
+  EXPECT_TRUE(look({}, 1));
   EXPECT_FALSE(sleep.flag_is_up());
   EXPECT_EQ(next(), Sleep::Act::look);
+}
+
+TEST_F(SleepTest, ManyRowsAtOnceAreLoad) {
+  fall_asleep();
+  EXPECT_TRUE(look({}, Sleep::load_rows));
 }
 
 TEST_F(SleepTest, FlagIsSetAgainBeforeItRunsOut) {
@@ -168,7 +173,7 @@ struct World {
       seen = committed;
       spi::Horizon unseen;
       for (const auto id : open) unseen.in_progress.push_back({id});
-      if (sleep.looked(now, unseen, found)) flag = false;
+      if (sleep.looked(now, unseen, found ? 1 : 0)) flag = false;
       return true;
     }
     const auto step = sleep.next(now, session);
@@ -188,7 +193,7 @@ struct World {
   void sleep_looks_when_polled() {
     spi::Horizon unseen;
     for (const auto id : open) unseen.in_progress.push_back({id});
-    (void)sleep.looked(now, unseen, false);
+    (void)sleep.looked(now, unseen, 0);
   }
 
   BootTime now{};
