@@ -118,7 +118,7 @@ std::optional<ReadPlan> Intake::plan_fresh(BootTime now) {
     slot.state.plan(now, rows_each, low_first, fresh.pages);
     if (fresh.pages.size() == before) continue;
     for (auto page = before; page < fresh.pages.size(); ++page) {
-      asked += fresh.pages[page].range.rows_max;
+      if (!fresh.pages[page].probe) asked += fresh.pages[page].range.rows_max;
     }
     plan.tickets.push_back(
         {Shard{static_cast<std::uint16_t>(number)}, slot.state.tracker().read_begun()});

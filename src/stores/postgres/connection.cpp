@@ -19,6 +19,7 @@ SELECT pg_is_in_recovery(),
        set_config('statement_timeout', $1, false),
        set_config('lock_timeout', $2, false),
        set_config('plan_cache_mode', $3, false),
+       set_config('jit', 'off', false),
        set_config('default_transaction_isolation', 'read committed', false)
 )sql"};
 
