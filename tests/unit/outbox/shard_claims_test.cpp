@@ -65,9 +65,8 @@ TEST(ShardClaims, SweepThatFindsSomethingGoesOnAtOnce) {
   ASSERT_FALSE(world.state.eager());
   (void)world.apply(sweep_of(world), {row(7), row(8)}, false);
   EXPECT_TRUE(world.state.eager());
-  (void)world.apply(sweep_of(world), {}, true);
-  world.read();
-  EXPECT_FALSE(world.state.eager());
+  for (int reads = 0; reads < 4; ++reads) world.read();
+  EXPECT_FALSE(world.state.eager()) << "nothing more was left";
 }
 
 TEST(ShardClaims, NothingTakesTheHotPath) {
