@@ -15,6 +15,15 @@ constexpr Duration retry_max = std::chrono::seconds(1);
 constexpr std::uint32_t low_first_every = 8;
 constexpr int safety_share = 20;
 
+/// How many rows the page will claim at most. If nothing much is expected, an even share of the
+/// room is enough, and it is not set aside.
+std::uint64_t claim_of(PlannedRange& page, std::uint32_t free, std::size_t shards) {
+  if (!page.probe) return page.range.rows_max;
+  const auto share = static_cast<std::uint32_t>(free / (shards * spi::lane_count));
+  page.range.rows_max = std::min(page.range.rows_max, std::max<std::uint32_t>(1, share));
+  return 1;
+}
+
 }  // namespace
 
 Intake::Figures::Figures(Metrics& metrics, std::string_view table)
@@ -117,8 +126,8 @@ std::optional<ReadPlan> Intake::plan_fresh(BootTime now) {
     const auto before = fresh.pages.size();
     slot.state.plan(now, rows_each, low_first, fresh.pages);
     if (fresh.pages.size() == before) continue;
-    for (auto page = before; page < fresh.pages.size(); ++page) {
-      asked += fresh.pages[page].range.rows_max;
+    for (auto page = before; claims_ && page < fresh.pages.size(); ++page) {
+      asked += claim_of(fresh.pages[page], free, count);
     }
     plan.tickets.push_back(
         {Shard{static_cast<std::uint16_t>(number)}, slot.state.tracker().read_begun()});

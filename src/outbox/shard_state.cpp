@@ -125,7 +125,8 @@ void ShardState::plan(BootTime now, std::uint32_t rows_each, bool low_first,
         .range = {.shard = shard_,
                   .lane = spi::Lane{number},
                   .rows_max = lane.hungry ? rows_each : std::min(rows_each, rows_probe)},
-        .tenure = tenure_};
+        .tenure = tenure_,
+        .probe = !lane.hungry};
     // What is known to be missing behind the position goes first: another page could show later
     // messages of the same key.
     const bool level = lane.reader.level();

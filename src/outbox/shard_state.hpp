@@ -35,6 +35,7 @@ struct PlannedRange {
   spi::Range range;
   Purpose purpose = Purpose::forward;
   std::uint32_t tenure = 0;
+  bool probe = false;  ///< nothing much is expected
 };
 
 /// A settlement on its way to the store.

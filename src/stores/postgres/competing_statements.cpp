@@ -16,9 +16,11 @@ FOR UPDATE
 )sql";
 
 /// $3: how many of the other shards are looked at. Which ones is a matter of luck, so that two who
-/// look do not go the same way. Kept for the next statement.
+/// look do not go the same way. Kept for the next statement. A claim that a crash of the server
+/// forgets is made again: nobody waits for the disk.
 constexpr std::string_view other_gates = R"sql(
-SELECT set_config('sagabox.gates', coalesce(string_agg(slot::text, ','), ''), true)
+SELECT set_config('sagabox.gates', coalesce(string_agg(slot::text, ','), ''), true),
+       set_config('synchronous_commit', 'off', true)
 FROM (SELECT slot FROM "{schema}".counter
       WHERE outbox = $1 AND name = 'gate' AND slot <> ALL ($2::int2[])
       ORDER BY random()
@@ -26,50 +28,72 @@ FROM (SELECT slot FROM "{schema}".counter
       FOR UPDATE SKIP LOCKED) AS locked
 )sql";
 
-/// $1 shards, $2 lanes, $3 after, $4 rows_max, $5 whether others' rows are wanted too, $6 at most
-/// so many of those. Answers with the snapshot in which it looked, as text too, the next
-/// transaction id (see `read`) and its own; then for each range that has more than rows_max, where
-/// to stop.
-constexpr std::string_view claim = R"sql(
-WITH asked AS MATERIALIZED (
-  SELECT * FROM unnest($1::int2[], $2::int2[], $3::int8[], $4::int8[], $5::bool[])
-    WITH ORDINALITY AS r(shard, lane, after, rows_max, others_too, number)
-),
-own AS MATERIALIZED (
+/// The shard that has claimed row o. Asked row by row: what a join or EXISTS would be made of reads
+/// all claims, and thousands that are gone.
+constexpr Fragment claimer{"claimer", R"sql((SELECT c.shard FROM "{schema}"."{table}_claim" AS c
+           WHERE c.seq = o.seq))sql"};
+
+/// The rows that the ranges may show, in the order of their index: $1 shards, $2 lanes, $3 after,
+/// $4 rows_max.
+constexpr Fragment own{"own", R"sql(own AS MATERIALIZED (
   SELECT r.number, r.rows_max, r.shard, r.lane, m.seq, m.is_free
-  FROM asked AS r
+  FROM unnest($1::int2[], $2::int2[], $3::int8[], $4::int8[])
+       WITH ORDINALITY AS r(shard, lane, after, rows_max, number)
   CROSS JOIN LATERAL (
-    SELECT o.seq, o.key IS NULL AND c.seq IS NULL AS is_free
+    SELECT o.seq, o.key IS NULL AND {claimer} IS NULL AS is_free
     FROM "{schema}"."{table}_outbox" AS o
-    LEFT JOIN "{schema}"."{table}_claim" AS c ON c.seq = o.seq
     WHERE o.due IS NULL
       AND (o.shard, o.lane, o.seq) > (r.shard, r.lane, r.after)
       AND (o.shard, o.lane) <= (r.shard, r.lane)
-      AND (c.seq IS NULL OR c.shard = r.shard)
+      AND coalesce({claimer}, r.shard) = r.shard
     ORDER BY o.shard, o.lane, o.seq
     LIMIT r.rows_max
   ) AS m
-),
+))sql"};
+
+/// For each range that has more than rows_max, where to stop.
+constexpr Fragment stops{"stops", R"sql(
+SELECT number, max(seq), NULL, NULL, NULL, NULL
+FROM own
+GROUP BY number, rows_max
+HAVING count(*) = rows_max)sql"};
+
+/// Whether there is anything to claim: so many, the snapshot in which it looked, as text too, the
+/// next transaction id (see `read`) and its own; then the stops. Writes nothing.
+constexpr std::string_view look_for_free = R"sql(
+WITH {own}
+SELECT 0::int8, (SELECT count(*) FROM own WHERE is_free), pg_current_snapshot(),
+       pg_current_snapshot()::text, age('3'::xid)::int8, pg_current_xact_id_if_assigned()
+UNION ALL
+{stops}
+)sql";
+
+/// Claims them, and answers the same. $5 the lanes in which others' rows are wanted too, $6 the
+/// shards that they are claimed for, $7 after, $8 rows_max, $9 how far the look goes.
+constexpr std::string_view claim = R"sql(
+WITH {own},
 others AS MATERIALIZED (
   SELECT r.shard, r.lane, m.seq
-  FROM asked AS r
+  FROM unnest($5::int2[], $6::int2[], $7::int8[], $8::int8[]) AS r(lane, shard, after, rows_max)
   CROSS JOIN LATERAL (
     SELECT f.seq
     FROM unnest(string_to_array(current_setting('sagabox.gates'), ',')::int2[]) AS gate(shard)
     CROSS JOIN LATERAL (
       SELECT o.seq
-      FROM "{schema}"."{table}_outbox" AS o
-      WHERE o.due IS NULL AND o.key IS NULL
-        AND (o.shard, o.lane, o.seq) > (gate.shard, r.lane, r.after)
-        AND (o.shard, o.lane) <= (gate.shard, r.lane)
-        AND NOT EXISTS (SELECT FROM "{schema}"."{table}_claim" AS c WHERE c.seq = o.seq)
-      ORDER BY o.shard, o.lane, o.seq
-      LIMIT least(r.rows_max, $6)
+      FROM (SELECT o.seq, o.key
+            FROM "{schema}"."{table}_outbox" AS o
+            WHERE o.due IS NULL
+              AND (o.shard, o.lane, o.seq) > (gate.shard, r.lane, r.after)
+              AND (o.shard, o.lane) <= (gate.shard, r.lane)
+            ORDER BY o.shard, o.lane, o.seq
+            LIMIT $9) AS o
+      WHERE o.key IS NULL AND {claimer} IS NULL
+      ORDER BY o.seq
+      LIMIT r.rows_max
     ) AS f
     ORDER BY f.seq
-    LIMIT least(r.rows_max, $6)
+    LIMIT r.rows_max
   ) AS m
-  WHERE r.others_too
 ),
 claimed AS (
   INSERT INTO "{schema}"."{table}_claim" (seq, shard, lane)
@@ -77,14 +101,12 @@ claimed AS (
   UNION ALL
   SELECT seq, shard, lane FROM others
   ON CONFLICT DO NOTHING
+  RETURNING seq
 )
-SELECT 0::int8, 0::int8, pg_current_snapshot(), pg_current_snapshot()::text,
-       age('3'::xid)::int8, pg_current_xact_id()
+SELECT 0::int8, (SELECT count(*) FROM claimed), pg_current_snapshot(),
+       pg_current_snapshot()::text, age('3'::xid)::int8, pg_current_xact_id()
 UNION ALL
-SELECT number, max(seq), NULL, NULL, NULL, NULL
-FROM own
-GROUP BY number, rows_max
-HAVING count(*) = rows_max
+{stops}
 )sql";
 
 /// What is ours of the ranges: $1 payload_max, $2 shards, $3 lanes, $4 after, $5 rows_max, $6 where
@@ -103,8 +125,7 @@ CROSS JOIN LATERAL (
        AND (o.shard, o.lane, o.seq) <= (r.shard, r.lane, r.stop)
        AND CASE WHEN o.key IS NOT NULL
                 THEN pg_visible_in_snapshot(o.xid, $7::text::pg_snapshot)
-                ELSE EXISTS (SELECT FROM "{schema}"."{table}_claim" AS c
-                             WHERE c.seq = o.seq AND c.shard = r.shard) END
+                ELSE {claimer} = r.shard END
      ORDER BY o.shard, o.lane, o.seq
      LIMIT r.rows_max + 1)
     UNION ALL
@@ -127,9 +148,10 @@ CROSS JOIN LATERAL (
 
 CompetingStatements::CompetingStatements(const Names& names, const TableName& table)
     : OutboxStatements(names, table, ClaimMode::competing) {
-  const Filler fill(names, table, {row_fragment});
+  const Filler fill(names, table, {row_fragment, own, stops, claimer});
   own_gates = fill("own_gates", postgres::own_gates);
   other_gates = fill("other_gates", postgres::other_gates);
+  look_for_free = fill("look_for_free", postgres::look_for_free);
   claim = fill("claim", postgres::claim);
   read_claimed = fill("read_claimed", postgres::read_claimed);
 }

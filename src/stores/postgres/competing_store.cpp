@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,8 @@ namespace {
 
 /// Claimed from others at once, in a lane.
 constexpr std::int64_t claim_rows_max = 50;
+/// So many of a shard's rows are looked at: some have a key, or are claimed.
+constexpr std::int64_t look_rows_max = 1000;
 /// Others' shards that are looked at in one read.
 constexpr std::int64_t other_shards_max = 4;
 constexpr std::int64_t no_stop = INT64_MAX;
@@ -35,13 +36,15 @@ std::int64_t int8_of(std::uint64_t value) {
 }
 
 /// One range of a lane is enough to look at the others' shards.
-std::vector<bool> who_looks(std::span<const spi::Range> ranges) {
-  std::set<std::uint8_t> looked;
-  std::vector<bool> looks;
+std::vector<spi::Range> looking_at_others(std::span<const spi::Range> ranges) {
+  std::vector<spi::Range> looking;
   for (const auto& range : ranges) {
-    looks.push_back(range.others_too && looked.insert(range.lane.value).second);
+    if (range.others_too &&
+        std::ranges::find(looking, range.lane, &spi::Range::lane) == looking.end()) {
+      looking.push_back(range);
+    }
   }
-  return looks;
+  return looking;
 }
 
 void add_ranges(Params& params, std::span<const spi::Range> ranges) {
@@ -69,29 +72,44 @@ Status CompetingOutbox::prepare(const TableName& table) {
 Result<CompetingOutbox::Claimed> CompetingOutbox::claim(Connection& connection,
                                                         const TableName& table,
                                                         std::span<const spi::Range> ranges) {
+  const auto& statements = statements_.of(table);
+  const auto looking = looking_at_others(ranges);
+  Params wanted;
+  add_ranges(wanted, ranges);
+  if (looking.empty() && quiet_.load(std::memory_order_relaxed)) {
+    auto rows = connection.run(statements.look_for_free, wanted, Effect::none);
+    if (!rows.ok()) return rows.error();
+    auto found = decode(*rows, ranges.size());
+    if (!found.ok() || found->rows == 0) return found;
+  }
+  const auto shard = [](const spi::Range& r) { return int2_of(r.shard); };
+  const auto lane = [](const spi::Range& r) { return std::int16_t{r.lane.value}; };
+  Params own;
+  own.text(table.str()).array(Type::int2, ranges, shard);
+  Params others = own;
+  others.int8(looking.empty() ? 0 : other_shards_max);
+  wanted.array(Type::int2, looking, lane).array(Type::int2, looking, shard);
+  wanted.array(Type::int8, looking, [](const spi::Range& r) { return int8_of(r.after.value); });
+  wanted.array(Type::int8, looking, [](const spi::Range& r) {
+    return std::min(std::int64_t{r.rows_max}, claim_rows_max);
+  });
+  wanted.int8(look_rows_max);
+  const std::array calls{Call{&statements.own_gates, &own}, Call{&statements.other_gates, &others},
+                         Call{&statements.claim, &wanted}};
+  auto answers = connection.run(calls, Effect::commits);
+  if (!answers.ok()) return answers.error();
+  auto claimed = decode(answers->back(), ranges.size());
+  if (claimed.ok()) quiet_.store(claimed->rows == 0, std::memory_order_relaxed);
+  return claimed;
+}
+
+Result<CompetingOutbox::Claimed> CompetingOutbox::decode(const Rows& rows, std::size_t ranges) {
+  constexpr int rows_column = 1;
   constexpr int snapshot_column = 2;
   constexpr int text_column = 3;
   constexpr int next_column = 4;
   constexpr int own_column = 5;
   constexpr std::uint32_t counted_from = 3;
-  const auto& statements = statements_.of(table);
-  const auto looks = who_looks(ranges);
-  const bool any = std::ranges::find(looks, true) != looks.end();
-  Params own;
-  own.text(table.str());
-  own.array(Type::int2, ranges, [](const spi::Range& r) { return int2_of(r.shard); });
-  Params others = own;
-  others.int8(any ? other_shards_max : 0);
-  Params wanted;
-  add_ranges(wanted, ranges);
-  wanted.array(Type::boolean, looks, [](bool look) { return look; });
-  wanted.int8(claim_rows_max);
-  const std::array calls{Call{&statements.own_gates, &own}, Call{&statements.other_gates, &others},
-                         Call{&statements.claim, &wanted}};
-  auto answers = connection.run(calls, Effect::commits);
-  if (!answers.ok()) return answers.error();
-
-  const Rows& rows = answers->back();
   const auto next = static_cast<std::uint32_t>(rows.int8(0, next_column)) + counted_from;
   auto horizon = decode_horizon(rows.text(0, snapshot_column), next);
   if (!horizon) {
@@ -99,10 +117,13 @@ Result<CompetingOutbox::Claimed> CompetingOutbox::claim(Connection& connection,
                  "more transactions began during one claim than it can name; try again"};
   }
   // The claim writes no message: nobody need wait for it.
-  std::erase(horizon->in_progress, TransactionId{rows.uint8(0, own_column)});
-  Claimed claimed{.horizon = std::move(*horizon),
+  if (!rows.is_null(0, own_column)) {
+    std::erase(horizon->in_progress, TransactionId{rows.uint8(0, own_column)});
+  }
+  Claimed claimed{.rows = rows.int8(0, rows_column),
+                  .horizon = std::move(*horizon),
                   .snapshot = std::string(rows.text(0, text_column)),
-                  .stops = std::vector(ranges.size(), no_stop)};
+                  .stops = std::vector(ranges, no_stop)};
   for (int row = 1; row < rows.size(); ++row) {
     claimed.stops[static_cast<std::size_t>(rows.int8(row, 0) - 1)] = rows.int8(row, 1);
   }

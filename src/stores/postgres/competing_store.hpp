@@ -2,9 +2,12 @@
 
 #include "stores/postgres/outbox_store.hpp"
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace sagabox::postgres {
 
@@ -19,13 +22,15 @@ class CompetingOutbox final : public PostgresOutbox {
   [[nodiscard]] spi::Capabilities capabilities() const override;
   Status prepare(const TableName& table) override;
   /// Two round trips: claims what is free, and reads what is ours then. No lock is held while rows
-  /// are on their way to a process that may have been stopped.
+  /// are on their way to a process that may have been stopped. In quiet times it looks first, and
+  /// writes nothing when there is nothing to claim.
   Result<spi::ReadReply> read(const TableName& table, std::span<const spi::Range> ranges,
                               std::size_t bytes_max) override;
 
  private:
   /// What a claim has found.
   struct Claimed {
+    std::int64_t rows = 0;
     spi::Horizon horizon;
     std::string snapshot;
     std::vector<std::int64_t> stops;  ///< a range; the highest number: there is no more
@@ -34,10 +39,14 @@ class CompetingOutbox final : public PostgresOutbox {
   const OutboxStatements& statements_of(const TableName& table) override {
     return statements_.of(table);
   }
+  /// Claims what is free, if there is anything.
   Result<Claimed> claim(Connection& connection, const TableName& table,
                         std::span<const spi::Range> ranges);
+  static Result<Claimed> decode(const Rows& rows, std::size_t ranges);
 
   PerTable<CompetingStatements> statements_;
+  /// The last claim found nothing, in whatever table: the next one looks first.
+  std::atomic<bool> quiet_{true};
 };
 
 }  // namespace sagabox::postgres

@@ -22,18 +22,18 @@ constexpr Fragment held{"held", R"sql(held AS MATERIALIZED (
 
 /// Where rows are bound to the shard they were written to.
 constexpr std::array by_shard{
-    Fragment{"claims", ""},        Fragment{"bound", "t.shard = item.shard"},
-    Fragment{"let_go_done", ""},   Fragment{"let_go_waiting", ""},
+    Fragment{"bound", "t.shard = item.shard"},
+    Fragment{"let_go_done", ""},
+    Fragment{"let_go_waiting", ""},
     Fragment{"let_go_buried", ""},
 };
 
 /// Mode competing: a fresh row is bound to the shard that claimed it. What is done with lets go.
 constexpr std::array by_claim{
-    Fragment{"claims",
-             "\n        LEFT JOIN \"{schema}\".\"{table}_claim\" AS claim ON claim.seq = item.seq"},
-    Fragment{"bound",
-             "CASE WHEN t.due IS NULL THEN coalesce(claim.shard, t.shard) ELSE t.shard END\n"
-             "        = item.shard"},
+    Fragment{"bound", R"sql(CASE WHEN t.due IS NULL
+             THEN coalesce((SELECT claim.shard FROM "{schema}"."{table}_claim" AS claim
+                            WHERE claim.seq = t.seq), t.shard)
+             ELSE t.shard END = item.shard)sql"},
     Fragment{"let_go_done", R"sql(
 let_go AS (
   DELETE FROM "{schema}"."{table}_claim" AS claim
@@ -159,7 +159,7 @@ WITH {held},{let_go_done}
 gone AS (
   DELETE FROM "{schema}"."{table}_outbox" AS t
   USING unnest($5::int8[], $6::int2[], $7::text[]) AS item(seq, shard, id)
-        JOIN held ON held.shard = item.shard{claims}
+        JOIN held ON held.shard = item.shard
   WHERE t.seq = item.seq AND {bound} AND t.id IS NOT DISTINCT FROM item.id
   RETURNING item.shard
 )
@@ -174,7 +174,7 @@ WITH {held},{let_go_done}
 gone AS (
   DELETE FROM "{schema}"."{table}_outbox" AS t
   USING unnest($5::int8[], $6::int2[], $7::text[], $8::int4[]) AS item(seq, shard, id, attempts)
-        JOIN held ON held.shard = item.shard{claims}
+        JOIN held ON held.shard = item.shard
   WHERE t.seq = item.seq AND {bound} AND t.id IS NOT DISTINCT FROM item.id
   RETURNING t.*, item.attempts AS spent, item.shard AS held_by
 ),
@@ -214,7 +214,7 @@ changed AS (
   FROM unnest($6::int8[], $7::int2[], $8::text[], $9::int4[], $10::bool[], $11::int8[],
               $12::bool[], $13::text[], $14::text[])
          AS item(seq, shard, id, attempts, waits, delay, fails, code, error)
-       JOIN held ON held.shard = item.shard{claims}
+       JOIN held ON held.shard = item.shard
   WHERE t.seq = item.seq AND {bound} AND t.id IS NOT DISTINCT FROM item.id
   RETURNING item.shard
 )
@@ -233,7 +233,7 @@ gone AS (
   USING unnest($6::int8[], $7::int2[], $8::text[], $9::int4[], $10::text[], $11::text[],
                $12::text[], $13::bool[])
           AS item(seq, shard, id, attempts, state, code, error, keeps)
-        JOIN held ON held.shard = item.shard{claims}
+        JOIN held ON held.shard = item.shard
   WHERE t.seq = item.seq AND {bound} AND t.id IS NOT DISTINCT FROM item.id
   RETURNING t.*, item.state, item.attempts AS spent,
     CASE WHEN item.keeps AND t.error <> '' THEN t.code ELSE item.code END AS last_code,
@@ -258,9 +258,8 @@ SELECT {ended}, NULL::bytea FROM buried
 
 OutboxStatements::OutboxStatements(const Names& names, const TableName& table, ClaimMode mode) {
   const bool claims = mode == ClaimMode::competing;
-  const auto& [joined, bound, done, waiting, buried] = claims ? by_claim : by_shard;
-  const Filler fill(names, table,
-                    {held, history, row_fragment, joined, bound, done, waiting, buried});
+  const auto& [bound, done, waiting, buried] = claims ? by_claim : by_shard;
+  const Filler fill(names, table, {held, history, row_fragment, bound, done, waiting, buried});
   const auto settling = [&](std::string_view name, std::string_view sql) {
     return fill(claims ? "competing_" + std::string(name) : std::string(name), sql);
   };

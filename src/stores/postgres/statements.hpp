@@ -34,6 +34,7 @@ struct CompetingStatements : OutboxStatements {
 
   Statement own_gates;
   Statement other_gates;
+  Statement look_for_free;
   Statement claim;
   Statement read_claimed;
 };
