@@ -47,8 +47,8 @@ class Connection {
     return link_.run(calls, effect);
   }
   Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect,
-                                const Link::OnFirst& on_first) {
-    return link_.run(calls, effect, on_first);
+                                const Link::Watch& watch) {
+    return link_.run(calls, effect, watch);
   }
 
   /// Several statements as in a file, without parameters: for the schema only.

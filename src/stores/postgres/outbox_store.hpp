@@ -8,7 +8,10 @@
 
 #include <sagabox/spi/outbox_store.hpp>
 
+#include <functional>
+#include <optional>
 #include <span>
+#include <vector>
 
 namespace sagabox::postgres {
 
@@ -31,7 +34,15 @@ class PostgresOutbox final : public spi::OutboxStore {
   void wait(const TableName& table, Duration timeout) override { wake_.wait(table, timeout); }
   void wake(const TableName& table) override { wake_.ring(table); }
 
+  using Items = std::vector<const spi::Settlement*>;
+
  private:
+  /// Nothing when some of the rows were not there: nothing was changed, and somebody has to count.
+  Result<std::optional<spi::SettleReply>> delete_all(const spi::SettleRequest& request,
+                                                     const OutboxStatements& statements,
+                                                     const Items& done);
+  std::function<void(const Rows&)> announced();
+
   Context& context_;
   const AuditChain& audit_;
   Wake& wake_;

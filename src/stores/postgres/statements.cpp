@@ -137,6 +137,16 @@ UNION ALL
 SELECT shard, count(*) FROM gone GROUP BY shard
 )sql";
 
+/// The same without saying how many of which shard: RETURNING fetches every deleted row again, 2.6
+/// instead of 3.4 µs a row without.
+constexpr std::string_view delete_uncounted = R"sql(
+WITH {held}
+DELETE FROM "{schema}"."{table}_outbox" AS t
+USING unnest($5::int8[], $6::int2[], $7::text[]) AS item(seq, shard, id)
+      JOIN held ON held.shard = item.shard
+WHERE t.seq = item.seq AND t.shard = item.shard AND t.id IS NOT DISTINCT FROM item.id
+)sql";
+
 /// From $5 on: sequences, shards, ids, attempts.
 constexpr std::string_view archive_done = R"sql(
 WITH {held},
@@ -235,6 +245,7 @@ OutboxStatements::OutboxStatements(const Names& names, const TableName& table) {
   draw_transaction = fill("draw_transaction", postgres::draw_transaction);
   hold = fill("hold", postgres::hold);
   delete_done = fill("delete_done", postgres::delete_done);
+  delete_uncounted = fill("delete_uncounted", postgres::delete_uncounted);
   archive_done = fill("archive_done", postgres::archive_done);
   retry = fill("retry", postgres::retry);
   bury = fill("bury", postgres::bury);
