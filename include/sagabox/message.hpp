@@ -124,6 +124,8 @@ class Message {
   static Message restore(StoredMessage stored);
 
   [[nodiscard]] const MessageId& id() const noexcept { return id_; }
+  /// `build` made the id: nobody can have written it before.
+  [[nodiscard]] bool has_fresh_id() const noexcept { return fresh_id_; }
   [[nodiscard]] const std::string& tenant() const noexcept { return draft_.tenant; }
   [[nodiscard]] const std::string& topic() const noexcept { return draft_.topic.str(); }
   [[nodiscard]] const std::string& aggregate_type() const noexcept {
@@ -156,6 +158,7 @@ class Message {
   std::size_t bytes_ = 0;
   NewMessage draft_;
   Digest digest_{};
+  bool fresh_id_ = false;
 };
 
 /// Says a message step by step; `draft()` reports a payload given twice.

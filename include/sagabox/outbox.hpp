@@ -58,8 +58,8 @@ struct OutboxOptions {
   /// Held in the queues at most, hot and cold together.
   std::size_t queue_bytes_max = 64UL * 1024 * 1024;
   /// Dispatched but not yet settled at most.
-  std::uint32_t unsettled_max = 4096;
-  std::uint32_t settle_rows_max = 1000;
+  std::uint32_t unsettled_max = 8192;
+  std::uint32_t settle_rows_max = 4000;
   Duration settle_delay_max = std::chrono::milliseconds(2);
 
   Duration poll_interval = std::chrono::milliseconds(100);

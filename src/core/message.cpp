@@ -32,7 +32,8 @@ Result<Message> Message::build(NewMessage draft, const MessageRules& rules, Ulid
                                const Clock& clock) {
   if (auto status = check_draft(draft, rules); !status) return status.error();
   MessageId id;
-  if (draft.id.empty()) {
+  const bool fresh_id = draft.id.empty();
+  if (fresh_id) {
     id = ids.next<MessageId>();
   } else {
     auto given = MessageId::parse(draft.id);
@@ -44,7 +45,9 @@ Result<Message> Message::build(NewMessage draft, const MessageRules& rules, Ulid
     draft.content_type = default_content_type(draft.payload.form());
   }
   const auto digest = sha256(draft.payload.view());
-  return restore({id, std::move(draft), digest});
+  auto message = restore({id, std::move(draft), digest});
+  message.fresh_id_ = fresh_id;
+  return message;
 }
 
 Message Message::restore(StoredMessage stored) {

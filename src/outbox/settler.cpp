@@ -11,6 +11,40 @@ namespace {
 
 constexpr Duration retry_min = std::chrono::milliseconds(10);
 constexpr Duration retry_max = std::chrono::seconds(1);
+/// Somebody may mend what the store refuses a row for.
+constexpr Duration held_back_interval = std::chrono::seconds(30);
+/// With more than so many it is not the rows that are to blame.
+constexpr std::size_t held_back_max = 16;
+/// So many conflicts of one batch are no coincidence.
+constexpr std::uint32_t conflicts_max = 5;
+
+/// The store was reached, and will say the same next time.
+bool is_refusal(Code code, std::uint32_t failures) {
+  if (code == Code::storage_conflict) return failures >= conflicts_max;
+  return code == Code::schema_validation_failed || code == Code::unknown_internal;
+}
+
+std::pair<SettlePlan, SettlePlan> halves(SettlePlan plan) {
+  std::pair<SettlePlan, SettlePlan> both;
+  const auto half = plan.items.size() / 2;
+  std::size_t begin = 0;
+  for (std::size_t part = 0; part < plan.fences.size(); ++part) {
+    for (auto at = begin; at < plan.ends[part]; ++at) {
+      auto& into = at < half ? both.first : both.second;
+      if (into.fences.empty() || into.fences.back().shard != plan.fences[part].shard) {
+        into.fences.push_back(plan.fences[part]);
+        into.ends.push_back(0);
+      }
+      into.items.push_back(std::move(plan.items[at]));
+      into.about.push_back(std::move(plan.about[at]));
+      into.ends.back() = into.items.size();
+    }
+    begin = plan.ends[part];
+  }
+  both.first.owner = plan.owner;
+  both.second.owner = plan.owner;
+  return both;
+}
 
 }  // namespace
 
@@ -29,24 +63,51 @@ Settler::Settler(Parts parts, SettlerOptions options)
 }
 
 std::optional<SettlePlan> Settler::plan(BootTime now) {
-  if (retained_) {
-    if (now < retry_at_) return std::nullopt;
-    auto again = still_ours(std::move(*retained_));
-    retained_.reset();
-    if (!again.items.empty()) return again;
+  if (!again_.empty()) {
+    if (auto again = next_again(now); again || !again_.empty()) return again;
   }
+  if (auto again = next_held_back(now)) return again;
   if (now < next(now)) return std::nullopt;
   auto batch = collect();
   if (batch.items.empty()) return std::nullopt;
   return batch;
 }
 
+std::optional<SettlePlan> Settler::next_again(BootTime now) {
+  while (!again_.empty() && now >= retry_at_) {
+    auto plan = still_ours(std::move(again_.front()));
+    again_.pop_front();
+    if (!plan.items.empty()) return plan;
+  }
+  return std::nullopt;
+}
+
+std::optional<SettlePlan> Settler::next_held_back(BootTime now) {
+  for (auto held = held_back_.begin(); held != held_back_.end();) {
+    const bool draining = parts_.shards.with(held->plan.fences[0].shard, [](const auto& state) {
+      return state.phase() == ShardState::Phase::draining;
+    });
+    if (!draining && now < held->retry_at) {
+      ++held;
+      continue;
+    }
+    auto plan = still_ours(std::move(held->plan));
+    held = held_back_.erase(held);
+    if (plan.items.empty()) continue;
+    if (!draining) return plan;
+    let_go(plan);
+  }
+  return std::nullopt;
+}
+
 BootTime Settler::next(BootTime now) const {
-  if (retained_) return retry_at_;
+  if (!again_.empty()) return retry_at_;
+  auto at = BootTime::max();
+  for (const auto& held : held_back_) at = std::min(at, held.retry_at);
   const auto waiting = parts_.shards.settlements();
-  if (waiting == 0) return BootTime::max();
+  if (waiting == 0) return at;
   if (waiting >= options_.rows_max || stopping_.load()) return now;
-  return parts_.shards.oldest_settlement() + options_.delay_max;
+  return std::min(at, parts_.shards.oldest_settlement() + options_.delay_max);
 }
 
 SettlePlan Settler::collect() {
@@ -107,20 +168,56 @@ Result<spi::SettleReply> Settler::perform(const SettlePlan& plan) {
                               .retain_done = options_.retain_done});
 }
 
-void Settler::apply(SettlePlan plan, Result<spi::SettleReply> reply, BootTime now) {
-  if (!reply.ok()) {
-    figures_.batches_failed.increment();
-    figures_.errors.count(reply.error().code);
-    parts_.log.log(LogLevel::warning, "settle failed, will be sent again",
-                   {{"table", std::string_view(parts_.table.str())},
-                    {"rows", std::uint64_t{plan.items.size()}},
-                    {"code", code_name(reply.error().code)},
-                    {"error", std::string_view(reply.error().message)}});
-    retry_at_ = now + std::min(retry_max, retry_min * (1 << std::min(failures_, 7U)));
-    ++failures_;
-    retained_ = std::move(plan);
+void Settler::failed(SettlePlan plan, const Error& error, BootTime now) {
+  figures_.batches_failed.increment();
+  figures_.errors.count(error.code);
+  const bool refused = is_refusal(error.code, failures_) && held_back_.size() < held_back_max;
+  if (refused && plan.items.size() == 1) return hold_back(std::move(plan), error, now);
+  parts_.log.log(LogLevel::warning,
+                 refused ? "settle refused, will be sent again in halves"
+                         : "settle failed, will be sent again",
+                 {{"table", std::string_view(parts_.table.str())},
+                  {"rows", std::uint64_t{plan.items.size()}},
+                  {"code", code_name(error.code)},
+                  {"error", std::string_view(error.message)}});
+  if (refused) {
+    auto [first, second] = halves(std::move(plan));
+    again_.push_front(std::move(second));
+    again_.push_front(std::move(first));
+    retry_at_ = now;
     return;
   }
+  retry_at_ = now + std::min(retry_max, retry_min * (1 << std::min(failures_, 7U)));
+  ++failures_;
+  again_.push_front(std::move(plan));
+}
+
+void Settler::hold_back(SettlePlan plan, const Error& error, BootTime now) {
+  const auto& item = plan.items.front();
+  parts_.log.log(LogLevel::error,
+                 "the store refuses the result of this message; it is held back and tried again, "
+                 "others go on",
+                 {{"table", std::string_view(parts_.table.str())},
+                  {"message", item.id.view()},
+                  {"sequence", item.sequence.value},
+                  {"code", code_name(error.code)},
+                  {"error", std::string_view(error.message)}});
+  held_back_.push_back({std::move(plan), now + held_back_interval});
+}
+
+void Settler::let_go(const SettlePlan& plan) {
+  const auto& item = plan.items.front();
+  parts_.log.log(LogLevel::warning,
+                 "a result that the store refuses is dropped with its shard: the next owner "
+                 "delivers the message again",
+                 {{"table", std::string_view(parts_.table.str())}, {"message", item.id.view()}});
+  parts_.shards.with(item.shard,
+                     [&](ShardState& state) { state.settled(item, plan.about.front().tenure); });
+  parts_.shards.free_places(plan.about.front().holds_place ? 1 : 0);
+}
+
+void Settler::apply(SettlePlan plan, Result<spi::SettleReply> reply, BootTime now) {
+  if (!reply.ok()) return failed(std::move(plan), reply.error(), now);
   failures_ = 0;
   figures_.batches.increment();
   figures_.rows.observe(static_cast<double>(plan.items.size()));

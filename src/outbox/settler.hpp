@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -32,6 +33,8 @@ struct SettlerOptions {
 
 /// Writes results back in batches, by count or after a few milliseconds, in the order they came in
 /// a shard. What the store could not take, or may have taken, is sent again: results are absolute.
+/// A batch that it refuses for good is split until the row that is to blame stands alone: that one
+/// is held back and tried again now and then, the others are not.
 /// `plan`, `perform` and `apply` belong to one thread.
 class Settler {
  public:
@@ -63,6 +66,11 @@ class Settler {
  private:
   [[nodiscard]] SettlePlan collect();
   [[nodiscard]] SettlePlan still_ours(SettlePlan plan);
+  [[nodiscard]] std::optional<SettlePlan> next_again(BootTime now);
+  [[nodiscard]] std::optional<SettlePlan> next_held_back(BootTime now);
+  void failed(SettlePlan plan, const Error& error, BootTime now);
+  void hold_back(SettlePlan plan, const Error& error, BootTime now);
+  void let_go(const SettlePlan& plan);
   void settled(const SettlePlan& plan, std::size_t part, const spi::SettleReply::Part& reply);
   void count(const Settling& settling, const spi::Settlement& item);
 
@@ -78,8 +86,13 @@ class Settler {
   Parts parts_;
   SettlerOptions options_;
   Figures figures_;
-  std::optional<SettlePlan> retained_;
+  std::deque<SettlePlan> again_;  // to be sent again before anything else
   BootTime retry_at_{};
+  struct HeldBack {
+    SettlePlan plan;  // of one row
+    BootTime retry_at;
+  };
+  std::vector<HeldBack> held_back_;
   std::uint32_t failures_ = 0;
   std::size_t first_ = 0;
   std::atomic<bool> stopping_{false};

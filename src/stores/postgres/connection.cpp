@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -160,10 +161,11 @@ Result<std::vector<Rows>> Connection::run(std::span<const Call> calls, Effect ef
 }
 
 Result<std::vector<Rows>> Connection::run(std::span<const Call> calls, Effect effect,
-                                          const Link::OnFirst& on_first) {
-  if (!pooled_ || in_transaction()) return link_.run(calls, effect, on_first);
+                                          const Link::Watch& watch) {
+  if (!pooled_ || in_transaction()) return link_.run(calls, effect, watch);
+  assert(!watch.keep);
   auto answers = run_pooled(nullptr, calls, effect);
-  if (answers.ok()) on_first(answers->front());
+  if (answers.ok() && watch.on_first) watch.on_first(answers->front());
   return answers;
 }
 

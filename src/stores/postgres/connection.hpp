@@ -44,9 +44,10 @@ class Connection {
   Result<Rows> run(const Statement& statement, const Params& params, Effect effect);
   /// Several in one round trip; outside a transaction they are one. See `Link::run`.
   Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect);
-  /// The same; the first answer is told as early as may be. See `Link::run`.
+  /// The same; the first answer is told as early as may be. See `Link::run`. `keep`: not behind a
+  /// pooler.
   Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect,
-                                const Link::OnFirst& on_first);
+                                const Link::Watch& watch);
 
   /// Several statements as in a file, without parameters: for the schema only.
   Status script(const std::string& sql);

@@ -14,6 +14,17 @@ namespace sagabox::postgres {
 namespace {
 
 // What a savepoint wrote has another xmin than its transaction.
+constexpr std::string_view insert_one_sql = R"sql(
+INSERT INTO "{schema}"."{table}_outbox"
+  (id, tenant, topic, aggregate_type, aggregate_id, key, priority, payload, is_json, digest,
+   content_type, headers, occurred_at, not_before, traceparent, tracestate, request_id,
+   correlation_id, due)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+        CASE WHEN $14 > clock_timestamp() THEN $14 END)
+ON CONFLICT (id) DO NOTHING
+RETURNING id, seq, shard, xmin <> xid::xid
+)sql";
+
 constexpr std::string_view insert_sql = R"sql(
 INSERT INTO "{schema}"."{table}_outbox"
   (id, tenant, topic, aggregate_type, aggregate_id, key, priority, payload, is_json, digest,
@@ -69,33 +80,46 @@ std::string_view digest_bytes(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-Params insert_params(Messages messages) {
-  using M = std::shared_ptr<const Message>;
-  Params p;
-  p.array(Type::text, messages, [](const M& m) { return m->id().view(); });
-  p.array(Type::text, messages, [](const M& m) { return std::string_view(m->tenant()); });
-  p.array(Type::text, messages, [](const M& m) { return std::string_view(m->topic()); });
-  p.array(Type::text, messages, [](const M& m) { return std::string_view(m->aggregate_type()); });
-  p.array(Type::text, messages, [](const M& m) { return unless_empty(m->aggregate_id()); });
-  p.array(Type::text, messages, [](const M& m) { return unless_empty(m->key()); });
-  p.array(Type::int2, messages,
-          [](const M& m) { return static_cast<std::int16_t>(m->priority()); });
-  p.array(Type::bytea, messages, [](const M& m) { return m->payload().view(); });
-  p.array(Type::boolean, messages,
-          [](const M& m) { return m->payload().form() == PayloadForm::json; });
-  p.array(Type::bytea, messages, [](const M& m) { return digest_bytes(m->digest()); });
-  p.array(Type::text, messages, [](const M& m) { return std::string_view(m->content_type()); });
-  p.array(Type::text, messages, [](const M& m) -> std::optional<std::string> {
-    if (m->headers().empty()) return std::nullopt;
-    return headers_text(m->headers());
+/// Adds the columns of an insert, each by `add(type, value_of_message)`.
+template <class Add>
+void add_columns(Add&& add) {
+  using M = Message;
+  const auto digest = [](const M& m) { return digest_bytes(m.digest()); };
+  add(Type::text, [](const M& m) { return m.id().view(); });
+  add(Type::text, [](const M& m) { return std::string_view(m.tenant()); });
+  add(Type::text, [](const M& m) { return std::string_view(m.topic()); });
+  add(Type::text, [](const M& m) { return std::string_view(m.aggregate_type()); });
+  add(Type::text, [](const M& m) { return unless_empty(m.aggregate_id()); });
+  add(Type::text, [](const M& m) { return unless_empty(m.key()); });
+  add(Type::int2, [](const M& m) { return static_cast<std::int16_t>(m.priority()); });
+  add(Type::bytea, [](const M& m) { return m.payload().view(); });
+  add(Type::boolean, [](const M& m) { return m.payload().form() == PayloadForm::json; });
+  add(Type::bytea, digest);
+  add(Type::text, [](const M& m) { return std::string_view(m.content_type()); });
+  add(Type::text, [](const M& m) -> std::optional<std::string> {
+    if (m.headers().empty()) return std::nullopt;
+    return headers_text(m.headers());
   });
-  p.array(Type::timestamptz, messages, [](const M& m) { return m->occurred_at(); });
-  p.array(Type::timestamptz, messages, [](const M& m) { return m->not_before(); });
-  p.array(Type::text, messages, [](const M& m) { return unless_empty(m->trace().traceparent); });
-  p.array(Type::text, messages, [](const M& m) { return unless_empty(m->trace().tracestate); });
-  p.array(Type::text, messages, [](const M& m) { return unless_empty(m->trace().request_id); });
-  p.array(Type::text, messages, [](const M& m) { return unless_empty(m->trace().correlation_id); });
-  return p;
+  add(Type::timestamptz, [](const M& m) { return m.occurred_at(); });
+  add(Type::timestamptz, [](const M& m) { return m.not_before(); });
+  add(Type::text, [](const M& m) { return unless_empty(m.trace().traceparent); });
+  add(Type::text, [](const M& m) { return unless_empty(m.trace().tracestate); });
+  add(Type::text, [](const M& m) { return unless_empty(m.trace().request_id); });
+  add(Type::text, [](const M& m) { return unless_empty(m.trace().correlation_id); });
+}
+
+Params insert_params(Messages messages) {
+  Params params;
+  add_columns([&](Type type, auto&& value) {
+    params.array(type, messages, [&](const auto& message) { return value(*message); });
+  });
+  return params;
+}
+
+Params insert_params(const Message& message) {
+  Params params;
+  add_columns([&](Type type, auto&& value) { params.value(type, value(message)); });
+  return params;
 }
 
 /// When a ULID was made: its first ten characters are milliseconds.
@@ -175,6 +199,7 @@ Status undo(Link& link, const Statement& statement, Places& inserted, const Plac
 
 InsertStatements::InsertStatements(const Names& names, const TableName& table) {
   const std::string where = " " + names.schema() + "." + table.str();
+  insert_one = {"sagabox insert one" + where, names.fill(insert_one_sql, table)};
   insert = {"sagabox insert" + where, names.fill(insert_sql, table)};
   ended = {"sagabox ended" + where, names.fill(ended_sql, table)};
   // For duplicates only, so planned each time: a plan kept from an empty outbox reads all of a
@@ -192,7 +217,8 @@ Result<std::vector<Written>> insert_messages(Link& link, const InsertStatements&
                                              Messages messages, WallTime now) {
   std::vector<Written> written;
   if (messages.empty()) return written;
-  const Params fields = insert_params(messages);
+  const bool single = messages.size() == 1;
+  const Params fields = single ? insert_params(*messages.front()) : insert_params(messages);
   Params ids;
   ids.array(Type::text, messages, [](const auto& message) { return message->id().view(); });
   if (const auto earliest = earliest_end(messages, now)) {
@@ -200,12 +226,17 @@ Result<std::vector<Written>> insert_messages(Link& link, const InsertStatements&
   } else {
     ids.timestamptz(WallTime{});
   }
-  const std::array calls{Call{&statements.insert, &fields}, Call{&statements.ended, &ids}};
-  auto answers = link.run(calls, Effect::none);
+  // Nobody can have written an id before that we have just made: the look would be in vain, and
+  // planning it costs more than the insert.
+  const bool all_fresh = std::all_of(messages.begin(), messages.end(),
+                                     [](const auto& message) { return message->has_fresh_id(); });
+  const std::array calls{Call{single ? &statements.insert_one : &statements.insert, &fields},
+                         Call{&statements.ended, &ids}};
+  auto answers = link.run(std::span(calls).first(all_fresh ? 1 : 2), Effect::none);
   if (!answers.ok()) return answers.error();
 
   Places inserted = inserted_places((*answers)[0]);
-  const Places ended = places((*answers)[1]);
+  const Places ended = all_fresh ? Places() : places((*answers)[1]);
   if (auto undone = undo(link, statements.undo, inserted, ended); !undone.ok()) {
     return undone.error();
   }

@@ -18,6 +18,7 @@ namespace sagabox::postgres {
 struct InsertStatements {
   InsertStatements(const Names& names, const TableName& table);
 
+  Statement insert_one;
   Statement insert;   ///< all of a batch; ids that are pending are left out
   Statement ended;    ///< which ids are dead, quarantined or retained
   Statement pending;  ///< where the ids that were left out are

@@ -9,7 +9,10 @@
 #include <sagabox/spi/outbox_store.hpp>
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
+#include <vector>
 
 namespace sagabox::postgres {
 
@@ -32,6 +35,8 @@ class PostgresOutbox : public spi::OutboxStore {
   void wait(const TableName& table, Duration timeout) override { wake_.wait(table, timeout); }
   void wake(const TableName& table) override { wake_.ring(table); }
 
+  using Items = std::vector<const spi::Settlement*>;
+
  protected:
   virtual const OutboxStatements& statements_of(const TableName& table) {
     return statements_.of(table);
@@ -46,6 +51,12 @@ class PostgresOutbox : public spi::OutboxStore {
  private:
   Result<spi::ReadReply> read_fresh(const TableName& table, std::span<const spi::Range> ranges,
                                     std::size_t bytes_max);
+  /// Nothing when some of the rows were not there, or a pooler stands between: nothing was changed,
+  /// and somebody has to count.
+  Result<std::optional<spi::SettleReply>> delete_all(const spi::SettleRequest& request,
+                                                     const OutboxStatements& statements,
+                                                     const Items& done);
+  std::function<void(const Rows&)> announced();
 
   Context& context_;
   const AuditChain& audit_;

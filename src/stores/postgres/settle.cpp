@@ -14,7 +14,7 @@
 namespace sagabox::postgres {
 namespace {
 
-using Items = std::vector<const spi::Settlement*>;
+using Items = PostgresOutbox::Items;
 
 /// What a settle asks, by the statement that does it.
 struct Sorted {
@@ -174,6 +174,18 @@ class Parts {
     }
   }
 
+  /// As if every row of the shards that are held were there; how many that is.
+  std::uint64_t expect(const Items& items) {
+    std::uint64_t rows = 0;
+    for (const auto* item : items) {
+      auto& part = parts_[part_of_.at(item->shard.value)];
+      if (!part.held) continue;
+      ++part.rows;
+      ++rows;
+    }
+    return rows;
+  }
+
   std::vector<spi::SettleReply::Part> take() { return std::move(parts_); }
 
  private:
@@ -216,17 +228,51 @@ std::vector<AuditEvent> deaths_in(const spi::SettleRequest& request, const Rows&
 
 }  // namespace
 
+std::function<void(const Rows&)> PostgresOutbox::announced() {
+  return [this](const Rows& drawn) { own_settles_.add({drawn.uint8(0, 0)}); };
+}
+
+Result<std::optional<spi::SettleReply>> PostgresOutbox::delete_all(
+    const spi::SettleRequest& request, const OutboxStatements& statements, const Items& done) {
+  Plan plan;
+  plan.add(statements.hold, fence_params(request));
+  plan.add(statements.delete_uncounted, done_params(request, done));
+  plan.announce(statements.draw_transaction);
+  auto connection = context_.relay.take();
+  if (!connection.ok()) return connection.error();
+  if ((*connection)->pooled()) return std::optional<spi::SettleReply>();
+  spi::SettleReply reply;
+  reply.timeline = (*connection)->timeline();
+  bool all = false;
+  const auto keep = [&](const std::vector<Rows>& answers) {
+    Parts parts(request.fences);
+    parts.count(answers[1]);
+    const auto expected = parts.expect(done);
+    reply.parts = parts.take();
+    all = answers[2].affected() == expected;
+    return all;
+  };
+  auto answers =
+      (*connection)->run(plan.calls, Effect::commits, {.on_first = announced(), .keep = keep});
+  if (!answers.ok()) return answers.error();
+  if (!all) return std::optional<spi::SettleReply>();
+  return std::optional(std::move(reply));
+}
+
 Result<spi::SettleReply> PostgresOutbox::settle(const spi::SettleRequest& request) {
   const auto by = sorted(request.items);
   const auto& statements = statements_of(request.table);
   auto plan = plan_of(request, statements, by);
+  if (!request.retain_done && by.kept.empty() && by.buried.empty()) {
+    auto reply = delete_all(request, statements, by.done);
+    if (!reply.ok()) return reply.error();
+    if (*reply) return std::move(**reply);
+  }
   if (!by.deaths) {
     auto connection = context_.relay.take();
     if (!connection.ok()) return connection.error();
     plan.announce(statements.draw_transaction);
-    auto answers = (*connection)->run(plan.calls, Effect::commits, [this](const Rows& drawn) {
-      own_settles_.add({drawn.uint8(0, 0)});
-    });
+    auto answers = (*connection)->run(plan.calls, Effect::commits, {.on_first = announced()});
     if (!answers.ok()) return answers.error();
     answers->erase(answers->begin());
     return reply_of(request, by, *answers, (*connection)->timeline());

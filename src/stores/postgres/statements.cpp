@@ -168,6 +168,18 @@ UNION ALL
 SELECT shard, count(*) FROM gone GROUP BY shard
 )sql";
 
+/// The same without saying how many of which shard: RETURNING fetches every deleted row again, 2.6
+/// instead of 3.4 µs a row without.
+constexpr std::string_view delete_uncounted = R"sql(
+WITH {held},{let_go_done}
+item AS (
+  SELECT * FROM unnest($5::int8[], $6::int2[], $7::text[]) AS given(seq, shard, id)
+)
+DELETE FROM "{schema}"."{table}_outbox" AS t
+USING item JOIN held ON held.shard = item.shard
+WHERE t.seq = item.seq AND {bound} AND t.id IS NOT DISTINCT FROM item.id
+)sql";
+
 /// From $5 on: sequences, shards, ids, attempts.
 constexpr std::string_view archive_done = R"sql(
 WITH {held},{let_go_done}
@@ -270,6 +282,7 @@ OutboxStatements::OutboxStatements(const Names& names, const TableName& table, C
   draw_transaction = fill("draw_transaction", postgres::draw_transaction);
   hold = fill("hold", postgres::hold);
   delete_done = settling("delete_done", postgres::delete_done);
+  delete_uncounted = settling("delete_uncounted", postgres::delete_uncounted);
   archive_done = settling("archive_done", postgres::archive_done);
   retry = settling("retry", postgres::retry);
   bury = settling("bury", postgres::bury);

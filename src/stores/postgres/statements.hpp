@@ -23,6 +23,7 @@ struct OutboxStatements {
   Statement draw_transaction;
   Statement hold;
   Statement delete_done;
+  Statement delete_uncounted;
   Statement archive_done;
   Statement retry;
   Statement bury;

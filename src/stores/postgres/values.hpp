@@ -43,6 +43,18 @@ class Params {
     return value ? timestamptz(*value) : null(Type::timestamptz);
   }
 
+  /// One value of that type, or NULL, as for an element of `array`.
+  template <class T>
+  Params& value(Type type, const T& given) {
+    if (is_missing(given)) return null(type);
+    begin(static_cast<Oid>(type));
+    put_element(given);
+    // Elements bring their length along.
+    offsets_.back() += sizeof(std::int32_t);
+    end();
+    return *this;
+  }
+
   /// One array, an element for each of `range`; `get(item)` is what the single one takes, or an
   /// optional of it where elements may be NULL.
   template <class Range, class Get>
@@ -62,6 +74,15 @@ class Params {
 
  private:
   static constexpr std::size_t is_null = std::size_t(-1);
+
+  template <class T>
+  static bool is_missing(const T&) {
+    return false;
+  }
+  template <class T>
+  static bool is_missing(const std::optional<T>& value) {
+    return !value.has_value();
+  }
 
   void begin(Oid type);
   void end();

@@ -36,6 +36,21 @@ class Bench(unittest.TestCase):
                 self.assertTrue(all(line["machine"].values()), line)
                 self.assertTrue(line["commit"])
 
+    def test_postgres_prints_figures_alone_and_names_what_it_skips(self):
+        small = ["--json", "--no-sweep", "--rows", "2000", "--repeats", "1"]
+        for name in ("postgres.drain.delete", "postgres.drain.competing"):
+            with self.subTest(name=name):
+                result = bench(name, *small)
+                if "PostgreSQL's server is not installed" in result.stderr:
+                    self.skipTest(result.stderr)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                lines = [json.loads(line) for line in result.stdout.splitlines()]
+                self.assertEqual([line["name"] for line in lines], [name])
+                self.assertTrue(lines[0]["commit"])
+                if "skipped" not in lines[0]:
+                    self.assertGreater(lines[0]["value"], 0)
+                    self.assertGreater(lines[0]["baseline"], 0)
+
     def test_table_names_every_figure(self):
         result = bench("core", *SMALL)
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -103,6 +103,15 @@ TEST_F(MessageTest, KeepsWhatIsGiven) {
   EXPECT_EQ(message.id().view(), "my-own-id");
 }
 
+TEST_F(MessageTest, OnlyAnIdThatWasMadeHereIsFresh) {
+  auto draft = valid();
+  const auto built = build(draft).value();
+  EXPECT_TRUE(built.has_fresh_id());
+  draft.id = built.id().str();
+  EXPECT_FALSE(build(draft)->has_fresh_id()) << "somebody else knows it";
+  EXPECT_FALSE(Message::restore({built.id(), draft, built.digest()}).has_fresh_id());
+}
+
 TEST_F(MessageTest, RestoredMessageIsTheOneThatWasBuilt) {
   auto draft = valid();
   draft.key = "k";
