@@ -1,5 +1,6 @@
 #include "stores/sqlite/places.hpp"
 
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <limits>
