@@ -5,13 +5,13 @@
 #include "cli/keys.hpp"
 #include "cli/operator_view.hpp"
 #include "cli/option.hpp"
+#include "cli/order_book.hpp"
 #include "cli/order_service.hpp"
 #include "cli/signals.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 
 #include <sagabox/outbox.hpp>
-#include <sagabox/stores/memory.hpp>
 
 #include <fmt/format.h>
 
@@ -52,17 +52,20 @@ OutboxOptions outbox_options(const DemoOptions& options) {
   settings.retry = impatient();
   settings.workers = options.workers;
   settings.control_interval = control_interval;
+  // The sum counts every order there ever was.
+  settings.retention = std::chrono::hours(24 * 365 * 10);
   return settings;
 }
 
 class Demo {
  public:
-  explicit Demo(const DemoOptions& options)
+  Demo(const DemoOptions& options, std::unique_ptr<OrderBook> book)
       : options_(options),
         settings_(outbox_options(options)),
         terminal_(options.json_summary ? stderr : stdout),
+        book_(std::move(book)),
         outbox_(Outbox::single_process(store_, settings_).value()),
-        orders_(store_, outbox_, options.orders, clock_, system_random()),
+        orders_(*book_, outbox_, options.orders, clock_, system_random()),
         operator_(store_, table_, clock_, [this] { orders_.correct_addresses(); }),
         keyboard_(keys_wanted() ? Keyboard::Opened::yes : Keyboard::Opened::no) {}
 
@@ -99,7 +102,11 @@ class Demo {
                     "are retried, "
                     "{} at most.",
                     orders.fail_percent, settings_.retry.attempts_max));
-    terminal_.print("Nothing survives this process. Ctrl-C drains and does the sum; twice quits.");
+    terminal_.print(book_->survives()
+                        ? "Kill it as you like: it goes on where it was. Ctrl-C drains and does "
+                          "the sum; twice quits."
+                        : "Nothing survives this process. Ctrl-C drains and does the sum; twice "
+                          "quits.");
     if (keyboard_.open() && !terminal_.interactive()) terminal_.print(keys_line(false));
     terminal_.print();
   }
@@ -154,8 +161,8 @@ class Demo {
     orders_.close();
     terminal_.print();
     if (orders_.sold_out()) {
-      terminal_.print(fmt::format("{} orders fill the memory set aside for them",
-                                  grouped(options_.orders.orders_max)));
+      terminal_.print(
+          fmt::format("{} orders are enough for one day", grouped(options_.orders.orders_max)));
     }
     terminal_.print(operator_.paused() ? "the table is paused: what is pending stays pending"
                                        : "draining; Ctrl-C quits at once");
@@ -206,7 +213,7 @@ class Demo {
 
   DemoFigures figures() {
     return {.elapsed = clock_.boot_now() - begun_,
-            .committed = store_.count(OrderService::orders_table),
+            .committed = book_->count().value(),
             .rolled_back = orders_.rolled_back(),
             .attempts_failed = orders_.attempts_failed(),
             .ghosts = orders_.ghosts(),
@@ -230,7 +237,8 @@ class Demo {
   const OutboxOptions settings_;
   const Clock& clock_ = system_clock();
   Terminal terminal_;
-  memory::MemoryStore store_;
+  const std::unique_ptr<OrderBook> book_;
+  Store& store_ = book_->store();
   const TableName table_ = TableName::parse("orders").value();
   Outbox outbox_;
   OrderService orders_;
@@ -240,8 +248,18 @@ class Demo {
   BootTime begun_{};
 };
 
+int run_demo(const DemoOptions& options) {
+  auto book = open_order_book(options.store);
+  if (!book.ok()) {
+    fmt::print(stderr, "sagabox: {}\n", book.error().text());
+    return 2;
+  }
+  return Demo(options, std::move(*book)).run();
+}
+
 constexpr const char* examples = R"(Examples:
   sagabox demo                            500 orders a second until Ctrl-C
+  sagabox demo --store sqlite:demo.db     in a file: kill it, start it again, it goes on
   sagabox demo --rate 5000 --fail 20      more orders, a bad day for the mailer
   sagabox demo --for 10s --json-summary   ends by itself; one JSON object on standard output,
                                           the rest on standard error
@@ -263,7 +281,7 @@ void add_demo(CLI::App& app, std::function<int()>& run) {
       "demo", "An order service that writes orders and messages in one transaction, live");
   verb->footer(examples);
   add_option(*verb, "--store", "URL", options->store, parse_store,
-             "where orders and messages are kept; only memory: so far");
+             "where orders and messages are kept: memory:, or sqlite:FILE");
   add_option(
       *verb, "--rate", "N", options->orders.rate,
       [](std::string_view text) { return parse_count("rate", text, 1, 1'000'000); },
@@ -281,7 +299,7 @@ void add_demo(CLI::App& app, std::function<int()>& run) {
                  "the summary as one JSON object on standard output");
   verb->add_flag("--keys", options->keys,
                  "takes the keys d r p q from standard input also when it is not a terminal");
-  verb->callback([options, &run] { run = [options] { return Demo(*options).run(); }; });
+  verb->callback([options, &run] { run = [options] { return run_demo(*options); }; });
 }
 
 }  // namespace sagabox::cli

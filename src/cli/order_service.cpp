@@ -30,9 +30,9 @@ std::uint64_t number_of(std::string_view order) {
 
 }  // namespace
 
-OrderService::OrderService(memory::MemoryStore& store, Outbox& outbox, OrderServiceOptions options,
+OrderService::OrderService(OrderBook& book, Outbox& outbox, OrderServiceOptions options,
                            const Clock& clock, Random& random)
-    : store_(store), outbox_(outbox), options_(options), clock_(clock), random_(random) {}
+    : book_(book), outbox_(outbox), options_(options), clock_(clock), random_(random) {}
 
 OrderService::~OrderService() { close(); }
 
@@ -61,7 +61,6 @@ std::optional<Error> OrderService::error() const {
 
 void OrderService::sell() {
   const auto interval = Duration(std::chrono::seconds(1)) / options_.rate;
-  auto connection = store_.connect();
   auto due = clock_.boot_now();
   std::unique_lock lock(mutex_);
   while (!closing_ && !error_ && !sold_out_) {
@@ -69,51 +68,48 @@ void OrderService::sell() {
     Status placed;
     const auto now = clock_.boot_now();
     due = std::max(due, now - arrears_max);
-    for (; due <= now && placed.ok() && number_ < options_.orders_max; due += interval) {
-      placed = place_order(connection);
+    for (; due <= now && placed.ok() && placed_ < options_.orders_max; due += interval) {
+      placed = place_order();
     }
-    sold_out_ = number_ >= options_.orders_max;
+    sold_out_ = placed_ >= options_.orders_max;
     lock.lock();
     if (!placed.ok()) error_ = placed.error();
     changed_.wait_for(lock, pause, [this] { return closing_; });
   }
 }
 
-/// What a request handler of a real service does, on its own connection.
-Status OrderService::place_order(memory::Connection& connection) {
-  const auto order = std::string(order_prefix) + std::to_string(++number_);
+/// What a request handler of a real service does.
+Status OrderService::place_order() {
   // Guests have no account, so nothing of theirs needs to stay in order.
   const auto customer = random_.below(2) == 0
                             ? std::string()
                             : "customer-" + std::to_string(random_.below(options_.customers));
-  const auto cents = std::to_string(100 + random_.below(99'900));
-
-  if (auto begun = connection.begin(); !begun.ok()) return begun;
-  if (auto put = connection.put(orders_table, order, cents); !put.ok()) return put;
-  auto tx = memory::enlist(connection);
-  if (!tx.ok()) return tx.error();
-  auto written = outbox_.write(
-      *tx, {.topic = Topic(topic),
-            .key = customer,
-            .payload = json(R"({"order": ")" + order + R"(", "cents": )" + cents + "}"),
-            .aggregate_type = AggregateType(aggregate),
-            .aggregate_id = order});
-  if (!written.ok()) return written.error();
-
-  if (random_.unit() * 100 < options_.rollback_percent) {
-    if (auto undone = connection.rollback(); !undone.ok()) return undone;
-    tx->rolled_back();
-    rolled_back_.fetch_add(1);
-    return {};
-  }
-  if (auto committed = connection.commit(); !committed.ok()) return committed;
-  tx->committed();
-  return {};
+  const auto cents = 100 + random_.below(99'900);
+  const bool rolls_back = random_.unit() * 100 < options_.rollback_percent;
+  ++placed_;
+  auto placed = book_.place(
+      cents,
+      [&](Transaction& tx, std::uint64_t number) -> Status {
+        last_ = number;
+        const auto order = std::string(order_prefix) + std::to_string(number);
+        auto written =
+            outbox_.write(tx, {.topic = Topic(topic),
+                               .key = customer,
+                               .payload = json(R"({"order": ")" + order + R"(", "cents": )" +
+                                               std::to_string(cents) + "}"),
+                               .aggregate_type = AggregateType(aggregate),
+                               .aggregate_id = order});
+        if (!written.ok()) return written.error();
+        return {};
+      },
+      rolls_back ? OrderBook::End::rollback : OrderBook::End::commit);
+  if (placed.ok() && rolls_back) rolled_back_.fetch_add(1);
+  return placed;
 }
 
 Outcome OrderService::send_receipt(const Delivery& delivery) {
   const auto& order = delivery.message().aggregate_id();
-  auto known = store_.connect().get(orders_table, order);
+  auto known = book_.has(number_of(order));
   if (!known.ok()) return retry(known.error().text());
   if (!*known) ghosts_.fetch_add(1);
 

@@ -1,7 +1,8 @@
 #pragma once
 
+#include "cli/order_book.hpp"
+
 #include <sagabox/outbox.hpp>
-#include <sagabox/stores/memory.hpp>
 
 #include <atomic>
 #include <condition_variable>
@@ -21,18 +22,17 @@ struct OrderServiceOptions {
   double fail_percent = 5;
   double rollback_percent = 3;  ///< of the shop's transactions
   std::uint32_t customers = 200;
-  /// Everything stays in memory: the shop closes here.
+  /// Written by this process: the shop closes here.
   std::uint64_t orders_max = 1'000'000;
 };
 
 class OrderService {
  public:
-  static constexpr std::string_view orders_table = "orders";
   static constexpr std::string_view topic = "orders.order.placed.v1";
 
-  /// Store and outbox outlive the service.
-  OrderService(memory::MemoryStore& store, Outbox& outbox, OrderServiceOptions options,
-               const Clock& clock, Random& random);
+  /// Book and outbox outlive the service.
+  OrderService(OrderBook& book, Outbox& outbox, OrderServiceOptions options, const Clock& clock,
+               Random& random);
   ~OrderService();
   OrderService(const OrderService&) = delete;
   OrderService& operator=(const OrderService&) = delete;
@@ -43,29 +43,30 @@ class OrderService {
   /// No more orders; returns when the last transaction has ended.
   void close();
   /// The wrong addresses of all orders so far are put right.
-  void correct_addresses() { corrected_ = number_.load(); }
+  void correct_addresses() { corrected_ = last_.load(); }
 
   /// What went wrong for good, if anything did: then no more orders are written.
   [[nodiscard]] std::optional<Error> error() const;
   [[nodiscard]] bool sold_out() const { return sold_out_.load(); }
   [[nodiscard]] std::uint64_t rolled_back() const { return rolled_back_.load(); }
   [[nodiscard]] std::uint64_t attempts_failed() const { return attempts_failed_.load(); }
-  /// Messages whose order is not in the store. There must be none.
+  /// Messages whose order is not in the book. There must be none.
   [[nodiscard]] std::uint64_t ghosts() const { return ghosts_.load(); }
 
  private:
   void sell();
-  Status place_order(memory::Connection& connection);
+  Status place_order();
   Outcome send_receipt(const Delivery& delivery);
   [[nodiscard]] bool has_wrong_address(std::string_view order) const;
 
-  memory::MemoryStore& store_;
+  OrderBook& book_;
   Outbox& outbox_;
   const OrderServiceOptions options_;
   const Clock& clock_;
   Random& random_;
 
-  std::atomic<std::uint64_t> number_{0};     // of the last order
+  std::atomic<std::uint64_t> placed_{0};     // orders of this process, rolled back or not
+  std::atomic<std::uint64_t> last_{0};       // number of the last order
   std::atomic<std::uint64_t> corrected_{0};  // orders up to this number
   std::atomic<bool> sold_out_{false};
   std::atomic<std::uint64_t> rolled_back_{0};

@@ -74,7 +74,13 @@ Result<double> parse_percent(std::string_view text) {
 }
 
 Result<std::string> parse_store(std::string_view text) {
+#ifdef SAGABOX_SQLITE
+  constexpr std::string_view sqlite = "sqlite:";
+  const bool known = text == "memory:" || (text.starts_with(sqlite) && text.size() > sqlite.size());
+  if (!known) return wrong("store URL", text, "memory: and sqlite:FILE are built in so far");
+#else
   if (text != "memory:") return wrong("store URL", text, "only memory: is built in so far");
+#endif
   return std::string(text);
 }
 

@@ -21,7 +21,7 @@ Result<std::uint32_t> parse_count(std::string_view what, std::string_view text, 
 /// "0" to "100", a fraction and a trailing % allowed.
 Result<double> parse_percent(std::string_view text);
 
-/// The store that a URL names, if this build has it: "memory:".
+/// The store that a URL names, if this build has it: "memory:", "sqlite:FILE".
 Result<std::string> parse_store(std::string_view text);
 
 }  // namespace sagabox::cli

@@ -1,8 +1,8 @@
+#include "stores/sqlite/acquaintance.hpp"
 #include "stores/sqlite/insert.hpp"
 
 #include <sagabox/stores/sqlite.hpp>
 
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,12 +25,11 @@ std::uint32_t version_of(sqlite3* connection) {
 }  // namespace
 
 struct Enlisted::Borrowed {
-  explicit Borrowed(sqlite3* connection) : link(connection) {}
-
-  std::map<TableName, InsertStatements> statements;
-  Link link;  // after the statements: it goes first
+  std::shared_ptr<Acquaintance> acquaintance;
   /// Once the transaction has looked at the file: from then on it changes only with a commit.
   std::optional<std::uint32_t> version;
+
+  [[nodiscard]] Link& link() const noexcept { return acquaintance->link; }
 };
 
 Enlisted::Enlisted(std::unique_ptr<Borrowed> borrowed) : borrowed_(std::move(borrowed)) {}
@@ -38,15 +37,16 @@ Enlisted::Enlisted(Enlisted&&) noexcept = default;
 Enlisted::~Enlisted() = default;
 
 bool Enlisted::is_open() const {
-  if (borrowed_ == nullptr || !borrowed_->link.in_transaction()) return false;
-  return !borrowed_->version || *borrowed_->version == version_of(borrowed_->link.handle());
+  if (borrowed_ == nullptr || !borrowed_->link().in_transaction()) return false;
+  return !borrowed_->version || *borrowed_->version == version_of(borrowed_->link().handle());
 }
 
 Result<std::vector<Written>> Enlisted::insert(
     const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
   if (!is_open()) return no_transaction();
-  auto& [statements, link, version] = *borrowed_;
-  const auto& of_table = statements.try_emplace(table, table).first->second;
+  auto& [acquaintance, version] = *borrowed_;
+  auto& link = borrowed_->link();
+  const auto& of_table = acquaintance->statements.try_emplace(table, table).first->second;
   auto written = insert_messages(link, of_table, messages, system_clock().wall_now());
   if (written.ok()) version = version_of(link.handle());
   return written;
@@ -58,7 +58,10 @@ Result<Enlisted> enlist(sqlite3* connection) {
                  "enlist() needs a connection that is open; open one, and call BEGIN IMMEDIATE"};
   }
   if (sqlite3_get_autocommit(connection) != 0) return no_transaction();
-  auto borrowed = std::make_unique<Enlisted::Borrowed>(connection);
+  auto acquaintance = acquaintance_of(connection);
+  if (!acquaintance.ok()) return acquaintance.error();
+  auto borrowed = std::make_unique<Enlisted::Borrowed>();
+  borrowed->acquaintance = std::move(*acquaintance);
   if (sqlite3_txn_state(connection, "main") != SQLITE_TXN_NONE) {
     borrowed->version = version_of(connection);
   }

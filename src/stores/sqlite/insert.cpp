@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 namespace sagabox::sqlite {
 namespace {
@@ -24,20 +26,27 @@ INSERT INTO "{table}_pending" (
   place, id, due, written_at, tenant, topic, aggregate_type, aggregate_id, key, priority, is_json,
   digest, content_type, headers, occurred_at, not_before, traceparent, tracestate, request_id,
   correlation_id, payload)
-SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-       ?21
-WHERE NOT EXISTS (SELECT 1 FROM "{table}_archive" WHERE id = ?2)
-  AND NOT EXISTS (SELECT 1 FROM "{table}_dead" WHERE id = ?2)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
+        ?20, ?21)
 ON CONFLICT (id) DO NOTHING
 )sql";
 
+/// No id above this one has ended. New ids mostly are: they need not be looked for one by one.
+constexpr std::string_view highest_ended_sql = R"sql(
+SELECT max((SELECT coalesce(max(id), '') FROM "{table}_archive"),
+           (SELECT coalesce(max(id), '') FROM "{table}_dead"))
+)sql";
+
 /// ?1 id.
-constexpr std::string_view known_sql = R"sql(
-SELECT seq FROM "{table}_pending" WHERE id = ?1
+constexpr std::string_view ended_sql = R"sql(
+SELECT seq FROM "{table}_archive" WHERE id = ?1
 UNION ALL
 SELECT seq FROM "{table}_dead" WHERE id = ?1
-UNION ALL
-SELECT seq FROM "{table}_archive" WHERE id = ?1
+)sql";
+
+/// ?1 id.
+constexpr std::string_view pending_sql = R"sql(
+SELECT seq FROM "{table}_pending" WHERE id = ?1
 )sql";
 
 /// ?1 outbox, ?2 how many, ?3 how many of them wait.
@@ -56,10 +65,10 @@ bool is_delayed(const Message& message, WallTime now) {
   return message.not_before() && *message.not_before() > now;
 }
 
-Status insert_one(Link& link, const Sql& sql, const Message& message, Place place, WallTime now) {
+Status insert_one(Run& run, const Message& message, Place place, WallTime now) {
   const std::string headers =
       message.headers().empty() ? std::string() : headers_text(message.headers());
-  auto run = link.run(sql);
+  run.reset();
   run.with(place).with(message.id().view());
   run.with(waits(place) ? message.not_before() : std::nullopt).with(now);
   run.with(message.tenant()).with(message.topic()).with(message.aggregate_type());
@@ -78,14 +87,11 @@ Status insert_one(Link& link, const Sql& sql, const Message& message, Place plac
   return run.finish();
 }
 
-Result<Sequence> known_sequence(Link& link, const Sql& sql, const MessageId& id) {
-  auto run = link.run(sql);
+Result<std::optional<Sequence>> sequence_of(Run run, const MessageId& id) {
   auto row = run.with(id.view()).step();
   if (!row.ok()) return row.error();
-  if (!*row) {
-    return Error{Code::unknown_internal, "message id " + id.str() + " is known, but nowhere found"};
-  }
-  return Sequence{run.natural(0)};
+  if (!*row) return std::optional<Sequence>();
+  return std::optional(Sequence{run.natural(0)});
 }
 
 /// Messages on their way into one outbox: numbered and counted first, then inserted.
@@ -106,25 +112,24 @@ class Batch {
   }
 
   Result<std::vector<Written>> insert() {
+    if (auto known = find_highest_ended(); !known.ok()) return known.error();
     std::vector<Written> written;
     written.reserve(messages_.size());
+    inserted_.reserve(messages_.size());
+    auto run = link_.run(statements_.insert);
     for (const auto& message : messages_) {
-      const bool waits = is_delayed(*message, now_);
-      const auto place = place_of(waits ? waiting_from : lane_from(spi::lane_of(*message)), next_);
-      if (auto done = insert_one(link_, statements_.insert, *message, place, now_); !done.ok()) {
-        return done.error();
-      }
-      if (link_.changes() == 1) {
+      auto first = ended(message->id());
+      if (!first.ok()) return first.error();
+      if (!*first) first = insert_one_of(run, *message);
+      if (!first.ok()) return first.error();
+      if (!*first) {
         written.push_back({message->id(), next_, Shard{}, false});
-        inserted_.push_back(place);
         ++next_.value;
         continue;
       }
-      auto first = known_sequence(link_, statements_.known, message->id());
-      if (!first.ok()) return first.error();
-      written.push_back({message->id(), *first, Shard{}, true});
+      written.push_back({message->id(), **first, Shard{}, true});
       ++known_;
-      known_delayed_ += waits ? 1 : 0;
+      known_delayed_ += is_delayed(*message, now_) ? 1 : 0;
     }
     if (known_ == 0) return written;
     if (auto undone = uncount(known_, known_delayed_); !undone.ok()) return undone.error();
@@ -145,11 +150,36 @@ class Batch {
     return link_.run(statements_.undraw).with(statements_.name).with(rows).with(delayed).finish();
   }
 
+  Status find_highest_ended() {
+    auto run = link_.run(statements_.highest_ended);
+    auto row = run.step();
+    if (!row.ok()) return row.error();
+    highest_ended_ = run.text(0);
+    return {};
+  }
+
+  /// Where the message is that has this id and has ended.
+  Result<std::optional<Sequence>> ended(const MessageId& id) {
+    if (id.view() > highest_ended_) return std::optional<Sequence>();
+    return sequence_of(link_.run(statements_.ended), id);
+  }
+
+  /// Where the message is that has this id and is pending; nothing: it is this one.
+  Result<std::optional<Sequence>> insert_one_of(Run& run, const Message& message) {
+    const bool waits = is_delayed(message, now_);
+    const auto place = place_of(waits ? waiting_from : lane_from(spi::lane_of(message)), next_);
+    if (auto done = insert_one(run, message, place, now_); !done.ok()) return done.error();
+    if (link_.changes() == 0) return sequence_of(link_.run(statements_.pending), message.id());
+    inserted_.push_back(place);
+    return std::optional<Sequence>();
+  }
+
   Link& link_;
   const InsertStatements& statements_;
   Messages messages_;
   WallTime now_;
   Sequence next_{};
+  std::string highest_ended_;
   std::vector<Place> inserted_;
   std::int64_t known_ = 0;
   std::int64_t known_delayed_ = 0;
@@ -161,7 +191,9 @@ InsertStatements::InsertStatements(const TableName& table) : name(table.str()) {
   const Filler fill(table);
   draw = fill(draw_sql);
   insert = fill(insert_sql);
-  known = fill(known_sql);
+  highest_ended = fill(highest_ended_sql);
+  ended = fill(ended_sql);
+  pending = fill(pending_sql);
   undraw = fill(undraw_sql);
   remove = fill(remove_sql);
 }

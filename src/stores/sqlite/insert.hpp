@@ -17,9 +17,11 @@ struct InsertStatements {
 
   std::string name;
   Sql draw;    ///< sequences for a batch
-  Sql insert;  ///< nothing happens where the id is known
-  Sql known;   ///< where that is
-  Sql undraw;  ///< what was counted, but not inserted
+  Sql insert;  ///< nothing happens where the id is pending
+  Sql highest_ended;
+  Sql ended;    ///< where the id is dead, quarantined or retained
+  Sql pending;  ///< where it is pending
+  Sql undraw;   ///< what was counted, but not inserted
   Sql remove;
 };
 

@@ -65,8 +65,9 @@ std::string_view Run::bytes(int column) const {
   return data == nullptr ? std::string_view() : std::string_view(data, size(column));
 }
 
-Link::~Link() {
+void Link::forget_statements() {
   for (const auto& [sql, statement] : prepared_) sqlite3_finalize(statement);
+  prepared_.clear();
 }
 
 Run Link::run(const Sql& sql) {

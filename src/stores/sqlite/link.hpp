@@ -98,12 +98,13 @@ class Run {
 class Link {
  public:
   explicit Link(sqlite3* connection) : connection_(connection) {}
-  ~Link();
+  ~Link() { forget_statements(); }
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
   /// One use of a statement at a time.
   Run run(const Sql& sql);
+  void forget_statements();
   /// Several statements without parameters; not kept.
   Status script(const std::string& sql);
   /// Rows that the last INSERT, UPDATE or DELETE changed.

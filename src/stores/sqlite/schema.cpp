@@ -110,7 +110,7 @@ constexpr std::string_view first_table_up = R"sql(
 -- time (due), 1 high, 2 low, 3 normal priority. Times are microseconds since 1970.
 CREATE TABLE "{table}_pending" (
   place           INTEGER PRIMARY KEY CHECK (place BETWEEN 1 AND 140737488355327),
-  seq             INTEGER NOT NULL GENERATED ALWAYS AS (place & 35184372088831) VIRTUAL,
+  seq             INTEGER GENERATED ALWAYS AS (place & 35184372088831) VIRTUAL,
   id              TEXT    NOT NULL,
   due             INTEGER CHECK ((due IS NULL) = (place >= 35184372088832)),
   retrying        INTEGER NOT NULL DEFAULT 0,

@@ -41,9 +41,10 @@ constexpr std::string_view remove = R"sql(
 DELETE FROM "{table}_pending" WHERE place = ?1 AND id = ?2
 )sql";
 
-/// ?1 place, ?2 id, ?3 now, ?4 attempts.
+/// ?1 place, ?2 id, ?3 now, ?4 attempts. OR FAIL: one row at most needs no journal of its own,
+/// which SQLite would keep otherwise.
 constexpr std::string_view archive = R"sql(
-INSERT INTO "{table}_archive" (
+INSERT OR FAIL INTO "{table}_archive" (
   seq, ended_at, attempts, failed_for_good, replays, written_at, code, error, history, {carried})
 SELECT seq, ?3, ?4, failed_for_good, replays, written_at, code, error, history, {carried}
 FROM "{table}_pending"

@@ -137,7 +137,11 @@ Status Writer::sync() {
 }
 
 void Writer::check_point() {
-  if (wal_pages_ < bounds_.checkpoint_pages) return;
+  // The log begins anew when all of it was copied and nobody reads it any more.
+  if (wal_pages_ < bounds_.checkpoint_pages) check_point_at_ = bounds_.checkpoint_pages;
+  if (wal_pages_ < check_point_at_) return;
+  // While somebody reads on and on, not every commit has to try in vain.
+  check_point_at_ = wal_pages_ + bounds_.checkpoint_pages;
   // What a checkpoint cannot do now, the next one does; the commit has happened either way.
   const bool restart = wal_pages_ >= bounds_.restart_pages;
   auto* handle = connection_->handle();

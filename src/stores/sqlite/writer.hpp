@@ -73,7 +73,9 @@ class Writer {
   const Bounds bounds_;
   Turn turn_;
   GroupSync sync_;
-  int wal_pages_ = 0;  // after the last commit; of whoever has the turn
+  // Of whoever has the turn.
+  int wal_pages_ = 0;  // after the last commit
+  std::int64_t check_point_at_ = 0;
 };
 
 }  // namespace sagabox::sqlite

@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 SAGABOX = sys.argv.pop(1)
@@ -167,6 +168,39 @@ class DemoOnATerminal(unittest.TestCase):
 
     def test_a_dumb_terminal_gets_lines(self):
         self.assertNotIn("\x1b", self.screen(TERM="dumb"))
+
+
+class DemoOnAFile(unittest.TestCase):
+    check_sum = Demo.check_sum
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.store = "sqlite:" + folder.name + "/demo.db"
+
+    def test_goes_on_after_it_was_killed(self):
+        committed = 0
+        for _ in range(3):
+            with start(
+                "--store",
+                self.store,
+                "--json-summary",
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            ) as demo:
+                await_deliveries(demo.stderr)
+                demo.kill()
+            result = run("--store", self.store, "--for", "500ms", "--fail", "0", "--json-summary")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            summary = json.loads(result.stdout)
+            self.check_sum(summary)
+            self.assertGreater(summary["committed"], committed)
+            committed = summary["committed"]
+
+    def test_file_that_cannot_be_opened_is_told(self):
+        result = run("--store", "sqlite:/nowhere/demo.db", "--for", "1s")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("No such file or directory", result.stderr)
 
 
 if __name__ == "__main__":

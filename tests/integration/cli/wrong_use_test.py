@@ -28,9 +28,10 @@ class CommandLine(unittest.TestCase):
             (
                 ["demo", "--store", "postgres://db/orders"],
                 'store URL "postgres://db/orders"',
-                "only memory: is built in so far",
+                "memory: and sqlite:FILE are built in so far",
             ),
-            (["demo", "--store", "memory"], 'store URL "memory"', "only memory:"),
+            (["demo", "--store", "memory"], 'store URL "memory"', "memory: and sqlite:FILE"),
+            (["demo", "--store", "sqlite:"], 'store URL "sqlite:"', "memory: and sqlite:FILE"),
             (["demo", "--for", "3"], 'duration "3"', "500ms, 3s, 10m or 1h"),
             (["demo", "--for", "3x"], 'duration "3x"', "500ms, 3s, 10m or 1h"),
             (["demo", "--for", "0s"], 'duration "0s"', "500ms, 3s, 10m or 1h"),

@@ -105,14 +105,35 @@ TEST_F(SqliteTransaction, SavepointsBelongToTheTransaction) {
   EXPECT_EQ(store_->outbox_admin().stats(table_).value().pending, 2U);
 }
 
-TEST_F(SqliteTransaction, BorrowedConnectionCanBeClosedAfterwards) {
+TEST_F(SqliteTransaction, BorrowedConnectionCanBeClosedAndOpenedAgain) {
+  for (const bool at_once : {true, false, true}) {
+    for (int i = 0; i < 3; ++i) {
+      user("BEGIN IMMEDIATE");
+      auto tx = enlist(user_.get()).value();
+      write(tx, message()).value();
+      user("COMMIT");
+    }
+    EXPECT_EQ(at_once ? sqlite3_close(user_.release()) : sqlite3_close_v2(user_.release()),
+              SQLITE_OK)
+        << "nothing of ours is left on it";
+    user_ = connect();
+  }
+  EXPECT_EQ(count("orders_outbox"), "9");
+}
+
+TEST_F(SqliteTransaction, BorrowedConnectionIsLeftAsItWas) {
   user("BEGIN IMMEDIATE");
   {
     auto tx = enlist(user_.get()).value();
     write(tx, message()).value();
   }
-  user("COMMIT");
-  EXPECT_EQ(sqlite3_close(user_.release()), SQLITE_OK) << "nothing of ours is left on it";
+  EXPECT_EQ(sqlite3_get_autocommit(user_.get()), 0);
+  user("CREATE TABLE business (n INTEGER); ROLLBACK; BEGIN IMMEDIATE");
+  auto again = enlist(user_.get()).value();
+  write(again, message()).value();
+  user("COMMIT; VACUUM");
+  EXPECT_EQ(count("orders_outbox"), "1");
+  EXPECT_EQ(count("sqlite_schema WHERE name = 'sagabox_enlisted'"), "0");
 }
 
 TEST_F(SqliteTransaction, EnlistedMakesNoTables) {
