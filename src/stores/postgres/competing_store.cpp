@@ -130,9 +130,9 @@ Result<CompetingOutbox::Claimed> CompetingOutbox::decode(const Rows& rows, std::
   return claimed;
 }
 
-Result<spi::ReadReply> CompetingOutbox::read(const TableName& table,
-                                             std::span<const spi::Range> ranges,
-                                             std::size_t bytes_max) {
+Result<spi::ReadReply> CompetingOutbox::read_fresh(const TableName& table,
+                                                   std::span<const spi::Range> ranges,
+                                                   std::size_t bytes_max) {
   auto connection = context().relay.take();
   if (!connection.ok()) return connection.error();
   auto claimed = claim(**connection, table, ranges);

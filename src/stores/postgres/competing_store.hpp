@@ -21,13 +21,14 @@ class CompetingOutbox final : public PostgresOutbox {
 
   [[nodiscard]] spi::Capabilities capabilities() const override;
   Status prepare(const TableName& table) override;
+
+ private:
   /// Two round trips: claims what is free, and reads what is ours then. No lock is held while rows
   /// are on their way to a process that may have been stopped. In quiet times it looks first, and
   /// writes nothing when there is nothing to claim.
-  Result<spi::ReadReply> read(const TableName& table, std::span<const spi::Range> ranges,
-                              std::size_t bytes_max) override;
+  Result<spi::ReadReply> read_fresh(const TableName& table, std::span<const spi::Range> ranges,
+                                    std::size_t bytes_max) override;
 
- private:
   /// What a claim has found.
   struct Claimed {
     std::int64_t rows = 0;

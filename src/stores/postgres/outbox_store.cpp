@@ -158,7 +158,9 @@ Result<spi::ReadReply> PostgresOutbox::read(const TableName& table,
                                             std::span<const spi::Range> ranges,
                                             std::size_t bytes_max) {
   auto reply = read_fresh(table, ranges, bytes_max);
-  if (reply.ok()) wake_.looked(table, *reply->horizon, reply->rows.size());
+  if (!reply.ok()) return reply;
+  own_settles_.remove_from(*reply->horizon);
+  wake_.looked(table, *reply->horizon, reply->rows.size());
   return reply;
 }
 
@@ -185,7 +187,6 @@ Result<spi::ReadReply> PostgresOutbox::read_fresh(const TableName& table,
       continue;
     }
     if (!horizon) return too_many_transactions();
-    own_settles_.remove_from(*horizon);
     auto reply = reply_of(**connection, statements, *rows, ranges, bytes_max);
     if (reply.ok()) reply->horizon = std::move(horizon);
     return reply;

@@ -25,7 +25,7 @@ class PostgresOutbox : public spi::OutboxStore {
   [[nodiscard]] spi::Capabilities capabilities() const override;
   Status prepare(const TableName& table) override { return context_.migrations.prepare(table); }
   Result<spi::ReadReply> read(const TableName& table, std::span<const spi::Range> ranges,
-                              std::size_t bytes_max) override;
+                              std::size_t bytes_max) final;
   Result<spi::ReadReply> read_due(const TableName& table, std::span<const spi::DueRange> ranges,
                                   std::size_t bytes_max) override;
   Result<spi::RetryingKeysReply> read_retrying_keys(const TableName& table, Shard shard,
@@ -41,6 +41,10 @@ class PostgresOutbox : public spi::OutboxStore {
   virtual const OutboxStatements& statements_of(const TableName& table) {
     return statements_.of(table);
   }
+  /// What is there now, with its horizon.
+  virtual Result<spi::ReadReply> read_fresh(const TableName& table,
+                                            std::span<const spi::Range> ranges,
+                                            std::size_t bytes_max);
   /// Larger payloads are fetched afterwards.
   static std::int64_t payload_share(std::span<const spi::Range> ranges, std::size_t bytes_max);
   /// Of an answer as `read` gives it.
@@ -49,8 +53,6 @@ class PostgresOutbox : public spi::OutboxStore {
   Context& context() noexcept { return context_; }
 
  private:
-  Result<spi::ReadReply> read_fresh(const TableName& table, std::span<const spi::Range> ranges,
-                                    std::size_t bytes_max);
   /// Nothing when some of the rows were not there, or a pooler stands between: nothing was changed,
   /// and somebody has to count.
   Result<std::optional<spi::SettleReply>> delete_all(const spi::SettleRequest& request,
