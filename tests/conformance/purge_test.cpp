@@ -65,7 +65,7 @@ TEST_P(StoreConformance, FullBatchWithNothingBehindItSaysSo) {
 TEST_P(StoreConformance, PurgedIdIsFree) {
   const auto owner = own();
   for (const auto verdict : {spi::Verdict::done, spi::Verdict::dead, spi::Verdict::park}) {
-    const auto sent = message();
+    const auto sent = build({.id = "own-" + std::to_string(static_cast<int>(verdict))});
     const auto written = write(sent);
     end(owner, written, verdict);
     EXPECT_TRUE(write(sent).duplicate);

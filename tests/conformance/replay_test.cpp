@@ -164,7 +164,7 @@ TEST_P(StoreConformance, OldPlaceOfAReplayedRowCannotBeSettled) {
 
 TEST_P(StoreConformance, ReplayedIdIsStillADuplicate) {
   const auto owner = own();
-  const auto sent = message();
+  const auto sent = build({.id = "own-1"});
   const auto written = write(sent);
   end(owner, written, spi::Verdict::dead);
   EXPECT_TRUE(write(sent).duplicate);

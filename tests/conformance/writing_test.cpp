@@ -125,7 +125,7 @@ TEST_P(StoreConformance, RetainedDeadAndQuarantinedIdsAreDuplicates) {
   const auto owner = own();
   for (const auto verdict :
        {spi::Verdict::done, spi::Verdict::retry, spi::Verdict::dead, spi::Verdict::park}) {
-    const auto first = message();
+    const auto first = build({.id = "own-" + std::to_string(static_cast<int>(verdict))});
     const auto written = write(first);
     ASSERT_EQ(settled(owner, {settlement(written, verdict)}), 1U);
     const auto repeated = write(first);

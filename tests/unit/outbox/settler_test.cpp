@@ -79,11 +79,11 @@ class SettlerTest : public ::testing::Test {
   [[nodiscard]] BootTime now() const { return options.clock->boot_now(); }
   [[nodiscard]] std::uint64_t settled() { return store.outbox_admin().stats(table).value().done; }
   [[nodiscard]] std::vector<std::string> held_back() const {
-    std::vector<std::string> ids;
+    std::vector<std::string> named;
     for (const auto& line : log.lines()) {
-      if (line.event.starts_with("the store refuses")) ids.push_back(line.fields.at("message"));
+      if (line.event.starts_with("the store refuses")) named.push_back(line.fields.at("message"));
     }
-    return ids;
+    return named;
   }
 
   memory::MemoryStore store;
