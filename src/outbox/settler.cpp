@@ -19,8 +19,8 @@ constexpr std::size_t held_back_max = 16;
 constexpr std::uint32_t conflicts_max = 5;
 
 /// The store was reached, and will say the same next time.
-bool is_refusal(Code code, std::uint32_t failures) {
-  if (code == Code::storage_conflict) return failures >= conflicts_max;
+bool is_refusal(Code code, std::uint32_t failures, bool suspect) {
+  if (code == Code::storage_conflict) return suspect || failures >= conflicts_max;
   return code == Code::schema_validation_failed || code == Code::unknown_internal;
 }
 
@@ -41,8 +41,8 @@ std::pair<SettlePlan, SettlePlan> halves(SettlePlan plan) {
     }
     begin = plan.ends[part];
   }
-  both.first.owner = plan.owner;
-  both.second.owner = plan.owner;
+  both.first.owner = both.second.owner = plan.owner;
+  both.first.suspect = both.second.suspect = true;
   return both;
 }
 
@@ -134,7 +134,7 @@ SettlePlan Settler::collect() {
 }
 
 SettlePlan Settler::still_ours(SettlePlan plan) {
-  SettlePlan kept{.owner = plan.owner};
+  SettlePlan kept{.owner = plan.owner, .suspect = plan.suspect};
   std::size_t begin = 0;
   std::size_t places = 0;
   for (std::size_t part = 0; part < plan.fences.size(); ++part) {
@@ -171,7 +171,8 @@ Result<spi::SettleReply> Settler::perform(const SettlePlan& plan) {
 void Settler::failed(SettlePlan plan, const Error& error, BootTime now) {
   figures_.batches_failed.increment();
   figures_.errors.count(error.code);
-  const bool refused = is_refusal(error.code, failures_) && held_back_.size() < held_back_max;
+  const bool refused =
+      is_refusal(error.code, failures_, plan.suspect) && held_back_.size() < held_back_max;
   if (refused && plan.items.size() == 1) return hold_back(std::move(plan), error, now);
   parts_.log.log(LogLevel::warning,
                  refused ? "settle refused, will be sent again in halves"

@@ -23,6 +23,7 @@ struct SettlePlan {
   std::vector<std::size_t> ends;  ///< where the items of each fence end
   std::vector<spi::Settlement> items;
   std::vector<Settling> about;  ///< what else is known of each item; its settlement is in `items`
+  bool suspect = false;         ///< part of a batch that was refused
 };
 
 struct SettlerOptions {
