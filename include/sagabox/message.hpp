@@ -124,7 +124,8 @@ class Message {
   static Message restore(StoredMessage stored);
 
   [[nodiscard]] const MessageId& id() const noexcept { return id_; }
-  /// `build` made the id: nobody can have written it before.
+  /// `build` made the id: nobody can have written it before this message was, and stores need not
+  /// look for it among those that have ended. Written once only.
   [[nodiscard]] bool has_fresh_id() const noexcept { return fresh_id_; }
   [[nodiscard]] const std::string& tenant() const noexcept { return draft_.tenant; }
   [[nodiscard]] const std::string& topic() const noexcept { return draft_.topic.str(); }

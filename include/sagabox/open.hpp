@@ -17,8 +17,8 @@ struct StoreOptions {
   std::string schema = "sagabox";
 };
 
-/// The store that a URL names: `postgres://user@host:5432/database`, `memory:`. CONFIG.INVALID for
-/// one that this build does not have; the text says which it has.
+/// The store that a URL names: `sqlite:orders.db`, `postgres://user@host:5432/database`, `memory:`.
+/// CONFIG.INVALID for one that this build does not have; the text says which it has.
 Result<std::unique_ptr<Store>> open_store(const std::string& url, const StoreOptions& options = {});
 
 /// How the URLs of the stores in this build begin: "memory:", "postgres://" …

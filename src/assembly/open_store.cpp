@@ -3,6 +3,9 @@
 #ifdef SAGABOX_POSTGRES
 #include <sagabox/stores/postgres.hpp>
 #endif
+#ifdef SAGABOX_SQLITE
+#include <sagabox/stores/sqlite.hpp>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -33,10 +36,21 @@ Opened open_postgres(const std::string& url, const StoreOptions& options) {
 constexpr auto open_postgres = nullptr;
 #endif
 
+constexpr std::string_view sqlite_scheme = "sqlite:";
+#ifdef SAGABOX_SQLITE
+Opened open_sqlite(const std::string& url, const StoreOptions&) {
+  return sqlite::open(url.substr(sqlite_scheme.size()));
+}
+#else
+constexpr auto open_sqlite = nullptr;
+#endif
+
+constexpr std::string_view no_sqlite = "built without SQLite, or with SAGABOX_SQLITE=OFF";
 constexpr std::string_view no_postgres = "built without libpq, or with SAGABOX_POSTGRES=OFF";
 
 constexpr std::array schemes{
     Scheme{"memory:", open_memory},
+    Scheme{sqlite_scheme, open_sqlite, no_sqlite},
     Scheme{"postgres://", open_postgres, no_postgres},
     Scheme{"postgresql://", open_postgres, no_postgres},
 };

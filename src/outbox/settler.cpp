@@ -63,10 +63,11 @@ Settler::Settler(Parts parts, SettlerOptions options)
 }
 
 std::optional<SettlePlan> Settler::plan(BootTime now) {
+  // First, so that there is room again for another that is refused.
+  if (auto again = next_held_back(now)) return again;
   if (!again_.empty()) {
     if (auto again = next_again(now); again || !again_.empty()) return again;
   }
-  if (auto again = next_held_back(now)) return again;
   if (now < next(now)) return std::nullopt;
   auto batch = collect();
   if (batch.items.empty()) return std::nullopt;
@@ -101,9 +102,9 @@ std::optional<SettlePlan> Settler::next_held_back(BootTime now) {
 }
 
 BootTime Settler::next(BootTime now) const {
-  if (!again_.empty()) return retry_at_;
-  auto at = BootTime::max();
+  auto at = again_.empty() ? BootTime::max() : retry_at_;
   for (const auto& held : held_back_) at = std::min(at, held.retry_at);
+  if (!again_.empty()) return at;
   const auto waiting = parts_.shards.settlements();
   if (waiting == 0) return at;
   if (waiting >= options_.rows_max || stopping_.load()) return now;

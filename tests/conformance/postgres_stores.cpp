@@ -72,7 +72,8 @@ class PostgresFixture final : public StoreFixture {
     if (way == Way::pooled) {
       pooler_.emplace(testing::PostgresServer::shared(), database_.clock_query());
     }
-    store_ = std::make_unique<StoreInMode>(postgres::open(url(), database_.options()).value(), mode);
+    store_ =
+        std::make_unique<StoreInMode>(postgres::open(url(), database_.options()).value(), mode);
   }
 
   Store& store() override { return *store_; }
@@ -149,8 +150,7 @@ INSTANTIATE_TEST_SUITE_P(Postgres, StoreConformance,
                                            in_mode("Competing", ClaimMode::competing), pooled()),
                          kind_name);
 INSTANTIATE_TEST_SUITE_P(Postgres, ClaimConformance,
-                         ::testing::Values(in_mode("Competing", ClaimMode::competing)),
-                         kind_name);
+                         ::testing::Values(in_mode("Competing", ClaimMode::competing)), kind_name);
 
 }  // namespace
 }  // namespace sagabox::conformance

@@ -352,6 +352,24 @@ TEST_P(StoreConformance, ReadsSkipWhatWasSettled) {
   EXPECT_EQ(page.rows[1].sequence, written[502].sequence);
 }
 
+TEST_P(StoreConformance, LargeSettleTellsOfRowsThatWereGoneAndOfShardsThatAreOthers) {
+  const auto owner = own();
+  const auto written = write(messages(600));
+  std::vector<spi::Settlement> items;
+  for (const auto& one : written) items.push_back(settlement(one, spi::Verdict::done));
+  ASSERT_EQ(settled(owner, {items[7]}, false), 1U);
+  EXPECT_EQ(settled(owner, items, false), items.size() - 1) << "one was gone";
+  EXPECT_EQ(stats().pending, 0U);
+
+  items.clear();
+  for (const auto& one : write(messages(600))) items.push_back(settlement(one, spi::Verdict::done));
+  auto stale = owner;
+  for (auto& fence : stale.fences) ++fence.epoch.value;
+  EXPECT_EQ(settled(stale, items, false), 0U) << "they are another's";
+  EXPECT_EQ(stats().pending, items.size());
+  EXPECT_EQ(settled(owner, items, false), items.size());
+}
+
 TEST_P(StoreConformance, StatsCountEveryState) {
   const auto owner = own();
   EXPECT_EQ(stats().oldest_pending, std::nullopt);

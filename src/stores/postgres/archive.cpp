@@ -55,9 +55,10 @@ Result<bool> run_soon(Pool& pool, std::span<const Call> calls) {
     return {};
   });
   if (done.ok()) return true;
+  // Readers were in the way, or the role lacks the right.
   const auto code = done.error().code;
-  if (code == Code::storage_unavailable || code == Code::storage_in_doubt) return done.error();
-  return false;
+  if (code == Code::storage_conflict || code == Code::config_invalid) return false;
+  return done.error();
 }
 
 }  // namespace

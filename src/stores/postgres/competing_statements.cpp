@@ -43,27 +43,28 @@ constexpr Fragment own{"own", R"sql(own AS MATERIALIZED (
     SELECT o.seq, o.key IS NULL AND {claimer} IS NULL AS is_free
     FROM "{schema}"."{table}_outbox" AS o
     WHERE o.due IS NULL
-      AND (o.shard, o.lane, o.seq) > (r.shard, r.lane, r.after)
-      AND (o.shard, o.lane) <= (r.shard, r.lane)
+      AND o.shard = r.shard
+      AND (o.lane, o.seq) > (r.lane, r.after)
+      AND o.lane <= r.lane
       AND coalesce({claimer}, r.shard) = r.shard
-    ORDER BY o.shard, o.lane, o.seq
+    ORDER BY o.lane, o.seq
     LIMIT r.rows_max
   ) AS m
 ))sql"};
 
 /// For each range that has more than rows_max, where to stop.
 constexpr Fragment stops{"stops", R"sql(
-SELECT number, max(seq), NULL, NULL, NULL, NULL
+SELECT number, max(seq), NULL, NULL, NULL
 FROM own
 GROUP BY number, rows_max
 HAVING count(*) = rows_max)sql"};
 
-/// Whether there is anything to claim: so many, the snapshot in which it looked, as text too, the
-/// next transaction id (see `read`) and its own; then the stops. Writes nothing.
+/// Whether there is anything to claim: so many, the snapshot in which it looked, as text too, and
+/// its own transaction; then the stops. Writes nothing.
 constexpr std::string_view look_for_free = R"sql(
 WITH {own}
 SELECT 0::int8, (SELECT count(*) FROM own WHERE is_free), pg_current_snapshot(),
-       pg_current_snapshot()::text, age('3'::xid)::int8, pg_current_xact_id_if_assigned()
+       pg_current_snapshot()::text, pg_current_xact_id_if_assigned()
 UNION ALL
 {stops}
 )sql";
@@ -83,9 +84,10 @@ others AS MATERIALIZED (
       FROM (SELECT o.seq, o.key
             FROM "{schema}"."{table}_outbox" AS o
             WHERE o.due IS NULL
-              AND (o.shard, o.lane, o.seq) > (gate.shard, r.lane, r.after)
-              AND (o.shard, o.lane) <= (gate.shard, r.lane)
-            ORDER BY o.shard, o.lane, o.seq
+              AND o.shard = gate.shard
+              AND (o.lane, o.seq) > (r.lane, r.after)
+              AND o.lane <= r.lane
+            ORDER BY o.lane, o.seq
             LIMIT $9) AS o
       WHERE o.key IS NULL AND {claimer} IS NULL
       ORDER BY o.seq
@@ -104,9 +106,15 @@ claimed AS (
   RETURNING seq
 )
 SELECT 0::int8, (SELECT count(*) FROM claimed), pg_current_snapshot(),
-       pg_current_snapshot()::text, age('3'::xid)::int8, pg_current_xact_id()
+       pg_current_snapshot()::text, pg_current_xact_id()
 UNION ALL
 {stops}
+)sql";
+
+/// The next transaction id counted from 3, of the moment in which it is first asked for in a
+/// transaction that has none itself: not in a claim.
+constexpr std::string_view next_transaction = R"sql(
+SELECT age('3'::xid)::int8
 )sql";
 
 /// What is ours of the ranges: $1 payload_max, $2 shards, $3 lanes, $4 after, $5 rows_max, $6 where
@@ -153,6 +161,7 @@ CompetingStatements::CompetingStatements(const Names& names, const TableName& ta
   other_gates = fill("other_gates", postgres::other_gates);
   look_for_free = fill("look_for_free", postgres::look_for_free);
   claim = fill("claim", postgres::claim);
+  next_transaction = fill("next_transaction", postgres::next_transaction);
   read_claimed = fill("read_claimed", postgres::read_claimed);
 }
 

@@ -80,7 +80,7 @@ Result<CompetingOutbox::Claimed> CompetingOutbox::claim(Connection& connection,
     auto rows = connection.run(statements.look_for_free, wanted, Effect::none);
     if (!rows.ok()) return rows.error();
     auto found = decode(*rows, ranges.size());
-    if (!found.ok() || found->rows == 0) return found;
+    if (found.rows == 0) return found;
   }
   const auto shard = [](const spi::Range& r) { return int2_of(r.shard); };
   const auto lane = [](const spi::Range& r) { return std::int16_t{r.lane.value}; };
@@ -99,31 +99,21 @@ Result<CompetingOutbox::Claimed> CompetingOutbox::claim(Connection& connection,
   auto answers = connection.run(calls, Effect::commits);
   if (!answers.ok()) return answers.error();
   auto claimed = decode(answers->back(), ranges.size());
-  if (claimed.ok()) quiet_.store(claimed->rows == 0, std::memory_order_relaxed);
+  quiet_.store(claimed.rows == 0, std::memory_order_relaxed);
   return claimed;
 }
 
-Result<CompetingOutbox::Claimed> CompetingOutbox::decode(const Rows& rows, std::size_t ranges) {
+CompetingOutbox::Claimed CompetingOutbox::decode(const Rows& rows, std::size_t ranges) {
   constexpr int rows_column = 1;
   constexpr int snapshot_column = 2;
   constexpr int text_column = 3;
-  constexpr int next_column = 4;
-  constexpr int own_column = 5;
-  constexpr std::uint32_t counted_from = 3;
-  const auto next = static_cast<std::uint32_t>(rows.int8(0, next_column)) + counted_from;
-  auto horizon = decode_horizon(rows.text(0, snapshot_column), next);
-  if (!horizon) {
-    return Error{Code::storage_unavailable,
-                 "more transactions began during one claim than it can name; try again"};
-  }
-  // The claim writes no message: nobody need wait for it.
-  if (!rows.is_null(0, own_column)) {
-    std::erase(horizon->in_progress, TransactionId{rows.uint8(0, own_column)});
-  }
+  constexpr int own_column = 4;
   Claimed claimed{.rows = rows.int8(0, rows_column),
-                  .horizon = std::move(*horizon),
+                  .horizon = std::string(rows.text(0, snapshot_column)),
                   .snapshot = std::string(rows.text(0, text_column)),
+                  .own = std::nullopt,
                   .stops = std::vector(ranges, no_stop)};
+  if (!rows.is_null(0, own_column)) claimed.own = TransactionId{rows.uint8(0, own_column)};
   for (int row = 1; row < rows.size(); ++row) {
     claimed.stops[static_cast<std::size_t>(rows.int8(row, 0) - 1)] = rows.int8(row, 1);
   }
@@ -135,22 +125,45 @@ Result<spi::ReadReply> CompetingOutbox::read_fresh(const TableName& table,
                                                    std::size_t bytes_max) {
   auto connection = context().relay.take();
   if (!connection.ok()) return connection.error();
-  auto claimed = claim(**connection, table, ranges);
-  if (!claimed.ok()) return claimed.error();
+  for (bool named = false;; named = true) {
+    auto claimed = claim(**connection, table, ranges);
+    if (!claimed.ok()) return claimed.error();
+    auto answer = read_claimed(**connection, table, ranges, *claimed, bytes_max);
+    if (!answer.ok() || answer->horizon) return answer;
+    if (named) return too_many_transactions();
+    auto drawn = (*connection)->run(statements_.of(table).draw_transaction, {}, Effect::none);
+    if (!drawn.ok()) return drawn.error();
+  }
+}
+
+Result<spi::ReadReply> CompetingOutbox::read_claimed(Connection& connection, const TableName& table,
+                                                     std::span<const spi::Range> ranges,
+                                                     const Claimed& claimed,
+                                                     std::size_t bytes_max) {
+  const auto& statements = statements_.of(table);
   Params params;
   params.int8(payload_share(ranges, bytes_max));
   add_ranges(params, ranges);
-  params.array(Type::int8, claimed->stops, [](std::int64_t stop) { return stop; });
-  params.text(claimed->snapshot);
-  auto rows = (*connection)->run(statements_.of(table).read_claimed, params, Effect::none);
-  if (!rows.ok()) return rows.error();
-  auto answer = reply(**connection, table, *rows, ranges, bytes_max);
+  params.array(Type::int8, claimed.stops, [](std::int64_t stop) { return stop; });
+  params.text(claimed.snapshot);
+  const Params none;
+  const std::array calls{Call{&statements.next_transaction, &none},
+                         Call{&statements.read_claimed, &params}};
+  auto answers = connection.run(calls, Effect::none);
+  if (!answers.ok()) return answers.error();
+  auto answer = reply(connection, table, answers->back(), ranges, bytes_max);
   if (!answer.ok()) return answer;
-  answer->horizon = std::move(claimed->horizon);
+  // Whatever began before the claim looked has a lower number than this, which is of later.
+  constexpr std::uint32_t counted_from = 3;
+  const auto next = static_cast<std::uint32_t>(answers->front().int8(0, 0)) + counted_from;
+  answer->horizon = decode_horizon(claimed.horizon, next);
+  // The claim writes no message: nobody need wait for it.
+  if (answer->horizon && claimed.own) std::erase(answer->horizon->in_progress, *claimed.own);
+  if (answer->horizon) leave_own_settles_out(*answer->horizon, connection);
   auto row = answer->rows.begin();
   for (std::size_t i = 0; i < answer->parts.size(); ++i) {
     auto& part = answer->parts[i];
-    if (claimed->stops[i] != no_stop) part.exhausted = false;
+    if (claimed.stops[i] != no_stop) part.exhausted = false;
     // Whatever shard it was written to, it is settled where it was claimed.
     for (std::uint32_t n = 0; n < part.rows; ++n, ++row) row->shard = ranges[i].shard;
   }

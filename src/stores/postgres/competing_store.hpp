@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,8 +33,9 @@ class CompetingOutbox final : public PostgresOutbox {
   /// What a claim has found.
   struct Claimed {
     std::int64_t rows = 0;
-    spi::Horizon horizon;
-    std::string snapshot;
+    std::string horizon;   ///< the snapshot in which it looked, as `decode_horizon` takes it
+    std::string snapshot;  ///< the same, as text
+    std::optional<TransactionId> own;
     std::vector<std::int64_t> stops;  ///< a range; the highest number: there is no more
   };
 
@@ -43,7 +45,11 @@ class CompetingOutbox final : public PostgresOutbox {
   /// Claims what is free, if there is anything.
   Result<Claimed> claim(Connection& connection, const TableName& table,
                         std::span<const spi::Range> ranges);
-  static Result<Claimed> decode(const Rows& rows, std::size_t ranges);
+  static Claimed decode(const Rows& rows, std::size_t ranges);
+  /// Without a horizon when more transactions began meanwhile than it can name.
+  Result<spi::ReadReply> read_claimed(Connection& connection, const TableName& table,
+                                      std::span<const spi::Range> ranges, const Claimed& claimed,
+                                      std::size_t bytes_max);
 
   PerTable<CompetingStatements> statements_;
   /// The last claim found nothing, in whatever table: the next one looks first.

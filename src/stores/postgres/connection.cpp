@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
+#include <atomic>
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -25,6 +25,7 @@ SELECT pg_is_in_recovery(),
        current_setting('transaction_isolation'),
        set_config('statement_timeout', $1, shared),
        set_config('lock_timeout', $2, shared),
+       set_config('idle_in_transaction_session_timeout', $5, shared),
        set_config('plan_cache_mode', $3, shared),
        set_config('jit', 'off', shared),
        set_config('default_transaction_isolation', 'read committed', shared),
@@ -62,6 +63,8 @@ std::string quoted(std::string_view value) {
   return out + "'";
 }
 
+std::atomic<std::uint64_t> connections{0};
+
 Error not_a_url() {
   return {Code::config_invalid,
           "the connection string cannot be parsed; write postgres://user@host:5432/database or "
@@ -75,7 +78,10 @@ Connection::Connection(Handle handle, const ConnectSettings& settings)
       link_(handle_.get(), &prepared_,
             {settings.clock, settings.statement_max == Duration{}
                                  ? std::optional<Duration>{}
-                                 : settings.statement_max + settings.answer_grace}) {}
+                                 : settings.statement_max + settings.answer_grace}),
+      number_(++connections) {}
+
+std::uint64_t Connection::last_number() noexcept { return connections; }
 
 Result<std::unique_ptr<Connection>> Connection::open(const ConnectSettings& settings) {
   const auto seconds =
@@ -103,7 +109,8 @@ Status Connection::set_up(const ConnectSettings& settings) {
   limits_.text(milliseconds(settings.statement_max))
       .text(milliseconds(settings.lock_max))
       .text(settings.custom_plans ? "force_custom_plan" : "auto")
-      .int4(settings.pooled ? nobody : PQbackendPID(handle_.get()));
+      .int4(settings.pooled ? nobody : PQbackendPID(handle_.get()))
+      .text(milliseconds(settings.idle_max));
   auto facts = link_.run(set_up_statement, limits_, Effect::none);
   if (!facts.ok()) return facts.error();
   may_ask_system_ = facts->boolean(0, 2);
@@ -161,11 +168,10 @@ Result<std::vector<Rows>> Connection::run(std::span<const Call> calls, Effect ef
 }
 
 Result<std::vector<Rows>> Connection::run(std::span<const Call> calls, Effect effect,
-                                          const Link::Watch& watch) {
-  if (!pooled_ || in_transaction()) return link_.run(calls, effect, watch);
-  assert(!watch.keep);
+                                          const Link::OnFirst& on_first) {
+  if (!pooled_ || in_transaction()) return link_.run(calls, effect, on_first);
   auto answers = run_pooled(nullptr, calls, effect);
-  if (answers.ok() && watch.on_first) watch.on_first(answers->front());
+  if (answers.ok() && on_first) on_first(answers->front());
   return answers;
 }
 

@@ -28,6 +28,9 @@ struct ConnectSettings {
   /// Every execution is planned for its parameters: a plan made while a table was empty is a
   /// sequential scan when it is full.
   bool custom_plans = true;
+  /// A transaction that we leave lying for so long is rolled back by the server, so that a process
+  /// that was stopped in the middle holds nothing for good; 0: no limit.
+  Duration idle_max = std::chrono::seconds(5);
   /// A pooler in transaction mode stands between, though it may not show.
   bool pooled = false;
   const Clock* clock = &system_clock();
@@ -44,10 +47,9 @@ class Connection {
   Result<Rows> run(const Statement& statement, const Params& params, Effect effect);
   /// Several in one round trip; outside a transaction they are one. See `Link::run`.
   Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect);
-  /// The same; the first answer is told as early as may be. See `Link::run`. `keep`: not behind a
-  /// pooler.
+  /// The same; the first answer is told as early as may be. See `Link::run`.
   Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect,
-                                const Link::Watch& watch);
+                                const Link::OnFirst& on_first);
 
   /// Several statements as in a file, without parameters: for the schema only.
   Status script(const std::string& sql);
@@ -71,6 +73,10 @@ class Connection {
   [[nodiscard]] Timeline timeline() const noexcept { return timeline_; }
   /// A pooler stands between: the session is not ours. No session locks, LISTEN or SET.
   [[nodiscard]] bool pooled() const noexcept { return pooled_; }
+  /// Counts up with every connection of this process.
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+  /// The number of the last one made so far.
+  [[nodiscard]] static std::uint64_t last_number() noexcept;
   [[nodiscard]] Link& link() noexcept { return link_; }
   [[nodiscard]] PGconn* handle() const noexcept { return handle_.get(); }
 
@@ -92,6 +98,7 @@ class Connection {
   Handle handle_;
   PreparedNames prepared_;
   Link link_;
+  const std::uint64_t number_;
   Timeline timeline_{};
   Params limits_;  // of the set-up statement
   bool may_ask_system_ = false;

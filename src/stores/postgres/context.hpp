@@ -28,9 +28,11 @@ struct Context {
     return {.connections_max = connections_max, .wait_max = options.connection_wait_max};
   }
 
-  /// Planning anew would cost more than a small insert.
+  /// Planning anew would cost more than a small insert, and the user may think as long as he
+  /// likes.
   static ConnectSettings for_writers(ConnectSettings settings) {
     settings.custom_plans = false;
+    settings.idle_max = {};
     return settings;
   }
 

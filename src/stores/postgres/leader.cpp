@@ -53,13 +53,13 @@ WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
                     AND w.lease_until > clock_timestamp())
 )sql";
 
-// Those that a settle holds right now are taken at the next look.
+// A settle that holds some is waited for: no census would tell that any are left.
 constexpr std::string_view lock_others_sql = R"sql(
 SELECT shard FROM "{schema}".shard_owner
 WHERE scope = $1 AND owner IS DISTINCT FROM $2
 ORDER BY shard
 LIMIT $3
-FOR UPDATE SKIP LOCKED
+FOR UPDATE
 )sql";
 
 constexpr std::string_view take_sql = R"sql(
@@ -134,10 +134,6 @@ void LeaderOwnership::forget_ended() {
     const std::unique_lock free(session.mutex, std::try_to_lock);
     return free && (session.lost || !session.connection->reusable());
   });
-  std::erase_if(ttls_, [&](const auto& entry) {
-    return std::ranges::none_of(
-        sessions_, [&](const auto& session) { return session.first.first == entry.first; });
-  });
 }
 
 Result<spi::LeaseReply> LeaderOwnership::join(const WorkerId& worker, Duration ttl,
@@ -152,24 +148,37 @@ Result<spi::LeaseReply> LeaderOwnership::join(const WorkerId& worker, Duration t
 }
 
 Result<spi::LeaseReply> LeaderOwnership::renew(const WorkerId& worker, Duration ttl) {
+  // A leader whose session has ended must not lengthen the lease of what another takes over.
+  if (!sessions_live(worker)) {
+    auto connection = context_.owners.take();
+    if (!connection.ok()) return connection.error();
+    return spi::LeaseReply{.live = false, .timeline = (*connection)->timeline()};
+  }
   auto renewed = leases_.renew(worker, ttl);
   if (!renewed.ok()) return renewed;
-  {
+  if (!renewed->live) {
+    for (const auto& [id, scope] : led_by(worker)) forget(id, scope);
     const std::lock_guard lock(mutex_);
-    ttls_[worker] = ttl;
+    ttls_.erase(worker);
+    return renewed;
   }
+  const std::lock_guard lock(mutex_);
+  ttls_[worker] = ttl;
+  return renewed;
+}
+
+bool LeaderOwnership::sessions_live(const WorkerId& worker) {
   static const Statement still_there{"", "SELECT 1"};
+  bool live = true;
   for (const auto& [id, scope] : led_by(worker)) {
     const auto session = find(id, scope);
     if (session == nullptr) continue;
     const std::lock_guard lock(session->mutex);
-    const bool there =
-        !session->lost && session->connection->run(still_there, {}, Effect::none).ok();
-    if (there && renewed->live) continue;
-    renewed->live = false;
+    if (!session->lost && session->connection->run(still_there, {}, Effect::none).ok()) continue;
+    live = false;
     forget(id, scope);
   }
-  return renewed;
+  return live;
 }
 
 Result<spi::Census> LeaderOwnership::census(const spi::Scope& scope) {

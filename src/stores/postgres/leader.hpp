@@ -49,6 +49,8 @@ class LeaderOwnership final : public spi::OwnershipStore {
 
   std::shared_ptr<Session> find(const WorkerId& worker, const spi::Scope& scope);
   [[nodiscard]] std::vector<Key> led_by(const WorkerId& worker);
+  /// False, and those that have ended are forgotten, unless all sessions of this worker live.
+  bool sessions_live(const WorkerId& worker);
   /// Sessions that have ended: a worker that starts over under another id says no farewell.
   void forget_ended();
   void forget(const WorkerId& worker, const spi::Scope& scope);

@@ -56,7 +56,7 @@ Result<Rows> Link::run(const Statement& statement, const Params& params, Effect 
 }
 
 Result<std::vector<Rows>> Link::run(std::span<const Call> calls, Effect effect,
-                                    const Watch& watch) {
+                                    const OnFirst& on_first) {
   if (PQstatus(connection_) != CONNECTION_OK) return lost_now(Effect::none);
   const NonBlocking nonblocking(connection_);
   if (PQpipelineStatus(connection_) != PQ_PIPELINE_OFF || PQenterPipelineMode(connection_) != 1) {
@@ -64,7 +64,7 @@ Result<std::vector<Rows>> Link::run(std::span<const Call> calls, Effect effect,
         Code::tx_invalid_state,
         "the connection is busy with another statement; read its results to the end first"};
   }
-  auto answers = exchange(calls, effect, watch);
+  auto answers = exchange(calls, effect, on_first);
   if (!lost_ && PQexitPipelineMode(connection_) != 1) lost_ = true;
   return answers;
 }
@@ -92,70 +92,48 @@ bool Link::send(const Call& call, std::vector<Piece>& sent) {
                              params.lengths(), params.formats(), 1) == 1;
 }
 
-bool Link::send_all(std::span<const Call> calls, const Watch& watch, std::vector<Piece>& sent) {
+bool Link::send_all(std::span<const Call> calls, bool first_at_once, std::vector<Piece>& sent) {
   for (const auto& call : calls) {
     if (!send(call, sent)) return false;
     // The server keeps its answers to itself until asked.
-    if (watch.on_first && &call == &calls.front() && PQsendFlushRequest(connection_) != 1) {
-      return false;
-    }
+    const bool ask = first_at_once && &call == &calls.front();
+    if (ask && PQsendFlushRequest(connection_) != 1) return false;
   }
   return true;
 }
 
 Result<std::vector<Rows>> Link::exchange(std::span<const Call> calls, Effect effect,
-                                         const Watch& watch) {
+                                         const OnFirst& on_first) {
   const BootTime deadline =
       limits_.answer_max ? limits_.clock->boot_now() + *limits_.answer_max : BootTime::max();
   std::vector<Piece> sent;
-  if (!send_all(calls, watch, sent)) return lost_now(Effect::none);
   // What is not synchronised is not committed.
-  const Effect until_end = watch.keep ? Effect::none : effect;
-  const auto ask = watch.keep ? &PQsendFlushRequest : &PQpipelineSync;
-  if (ask(connection_) != 1) return lost_now(until_end);
+  if (!send_all(calls, on_first != nullptr, sent)) return lost_now(Effect::none);
+  if (PQpipelineSync(connection_) != 1) return lost_now(effect);
 
   std::vector<Rows> answers;
   std::optional<Error> failure;
   for (const auto& piece : sent) {
-    auto result = next(deadline, until_end);
+    auto result = next(deadline, effect);
     // What the server said before it hung up tells more than that it did.
     if (!result.ok()) return failure ? *failure : result.error();
     Rows rows(*result);
-    if (is_own_error(*result)) return failure ? *failure : lost_now(until_end);
+    if (is_own_error(*result)) return failure ? *failure : lost_now(effect);
     if (failed(*result)) {
-      if (!failure) failure = server_error(*result, until_end);
+      if (!failure) failure = server_error(*result, effect);
       const bool differ = statements_differ(*result);
       confused_ = confused_ || differ;
       if (prepared_ != nullptr && (piece.prepares || differ)) prepared_->erase(*piece.name);
     } else if (!piece.prepares) {
       answers.push_back(std::move(rows));
-      if (watch.on_first && answers.size() == 1) watch.on_first(answers.front());
+      if (on_first && answers.size() == 1) on_first(answers.front());
     }
-    if (auto end = next(deadline, until_end); !end.ok()) return failure ? *failure : end.error();
+    if (auto end = next(deadline, effect); !end.ok()) return failure ? *failure : end.error();
   }
-  const bool unwanted = watch.keep && !failure && !watch.keep(answers);
-  if (unwanted) {
-    if (auto back = roll_back(deadline); !back.ok()) return back.error();
-  }
-  if (watch.keep && PQpipelineSync(connection_) != 1) return lost_now(Effect::none);
-  auto ended = end(deadline, failure || unwanted ? Effect::none : effect);
+  auto ended = end(deadline, failure ? Effect::none : effect);
   if (failure) return *failure;
   if (!ended.ok()) return ended.error();
   return answers;
-}
-
-Status Link::roll_back(BootTime deadline) {
-  if (PQsendQueryParams(connection_, "ROLLBACK", 0, nullptr, nullptr, nullptr, nullptr, 1) != 1 ||
-      PQsendFlushRequest(connection_) != 1) {
-    return lost_now(Effect::none);
-  }
-  auto done = next(deadline, Effect::none);
-  if (!done.ok()) return done.error();
-  const Rows rows(*done);
-  if (failed(*done)) return server_error(*done, Effect::none);
-  auto rest = next(deadline, Effect::none);
-  if (!rest.ok()) return rest.error();
-  return {};
 }
 
 Status Link::end(BootTime deadline, Effect effect) {

@@ -50,15 +50,10 @@ class Link {
   Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect) {
     return run(calls, effect, {});
   }
-  /// Looks at answers before all is over.
-  struct Watch {
-    /// Told the first one as soon as it is there, while the others are worked on.
-    std::function<void(const Rows&)> on_first{};
-    /// Asked when all are there; false rolls back. Costs a round trip more, and makes sense only
-    /// outside a transaction.
-    std::function<bool(const std::vector<Rows>&)> keep{};
-  };
-  Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect, const Watch& watch);
+  /// The same; the first answer is told as soon as it is there, while the others are worked on.
+  using OnFirst = std::function<void(const Rows&)>;
+  Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect,
+                                const OnFirst& on_first);
   Result<Rows> run(const Statement& statement, const Params& params, Effect effect);
 
   void prepare_nothing() noexcept { prepared_ = nullptr; }
@@ -76,9 +71,8 @@ class Link {
   };
 
   Result<std::vector<Rows>> exchange(std::span<const Call> calls, Effect effect,
-                                     const Watch& watch);
-  bool send_all(std::span<const Call> calls, const Watch& watch, std::vector<Piece>& sent);
-  Status roll_back(BootTime deadline);
+                                     const OnFirst& on_first);
+  bool send_all(std::span<const Call> calls, bool first_at_once, std::vector<Piece>& sent);
   Status end(BootTime deadline, Effect effect);
   bool send(const Call& call, std::vector<Piece>& sent);
   /// Null: the end of one piece's results.

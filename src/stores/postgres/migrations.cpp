@@ -233,6 +233,12 @@ Status Migrations::take_back(Connection& connection, const DownRequest& request)
     if (request.to > 0 || request.force) break;
     if (auto checked = check_delivered(connection, table); !checked.ok()) return checked;
   }
+  for (const auto& step : *done) {
+    if (std::cmp_less_equal(step.number, migrations().size())) continue;
+    return Error{Code::tx_invalid_state, "step " + std::to_string(step.number) +
+                                             " was made by a newer version of sagabox; take it "
+                                             "back with that one"};
+  }
   // Newest first, and of each step the outboxes before what they share.
   for (const auto& step : std::views::reverse(*done)) {
     if (step.number <= request.to) continue;

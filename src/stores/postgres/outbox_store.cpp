@@ -138,12 +138,12 @@ std::optional<spi::Horizon> horizon_of(const Rows& rows) {
   return decode_horizon(rows.text(0, snapshot_column), next);
 }
 
-Error too_many_transactions() {
+}  // namespace
+
+Error PostgresOutbox::too_many_transactions() {
   return {Code::storage_unavailable,
           "more transactions began during one read than it can name; try again"};
 }
-
-}  // namespace
 
 PostgresOutbox::PostgresOutbox(Context& context, const AuditChain& audit, Wake& wake)
     : context_(context), audit_(audit), wake_(wake), statements_(context.names) {}
@@ -159,7 +159,6 @@ Result<spi::ReadReply> PostgresOutbox::read(const TableName& table,
                                             std::size_t bytes_max) {
   auto reply = read_fresh(table, ranges, bytes_max);
   if (!reply.ok()) return reply;
-  own_settles_.remove_from(*reply->horizon);
   wake_.looked(table, *reply->horizon, reply->rows.size());
   return reply;
 }
@@ -187,6 +186,7 @@ Result<spi::ReadReply> PostgresOutbox::read_fresh(const TableName& table,
       continue;
     }
     if (!horizon) return too_many_transactions();
+    leave_own_settles_out(*horizon, **connection);
     auto reply = reply_of(**connection, statements, *rows, ranges, bytes_max);
     if (reply.ok()) reply->horizon = std::move(horizon);
     return reply;

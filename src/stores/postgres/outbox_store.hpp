@@ -50,15 +50,20 @@ class PostgresOutbox : public spi::OutboxStore {
   /// Of an answer as `read` gives it.
   Result<spi::ReadReply> reply(Connection& connection, const TableName& table, const Rows& rows,
                                std::span<const spi::Range> ranges, std::size_t bytes_max);
+  static Error too_many_transactions();
+  void leave_own_settles_out(spi::Horizon& horizon, const Connection& connection) const {
+    own_settles_.remove_from(horizon, connection.number());
+  }
   Context& context() noexcept { return context_; }
 
  private:
-  /// Nothing when some of the rows were not there, or a pooler stands between: nothing was changed,
-  /// and somebody has to count.
+  /// Nothing when some of the rows were not there: nothing was changed, and somebody has to count.
   Result<std::optional<spi::SettleReply>> delete_all(const spi::SettleRequest& request,
                                                      const OutboxStatements& statements,
                                                      const Items& done);
-  std::function<void(const Rows&)> announced();
+  /// Tells reads which transaction is a settle. Behind a pooler a connection outlives its server
+  /// and proves nothing: then nobody is told.
+  Link::OnFirst announced(const Connection& connection);
 
   Context& context_;
   const AuditChain& audit_;

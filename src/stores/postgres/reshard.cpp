@@ -102,6 +102,7 @@ ANALYZE "{schema}"."{table}_outbox";
 constexpr std::string_view hand_over_sql = R"sql(
 UPDATE "{schema}".outbox SET shards = {shards} WHERE name = '{table}';
 UPDATE "{schema}".scope SET shards = {shards} WHERE name = 'outbox:{table}';
+DELETE FROM "{schema}"."{table}_claim";
 DELETE FROM "{schema}".member WHERE scope = 'outbox:{table}';
 WITH gone AS (
   DELETE FROM "{schema}".shard_owner WHERE scope = 'outbox:{table}' RETURNING epoch

@@ -292,7 +292,7 @@ CREATE TABLE "{schema}"."{table}_archive" (
   history         jsonb
 ) PARTITION BY RANGE (ended_at);
 CREATE INDEX "{table}_archive_id" ON "{schema}"."{table}_archive" (id);
-CREATE INDEX "{table}_archive_seq" ON "{schema}"."{table}_archive" (seq);
+CREATE INDEX "{table}_archive_by_seq" ON "{schema}"."{table}_archive" (seq);
 CREATE INDEX "{table}_archive_ended" ON "{schema}"."{table}_archive" USING brin (ended_at);
 CREATE TABLE "{schema}"."{table}_archive_rest" PARTITION OF "{schema}"."{table}_archive" DEFAULT;
 

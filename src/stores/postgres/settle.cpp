@@ -24,6 +24,9 @@ struct Sorted {
   bool deaths = false;
 };
 
+/// Fewer rows are counted as they are deleted: not counting costs two round trips.
+constexpr std::size_t uncounted_rows_min = 256;
+
 Sorted sorted(std::span<const spi::Settlement> items) {
   Sorted by;
   for (const auto& item : items) {
@@ -228,8 +231,11 @@ std::vector<AuditEvent> deaths_in(const spi::SettleRequest& request, const Rows&
 
 }  // namespace
 
-std::function<void(const Rows&)> PostgresOutbox::announced() {
-  return [this](const Rows& drawn) { own_settles_.add({drawn.uint8(0, 0)}); };
+Link::OnFirst PostgresOutbox::announced(const Connection& connection) {
+  if (connection.pooled()) return {};
+  return [this](const Rows& drawn) {
+    own_settles_.add({drawn.uint8(0, 0)}, Connection::last_number());
+  };
 }
 
 Result<std::optional<spi::SettleReply>> PostgresOutbox::delete_all(
@@ -238,32 +244,31 @@ Result<std::optional<spi::SettleReply>> PostgresOutbox::delete_all(
   plan.add(statements.hold, fence_params(request));
   plan.add(statements.delete_uncounted, done_params(request, done));
   plan.announce(statements.draw_transaction);
-  auto connection = context_.relay.take();
-  if (!connection.ok()) return connection.error();
-  if ((*connection)->pooled()) return std::optional<spi::SettleReply>();
-  spi::SettleReply reply;
-  reply.timeline = (*connection)->timeline();
-  bool all = false;
-  const auto keep = [&](const std::vector<Rows>& answers) {
-    Parts parts(request.fences);
-    parts.count(answers[1]);
-    const auto expected = parts.expect(done);
-    reply.parts = parts.take();
-    all = answers[2].affected() == expected;
-    return all;
-  };
-  auto answers =
-      (*connection)->run(plan.calls, Effect::commits, {.on_first = announced(), .keep = keep});
-  if (!answers.ok()) return answers.error();
-  if (!all) return std::optional<spi::SettleReply>();
-  return std::optional(std::move(reply));
+  auto lease = context_.relay.take();
+  if (!lease.ok()) return lease.error();
+  Connection& connection = **lease;
+  if (auto begun = connection.begin(); !begun.ok()) return begun.error();
+  auto answers = connection.run(plan.calls, Effect::none, announced(connection));
+  if (!answers.ok()) {
+    (void)connection.rollback();
+    return answers.error();
+  }
+  Parts parts(request.fences);
+  parts.count((*answers)[1]);
+  if ((*answers)[2].affected() != parts.expect(done)) {
+    if (auto back = connection.rollback(); !back.ok()) return back.error();
+    return std::optional<spi::SettleReply>();
+  }
+  if (auto committed = connection.commit(); !committed.ok()) return committed.error();
+  return std::optional(spi::SettleReply{parts.take(), connection.timeline()});
 }
 
 Result<spi::SettleReply> PostgresOutbox::settle(const spi::SettleRequest& request) {
   const auto by = sorted(request.items);
   const auto& statements = statements_of(request.table);
   auto plan = plan_of(request, statements, by);
-  if (!request.retain_done && by.kept.empty() && by.buried.empty()) {
+  if (!request.retain_done && by.kept.empty() && by.buried.empty() &&
+      by.done.size() >= uncounted_rows_min) {
     auto reply = delete_all(request, statements, by.done);
     if (!reply.ok()) return reply.error();
     if (*reply) return std::move(**reply);
@@ -272,7 +277,7 @@ Result<spi::SettleReply> PostgresOutbox::settle(const spi::SettleRequest& reques
     auto connection = context_.relay.take();
     if (!connection.ok()) return connection.error();
     plan.announce(statements.draw_transaction);
-    auto answers = (*connection)->run(plan.calls, Effect::commits, {.on_first = announced()});
+    auto answers = (*connection)->run(plan.calls, Effect::commits, announced(**connection));
     if (!answers.ok()) return answers.error();
     answers->erase(answers->begin());
     return reply_of(request, by, *answers, (*connection)->timeline());

@@ -37,6 +37,7 @@ struct CompetingStatements : OutboxStatements {
   Statement other_gates;
   Statement look_for_free;
   Statement claim;
+  Statement next_transaction;
   Statement read_claimed;
 };
 

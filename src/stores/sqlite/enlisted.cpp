@@ -48,7 +48,11 @@ Result<std::vector<Written>> Enlisted::insert(
   auto& link = borrowed_->link();
   const auto& of_table = acquaintance->statements.try_emplace(table, table).first->second;
   auto written = insert_messages(link, of_table, messages, system_clock().wall_now());
-  if (written.ok()) version = version_of(link.handle());
+  if (!written.ok()) return written;
+  version = version_of(link.handle());
+  // SQLite does not say whether a savepoint is open, nor when the caller's COMMIT is on the disk:
+  // the read finds out.
+  for (auto& message : *written) message.in_savepoint = !message.duplicate;
   return written;
 }
 

@@ -165,6 +165,11 @@ Status Migrations::down(const DownRequest& request) {
 }
 
 Status Migrations::take_back(Connection& connection, const Applied& step) {
+  if (std::cmp_greater(step.number, migrations().size())) {
+    return Error{Code::tx_invalid_state, "step " + std::to_string(step.number) +
+                                             " was made by a newer version of sagabox; take it "
+                                             "back with that one"};
+  }
   const auto& migration = migrations()[static_cast<std::size_t>(step.number - 1)];
   std::string sql(migration.down);
   if (!step.outbox.empty()) {

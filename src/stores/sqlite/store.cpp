@@ -70,10 +70,12 @@ Result<std::unique_ptr<Writer>> writer_of(const std::string& path, const Options
 Result<std::unique_ptr<Store>> open(const std::string& path, const Options& options) {
   auto writer = writer_of(path, options);
   if (!writer.ok()) return writer.error();
-  auto locks = OwnerLocks::open(path + "-owners");
+  // The file's own name: another process may know it by a link.
+  const auto file = (*writer)->path();
+  auto locks = OwnerLocks::open(file + "-owners");
   if (!locks.ok()) return locks.error();
   return std::unique_ptr<Store>(std::make_unique<SqliteStore>(
-      path, options, std::move(writer).value(), std::move(locks).value()));
+      file, options, std::move(writer).value(), std::move(locks).value()));
 }
 
 Result<std::unique_ptr<Store>> open(sqlite3* connection, const Options& options) {

@@ -31,8 +31,11 @@ Result<std::vector<Written>> StoreTransaction::insert(
   auto written = insert_messages(transaction_.connection().link(), context_.inserts.of(table),
                                  messages, context_.clock.wall_now());
   if (!written.ok()) return written;
-  for (const auto& message : *written) {
+  written_to_.insert(table);
+  for (auto& message : *written) {
     if (message.duplicate) continue;
+    message.in_savepoint = lent_;
+    if (lent_) continue;
     auto& last = last_[table];
     last = std::max(last, message.sequence);
   }
@@ -45,7 +48,7 @@ Status StoreTransaction::commit() {
   if (done.ok()) {
     for (const auto& [table, last] : last_) context_.durable.reached(table, last);
     committed();
-    for (const auto& [table, last] : last_) context_.wake.ring(table);
+    for (const auto& table : written_to_) context_.wake.ring(table);
   } else if (done.error().code == Code::storage_in_doubt) {
     abandoned();
   } else {
@@ -62,8 +65,8 @@ Status StoreTransaction::rollback() {
 }
 
 sqlite3* connection_of(Transaction& transaction) noexcept {
-  const auto* ours = dynamic_cast<StoreTransaction*>(&transaction);
-  return ours == nullptr ? nullptr : ours->handle();
+  auto* ours = dynamic_cast<StoreTransaction*>(&transaction);
+  return ours == nullptr ? nullptr : ours->lend();
 }
 
 }  // namespace sagabox::sqlite

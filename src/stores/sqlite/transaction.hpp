@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -24,7 +25,10 @@ class StoreTransaction final : public OwnedTransaction {
   Status commit() override;
   Status rollback() override;
 
-  [[nodiscard]] sqlite3* handle() const noexcept {
+  /// To whoever writes business rows, and may set savepoints: SQLite does not say whether one is
+  /// open, so what is written from now on may be undone though the transaction commits.
+  [[nodiscard]] sqlite3* lend() noexcept {
+    lent_ = true;
     return is_open() ? transaction_.connection().handle() : nullptr;
   }
 
@@ -34,7 +38,9 @@ class StoreTransaction final : public OwnedTransaction {
 
   Context& context_;
   WriteTransaction transaction_;
-  std::map<TableName, Sequence> last_;  // written to each outbox
+  bool lent_ = false;
+  std::set<TableName> written_to_;
+  std::map<TableName, Sequence> last_;  // of what no savepoint can have undone
 };
 
 }  // namespace sagabox::sqlite

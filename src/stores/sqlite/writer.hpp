@@ -49,6 +49,8 @@ class Writer {
   /// Another one after others have written, in this process or elsewhere, since it was asked last.
   /// Nothing while we write ourselves.
   std::optional<std::int64_t> version_of_others();
+  /// The file's own name, whatever links led to it.
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] bool is_durable() const noexcept { return durable_; }
 
  private:

@@ -52,11 +52,11 @@ class PostgresReshardDelivery : public PostgresWorld {
 
 TEST_F(PostgresReshardDelivery, PendingRetryingAndDeadGoOnInOrderOfTheirKeys) {
   auto options = defaults();
-  options.retry.attempts_max = 3;
+  options.retry.attempts_max = 100;
   options.retry.backoff_min = options.retry.backoff_max = milliseconds(200);
   std::atomic<bool> healthy{false};
   const auto listener = [&](const Delivery& d) {
-    if (d.payload().view() == "\"poison\"") return retry("for good");
+    if (d.payload().view() == "\"poison\"") return reject("for good");
     if (!healthy && d.key() == name(0)) return retry("later");
     inbox.add(d);
     return done();
@@ -79,7 +79,6 @@ TEST_F(PostgresReshardDelivery, PendingRetryingAndDeadGoOnInOrderOfTheirKeys) {
   EXPECT_EQ(stats().dead, before.dead);
 
   const auto resharded = open_with(5);
-  options.retry.attempts_max = 100;
   auto outbox = started(*resharded, listener, options);
   write_batch(producer, 10, 12);
   ASSERT_TRUE(eventually([&] { return stats().pending == 0; }));
@@ -116,6 +115,27 @@ TEST_F(PostgresReshardDelivery, RunningRelayLosesItsShardsAndANewOneDeliversTheR
     EXPECT_EQ(firsts(key).size(), 20U);
     EXPECT_TRUE(std::ranges::is_sorted(firsts(key))) << key;
   }
+}
+
+TEST_F(PostgresReshardDelivery, WhatAShardThatIsGoneHadClaimedIsDelivered) {
+  auto& competing = store->claim_roles(ClaimMode::competing).value().outbox;
+  competing.prepare(table).value();
+  auto producer = Outbox::writer_only(*store, defaults()).value();
+  write_batch(producer, 0, 20);
+  std::vector<spi::Range> everything;
+  for (std::uint16_t shard = 0; shard < 16; ++shard) {
+    everything.push_back({.shard = Shard{shard}, .lane = spi::Lane{1}, .rows_max = 100});
+  }
+  ASSERT_EQ(competing.read(table, everything, 1U << 20U).value().rows.size(), 20U * (keys + 1));
+  ASSERT_EQ(database->sql("SELECT count(*) FROM " + database->schema() + ".orders_claim"),
+            std::vector<std::string>{"20"});
+
+  EXPECT_TRUE(reshard(4, false).value().changed);
+  const auto resharded = open_with(4);
+  auto options = defaults();
+  options.claim = ClaimMode::competing;
+  auto outbox = started(*resharded, into_inbox(), options);
+  EXPECT_TRUE(settles_to(20U * (keys + 1)));
 }
 
 }  // namespace

@@ -163,9 +163,9 @@ TEST_F(PostgresWake, FlagOfADeadSleeperIsClearedByTheNextAndRunsOutAlone) {
   ASSERT_EQ(sleepers(), 1);
   Ear ear(*database);
   auto connection = producer();
-  // As if ten seconds had passed.
+  // As if more than ten seconds had passed.
   database->sql("SELECT setval('" + schema +
-                ".orders_flags', last_value - (10::bigint << 31)) FROM " + schema +
+                ".orders_flags', last_value - (11::bigint << 31)) FROM " + schema +
                 ".orders_flags");
   run_sql(connection.get(), enqueue_sql());
   EXPECT_EQ(ear.heard(), 0) << "it ran out";

@@ -58,6 +58,34 @@ class SqliteDelivery : public ::testing::Test {
   Inbox inbox;
 };
 
+TEST_F(SqliteDelivery, WhatASavepointUndidIsNotDeliveredThoughItsTransactionCommits) {
+  auto outbox = started(*store, into(inbox));
+  ASSERT_TRUE(eventually([&] { return outbox.snapshot().shards_owned == 1; }));
+  const auto write_three = [&](Transaction& tx, sqlite3* connection) {
+    (void)outbox.write(tx, placed("\"kept\"")).value();
+    run_sql(connection, "SAVEPOINT here");
+    EXPECT_TRUE(outbox.write(tx, placed("\"undone\"")).value()->in_savepoint);
+    run_sql(connection, "ROLLBACK TO here");
+    (void)outbox.write(tx, placed("\"kept\"")).value();
+    run_sql(connection, "RELEASE here");
+  };
+  auto owned = store->begin().value();
+  write_three(*owned, sqlite::connection_of(*owned));
+  owned->commit().value();
+  owned.reset();
+  auto connection = connect();
+  run_sql(connection.get(), "BEGIN IMMEDIATE");
+  auto borrowed = sqlite::enlist(connection.get()).value();
+  write_three(borrowed, connection.get());
+  run_sql(connection.get(), "COMMIT");
+  borrowed.committed();
+
+  ASSERT_TRUE(settles_to(4));
+  outbox.stop().value();
+  ASSERT_EQ(inbox.size(), 4U);
+  for (const auto& received : inbox.all()) EXPECT_EQ(received.payload, "\"kept\"");
+}
+
 TEST_F(SqliteDelivery, MessageOfABorrowedTransactionComesAndARollbackLeavesNothing) {
   auto outbox = started(*store, into(inbox));
   auto connection = connect();

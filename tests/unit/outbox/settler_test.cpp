@@ -131,6 +131,17 @@ TEST_F(SettlerTest, StoreThatRefusesEverythingIsNotAskedRowByRow) {
   EXPECT_EQ(settled(), messages);
 }
 
+TEST_F(SettlerTest, RowRefusedForGoodDoesNotKeepTheOthersOnceTheStoreIsMended) {
+  refusing.refuses_all = true;
+  auto at = now() + seconds(1);
+  settle(at);
+  ASSERT_EQ(held_back().size(), 16U);
+  refusing.refuses_all = false;
+  refusing.refused = {written.back().id.str()};
+  for (int i = 0; i < 3; ++i) settle(at += seconds(30));
+  EXPECT_EQ(settled(), messages - 1);
+}
+
 TEST_F(SettlerTest, OutageIsNoRefusal) {
   refusing.refuses_all = true;
   refusing.code = Code::storage_unavailable;

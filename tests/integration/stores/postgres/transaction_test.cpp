@@ -172,7 +172,7 @@ TEST_F(PostgresTransaction, ResetConnectionStartsAnew) {
 }
 
 TEST_F(PostgresTransaction, IdSettledWhileItIsWrittenAgainIsADuplicate) {
-  const auto one = message();
+  const auto one = message("my-order-17");
   const auto first =
       store_
           ->transaction([&](OwnedTransaction& tx) { return tx.insert(table_, std::span(&one, 1)); })

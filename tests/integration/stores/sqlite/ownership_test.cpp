@@ -6,6 +6,7 @@
 
 #include <array>
 #include <csignal>
+#include <filesystem>
 
 namespace sagabox::sqlite {
 namespace {
@@ -54,6 +55,18 @@ TEST_F(SqliteOwnership, SecondStoreStandsByUntilTheFirstLetsGo) {
   EXPECT_FALSE(next[0].unclean);
   EXPECT_GT(next[0].epoch, taken[0].epoch);
   EXPECT_TRUE(take(*first, a).empty());
+}
+
+TEST_F(SqliteOwnership, LinkToTheFileLeadsToTheSameOwner) {
+  const auto first = open_store();
+  const auto link = path() + "-link";
+  std::filesystem::create_symlink(path(), link);
+  const auto second = open(link).value();
+  const auto a = join(*first);
+  const auto b = join(*second);
+  ASSERT_EQ(take(*first, a).size(), 1U);
+  EXPECT_TRUE(take(*second, b).empty());
+  EXPECT_EQ(second->name(), first->name());
 }
 
 TEST_F(SqliteOwnership, StandByNeedsNoWriteLock) {
