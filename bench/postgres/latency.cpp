@@ -51,7 +51,9 @@ class Arrivals {
 
 Latency latency(Elsewhere::Load load, std::optional<Writers::Load> beside) {
   world().clear();
-  load.url = world().url();
+  // As with the server's own default of max_prepared_transactions, which the test server raises:
+  // where transactions may be prepared a NOTIFY has to be asked for.
+  load.url = world().url() + " options='-c sagabox.notify=on'";
   Elsewhere writer(load);
   Arrivals arrivals(load.messages);
   const auto store = world().open();
