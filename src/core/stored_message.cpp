@@ -2,6 +2,7 @@
 
 #include "core/headers_text.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace sagabox {
@@ -14,6 +15,16 @@ UlidSource& unused_ids() {
 }
 
 }  // namespace
+
+std::string_view bytes_of(const Digest& digest) {
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+Digest digest_of(std::string_view bytes) {
+  Digest out{};
+  std::copy_n(bytes.begin(), std::min(bytes.size(), out.size()), out.begin());
+  return out;
+}
 
 DecodedMessage decode_stored(std::string_view id, NewMessage fields, std::string_view headers,
                              const std::optional<Digest>& digest) {

@@ -119,6 +119,18 @@ std::string age_text(Duration age) {
   return two(seconds / 86'400, 'd', seconds / 3600 % 24, 'h');
 }
 
+std::string replaced(std::string_view text, std::string_view what, std::string_view by) {
+  std::string out;
+  out.reserve(text.size());
+  for (;;) {
+    const auto at = text.find(what);
+    out.append(text.substr(0, at));
+    if (at == std::string_view::npos) return out;
+    out.append(by);
+    text.remove_prefix(at + what.size());
+  }
+}
+
 std::string utc_text(WallTime time) {
   namespace chrono = std::chrono;
   const auto day = chrono::floor<chrono::days>(time);

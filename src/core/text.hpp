@@ -32,6 +32,9 @@ std::string quoted(std::string_view text);
 inline std::string quoted(const std::string& text) { return quoted(std::string_view(text)); }
 inline std::string quoted(const char* text) { return quoted(std::string_view(text)); }
 
+/// With `by` wherever `what` stood.
+std::string replaced(std::string_view text, std::string_view what, std::string_view by);
+
 /// "200ms", "1.5s", "250us": as one would write it in a configuration.
 std::string duration_text(Duration duration);
 

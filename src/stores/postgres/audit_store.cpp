@@ -1,5 +1,6 @@
 #include "stores/postgres/audit_store.hpp"
 
+#include "core/stored_message.hpp"
 #include "stores/postgres/unit_of_work.hpp"
 
 #include <algorithm>
@@ -9,16 +10,6 @@
 
 namespace sagabox::postgres {
 namespace {
-
-std::string_view bytes_of(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
-}
-
-Digest digest_of(std::string_view bytes) {
-  Digest out{};
-  std::copy_n(bytes.begin(), std::min(bytes.size(), out.size()), out.begin());
-  return out;
-}
 
 AuditHead head_from(const Rows& rows) { return {rows.uint8(0, 0), digest_of(rows.text(0, 1))}; }
 

@@ -1,6 +1,5 @@
 #include "stores/postgres/decode.hpp"
 
-#include "core/headers_text.hpp"
 #include "core/history_text.hpp"
 
 #include <algorithm>
@@ -51,18 +50,6 @@ enum RecordColumn : int {
 };
 constexpr int record_payload = message + message_columns;
 
-/// `Message::build` asks for both, and uses neither: everything is given.
-UlidSource& unused_ids() {
-  static UlidSource ids(system_clock(), system_random());
-  return ids;
-}
-
-Digest digest_of(std::string_view bytes) {
-  Digest out{};
-  std::copy_n(bytes.begin(), std::min(bytes.size(), out.size()), out.begin());
-  return out;
-}
-
 NewMessage fields_of(const Rows& rows, int row, int first) {
   const auto text = [&](MessageColumn column) {
     return std::string(rows.text(row, first + column));
@@ -96,26 +83,13 @@ bool was_checked(const Rows& rows, int row, int first) {
 
 DecodedMessage decode_message(const Rows& rows, int row, int first,
                               std::optional<std::string_view> payload) {
-  auto known_id = MessageId::parse(rows.text(row, first + id));
-  if (!known_id.ok()) return {nullptr, known_id.error().message};
   auto fields = fields_of(rows, row, first);
-  if (const auto text = rows.text(row, first + headers); !text.empty()) {
-    auto parsed = headers_from_text(text);
-    if (!parsed.ok()) return {nullptr, parsed.error().message};
-    fields.headers = std::move(*parsed);
-  }
   const auto form = rows.boolean(row, first + is_json) ? PayloadForm::json : PayloadForm::bytes;
   fields.payload = Payload(form, std::string(payload.value_or(std::string_view())));
-  if (!payload || was_checked(rows, row, first)) {
-    const auto known_digest = digest_of(rows.text(row, first + digest));
-    return {std::make_shared<const Message>(
-                Message::restore({*known_id, std::move(fields), known_digest})),
-            {}};
-  }
-  fields.id = known_id->str();
-  auto built = Message::build(std::move(fields), {}, unused_ids(), system_clock());
-  if (!built.ok()) return {nullptr, built.error().message};
-  return {std::make_shared<const Message>(std::move(built).value()), {}};
+  std::optional<Digest> known;
+  if (!payload || was_checked(rows, row, first)) known = digest_of(rows.text(row, first + digest));
+  return decode_stored(rows.text(row, first + id), std::move(fields),
+                       rows.text(row, first + headers), known);
 }
 
 std::size_t bytes_of_row(const Rows& rows, int row, int first) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/stored_message.hpp"
 #include "stores/postgres/values.hpp"
 
 #include <sagabox/records.hpp>
@@ -12,12 +13,6 @@
 #include <string_view>
 
 namespace sagabox::postgres {
-
-/// Null where the row cannot be decoded: `error` says why.
-struct DecodedMessage {
-  std::shared_ptr<const Message> message;
-  std::string error;
-};
 
 /// The columns `{message}` from `first` on. Without a payload the message has an empty one, and the
 /// digest of what it would be. What was not built by us is checked now.

@@ -1,5 +1,7 @@
 #include "stores/postgres/fragments.hpp"
 
+#include "core/text.hpp"
+
 #include <array>
 
 namespace sagabox::postgres {
@@ -38,19 +40,6 @@ constexpr std::array common{
              "       {message}"},
 };
 
-std::string replaced(const std::string& text, const Fragment& fragment) {
-  const std::string placeholder = "{" + std::string(fragment.name) + "}";
-  std::string out;
-  std::size_t from = 0;
-  for (;;) {
-    const auto at = text.find(placeholder, from);
-    out.append(text, from, at - from);
-    if (at == std::string::npos) return out;
-    out += fragment.sql;
-    from = at + placeholder.size();
-  }
-}
-
 }  // namespace
 
 Filler::Filler(const Names& names, const TableName& table,
@@ -63,7 +52,9 @@ Filler::Filler(const Names& names, const TableName& table,
 
 Statement Filler::operator()(std::string_view name, std::string_view sql) const {
   std::string whole(sql);
-  for (const auto& fragment : fragments_) whole = replaced(whole, fragment);
+  for (const auto& fragment : fragments_) {
+    whole = replaced(whole, "{" + std::string(fragment.name) + "}", fragment.sql);
+  }
   return {std::string(name) + ":" + table_.str(), names_.fill(whole, table_)};
 }
 

@@ -1,5 +1,6 @@
 #include "stores/sqlite/audit_store.hpp"
 
+#include "core/stored_message.hpp"
 #include "stores/sqlite/unit_of_work.hpp"
 
 #include <algorithm>

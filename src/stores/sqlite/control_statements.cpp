@@ -1,3 +1,4 @@
+#include "core/text.hpp"
 #include "stores/sqlite/fragments.hpp"
 #include "stores/sqlite/statements.hpp"
 

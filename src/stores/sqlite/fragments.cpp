@@ -1,5 +1,6 @@
 #include "stores/sqlite/fragments.hpp"
 
+#include "core/text.hpp"
 #include "stores/sqlite/places.hpp"
 
 #include <array>
@@ -39,18 +40,6 @@ constexpr std::array common{
 };
 
 }  // namespace
-
-std::string replaced(std::string_view text, std::string_view what, std::string_view by) {
-  std::string out;
-  out.reserve(text.size());
-  for (;;) {
-    const auto at = text.find(what);
-    out.append(text.substr(0, at));
-    if (at == std::string_view::npos) return out;
-    out.append(by);
-    text.remove_prefix(at + what.size());
-  }
-}
 
 Filler::Filler(const TableName& table, std::initializer_list<Fragment> fragments)
     : fragments_(fragments), table_(table.str()) {

@@ -32,6 +32,4 @@ class Filler {
   std::string table_;
 };
 
-std::string replaced(std::string_view text, std::string_view what, std::string_view by);
-
 }  // namespace sagabox::sqlite

@@ -1,6 +1,7 @@
 #include "stores/sqlite/insert.hpp"
 
 #include "core/headers_text.hpp"
+#include "core/stored_message.hpp"
 #include "stores/sqlite/counts.hpp"
 #include "stores/sqlite/fragments.hpp"
 #include "stores/sqlite/places.hpp"

@@ -86,14 +86,4 @@ Status Link::script(const std::string& sql) {
   return {};
 }
 
-std::string_view bytes_of(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
-}
-
-Digest digest_of(std::string_view bytes) {
-  Digest out{};
-  std::copy_n(bytes.begin(), std::min(bytes.size(), out.size()), out.begin());
-  return out;
-}
-
 }  // namespace sagabox::sqlite

@@ -118,7 +118,4 @@ class Link {
   std::unordered_map<const Sql*, sqlite3_stmt*> prepared_;
 };
 
-std::string_view bytes_of(const Digest& digest);
-Digest digest_of(std::string_view bytes);
-
 }  // namespace sagabox::sqlite

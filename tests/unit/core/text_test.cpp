@@ -24,5 +24,11 @@ TEST(AgeText, IsAsPeopleSayIt) {
   EXPECT_EQ(age_text(Duration::max()), "106751d23h");
 }
 
+TEST(Replaced, EveryPlaceAndNothingElse) {
+  EXPECT_EQ(replaced("{a}.{b} {a}", "{a}", "orders"), "orders.{b} orders");
+  EXPECT_EQ(replaced("{a}", "{a}", "{a}{a}"), "{a}{a}") << "what was put in is not looked at again";
+  EXPECT_EQ(replaced("none", "{a}", "x"), "none");
+}
+
 }  // namespace
 }  // namespace sagabox

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <filesystem>
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -112,16 +113,13 @@ TEST_F(SqliteDurability, NothingIsDeliveredBeforeItIsOnTheDisk) {
   std::thread writer([&] { write(*store).value(); });
   door.until_waiting();
   EXPECT_EQ(count("orders_outbox"), "2") << "others see it already";
-  std::atomic<bool> opened = false;
-  std::thread reader([&] {
-    EXPECT_EQ(readable(*store), 2U);
-    EXPECT_TRUE(opened.load()) << "handed out before it was synced";
-  });
-  std::this_thread::yield();
-  opened.store(true);
+  auto reader = std::async(std::launch::async, [&] { return readable(*store); });
+  // Long enough for a read that does not wait to be caught; one that waits is never too late.
+  EXPECT_EQ(reader.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout)
+      << "handed out before it was synced";
   door.open();
   writer.join();
-  reader.join();
+  EXPECT_EQ(reader.get(), 2U);
 }
 
 TEST_F(SqliteDurability, WhatOthersWroteIsSyncedOnceBeforeItIsDelivered) {
