@@ -13,38 +13,6 @@
 namespace sagabox::postgres {
 namespace {
 
-// What a savepoint wrote has another xmin than its transaction.
-constexpr std::string_view insert_one_sql = R"sql(
-INSERT INTO "{schema}"."{table}_outbox"
-  (id, tenant, topic, aggregate_type, aggregate_id, key, priority, payload, is_json, digest,
-   content_type, headers, occurred_at, not_before, traceparent, tracestate, request_id,
-   correlation_id, due)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-        CASE WHEN $14 > clock_timestamp() THEN $14 END)
-ON CONFLICT (id) DO NOTHING
-RETURNING id, seq, shard, xmin <> xid::xid
-)sql";
-
-constexpr std::string_view insert_sql = R"sql(
-INSERT INTO "{schema}"."{table}_outbox"
-  (id, tenant, topic, aggregate_type, aggregate_id, key, priority, payload, is_json, digest,
-   content_type, headers, occurred_at, not_before, traceparent, tracestate, request_id,
-   correlation_id, due)
-SELECT m.id, m.tenant, m.topic, m.aggregate_type, m.aggregate_id, m.key, m.priority, m.payload,
-       m.is_json, m.digest, m.content_type, m.headers, m.occurred_at, m.not_before, m.traceparent,
-       m.tracestate, m.request_id, m.correlation_id,
-       CASE WHEN m.not_before > clock_timestamp() THEN m.not_before END
-FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[],
-            $8::bytea[], $9::boolean[], $10::bytea[], $11::text[], $12::text[],
-            $13::timestamptz[], $14::timestamptz[], $15::text[], $16::text[], $17::text[],
-            $18::text[])
-  AS m (id, tenant, topic, aggregate_type, aggregate_id, key, priority, payload, is_json, digest,
-        content_type, headers, occurred_at, not_before, traceparent, tracestate, request_id,
-        correlation_id)
-ON CONFLICT (id) DO NOTHING
-RETURNING id, seq, shard, xmin <> xid::xid
-)sql";
-
 // A statement of its own, after the insert: what was settled while the insert looked is seen here.
 // Both bounds leave out the days on which none of these can have ended. One id at a time: the plan
 // is kept, and with all of them at once it would read a day that was new when it was made from end
@@ -80,45 +48,121 @@ std::string_view digest_bytes(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-/// Adds the columns of an insert, each by `add(type, value_of_message)`.
-template <class Add>
-void add_columns(Add&& add) {
+/// Columns that messages use together or not at all.
+namespace group {
+constexpr unsigned addressed = 1;
+constexpr unsigned described = 2;
+constexpr unsigned scheduled = 4;
+constexpr unsigned traced = 8;
+}  // namespace group
+
+/// The groups in which this message differs from the table's defaults. What is left out is right
+/// without being sent, and every value that is bound costs the server more than storing it.
+unsigned groups_of(const Message& m) {
+  unsigned groups = 0;
+  if (m.tenant() != tenant_default || m.aggregate_type() != aggregate_global ||
+      !m.aggregate_id().empty() || m.priority() != Priority::normal) {
+    groups |= group::addressed;
+  }
+  if (m.payload().form() != PayloadForm::json || m.content_type() != "application/json" ||
+      !m.headers().empty()) {
+    groups |= group::described;
+  }
+  if (m.not_before()) groups |= group::scheduled;
+  if (m.trace() != TraceContext{}) groups |= group::traced;
+  return groups;
+}
+
+unsigned groups_of(Messages messages) {
+  unsigned groups = 0;
+  for (const auto& message : messages) groups |= groups_of(*message);
+  return groups;
+}
+
+/// Calls `visit(name, type, value_of_message)` for each column of these groups, always in the same
+/// order.
+template <class Visit>
+void each_column(unsigned groups, Visit&& visit) {
   using M = Message;
-  const auto digest = [](const M& m) { return digest_bytes(m.digest()); };
-  add(Type::text, [](const M& m) { return m.id().view(); });
-  add(Type::text, [](const M& m) { return std::string_view(m.tenant()); });
-  add(Type::text, [](const M& m) { return std::string_view(m.topic()); });
-  add(Type::text, [](const M& m) { return std::string_view(m.aggregate_type()); });
-  add(Type::text, [](const M& m) { return unless_empty(m.aggregate_id()); });
-  add(Type::text, [](const M& m) { return unless_empty(m.key()); });
-  add(Type::int2, [](const M& m) { return static_cast<std::int16_t>(m.priority()); });
-  add(Type::bytea, [](const M& m) { return m.payload().view(); });
-  add(Type::boolean, [](const M& m) { return m.payload().form() == PayloadForm::json; });
-  add(Type::bytea, digest);
-  add(Type::text, [](const M& m) { return std::string_view(m.content_type()); });
-  add(Type::text, [](const M& m) -> std::optional<std::string> {
-    if (m.headers().empty()) return std::nullopt;
-    return headers_text(m.headers());
-  });
-  add(Type::timestamptz, [](const M& m) { return m.occurred_at(); });
-  add(Type::timestamptz, [](const M& m) { return m.not_before(); });
-  add(Type::text, [](const M& m) { return unless_empty(m.trace().traceparent); });
-  add(Type::text, [](const M& m) { return unless_empty(m.trace().tracestate); });
-  add(Type::text, [](const M& m) { return unless_empty(m.trace().request_id); });
-  add(Type::text, [](const M& m) { return unless_empty(m.trace().correlation_id); });
+  visit("id", Type::text, [](const M& m) { return m.id().view(); });
+  visit("topic", Type::text, [](const M& m) { return std::string_view(m.topic()); });
+  visit("key", Type::text, [](const M& m) { return unless_empty(m.key()); });
+  visit("payload", Type::bytea, [](const M& m) { return m.payload().view(); });
+  visit("digest", Type::bytea, [](const M& m) { return digest_bytes(m.digest()); });
+  visit("occurred_at", Type::timestamptz, [](const M& m) { return m.occurred_at(); });
+  if ((groups & group::addressed) != 0) {
+    visit("tenant", Type::text, [](const M& m) { return std::string_view(m.tenant()); });
+    visit("aggregate_type", Type::text,
+          [](const M& m) { return std::string_view(m.aggregate_type()); });
+    visit("aggregate_id", Type::text, [](const M& m) { return unless_empty(m.aggregate_id()); });
+    visit("priority", Type::int2,
+          [](const M& m) { return static_cast<std::int16_t>(m.priority()); });
+  }
+  if ((groups & group::described) != 0) {
+    visit("is_json", Type::boolean,
+          [](const M& m) { return m.payload().form() == PayloadForm::json; });
+    visit("content_type", Type::text,
+          [](const M& m) { return std::string_view(m.content_type()); });
+    visit("headers", Type::text, [](const M& m) -> std::optional<std::string> {
+      if (m.headers().empty()) return std::nullopt;
+      return headers_text(m.headers());
+    });
+  }
+  if ((groups & group::scheduled) != 0) {
+    visit("not_before", Type::timestamptz, [](const M& m) { return m.not_before(); });
+  }
+  if ((groups & group::traced) != 0) {
+    visit("traceparent", Type::text,
+          [](const M& m) { return unless_empty(m.trace().traceparent); });
+    visit("tracestate", Type::text, [](const M& m) { return unless_empty(m.trace().tracestate); });
+    visit("request_id", Type::text, [](const M& m) { return unless_empty(m.trace().request_id); });
+    visit("correlation_id", Type::text,
+          [](const M& m) { return unless_empty(m.trace().correlation_id); });
+  }
 }
 
-Params insert_params(Messages messages) {
-  Params params;
-  add_columns([&](Type type, auto&& value) {
-    params.array(type, messages, [&](const auto& message) { return value(*message); });
+/// One message as values, a batch as arrays. Those with fresh ids meet no conflict: looking for one
+/// takes a record more in the log of every row. What a savepoint wrote has another xmin than its
+/// transaction.
+std::string insert_sql(const InsertForm& form) {
+  std::string columns;
+  std::string values;
+  std::string arrays;
+  std::string not_before;
+  int count = 0;
+  each_column(form.groups, [&](std::string_view name, Type type, auto&&) {
+    const auto number = "$" + std::to_string(++count);
+    const std::string_view comma = count == 1 ? "" : ", ";
+    const auto value = form.single ? number : "m." + std::string(name);
+    columns.append(comma).append(name);
+    values.append(comma).append(value);
+    arrays.append(comma).append(number).append("::").append(sql_name(type)).append("[]");
+    if (name == "not_before") not_before = value;
   });
-  return params;
+  const auto given = columns;
+  if (!not_before.empty()) {
+    columns += ", due";
+    values += ", CASE WHEN " + not_before + " > clock_timestamp() THEN " + not_before + " END";
+  }
+  std::string sql = "INSERT INTO \"{schema}\".\"{table}_outbox\" (" + columns + ")\n";
+  sql += form.single ? "VALUES (" + values + ")"
+                     : "SELECT " + values + "\nFROM unnest(" + arrays + ") AS m (" + given + ")";
+  if (!form.fresh) sql += "\nON CONFLICT (id) DO NOTHING";
+  sql += "\nRETURNING seq, shard, xmin <> xid::xid";
+  return form.single ? sql : sql + ", id";
 }
 
-Params insert_params(const Message& message) {
-  Params params;
-  add_columns([&](Type type, auto&& value) { params.value(type, value(message)); });
+Params insert_params(unsigned groups, Messages messages) {
+  constexpr std::size_t columns_max = 18;
+  Params params(columns_max);
+  const bool single = messages.size() == 1;
+  each_column(groups, [&](std::string_view, Type type, auto&& value) {
+    if (single) {
+      params.value(type, value(*messages.front()));
+    } else {
+      params.array(type, messages, [&](const auto& message) { return value(*message); });
+    }
+  });
   return params;
 }
 
@@ -150,6 +194,14 @@ std::optional<WallTime> earliest_end(Messages messages, WallTime now) {
   return earliest - clocks_differ_max;
 }
 
+/// Of an answer to an insert. A single message knows its own id.
+namespace inserted_column {
+constexpr int sequence = 0;
+constexpr int shard = 1;
+constexpr int in_savepoint = 2;
+constexpr int id = 3;
+}  // namespace inserted_column
+
 struct Place {
   Sequence sequence{};
   Shard shard{};
@@ -157,19 +209,52 @@ struct Place {
 };
 using Places = std::map<std::string_view, Place>;
 
-Places places(const Rows& rows) {
+Place place_at(const Rows& rows, int row, int first) {
+  return {Sequence{rows.uint8(row, first)},
+          Shard{static_cast<std::uint16_t>(rows.int2(row, first + 1))}};
+}
+
+/// Of rows with an id, a sequence and a shard.
+Places known_places(const Rows& rows) {
+  Places found;
+  for (int i = 0; i < rows.size(); ++i) found[rows.text(i, 0)] = place_at(rows, i, 1);
+  return found;
+}
+
+Place inserted_place(const Rows& rows, int row) {
+  auto place = place_at(rows, row, inserted_column::sequence);
+  place.in_savepoint = rows.boolean(row, inserted_column::in_savepoint);
+  return place;
+}
+
+std::string_view inserted_id(const Rows& rows, int row, Messages messages) {
+  return messages.size() == 1 ? messages.front()->id().view() : rows.text(row, inserted_column::id);
+}
+
+Places inserted_places(const Rows& rows, Messages messages) {
   Places found;
   for (int i = 0; i < rows.size(); ++i) {
-    found[rows.text(i, 0)] = {Sequence{rows.uint8(i, 1)},
-                              Shard{static_cast<std::uint16_t>(rows.int2(i, 2))}};
+    found[inserted_id(rows, i, messages)] = inserted_place(rows, i);
   }
   return found;
 }
 
-Places inserted_places(const Rows& rows) {
-  auto found = places(rows);
-  for (int i = 0; i < rows.size(); ++i) found[rows.text(i, 0)].in_savepoint = rows.boolean(i, 3);
-  return found;
+/// Every one was inserted: nobody had these ids before.
+Result<std::vector<Written>> all_written(const Rows& rows, Messages messages) {
+  std::vector<Written> written;
+  written.reserve(messages.size());
+  int row = 0;
+  for (const auto& message : messages) {
+    // Rows come back in the order they were sent. A trigger of somebody's could change that.
+    if (row == rows.size() || inserted_id(rows, row, messages) != message->id().view()) {
+      return Error{Code::storage_conflict,
+                   "the outbox table took other messages than were written; remove what triggers "
+                   "on it leave out or change"};
+    }
+    const auto place = inserted_place(rows, row++);
+    written.push_back({message->id(), place.sequence, place.shard, false, place.in_savepoint});
+  }
+  return written;
 }
 
 Params id_params(const std::vector<std::string_view>& ids) {
@@ -197,15 +282,26 @@ Status undo(Link& link, const Statement& statement, Places& inserted, const Plac
 
 }  // namespace
 
-InsertStatements::InsertStatements(const Names& names, const TableName& table) {
-  const std::string where = " " + names.schema() + "." + table.str();
-  insert_one = {"sagabox insert one" + where, names.fill(insert_one_sql, table)};
-  insert = {"sagabox insert" + where, names.fill(insert_sql, table)};
-  ended = {"sagabox ended" + where, names.fill(ended_sql, table)};
+InsertStatements::InsertStatements(const Names& names, const TableName& table)
+    : names_(names), table_(table) {
+  ended = {"sagabox ended" + where(), names.fill(ended_sql, table)};
   // For duplicates only, so planned each time: a plan kept from an empty outbox reads all of a
   // full one.
   pending = {"", names.fill(pending_sql, table)};
   undo = {"", names.fill(undo_sql, table)};
+}
+
+std::string InsertStatements::where() const { return " " + names_.schema() + "." + table_.str(); }
+
+const Statement& InsertStatements::insert(const InsertForm& form) const {
+  const std::lock_guard lock(mutex_);
+  auto& statement = inserts_[form];
+  if (statement.sql.empty()) {
+    statement = {"sagabox insert " + std::to_string(form.groups) + (form.single ? " one" : "") +
+                     (form.fresh ? " fresh" : "") + where(),
+                 names_.fill(insert_sql(form), table_)};
+  }
+  return statement;
 }
 
 const InsertStatements& InsertCache::of(const TableName& table) {
@@ -215,28 +311,28 @@ const InsertStatements& InsertCache::of(const TableName& table) {
 
 Result<std::vector<Written>> insert_messages(Link& link, const InsertStatements& statements,
                                              Messages messages, WallTime now) {
-  std::vector<Written> written;
-  if (messages.empty()) return written;
-  const bool single = messages.size() == 1;
-  const Params fields = single ? insert_params(*messages.front()) : insert_params(messages);
-  Params ids;
-  ids.array(Type::text, messages, [](const auto& message) { return message->id().view(); });
-  if (const auto earliest = earliest_end(messages, now)) {
-    ids.timestamptz(*earliest);
-  } else {
-    ids.timestamptz(WallTime{});
-  }
+  if (messages.empty()) return std::vector<Written>{};
+  const bool fresh = std::all_of(messages.begin(), messages.end(),
+                                 [](const auto& message) { return message->has_fresh_id(); });
+  const auto groups = groups_of(messages);
+  const auto& insert = statements.insert({groups, messages.size() == 1, fresh});
+  const Params fields = insert_params(groups, messages);
   // Nobody can have written an id before that we have just made: the look would be in vain, and
   // planning it costs more than the insert.
-  const bool all_fresh = std::all_of(messages.begin(), messages.end(),
-                                     [](const auto& message) { return message->has_fresh_id(); });
-  const std::array calls{Call{single ? &statements.insert_one : &statements.insert, &fields},
-                         Call{&statements.ended, &ids}};
-  auto answers = link.run(std::span(calls).first(all_fresh ? 1 : 2), Effect::none);
+  if (fresh) {
+    auto rows = link.run(insert, fields, Effect::none);
+    if (!rows.ok()) return rows.error();
+    return all_written(*rows, messages);
+  }
+  Params ids;
+  ids.array(Type::text, messages, [](const auto& message) { return message->id().view(); });
+  ids.timestamptz(earliest_end(messages, now).value_or(WallTime{}));
+  const std::array calls{Call{&insert, &fields}, Call{&statements.ended, &ids}};
+  auto answers = link.run(calls, Effect::none);
   if (!answers.ok()) return answers.error();
 
-  Places inserted = inserted_places((*answers)[0]);
-  const Places ended = all_fresh ? Places() : places((*answers)[1]);
+  Places inserted = inserted_places((*answers)[0], messages);
+  const Places ended = known_places((*answers)[1]);
   if (auto undone = undo(link, statements.undo, inserted, ended); !undone.ok()) {
     return undone.error();
   }
@@ -251,14 +347,15 @@ Result<std::vector<Written>> insert_messages(Link& link, const InsertStatements&
     auto rows = link.run(statements.pending, id_params(left_out), Effect::none);
     if (!rows.ok()) return rows.error();
     pending_rows = std::move(rows).value();
-    pending = places(pending_rows);
+    pending = known_places(pending_rows);
   }
-  std::set<std::string_view> fresh;
+  std::set<std::string_view> firsts;
+  std::vector<Written> written;
   written.reserve(messages.size());
   for (const auto& message : messages) {
     const auto id = message->id().view();
     if (const auto at = inserted.find(id); at != inserted.end()) {
-      const bool first = fresh.insert(id).second;
+      const bool first = firsts.insert(id).second;
       written.push_back(
           {message->id(), at->second.sequence, at->second.shard, !first, at->second.in_savepoint});
       continue;

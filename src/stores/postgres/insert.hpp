@@ -14,15 +14,34 @@
 
 namespace sagabox::postgres {
 
-/// How messages get into one outbox.
-struct InsertStatements {
+/// Which insert a call needs.
+struct InsertForm {
+  unsigned groups = 0;  ///< of columns that are not left at their defaults
+  bool single = true;
+  bool fresh = true;  ///< every id was made by us a moment ago
+
+  friend auto operator<=>(const InsertForm&, const InsertForm&) = default;
+};
+
+/// How messages get into one outbox. Thread-safe.
+class InsertStatements {
+ public:
   InsertStatements(const Names& names, const TableName& table);
 
-  Statement insert_one;
-  Statement insert;   ///< all of a batch; ids that are pending are left out
+  /// Stays. Ids that are pending are left out, unless all are fresh.
+  const Statement& insert(const InsertForm& form) const;
+
   Statement ended;    ///< which ids are dead, quarantined or retained
   Statement pending;  ///< where the ids that were left out are
   Statement undo;
+
+ private:
+  [[nodiscard]] std::string where() const;
+
+  const Names names_;
+  const TableName table_;
+  mutable std::mutex mutex_;
+  mutable std::map<InsertForm, Statement> inserts_;
 };
 
 /// The statements of every outbox that was written to. Thread-safe; what it returns stays.

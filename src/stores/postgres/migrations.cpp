@@ -1,5 +1,6 @@
 #include "stores/postgres/migrations.hpp"
 
+#include "core/text.hpp"
 #include "stores/postgres/schema.hpp"
 
 #include <algorithm>
@@ -8,6 +9,11 @@
 
 namespace sagabox::postgres {
 namespace {
+
+/// Computed by the table, so that every producer in every language agrees. The hash is the one of
+/// hash partitions, which no release may change.
+constexpr std::string_view shard_of_sql =
+    "(coalesce(hashtextextended(key, 0) & 2147483647, seq) % {shards})::smallint";
 
 /// Tables are not changed while somebody works on them for longer than this.
 constexpr Duration lock_max = std::chrono::seconds(30);
@@ -78,13 +84,8 @@ Result<std::unique_ptr<Connection>> Migrations::connect() const {
 }
 
 std::string Migrations::fill(std::string_view sql, const TableName& table) const {
-  std::string filled = names_.fill(sql, table);
-  constexpr std::string_view place = "{shards}";
-  const auto shards = std::to_string(shards_);
-  for (auto at = filled.find(place); at != std::string::npos; at = filled.find(place, at)) {
-    filled.replace(at, place.size(), shards);
-  }
-  return filled;
+  const auto whole = replaced(names_.fill(sql, table), "{shard_of}", shard_of_sql);
+  return replaced(whole, "{shards}", std::to_string(shards_));
 }
 
 Status Migrations::prepare(const TableName& table) {

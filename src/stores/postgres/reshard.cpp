@@ -84,10 +84,7 @@ BEGIN
   END LOOP;
   ALTER TABLE "{schema}"."{table}_outbox"
     DROP COLUMN shard,
-    ADD COLUMN shard smallint NOT NULL GENERATED ALWAYS AS
-      (CASE WHEN key IS NULL THEN (seq % {shards})::smallint
-       ELSE (('x' || left(md5(key), 7))::bit(28)::integer % {shards})::smallint
-       END) STORED;
+    ADD COLUMN shard smallint NOT NULL GENERATED ALWAYS AS ({shard_of}) STORED;
   FOREACH command IN ARRAY again LOOP
     EXECUTE command;
   END LOOP;

@@ -6,7 +6,7 @@
 namespace sagabox::postgres {
 
 /// One step of the schema: what all outboxes share, and what each of them has. Whole SQL;
-/// {schema}, {table} and {shards} are filled in. `down` takes back what `up` made.
+/// {schema}, {table}, {shards} and {shard_of} are filled in. `down` takes back what `up` made.
 struct Migration {
   int number = 0;
   std::string_view name;

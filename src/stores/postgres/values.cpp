@@ -1,5 +1,6 @@
 #include "stores/postgres/values.hpp"
 
+#include <array>
 #include <cassert>
 #include <charconv>
 #include <chrono>
@@ -46,12 +47,41 @@ Int read(const PGresult* result, int row, int column) {
 
 }  // namespace
 
+std::string_view sql_name(Type type) noexcept {
+  switch (type) {
+    case Type::boolean:
+      return "boolean";
+    case Type::bytea:
+      return "bytea";
+    case Type::int8:
+      return "bigint";
+    case Type::int2:
+      return "smallint";
+    case Type::int4:
+      return "integer";
+    case Type::text:
+      return "text";
+    case Type::timestamptz:
+      return "timestamptz";
+  }
+  return "";
+}
+
+Params::Params(std::size_t expected) {
+  types_.reserve(expected);
+  offsets_.reserve(expected);
+  lengths_.reserve(expected);
+  formats_.reserve(expected);
+}
+
 template <class Int>
 void Params::put(Int value) {
   const auto bits = static_cast<std::make_unsigned_t<Int>>(value);
-  for (std::size_t i = sizeof(Int); i-- > 0;) {
-    buffer_.push_back(static_cast<char>(static_cast<unsigned char>(bits >> (8 * i))));
+  std::array<char, sizeof(Int)> bytes;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<char>(static_cast<unsigned char>(bits >> (8 * (bytes.size() - 1 - i))));
   }
+  buffer_.append(bytes.data(), bytes.size());
 }
 
 void Params::begin(Oid type) {

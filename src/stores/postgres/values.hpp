@@ -25,10 +25,17 @@ enum class Type : Oid {
   timestamptz = 1184,
 };
 
+/// As one writes it in SQL.
+std::string_view sql_name(Type type) noexcept;
+
 /// The bound parameters of one call, in binary, so that nothing is quoted or parsed. Each call adds
 /// the next of $1, $2 …
 class Params {
  public:
+  Params() = default;
+  /// With room for so many.
+  explicit Params(std::size_t expected);
+
   Params& boolean(bool value);
   Params& int2(std::int16_t value);
   Params& int4(std::int32_t value);
