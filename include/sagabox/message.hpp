@@ -46,6 +46,7 @@ using AggregateType = Name<struct AggregateTypeTag>;
 
 inline constexpr std::string_view aggregate_global = "__GLOBAL__";
 inline constexpr std::string_view tenant_default = "default";
+inline constexpr std::string_view json_content_type = "application/json";
 
 /// W3C trace context and the caller's request id, handed on unchanged.
 struct TraceContext {

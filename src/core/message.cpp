@@ -16,7 +16,7 @@ std::size_t bytes_held(const NewMessage& draft, const MessageId& id) {
 }
 
 std::string_view default_content_type(PayloadForm form) {
-  return form == PayloadForm::json ? "application/json" : "application/octet-stream";
+  return form == PayloadForm::json ? json_content_type : "application/octet-stream";
 }
 
 }  // namespace

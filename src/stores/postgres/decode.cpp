@@ -68,6 +68,38 @@ NewMessage fields_of(const Rows& rows, int row, int first) {
   return fields;
 }
 
+/// Of what a row of a read has beside its columns.
+struct Rest {
+  static constexpr int payload_bytes = 0;
+  static constexpr int attempts = 1;
+  static constexpr int replays = 2;
+  static constexpr int due = 3;
+  static constexpr int tenant = 4;
+  static constexpr int aggregate_type = 5;
+  static constexpr int aggregate_id = 6;
+  static constexpr int priority = 7;
+  static constexpr int is_json = 8;
+  static constexpr int content_type = 9;
+  static constexpr int headers = 10;
+  static constexpr int not_before = 11;
+  static constexpr int traceparent = 12;
+  static constexpr int tracestate = 13;
+  static constexpr int request_id = 14;
+  static constexpr int correlation_id = 15;
+};
+
+void add_rest(const Composite& rest, NewMessage& fields) {
+  const auto text = [&](int field) { return std::string(rest.text(field)); };
+  fields.tenant = text(Rest::tenant);
+  fields.aggregate_type = text(Rest::aggregate_type);
+  fields.aggregate_id = text(Rest::aggregate_id);
+  fields.priority = static_cast<Priority>(rest.int2(Rest::priority));
+  fields.content_type = text(Rest::content_type);
+  fields.not_before = rest.maybe_timestamptz(Rest::not_before);
+  fields.trace = {text(Rest::traceparent), text(Rest::tracestate), text(Rest::request_id),
+                  text(Rest::correlation_id)};
+}
+
 std::uint64_t big_endian(std::string_view bytes) {
   std::uint64_t value = 0;
   for (const char byte : bytes) value = value << 8 | static_cast<unsigned char>(byte);
@@ -93,29 +125,51 @@ DecodedMessage decode_message(const Rows& rows, int row, int first,
 }
 
 std::size_t bytes_of_row(const Rows& rows, int row, int first) {
-  auto bytes = rows.is_null(row, first + RowColumns::large_bytes)
-                   ? rows.text(row, first + RowColumns::payload).size()
-                   : static_cast<std::size_t>(rows.int4(row, first + RowColumns::large_bytes));
-  for (const auto column : {id, tenant, topic, aggregate_type, aggregate_id, key, content_type,
-                            headers, traceparent, tracestate, request_id, correlation_id}) {
-    bytes += rows.text(row, first + RowColumns::message + column).size();
+  const auto size = [&](int column) { return rows.text(row, first + column).size(); };
+  const auto bytes = size(RowColumns::id) + size(RowColumns::topic) + size(RowColumns::key);
+  if (rows.is_null(row, first + RowColumns::rest)) {
+    return bytes + size(RowColumns::payload) + tenant_default.size() + aggregate_global.size() +
+           json_content_type.size();
   }
-  return bytes;
+  const auto rest = rows.composite(row, first + RowColumns::rest);
+  auto more = static_cast<std::size_t>(rest.int4(Rest::payload_bytes));
+  for (const auto field :
+       {Rest::tenant, Rest::aggregate_type, Rest::aggregate_id, Rest::content_type, Rest::headers,
+        Rest::traceparent, Rest::tracestate, Rest::request_id, Rest::correlation_id}) {
+    more += rest.text(field).size();
+  }
+  return bytes + more;
 }
 
-spi::Row decode_row(const Rows& rows, int row, int first, std::string_view payload) {
+spi::Row decode_row(const Rows& rows, int row, int first, Shard shard, std::string_view payload) {
+  const auto text = [&](int column) { return rows.text(row, first + column); };
   spi::Row out;
   out.sequence = Sequence{rows.uint8(row, first + RowColumns::sequence)};
-  out.shard = Shard{static_cast<std::uint16_t>(rows.int2(row, first + RowColumns::shard))};
-  out.attempts = static_cast<std::uint32_t>(rows.int4(row, first + RowColumns::attempts));
-  out.replays = static_cast<std::uint32_t>(rows.int4(row, first + RowColumns::replays));
+  out.shard = shard;
   out.written_at = rows.timestamptz(row, first + RowColumns::written_at);
-  if (const auto waits = rows.maybe_timestamptz(row, first + RowColumns::due)) out.due = *waits;
   // The table checks ids: none is refused here.
-  if (auto known = MessageId::parse(rows.text(row, first + RowColumns::message)); known.ok()) {
-    out.id = *known;
+  if (auto known = MessageId::parse(text(RowColumns::id)); known.ok()) out.id = *known;
+  NewMessage fields;
+  fields.topic = text(RowColumns::topic);
+  fields.key = text(RowColumns::key);
+  fields.occurred_at = rows.timestamptz(row, first + RowColumns::occurred_at);
+  auto form = PayloadForm::json;
+  std::string headers;
+  if (rows.is_null(row, first + RowColumns::rest)) {
+    fields.content_type = json_content_type;
+  } else {
+    const auto rest = rows.composite(row, first + RowColumns::rest);
+    add_rest(rest, fields);
+    out.attempts = static_cast<std::uint32_t>(rest.int4(Rest::attempts));
+    out.replays = static_cast<std::uint32_t>(rest.int4(Rest::replays));
+    if (const auto waits = rest.maybe_timestamptz(Rest::due)) out.due = *waits;
+    if (!rest.boolean(Rest::is_json)) form = PayloadForm::bytes;
+    headers = rest.text(Rest::headers);
   }
-  auto decoded = decode_message(rows, row, first + RowColumns::message, payload);
+  fields.payload = Payload(form, std::string(payload));
+  std::optional<Digest> known;
+  if (!rows.is_null(row, first + RowColumns::digest)) known = digest_of(text(RowColumns::digest));
+  auto decoded = decode_stored(text(RowColumns::id), std::move(fields), headers, known);
   out.message = std::move(decoded.message);
   out.decode_error = std::move(decoded.error);
   return out;

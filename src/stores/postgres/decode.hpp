@@ -23,19 +23,19 @@ inline constexpr int message_columns = 18;
 /// The columns `{row}` of a read from `first` on.
 struct RowColumns {
   static constexpr int sequence = 0;
-  static constexpr int shard = 1;
-  static constexpr int attempts = 2;
-  static constexpr int replays = 3;
-  static constexpr int written_at = 4;
-  static constexpr int due = 5;
-  static constexpr int message = 6;
-  static constexpr int large_bytes = message + message_columns;  ///< of one that did not come along
-  static constexpr int payload = large_bytes + 1;
+  static constexpr int id = 1;
+  static constexpr int topic = 2;
+  static constexpr int key = 3;
+  static constexpr int payload = 4;  ///< NULL where it is too large to come along
+  static constexpr int digest = 5;
+  static constexpr int occurred_at = 6;
+  static constexpr int written_at = 7;
+  static constexpr int rest = 8;  ///< NULL where all of it is as most messages have it
 };
 
 /// What holding this row will cost, told without decoding it.
 std::size_t bytes_of_row(const Rows& rows, int row, int first);
-spi::Row decode_row(const Rows& rows, int row, int first, std::string_view payload);
+spi::Row decode_row(const Rows& rows, int row, int first, Shard shard, std::string_view payload);
 
 /// The columns `{pending}`, `{ended}` or `{done}` from `first` on, and the payload or NULL.
 struct RecordParts {

@@ -15,11 +15,6 @@ constexpr std::array common{
              "         content_type, headers, occurred_at, not_before, traceparent, tracestate,\n"
              "         request_id, correlation_id, coalesce(digest, sha256(payload)),\n"
              "         digest IS NULL"},
-    // The same, as far as the table has it: without a digest it has not been checked.
-    Fragment{"message_as_is",
-             "id, tenant, topic, aggregate_type, aggregate_id, key, priority, is_json,\n"
-             "         content_type, headers, occurred_at, not_before, traceparent, tracestate,\n"
-             "         request_id, correlation_id, digest, NULL::boolean"},
     // What goes with a message wherever it goes.
     Fragment{
         "carried",

@@ -16,12 +16,20 @@ struct Fragment {
 };
 
 /// The columns of a row as `decode_row` reads them. The payload comes along while it is no larger
-/// than $1, so that many rows never exceed what a read may hold; of the others comes the size, and
-/// `payloads` fetches them.
+/// than $1. What most messages leave at its default comes as one value, and only where a message
+/// does not: of 28 columns one by one, the server took 2.1 µs and libpq 1.5 µs a row.
 inline constexpr Fragment row_fragment{"row", R"sql(
-seq, shard, attempts, replays, written_at, due, {message_as_is},
-         CASE WHEN octet_length(payload) > $1 THEN octet_length(payload) END,
-         CASE WHEN octet_length(payload) <= $1 THEN payload END)sql"};
+seq, id, topic, key, CASE WHEN octet_length(payload) <= $1 THEN payload END, digest, occurred_at,
+         written_at,
+         CASE WHEN octet_length(payload) <= $1 AND attempts = 0 AND replays = 0 AND due IS NULL
+                AND tenant = 'default' AND aggregate_type = '__GLOBAL__' AND aggregate_id IS NULL
+                AND priority = 1 AND is_json AND content_type = 'application/json'
+                AND headers IS NULL AND not_before IS NULL AND traceparent IS NULL
+                AND tracestate IS NULL AND request_id IS NULL AND correlation_id IS NULL
+              THEN NULL
+              ELSE ROW(octet_length(payload), attempts, replays, due, tenant, aggregate_type,
+                       aggregate_id, priority::smallint, is_json, content_type, headers, not_before,
+                       traceparent, tracestate, request_id, correlation_id) END)sql"};
 
 /// Puts the statements of one outbox together: names, fragments that every statement may use, and
 /// those given.

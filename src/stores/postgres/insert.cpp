@@ -64,7 +64,7 @@ unsigned groups_of(const Message& m) {
       !m.aggregate_id().empty() || m.priority() != Priority::normal) {
     groups |= group::addressed;
   }
-  if (m.payload().form() != PayloadForm::json || m.content_type() != "application/json" ||
+  if (m.payload().form() != PayloadForm::json || m.content_type() != json_content_type ||
       !m.headers().empty()) {
     groups |= group::described;
   }

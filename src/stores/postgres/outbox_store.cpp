@@ -113,7 +113,8 @@ Result<spi::ReadReply> reply_of(Connection& connection, const OutboxStatements& 
   reply.timeline = connection.timeline();
   reply.rows.reserve(selected.rows.size());
   auto row = selected.rows.begin();
-  for (auto& part : selected.parts) {
+  for (std::size_t at = 0; at < selected.parts.size(); ++at) {
+    auto& part = selected.parts[at];
     std::uint32_t kept = 0;
     for (std::uint32_t i = 0; i < part.rows; ++i, ++row) {
       auto payload = rows.text(*row, row_column + RowColumns::payload);
@@ -123,7 +124,7 @@ Result<spi::ReadReply> reply_of(Connection& connection, const OutboxStatements& 
         if (fetched == large->payloads.end()) continue;
         payload = fetched->second;
       }
-      reply.rows.push_back(decode_row(rows, *row, row_column, payload));
+      reply.rows.push_back(decode_row(rows, *row, row_column, ranges[at].shard, payload));
       ++kept;
     }
     part.rows = kept;

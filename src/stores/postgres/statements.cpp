@@ -88,9 +88,7 @@ constexpr Fragment history{"history", R"sql((
 /// column only, so that an empty lane walked the whole backlog of its shard.
 constexpr std::string_view read = R"sql(
 SELECT 0::int8, pg_current_snapshot(), age('3'::xid)::int8,
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL::record
 UNION ALL
 SELECT r.number, NULL, m.*
 FROM unnest($2::int2[], $3::int2[], $4::int8[], $5::int8[])

@@ -35,14 +35,20 @@ constexpr Oid array_of(Type element) {
 std::int64_t wire_time(WallTime time) { return (time - epoch).count(); }
 
 template <class Int>
-Int read(const PGresult* result, int row, int column) {
-  assert(PQgetlength(result, row, column) == sizeof(Int));
-  const auto* bytes = reinterpret_cast<const unsigned char*>(PQgetvalue(result, row, column));
+Int read(std::string_view wire) {
+  assert(wire.size() == sizeof(Int));
   std::make_unsigned_t<Int> value = 0;
-  for (std::size_t i = 0; i < sizeof(Int); ++i) {
-    value = static_cast<std::make_unsigned_t<Int>>((std::uint64_t{value} << 8) | bytes[i]);
+  for (const char byte : wire) {
+    value = static_cast<std::make_unsigned_t<Int>>((std::uint64_t{value} << 8) |
+                                                   static_cast<unsigned char>(byte));
   }
   return static_cast<Int>(value);
+}
+
+WallTime time_of(std::int64_t wire) {
+  if (wire == std::numeric_limits<std::int64_t>::min()) return WallTime::min();
+  if (wire == std::numeric_limits<std::int64_t>::max()) return WallTime::max();
+  return epoch + std::chrono::microseconds(wire);
 }
 
 }  // namespace
@@ -217,23 +223,39 @@ bool Rows::boolean(int row, int column) const {
   return *PQgetvalue(result_.get(), row, column) != '\0';
 }
 
-std::int16_t Rows::int2(int row, int column) const {
-  return read<std::int16_t>(result_.get(), row, column);
+std::int16_t Rows::int2(int row, int column) const { return read<std::int16_t>(text(row, column)); }
+
+std::int32_t Rows::int4(int row, int column) const { return read<std::int32_t>(text(row, column)); }
+
+std::int64_t Rows::int8(int row, int column) const { return read<std::int64_t>(text(row, column)); }
+
+WallTime Rows::timestamptz(int row, int column) const { return time_of(int8(row, column)); }
+
+Composite::Composite(std::string_view bytes) {
+  constexpr std::size_t word = sizeof(std::int32_t);
+  const auto next = [&](std::size_t size) {
+    const auto taken = bytes.substr(0, size);
+    bytes.remove_prefix(size);
+    return taken;
+  };
+  const auto count = static_cast<std::size_t>(read<std::int32_t>(next(word)));
+  assert(count <= fields_max);
+  for (std::size_t field = 0; field < count; ++field) {
+    next(word);  // its type
+    const auto size = read<std::int32_t>(next(word));
+    if (size >= 0) fields_[field] = next(static_cast<std::size_t>(size));
+  }
 }
 
-std::int32_t Rows::int4(int row, int column) const {
-  return read<std::int32_t>(result_.get(), row, column);
-}
+bool Composite::boolean(int field) const { return text(field).front() != '\0'; }
 
-std::int64_t Rows::int8(int row, int column) const {
-  return read<std::int64_t>(result_.get(), row, column);
-}
+std::int16_t Composite::int2(int field) const { return read<std::int16_t>(text(field)); }
 
-WallTime Rows::timestamptz(int row, int column) const {
-  const auto wire = int8(row, column);
-  if (wire == std::numeric_limits<std::int64_t>::min()) return WallTime::min();
-  if (wire == std::numeric_limits<std::int64_t>::max()) return WallTime::max();
-  return epoch + std::chrono::microseconds(wire);
+std::int32_t Composite::int4(int field) const { return read<std::int32_t>(text(field)); }
+
+std::optional<WallTime> Composite::maybe_timestamptz(int field) const {
+  if (is_null(field)) return std::nullopt;
+  return time_of(read<std::int64_t>(text(field)));
 }
 
 }  // namespace sagabox::postgres

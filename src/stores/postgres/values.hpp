@@ -4,6 +4,7 @@
 
 #include <libpq-fe.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -123,6 +124,26 @@ class Params {
   std::size_t array_at_ = 0;  // where the open array begins
 };
 
+/// One value of a row type, in binary; valid as long as the rows it is from are. Fields count from
+/// 0, and are asked as `Rows` are.
+class Composite {
+ public:
+  explicit Composite(std::string_view bytes);
+
+  [[nodiscard]] bool is_null(int field) const noexcept { return text(field).data() == nullptr; }
+  [[nodiscard]] bool boolean(int field) const;
+  [[nodiscard]] std::int16_t int2(int field) const;
+  [[nodiscard]] std::int32_t int4(int field) const;
+  [[nodiscard]] std::string_view text(int field) const noexcept {
+    return fields_[static_cast<std::size_t>(field)];
+  }
+  [[nodiscard]] std::optional<WallTime> maybe_timestamptz(int field) const;
+
+ private:
+  static constexpr std::size_t fields_max = 16;
+  std::array<std::string_view, fields_max> fields_{};
+};
+
 /// What one statement answered, in binary. Columns are those of the statement, from 0; asking for
 /// another type than the column has is a programmer's error.
 class Rows {
@@ -150,6 +171,9 @@ class Rows {
   [[nodiscard]] std::string_view text(int row, int column) const noexcept {
     return {PQgetvalue(result_.get(), row, column),
             static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
+  }
+  [[nodiscard]] Composite composite(int row, int column) const {
+    return Composite(text(row, column));
   }
   /// `WallTime::min()` and `max()` for the infinities.
   [[nodiscard]] WallTime timestamptz(int row, int column) const;
