@@ -163,7 +163,7 @@ TEST_P(StoreConformance, IdTwiceInABatchIsADuplicateOfTheFirst) {
 }
 
 TEST_P(StoreConformance, IdWrittenBeforeInTheSameTransactionIsADuplicate) {
-  const auto same = message();
+  const auto same = build({.id = "same"});
   auto tx = store().begin().value();
   const auto first = tx->insert(table_, std::span(&same, 1)).value().front();
   const auto again = tx->insert(table_, std::span(&same, 1)).value().front();
@@ -175,7 +175,7 @@ TEST_P(StoreConformance, IdWrittenBeforeInTheSameTransactionIsADuplicate) {
 }
 
 TEST_P(StoreConformance, TwoWritersOfOneIdMakeOneMessage) {
-  const auto same = message();
+  const auto same = build({.id = "same"});
   auto first = store().begin().value();
   const auto winner = first->insert(table_, std::span(&same, 1)).value().front();
 
