@@ -2,6 +2,7 @@
 
 #include "crash/history.hpp"
 #include "crash/process.hpp"
+#include "crash/seeds.hpp"
 #include "support/postgres_database.hpp"
 #include "support/postgres_server.hpp"
 
@@ -125,8 +126,5 @@ class CrashTest : public ::testing::Test {
   std::unique_ptr<OwnServer> own;
   std::unique_ptr<Ground> ground;
 };
-
-/// SAGABOX_SEEDS: a seed or a range, "17" or "1-50".
-std::vector<std::uint64_t> wanted_seeds();
 
 }  // namespace sagabox::crash
