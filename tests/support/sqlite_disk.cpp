@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 namespace sagabox::testing {
@@ -100,13 +101,20 @@ struct DiskMethods {
 
   static int sync(sqlite3_file* base, int) {
     auto& file = DiskFile::of(base);
-    const std::lock_guard lock(file.disk->mutex_);
-    if (const int refused = file.disk->ask(Kind::sync, file.path); refused != SQLITE_OK) {
-      file.disk->note({Kind::failed_sync, file.node->number, file.path});
+    auto& disk = *file.disk;
+    std::unique_lock lock(disk.mutex_);
+    const auto begun = disk.acts_.size();
+    if (const int refused = disk.ask(Kind::sync, file.path); refused != SQLITE_OK) {
+      disk.note({Kind::failed_sync, file.node->number, file.path, begun});
       return refused;
     }
-    file.disk->note({Kind::sync, file.node->number, file.path});
-    if (std::exchange(file.syncs_folder, false)) file.disk->note({Kind::sync_folder});
+    if (disk.sync_takes_ > Duration{}) {
+      lock.unlock();
+      std::this_thread::sleep_for(disk.sync_takes_);
+      lock.lock();
+    }
+    disk.note({Kind::sync, file.node->number, file.path, begun});
+    if (std::exchange(file.syncs_folder, false)) disk.note({Kind::sync_folder});
     return SQLITE_OK;
   }
 
@@ -329,6 +337,12 @@ std::size_t SqliteDisk::acts() const {
   return acts_.size();
 }
 
+std::size_t SqliteDisk::acts(Kind kind, std::string_view path) const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::size_t>(std::ranges::count_if(
+      acts_, [&](const Act& act) { return act.kind == kind && act.path == path; }));
+}
+
 void SqliteDisk::refuse(Refuse refuse) {
   const std::lock_guard lock(mutex_);
   refuse_ = std::move(refuse);
@@ -412,12 +426,16 @@ void SqliteDisk::Platter::apply(const Act& act) {
       file.since.push_back(&act);
       return;
     case Kind::sync:
-      for (const auto* one : file.since) apply_to(file.synced, *one);
-      file.since.clear();
+    case Kind::failed_sync: {
+      // What is written while it runs may come too late for it.
+      const auto in_time = std::ranges::find_if(
+          file.since, [&](const Act* one) { return one >= acts_.data() + act.at; });
+      for (auto one = file.since.begin(); act.kind == Kind::sync && one != in_time; ++one) {
+        apply_to(file.synced, **one);
+      }
+      file.since.erase(file.since.begin(), in_time);
       return;
-    case Kind::failed_sync:
-      file.since.clear();
-      return;
+    }
     case Kind::make:
     case Kind::remove:
       folder_since_.push_back(&act);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sagabox/random.hpp>
+#include <sagabox/time.hpp>
 
 #include <sqlite3.h>
 
@@ -54,6 +55,9 @@ class SqliteDisk {
   [[nodiscard]] Files files() const;
   /// How many acts there were.
   [[nodiscard]] std::size_t acts() const;
+  [[nodiscard]] std::size_t acts(Kind kind, std::string_view path) const;
+  /// So that others write meanwhile.
+  void let_syncs_take(Duration time) { sync_takes_ = time; }
   /// Asked before each act.
   void refuse(Refuse refuse);
 
@@ -62,7 +66,8 @@ class SqliteDisk {
     Kind kind = Kind::write;
     std::size_t node = 0;
     std::string path{};
-    std::size_t at = 0;  ///< of a write; the new size of a truncate
+    /// Of a write; the new size of a truncate; how many acts there were when a sync began.
+    std::size_t at = 0;
     std::string bytes{};
   };
 
@@ -102,6 +107,7 @@ class SqliteDisk {
   sqlite3_vfs vfs_{};
   mutable std::mutex mutex_;
   Refuse refuse_;
+  Duration sync_takes_{};
   std::map<std::string, std::shared_ptr<Node>> folder_;
   std::vector<Act> acts_;
   Files restored_;

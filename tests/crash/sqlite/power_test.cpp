@@ -74,6 +74,7 @@ class SqlitePowerCut : public ::testing::TestWithParam<std::uint64_t> {
         }
       }
     }
+    EXPECT_GT(disk.acts(SqliteDisk::Kind::sync, folder.file()), 1U) << "no checkpoint was made";
     std::cout << disk.acts() - from << " acts, " << cuts << " power cuts, " << story.deeds.size()
               << " transactions\n";
     return wrong;
@@ -118,7 +119,9 @@ TEST_P(SqlitePowerCut, CommitsThatShareASyncAreThereAndSoIsWhatWasShown) {
     Script script(disk, folder.file(), settings);
     script.open().value();
     ready = disk.acts();
+    disk.let_syncs_take(std::chrono::microseconds(300));
     script.run_together(4, 6);
+    disk.let_syncs_take({});
     story = script.story();
   }
   EXPECT_EQ(cut_everywhere(story, settings, all_ways, ready), 0U) << problems;

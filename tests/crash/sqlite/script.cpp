@@ -33,6 +33,13 @@ std::string ledger_sql(const std::string& id, Sequence sequence) {
   return "INSERT INTO ledger VALUES ('" + id + "', " + std::to_string(sequence.value) + ")";
 }
 
+std::string plain_sql(const std::string& id) {
+  return "INSERT INTO orders_outbox (id, topic, payload) VALUES ('" + id +
+         "', 'orders.order.placed.v1', '{}'); INSERT INTO ledger SELECT id, seq FROM "
+         "orders_pending WHERE id = '" +
+         id + "'";
+}
+
 }  // namespace
 
 Script::Script(testing::SqliteDisk& disk, std::string path, const Settings& settings)
@@ -65,8 +72,8 @@ void Script::add_round(std::vector<Step>& steps, int round) {
   add("savepoint",
       [=, this] { return write({name("c"), name("undone")}, Ends::savepoint_undone); });
   add("borrowed", [=, this] { return write_borrowed(name("borrowed")); });
-  add("plain", [=, this] { return insert_plainly(name("plain")); });
   add("delayed", [=, this] { return write({name("delayed")}, Ends::commit); });
+  add("plain", [=, this] { return insert_plainly(name("plain")); });
   add("read", [this]() -> Status {
     auto rows = read();
     return rows.ok() ? Status() : rows.error();
@@ -190,10 +197,7 @@ Status Script::write_borrowed(const std::string& id) {
 
 Status Script::insert_plainly(const std::string& id) {
   const auto done = deed({{id, Place::pending}}, [&]() -> Status {
-    auto inserted = sql(
-        user_.get(), "BEGIN IMMEDIATE; INSERT INTO orders_outbox (id, topic, payload) VALUES ('" +
-                         id + "', 'orders.order.placed.v1', '{}'); INSERT INTO ledger SELECT '" +
-                         id + "', seq FROM orders_pending WHERE id = '" + id + "'; COMMIT");
+    auto inserted = sql(user_.get(), "BEGIN IMMEDIATE; " + plain_sql(id) + "; COMMIT");
     if (sqlite3_get_autocommit(user_.get()) == 0) (void)sql(user_.get(), "ROLLBACK");
     return inserted;
   });
@@ -264,50 +268,69 @@ Status Script::deliver_rest() {
   return settle(*ids, spi::Verdict::done, settings_.retains ? Place::archived : Place::gone);
 }
 
-void Script::run_together(int threads, int transactions) {
-  struct Done {
-    std::size_t inside = 0;
-    Deed deed;
-  };
+namespace {
+
+struct Done {
+  std::size_t inside = 0;
+  Deed deed;
+};
+
+/// What several threads did.
+struct Together {
   std::mutex mutex;
   std::vector<Done> all;
+
+  void add(const std::string& id, std::size_t inside, std::size_t certain) {
+    const std::lock_guard lock(mutex);
+    all.push_back(
+        {inside, {.begun = inside, .certain = certain, .changes = {{id, Place::pending}}}});
+  }
+};
+
+}  // namespace
+
+void Script::run_together(int threads, int transactions) {
+  Together together;
   std::map<std::string, std::size_t> shown;
   std::atomic<bool> ended = false;
   const auto write_as = [&](int number) {
     for (int at = 0; at < transactions; ++at) {
       const auto id = "t" + std::to_string(number) + "-" + std::to_string(at);
-      const auto one = std::make_shared<const Message>(
-          Message::build({.topic = "orders.order.placed.v1", .payload = json("{}"), .id = id},
-                         MessageRules{}, ids_, clock_)
-              .value());
+      const auto one = message(id);
       auto tx = store_->begin().value();
       const auto written = tx->insert(table_, std::span(&one, 1)).value();
       run_sql(sqlite::connection_of(*tx), ledger_sql(id, written.front().sequence));
       const auto inside = disk_.acts();
       tx->commit().value();
-      const auto certain = disk_.acts();
-      const std::lock_guard lock(mutex);
-      all.push_back(
-          {inside, {.begun = inside, .certain = certain, .changes = {{id, Place::pending}}}});
+      together.add(id, inside, disk_.acts());
     }
   };
+  std::vector<std::thread> running;
+  for (int number = 0; number < threads; ++number) running.emplace_back(write_as, number);
+  // A user whose commits are not synced.
+  running.emplace_back([&] {
+    for (int at = 0; at < transactions; ++at) {
+      const auto id = "user-" + std::to_string(at);
+      run_sql(user_.get(), "BEGIN IMMEDIATE; " + plain_sql(id));
+      const auto inside = disk_.acts();
+      run_sql(user_.get(), "COMMIT");
+      together.add(id, inside, Deed::never);
+    }
+  });
   std::thread reader([&] {
     const spi::Range range{Shard{0}, spi::Lane{1}, {}, 10'000};
     while (!ended) {
-      const auto rows =
-          store_->outbox().read(table_, std::span(&range, 1), 10'000'000).value().rows;
+      const auto reply = store_->outbox().read(table_, std::span(&range, 1), 10'000'000).value();
       const auto now = disk_.acts();
-      for (const auto& row : rows) shown.try_emplace(row.id.str(), now);
+      for (const auto& row : reply.rows) shown.try_emplace(row.id.str(), now);
     }
   });
-  std::vector<std::thread> writers;
-  for (int number = 0; number < threads; ++number) writers.emplace_back(write_as, number);
-  for (auto& writer : writers) writer.join();
+  for (auto& thread : running) thread.join();
   ended = true;
   reader.join();
   // Nobody else was inside at the same time.
-  std::ranges::sort(all, {}, &Done::inside);
-  for (auto& one : all) story_.deeds.push_back(std::move(one.deed));
+  std::ranges::sort(together.all, {}, &Done::inside);
+  for (auto& one : together.all) story_.deeds.push_back(std::move(one.deed));
   for (const auto& [id, at] : shown) story_.shown(id, at);
 }
 
