@@ -15,6 +15,7 @@ using Kind = SqliteDisk::Kind;
 struct SqliteDisk::Node {
   std::size_t number = 0;
   std::string bytes{};
+  int failed_syncs = 0;
 
   int readers = 0;  // with a shared lock or more
   const void* reserved = nullptr;
@@ -36,8 +37,9 @@ struct DiskFile {
   SqliteDisk* disk;
   std::shared_ptr<SqliteDisk::Node> node;
   std::string path;
-  bool syncs_folder;  // at its first sync
-  bool ends_with_it;  // removed when closed
+  bool syncs_folder;     // at its first sync
+  bool ends_with_it;     // removed when closed
+  int failed_syncs = 0;  // that it has been told of
   int level = SQLITE_LOCK_NONE;
   bool maps = false;
   std::array<bool, SQLITE_SHM_NLOCK> shares{};
@@ -104,7 +106,13 @@ struct DiskMethods {
     auto& disk = *file.disk;
     std::unique_lock lock(disk.mutex_);
     const auto begun = disk.acts_.size();
-    if (const int refused = disk.ask(Kind::sync, file.path); refused != SQLITE_OK) {
+    int refused = disk.ask(Kind::sync, file.path);
+    if (refused != SQLITE_OK) ++file.node->failed_syncs;
+    // Whoever has the file open is told once.
+    if (std::exchange(file.failed_syncs, file.node->failed_syncs) != file.node->failed_syncs) {
+      refused = SQLITE_IOERR_FSYNC;
+    }
+    if (refused != SQLITE_OK) {
       disk.note({Kind::failed_sync, file.node->number, file.path, begun});
       return refused;
     }
@@ -269,6 +277,7 @@ struct DiskMethods {
                                      .path = name,
                                      .syncs_folder = makes && (flags & journals) != 0,
                                      .ends_with_it = (flags & SQLITE_OPEN_DELETEONCLOSE) != 0};
+    file->failed_syncs = file->node->failed_syncs;
     if (makes) disk.note({Kind::make, file->node->number, name});
     if (out != nullptr) *out = flags;
     return SQLITE_OK;

@@ -31,17 +31,22 @@ class SqlitePowerCut : public ::testing::TestWithParam<std::uint64_t> {
 
   /// What is wrong with what is left; empty: nothing.
   std::string problem_of(const Files& left, const Story& story, std::size_t at,
-                         const Script::Settings& settings) {
+                         const Script::Settings& settings, Random* cuts_again = nullptr) {
     again.restore(left);
     Script script(again, folder.file(), settings);
-    if (const auto opened = script.open(); !opened.ok())
+    if (const auto opened = script.open(); !opened.ok()) {
       return "cannot be opened: " + opened.error().text();
+    }
     const auto found = look_into(script.connect().get());
     if (!found.problems.empty()) return found.problems.front();
     const bool is_durable = settings.durability == sqlite::Durability::full;
     auto problem = story.problem(found.places, at, is_durable);
     if (!problem.empty()) return problem;
-    return cannot_go_on(script);
+    if (cuts_again == nullptr) return cannot_go_on(script);
+    script.close();
+    SqliteDisk::Platter platter(again);
+    platter.go_to(cuts_again->below(again.acts() + 1));
+    return problem_of(platter.cut(Unsynced::random, *cuts_again), story, at, settings);
   }
 
   static std::string cannot_go_on(Script& script) {
@@ -66,7 +71,9 @@ class SqlitePowerCut : public ::testing::TestWithParam<std::uint64_t> {
       platter.go_to(at);
       for (const auto way : ways) {
         ++cuts;
-        const auto problem = problem_of(platter.cut(way, *random), story, at, settings);
+        // Some have the next one while what the first left is opened.
+        auto* again_by = cuts % 8 == 0 ? random.get() : nullptr;
+        const auto problem = problem_of(platter.cut(way, *random), story, at, settings, again_by);
         if (problem.empty()) continue;
         if (++wrong <= problems_shown_max) {
           problems += "after " + std::to_string(at) + " acts, unsynced " +
@@ -95,6 +102,17 @@ TEST_P(SqlitePowerCut, NewFileIsMadeOrMadeAgain) {
     Script(disk, folder.file(), settings).open().value();
   }
   EXPECT_EQ(cut_everywhere({}, settings, all_ways), 0U) << problems;
+}
+
+TEST_P(SqlitePowerCut, SchemaTakenBackAndMadeAgainIsThereOrMadeAgain) {
+  const Script::Settings settings{.rounds = 0};
+  const sqlite::Options options{.vfs = disk.name()};
+  Script(disk, folder.file(), settings).open().value();
+  const auto ready = disk.acts();
+  sqlite::migrate_down(folder.file(), {}, options).value();
+  sqlite::migrate(folder.file(), options).value();
+  EXPECT_EQ(cut_everywhere({}, settings, {Unsynced::lost, Unsynced::random}, ready), 0U)
+      << problems;
 }
 
 TEST_P(SqlitePowerCut, WhatWasCommittedIsThereAndNothingElse) {
