@@ -125,6 +125,10 @@ void check_table(const History& history, const Truths& truths, Problems& problem
     if (!archived.insert(id).second) problems.push_back(id + " was settled twice");
     if (!truths.contains(id)) problems.push_back(id + " was settled and never committed");
   }
+  if (!history.retained) {
+    if (!archived.empty()) problems.push_back(*archived.begin() + " was not deleted");
+    return;
+  }
   for (const auto& truth : history.truths) {
     if (!archived.contains(truth.id)) problems.push_back(truth.id + " is not in the archive");
   }

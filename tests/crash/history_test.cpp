@@ -105,6 +105,14 @@ TEST(CrashHistory, RepeatNeedsATakeOverBetween) {
   expect_problem(history, "nobody was replaced between");
 }
 
+TEST(CrashHistory, WhatIsNotRetainedMustNotBeInTheArchive) {
+  auto history = good();
+  history.retained = false;
+  expect_problem(history, "was not deleted");
+  history.archived.clear();
+  EXPECT_EQ(problems_of(history), std::vector<std::string>{});
+}
+
 TEST(CrashHistory, MessageSettledTwiceOrDeadIsFound) {
   auto history = good();
   history.archived.push_back("a");

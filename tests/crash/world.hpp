@@ -1,5 +1,6 @@
 #pragma once
 
+#include "crash/eventually.hpp"
 #include "crash/history.hpp"
 #include "crash/process.hpp"
 #include "crash/seeds.hpp"
@@ -26,17 +27,6 @@ namespace sagabox::crash {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-/// Waits for a condition that other processes bring about; generous, so that only a fault fails it.
-template <class Condition>
-[[nodiscard]] bool eventually(Condition&& condition, Duration limit = seconds(120)) {
-  const auto end = std::chrono::steady_clock::now() + limit;
-  for (auto wait = milliseconds(2); !condition(); wait = std::min(2 * wait, milliseconds(50))) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(wait);
-  }
-  return true;
-}
 
 using Words = std::map<std::string, std::string>;
 
