@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 
 namespace sagabox::crash {
 namespace {
@@ -92,17 +91,24 @@ History SqliteGround::history() const {
   return history;
 }
 
+std::string SqliteGround::last_words() const {
+  std::string words;
+  for (int number = 1; number <= started_; ++number) {
+    const auto name = "p" + std::to_string(number) + ".log";
+    std::ifstream in(file(name));
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    if (!text.empty()) words += "--- " + name + "\n" + text;
+  }
+  return words;
+}
+
 std::string SqliteGround::problems() const {
   constexpr std::size_t shown_max = 15;
   const auto all = problems_of(history());
-  std::ostringstream out;
-  for (std::size_t at = 0; at < all.size() && at < shown_max; ++at) out << all[at] << '\n';
-  for (int number = 1; number <= started_; ++number) {
-    std::ifstream in(file("p" + std::to_string(number) + ".log"));
-    const std::string text(std::istreambuf_iterator<char>(in), {});
-    if (!all.empty() && !text.empty()) out << "--- p" << number << '\n' << text;
-  }
-  return out.str();
+  if (all.empty()) return {};
+  std::string text = std::to_string(all.size()) + " problems\n";
+  for (std::size_t at = 0; at < all.size() && at < shown_max; ++at) text += all[at] + "\n";
+  return text + last_words();
 }
 
 }  // namespace sagabox::crash

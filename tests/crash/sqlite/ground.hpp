@@ -27,7 +27,9 @@ class SqliteGround {
   /// Waits until nothing is pending.
   [[nodiscard]] bool drained() const;
   [[nodiscard]] History history() const;
-  /// What is wrong with it, with the last words of those who spoke; empty: nothing.
+  /// What the processes had to complain about.
+  [[nodiscard]] std::string last_words() const;
+  /// What is wrong with it, with the last words; empty: nothing.
   [[nodiscard]] std::string problems() const;
 
  private:
