@@ -88,8 +88,7 @@ class SqlitePowerCut : public ::testing::TestWithParam<std::uint64_t> {
   }
 
   static constexpr std::size_t problems_shown_max = 5;
-  inline static const std::vector all_ways{Unsynced::lost, Unsynced::random, Unsynced::random,
-                                           Unsynced::kept};
+  inline static const std::vector all_ways{Unsynced::lost, Unsynced::random, Unsynced::kept};
   SqliteFolder folder;
   SqliteDisk disk{"sagabox-disk"};
   SqliteDisk again{"sagabox-disk-again"};
