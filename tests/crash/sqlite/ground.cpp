@@ -43,7 +43,10 @@ Process SqliteGround::start(std::map<std::string, std::string> settings) {
                    {"retains", retains_ ? "1" : "0"},
                    {"name", name}});
   std::vector<std::string> words{SAGABOX_CRASH_SQLITE};
-  for (const auto& [key, value] : settings) words.push_back(key + "=" + value);
+  for (const auto& [key, value] : settings) {
+    words.push_back(key);
+    words.back().append("=").append(value);
+  }
   return Process(std::move(words), file(name + ".log"));
 }
 
@@ -97,7 +100,7 @@ std::string SqliteGround::last_words() const {
     const auto name = "p" + std::to_string(number) + ".log";
     std::ifstream in(file(name));
     const std::string text(std::istreambuf_iterator<char>(in), {});
-    if (!text.empty()) words += "--- " + name + "\n" + text;
+    if (!text.empty()) words.append("--- ").append(name).append("\n").append(text);
   }
   return words;
 }

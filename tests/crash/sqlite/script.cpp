@@ -196,7 +196,7 @@ Status Script::write_borrowed(const std::string& id) {
 }
 
 Status Script::insert_plainly(const std::string& id) {
-  const auto done = deed({{id, Place::pending}}, [&]() -> Status {
+  auto done = deed({{id, Place::pending}}, [&]() -> Status {
     auto inserted = sql(user_.get(), "BEGIN IMMEDIATE; " + plain_sql(id) + "; COMMIT");
     if (sqlite3_get_autocommit(user_.get()) == 0) (void)sql(user_.get(), "ROLLBACK");
     return inserted;

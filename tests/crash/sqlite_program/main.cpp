@@ -97,17 +97,20 @@ int hold(const Settings& given) {
   return 0;
 }
 
+int begin(int count, char** arguments) {
+  // Before any thread, so that the end is told to the one that waits for it.
+  const auto end = end_signals();
+  pthread_sigmask(SIG_BLOCK, &end, nullptr);
+  const Settings given(count, arguments);
+  return given.text("holds").empty() ? run(given) : hold(given);
+}
+
 }  // namespace
 }  // namespace sagabox::crash
 
 int main(int count, char** arguments) {
-  using namespace sagabox::crash;
-  // Before any thread, so that the end is told to the one that waits for it.
-  const auto end = end_signals();
-  pthread_sigmask(SIG_BLOCK, &end, nullptr);
   try {
-    const Settings given(count, arguments);
-    return given.text("holds").empty() ? run(given) : hold(given);
+    return sagabox::crash::begin(count, arguments);
   } catch (const std::exception& error) {
     std::cerr << "sqlite: " << error.what() << '\n';
     return 1;
