@@ -18,7 +18,7 @@ class SqliteFaults : public ::testing::Test {
  protected:
   /// What the run left, seen by a user.
   std::string problem_of(Script& script) {
-    const auto found = look_into(script.connect().get());
+    const auto found = look_into(script.connect().get(), script.store());
     if (!found.problems.empty()) return found.problems.front();
     return script.story().problem(found.places, disk.acts(), true);
   }
@@ -28,7 +28,7 @@ class SqliteFaults : public ::testing::Test {
     disk.restore(left);
     Script script(disk, folder.file(), {});
     if (const auto opened = script.open(); !opened.ok()) return opened.error().text();
-    const auto found = look_into(script.connect().get());
+    const auto found = look_into(script.connect().get(), script.store());
     if (!found.problems.empty()) return found.problems.front();
     return story.problem(found.places, at, true);
   }

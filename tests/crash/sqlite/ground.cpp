@@ -57,7 +57,11 @@ std::string SqliteGround::damage() const {
     fs::remove(copy + end);
     if (fs::exists(file() + end)) fs::copy_file(file() + end, copy + end);
   }
-  const auto found = look_into(connect_sqlite(copy).get());
+  const auto connection = connect_sqlite(copy);
+  // Before anything is changed by a store that opens it.
+  const auto damaged = look_into(connection.get(), nullptr);
+  if (!damaged.problems.empty()) return damaged.problems.front();
+  const auto found = look_into(connection.get(), sqlite::open(copy).value().get());
   return found.problems.empty() ? std::string() : found.problems.front();
 }
 

@@ -117,7 +117,7 @@ TEST_F(SqliteBroken, ProducerThatPromisesBeforeTheCommitBreaksItsPromise) {
 TEST_F(SqliteBroken, CountsThatDoNotFitAndDamageAreFound) {
   EXPECT_EQ(ground.damage(), "");
   const auto connection = testing::connect_sqlite(ground.file());
-  testing::run_sql(connection.get(), "UPDATE sagabox_outbox SET pending = 1");
+  testing::run_sql(connection.get(), "UPDATE sagabox_outbox SET done = 1");
   EXPECT_EQ(ground.damage(), "the counts are not what is there");
 }
 

@@ -37,7 +37,7 @@ class SqlitePowerCut : public ::testing::TestWithParam<std::uint64_t> {
     if (const auto opened = script.open(); !opened.ok()) {
       return "cannot be opened: " + opened.error().text();
     }
-    const auto found = look_into(script.connect().get());
+    const auto found = look_into(script.connect().get(), script.store());
     if (!found.problems.empty()) return found.problems.front();
     const bool is_durable = settings.durability == sqlite::Durability::full;
     auto problem = story.problem(found.places, at, is_durable);
@@ -52,7 +52,12 @@ class SqlitePowerCut : public ::testing::TestWithParam<std::uint64_t> {
   static std::string cannot_go_on(Script& script) {
     if (auto rest = script.deliver_rest(); !rest.ok()) return "rest: " + rest.error().text();
     if (auto one = script.write_one("new"); !one.ok()) return "new: " + one.error().text();
-    const auto found = look_into(script.connect().get());
+    const auto connection = script.connect();
+    if (testing::run_sql(connection.get(), "SELECT id FROM ledger ORDER BY seq DESC").at(0) !=
+        "new") {
+      return "a sequence was given out again";
+    }
+    const auto found = look_into(connection.get(), script.store());
     if (!found.problems.empty()) return "afterwards: " + found.problems.front();
     for (const auto& [id, place] : found.places) {
       if ((place == Place::pending) != (id == "new")) return "afterwards: " + id + " is misplaced";

@@ -48,7 +48,8 @@ class Script {
   void run_together(int threads, int transactions);
 
   [[nodiscard]] const Story& story() const noexcept { return story_; }
-  [[nodiscard]] Store& store() { return *store_; }
+  /// Null: not open.
+  [[nodiscard]] Store* store() { return store_.get(); }
   /// A connection of a user.
   [[nodiscard]] testing::SqliteConnection connect() const;
 

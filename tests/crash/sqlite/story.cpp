@@ -2,6 +2,8 @@
 
 #include "support/sqlite_database.hpp"
 
+#include <sagabox/store.hpp>
+
 #include <algorithm>
 
 namespace sagabox::crash {
@@ -19,15 +21,18 @@ UNION ALL
 SELECT id, CASE state WHEN 'dead' THEN 3 ELSE 4 END, seq FROM orders_dead
 )sql";
 
-constexpr const char* counts_sql = R"sql(
-SELECT (SELECT count(*) FROM orders_pending) = pending
-   AND (SELECT count(*) FROM orders_pending WHERE due IS NOT NULL) = waiting
-   AND (SELECT count(*) FROM orders_archive) = done
-   AND (SELECT count(*) FROM orders_dead WHERE state = 'dead') = dead
-   AND (SELECT count(*) FROM orders_dead WHERE state = 'quarantined') = quarantined
-   AND (SELECT coalesce(max(seq), 0) FROM ledger) <= seq
-FROM sagabox_outbox WHERE name = 'orders'
-)sql";
+/// Whether the store counts what is there.
+bool is_counted(sqlite3* connection, Store& store) {
+  const auto stats = store.outbox_admin().stats(TableName::parse("orders").value()).value();
+  const auto count = [&](const std::string& from) {
+    return std::stoull(run_sql(connection, "SELECT count(*) FROM " + from).at(0));
+  };
+  return stats.pending == count("orders_pending") &&
+         stats.waiting == count("orders_pending WHERE due IS NOT NULL") &&
+         stats.done == count("orders_archive") &&
+         stats.dead == count("orders_dead WHERE state = 'dead'") &&
+         stats.quarantined == count("orders_dead WHERE state = 'quarantined'");
+}
 
 std::string difference(const Places& found, const Places& expected) {
   for (const auto& [id, place] : expected) {
@@ -78,7 +83,7 @@ std::string Story::problem(const Places& found, std::size_t cut, bool is_durable
   return first_problem;
 }
 
-Found look_into(sqlite3* connection) {
+Found look_into(sqlite3* connection, Store* store) {
   Found found;
   for (const auto& row : rows_of(connection, "PRAGMA integrity_check")) {
     if (row.at(0) != "ok") found.problems.push_back("damaged: " + row[0]);
@@ -102,7 +107,7 @@ Found look_into(sqlite3* connection) {
       found.problems.push_back(id + " has sequence " + row[2] + ", written as " + line->second);
     }
   }
-  if (run_sql(connection, counts_sql) != std::vector<std::string>{"1"}) {
+  if (store != nullptr && !is_counted(connection, *store)) {
     found.problems.emplace_back("the counts are not what is there");
   }
   return found;

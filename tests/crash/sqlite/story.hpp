@@ -8,6 +8,10 @@
 
 struct sqlite3;
 
+namespace sagabox {
+class Store;
+}
+
 namespace sagabox::crash {
 
 /// Where a message is. Each has its line in the business's table `ledger`, of the same transaction.
@@ -47,6 +51,7 @@ struct Found {
   /// is not the line's, or the counts that are kept are not what is there.
   std::vector<std::string> problems;
 };
-Found look_into(sqlite3* connection);
+/// `store` tells the counts; null: nobody asks for them.
+Found look_into(sqlite3* connection, Store* store);
 
 }  // namespace sagabox::crash
