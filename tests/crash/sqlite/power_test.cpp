@@ -108,6 +108,18 @@ TEST_P(SqlitePowerCut, NewFileIsMadeOrMadeAgain) {
   EXPECT_EQ(cut_everywhere({}, settings, all_ways), 0U) << problems;
 }
 
+TEST_P(SqlitePowerCut, FileOfAUserKeepsItsRowsWhenItGetsAWriteAheadLog) {
+  const Script::Settings settings{.rounds = 0};
+  testing::run_sql(testing::connect_sqlite(folder.file(), {}, disk.name()).get(),
+                   "CREATE TABLE ledger (id TEXT PRIMARY KEY, seq INTEGER NOT NULL);"
+                   "INSERT INTO ledger VALUES ('first', 0), ('second', 0)");
+  disk.restore(disk.files());
+  Script(disk, folder.file(), settings).open().value();
+  const Places rows{{"first", Place::gone}, {"second", Place::gone}};
+  const Story story{.deeds = {{.begun = 0, .certain = 0, .changes = rows}}};
+  EXPECT_EQ(cut_everywhere(story, settings, all_ways), 0U) << problems;
+}
+
 TEST_P(SqlitePowerCut, SchemaTakenBackAndMadeAgainIsThereOrMadeAgain) {
   const Script::Settings settings{.rounds = 0};
   const sqlite::Options options{.vfs = disk.name()};

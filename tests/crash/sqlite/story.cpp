@@ -66,6 +66,7 @@ std::string Story::problem(const Places& found, std::size_t cut, bool is_durable
     if (is_durable && deeds[at].certain <= cut) least = at + 1;
     if (deeds[at].begun < cut) most = at + 1;
   }
+  most = std::max(most, least);
   Places expected;
   std::string first_problem;
   for (std::size_t done = 0; done <= most; ++done) {
