@@ -48,6 +48,14 @@ TEST(CrashHistory, LostMessageIsFound) {
   expect_problem(history, "c is still pending");
 }
 
+TEST(CrashHistory, WithoutRetentionNothingMayBeLeft) {
+  auto history = good();
+  history.retained = false;
+  expect_problem(history, "a is kept for no reason");
+  history.archived.clear();
+  EXPECT_EQ(problems_of(history), std::vector<std::string>{});
+}
+
 TEST(CrashHistory, FailedAttemptIsNoDelivery) {
   auto history = good();
   history.delivered[3].kind = Kind::failed;
@@ -103,14 +111,6 @@ TEST(CrashHistory, RepeatNeedsATakeOverBetween) {
   expect_problem(history, "nobody was replaced between");
   history.take_overs = {{.shard = 0, .epoch = 1}, {.shard = 0, .epoch = 3}};
   expect_problem(history, "nobody was replaced between");
-}
-
-TEST(CrashHistory, WhatIsNotRetainedMustNotBeInTheArchive) {
-  auto history = good();
-  history.retained = false;
-  expect_problem(history, "was not deleted");
-  history.archived.clear();
-  EXPECT_EQ(problems_of(history), std::vector<std::string>{});
 }
 
 TEST(CrashHistory, MessageSettledTwiceOrDeadIsFound) {
