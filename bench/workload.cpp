@@ -37,8 +37,7 @@ NewMessage draft(std::uint64_t number) {
           .payload = json(head + std::string(payload_bytes - head.size() - 2, 'x') + "\"}")};
 }
 
-void write_messages(Store& store, Outbox& outbox, std::uint64_t count) {
-  constexpr std::uint64_t batch = 1000;
+void write_messages(Store& store, Outbox& outbox, std::uint64_t count, std::uint64_t batch) {
   for (std::uint64_t first = 0; first < count; first += batch) {
     std::vector<NewMessage> drafts;
     for (auto number = first; number < std::min(count, first + batch); ++number) {

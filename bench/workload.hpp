@@ -20,8 +20,8 @@ inline constexpr std::size_t payload_bytes = 100;
 /// A message with a payload of 100 bytes; every other one has one of 10,000 keys.
 NewMessage draft(std::uint64_t number);
 
-/// So many of them, in transactions of 1,000.
-void write_messages(Store& store, Outbox& outbox, std::uint64_t count);
+/// So many of them, in transactions of `batch`.
+void write_messages(Store& store, Outbox& outbox, std::uint64_t count, std::uint64_t batch = 1000);
 
 /// The defaults, with delivered messages deleted at once.
 OutboxOptions deleting();
