@@ -3,6 +3,7 @@
 #include "stores/sqlite/result_code.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <limits>
 
@@ -20,9 +21,13 @@ int milliseconds(Duration duration) {
   return static_cast<int>(std::clamp<std::int64_t>(count, 0, std::numeric_limits<int>::max()));
 }
 
-Error cannot_open(const std::string& path, sqlite3* connection, int result) {
+Error cannot_open(const std::string& path, sqlite3* connection, int result, Connection::Use use) {
   const Error error = error_of(connection, result);
   const int reason = sqlite3_system_errno(connection);
+  if (use == Connection::Use::read && (result & 0xff) == SQLITE_CANTOPEN && reason == ENOENT) {
+    return {Code::config_invalid,
+            "there is no file " + path + "; give the path of a database that is there"};
+  }
   std::string what = "cannot open " + path;
   if ((result & 0xff) == SQLITE_CANTOPEN && reason != 0) {
     return {Code::config_invalid, what + ": " + std::strerror(reason) +
@@ -44,13 +49,14 @@ Error read_only(const std::string& path) {
 Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, Use use,
                                                      const Options& options) {
   // Each connection is used by one thread at a time: no mutex of SQLite's is needed.
-  constexpr int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
-                        SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
+  constexpr int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
+                        SQLITE_OPEN_EXRESCODE;
   sqlite3* opened = nullptr;
-  const int result = sqlite3_open_v2(path.c_str(), &opened, flags,
-                                     options.vfs.empty() ? nullptr : options.vfs.c_str());
+  const int result =
+      sqlite3_open_v2(path.c_str(), &opened, use == Use::write ? flags | SQLITE_OPEN_CREATE : flags,
+                      options.vfs.empty() ? nullptr : options.vfs.c_str());
   Handle handle(opened);
-  if (result != SQLITE_OK) return cannot_open(path, opened, result);
+  if (result != SQLITE_OK) return cannot_open(path, opened, result, use);
   std::unique_ptr<Connection> connection(new Connection(std::move(handle)));
   if (auto ready = connection->set_up(path, use, options); !ready.ok()) return ready.error();
   return connection;
@@ -79,8 +85,11 @@ Status Connection::log_ahead(const std::string& path) {
   for (const Sql* sql : {&journal_mode_sql, &log_ahead_sql}) {
     auto mode = run(*sql);
     auto row = mode.step();
-    if (!row.ok())
+    if (!row.ok()) {
+      const int result = sqlite3_extended_errcode(handle());
+      if ((result & 0xff) == SQLITE_READONLY) return read_only(path);
       return Error{row.error().code, "cannot open " + path + ": " + row.error().message};
+    }
     if (mode.text(0) == "wal") return {};
   }
   return Error{Code::config_invalid,

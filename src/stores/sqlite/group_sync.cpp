@@ -33,6 +33,12 @@ Status GroupSync::wait() {
   return {};
 }
 
+void GroupSync::fail() {
+  const std::lock_guard lock(mutex_);
+  failed_ = true;
+  ended_one_.notify_all();
+}
+
 Status GroupSync::check() {
   const std::lock_guard lock(mutex_);
   if (failed_) return not_synced();

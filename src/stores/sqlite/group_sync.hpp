@@ -20,6 +20,8 @@ class GroupSync {
   /// Returns when everything written before this call is on the disk. An error stays: after a
   /// failed sync the system may have forgotten what was not written.
   Status wait();
+  /// A sync of the log failed elsewhere.
+  void fail();
   /// STORAGE.UNAVAILABLE after a sync that failed.
   Status check();
 

@@ -35,6 +35,41 @@ constexpr std::string_view undelivered_sql = R"sql(
 SELECT EXISTS (SELECT 1 FROM "{table}_pending") OR EXISTS (SELECT 1 FROM "{table}_dead")
 )sql";
 
+/// As SQLite compares the names of tables.
+std::string lower_case(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+Error wrong_name(const TableName& table, std::string_view what) {
+  return {Code::config_invalid, "outbox \"" + table.str() + "\": " + std::string(what)};
+}
+
+/// Unless it is among them.
+Status add_to(std::vector<TableName>& tables, const TableName& wanted) {
+  for (const auto& table : tables) {
+    if (table == wanted) return {};
+    if (lower_case(table.str()) != lower_case(wanted.str())) continue;
+    return wrong_name(wanted, "this file has an outbox \"" + table.str() +
+                                  "\", and SQLite does not tell upper from lower case in names; "
+                                  "use that one, or choose another name");
+  }
+  tables.push_back(wanted);
+  return {};
+}
+
+/// Names that the tables of an outbox cannot have.
+Status check_name(const TableName& table) {
+  const auto name = lower_case(table.str());
+  if (name == "sagabox") {
+    return wrong_name(table, "its tables would have the names of sagabox's own; choose another");
+  }
+  if ((name + "_").starts_with("sqlite_")) {
+    return wrong_name(table, "names that begin with sqlite_ are SQLite's own; choose another");
+  }
+  return {};
+}
+
 Result<std::int64_t> value_of(Run run) {
   auto row = run.step();
   if (!row.ok()) return row.error();
@@ -60,6 +95,7 @@ Result<bool> Migrations::is_ready(Connection& connection, const TableName& table
 }
 
 Status Migrations::prepare(Connection& reader, const TableName& table) {
+  if (auto fits = check_name(table); !fits.ok()) return fits;
   auto ready = is_ready(reader, table);
   if (!ready.ok()) return ready.error();
   if (*ready) return {};
@@ -101,7 +137,9 @@ Status Migrations::change(const std::optional<TableName>& wanted) {
   if (!done.ok()) return done.error();
   auto tables = outboxes(connection);
   if (!tables.ok()) return tables.error();
-  if (wanted && std::ranges::find(*tables, *wanted) == tables->end()) tables->push_back(*wanted);
+  if (wanted) {
+    if (auto added = add_to(*tables, *wanted); !added.ok()) return added;
+  }
   const auto missing = [&](int number, const std::string& outbox) {
     return std::ranges::none_of(
         *done, [&](const Applied& step) { return step.number == number && step.outbox == outbox; });

@@ -57,6 +57,10 @@ bool is_missing(std::string_view text) {
          text.find("has no column named") != std::string_view::npos;
 }
 
+bool is_taken(std::string_view text) {
+  return text.ends_with("already exists") || text.starts_with("there is already a");
+}
+
 const Meaning* meaning_of(int result) noexcept {
   for (const auto& meaning : meanings) {
     if (meaning.result == result || meaning.result == primary(result)) return &meaning;
@@ -68,7 +72,7 @@ const Meaning* meaning_of(int result) noexcept {
 
 Code code_of_result(int result, std::string_view text) noexcept {
   if (const Meaning* meaning = meaning_of(result)) return meaning->code;
-  return is_missing(text) ? Code::config_invalid : Code::unknown_internal;
+  return is_missing(text) || is_taken(text) ? Code::config_invalid : Code::unknown_internal;
 }
 
 Error error_of(sqlite3* connection, int result) {
@@ -83,6 +87,8 @@ Error error_of(sqlite3* connection, int result) {
     what += "; " + std::string(meaning->advice);
   } else if (is_missing(text)) {
     what += "; make the tables first, or bring them up to date: prepare() or migrate()";
+  } else if (is_taken(text)) {
+    what += "; rename what has this name, or choose another name for the outbox";
   }
   return {code_of_result(result, text), std::move(what)};
 }

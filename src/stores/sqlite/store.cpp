@@ -95,6 +95,8 @@ Status migrate(const std::string& path, const Options& options) {
 }
 
 Status migrate_down(const std::string& path, const DownRequest& request, const Options& options) {
+  // Of a file that is not there nothing is taken back, and none is made.
+  if (auto there = migration_status(path, options); !there.ok()) return there.error();
   auto writer = writer_of(path, options);
   if (!writer.ok()) return writer.error();
   return Migrations(**writer, *options.clock).down(request);

@@ -158,6 +158,28 @@ TEST_F(SqliteDurability, CommitThatCannotBeSyncedIsInDoubtAndTheStoreSaysSo) {
   EXPECT_TRUE(write(*again).ok());
 }
 
+TEST_F(SqliteDurability, SyncThatFailsInACheckpointCountsThoughTheNextSucceeds) {
+  const auto store = open_store({.wal_bytes_max = 64UL * 1024, .vfs = vfs_.name()});
+  int syncs = 0;
+  // A commit syncs once, one with a checkpoint first for that: the system tells a failure once.
+  vfs_.watch([&](Act act, std::string_view path) {
+    if (act == Act::sync && is_log(path)) ++syncs;
+    return SQLITE_OK;
+  });
+  while (syncs < 2) {
+    syncs = 0;
+    write(*store).value();
+  }
+  int failures = 0;
+  vfs_.watch([&](Act act, std::string_view path) {
+    if (act != Act::sync || !is_log(path)) return SQLITE_OK;
+    return ++failures == 1 ? SQLITE_IOERR_FSYNC : SQLITE_OK;
+  });
+  EXPECT_EQ(write(*store).error().code, Code::storage_in_doubt);
+  vfs_.watch({});
+  EXPECT_EQ(write(*store).error().code, Code::storage_unavailable);
+}
+
 TEST_F(SqliteDurability, WriteThatFailsRollsBackAndTheNextSucceeds) {
   const auto store = make();
   write(*store).value();

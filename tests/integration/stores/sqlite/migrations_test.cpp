@@ -1,5 +1,6 @@
 #include "integration/stores/sqlite/world.hpp"
 
+#include <filesystem>
 #include <thread>
 
 namespace sagabox::sqlite {
@@ -14,6 +15,7 @@ class SqliteMigrations : public SqliteTest {
 };
 
 TEST_F(SqliteMigrations, StatusTellsWhatIsAppliedToWhat) {
+  sql("PRAGMA user_version = 1");
   const auto before = status();
   ASSERT_EQ(before.size(), 1U);
   EXPECT_FALSE(before[0].applied_at.has_value());
@@ -23,6 +25,51 @@ TEST_F(SqliteMigrations, StatusTellsWhatIsAppliedToWhat) {
   EXPECT_EQ(after[0].outbox, "");
   EXPECT_EQ(after[1].outbox, "orders");
   for (const auto& step : after) EXPECT_TRUE(step.applied_at.has_value());
+}
+
+TEST_F(SqliteMigrations, MistypedPathIsToldAndNoFileIsMade) {
+  const auto missing = folder_.file("mistyped.db");
+  for (const auto& refused :
+       {migration_status(missing).error(), migrate_down(missing, {}).error()}) {
+    EXPECT_EQ(refused.code, Code::config_invalid);
+    EXPECT_EQ(refused.message,
+              "there is no file " + missing + "; give the path of a database that is there");
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+}
+
+TEST_F(SqliteMigrations, NamesThatCannotBeAreToldAndNothingIsMade) {
+  make();
+  const auto before = count("sqlite_schema");
+  const auto refused = [&](const std::string& name) {
+    const auto prepared = store_->outbox().prepare(TableName::parse(name).value());
+    EXPECT_FALSE(prepared.ok()) << name;
+    if (prepared.ok()) return std::string();
+    EXPECT_EQ(prepared.error().code, Code::config_invalid);
+    return prepared.error().message;
+  };
+  for (const auto* name : {"sagabox", "SagaBox"}) {
+    EXPECT_EQ(refused(name), "outbox \"" + std::string(name) +
+                                 "\": its tables would have the names of sagabox's own; choose "
+                                 "another");
+  }
+  for (const auto* name : {"sqlite", "sqlite_orders", "SQLite_orders"}) {
+    EXPECT_NE(refused(name).find("begin with sqlite_"), std::string::npos);
+  }
+  EXPECT_NE(refused("Orders").find("this file has an outbox \"orders\""), std::string::npos);
+  EXPECT_EQ(count("sqlite_schema"), before);
+  EXPECT_TRUE(store_->outbox().prepare(TableName::parse("sqlites").value()).ok());
+}
+
+TEST_F(SqliteMigrations, NameThatATableOfTheUserHasIsTold) {
+  sql("CREATE TABLE orders_archive (n INTEGER)");
+  const auto store = open(path()).value();
+  const auto refused = store->outbox().prepare(table_);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::config_invalid);
+  EXPECT_NE(refused.error().message.find("orders_archive"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("choose another name"), std::string::npos);
+  EXPECT_EQ(count("sqlite_schema WHERE name LIKE '%pending%'"), "0");
 }
 
 TEST_F(SqliteMigrations, UpTwiceChangesNothing) {

@@ -65,6 +65,21 @@ TEST_F(SqliteOpening, ReadOnlyFileIsTold) {
   ASSERT_EQ(chmod(folder_.path().c_str(), 0755), 0);
 }
 
+TEST_F(SqliteOpening, FolderThatTakesNoLogBesideTheFileIsTold) {
+  (void)open_store();
+  ASSERT_EQ(chmod(path().c_str(), 0666), 0);
+  ASSERT_EQ(chmod(folder_.path().c_str(), 0555), 0);
+  EXPECT_EQ(as_nobody([&] { return told(path(), "the file and its folder"); }), 0);
+  ASSERT_EQ(chmod(folder_.path().c_str(), 0755), 0);
+}
+
+TEST_F(SqliteOpening, ReadOnlyFileInAFolderThatTakesFilesIsTold) {
+  (void)open_store();
+  ASSERT_EQ(chmod(path().c_str(), 0444), 0);
+  ASSERT_EQ(chmod(folder_.path().c_str(), 0777), 0);
+  EXPECT_EQ(as_nobody([&] { return told(path(), "the file and its folder"); }), 0);
+}
+
 TEST_F(SqliteOpening, FolderThatTakesNoFilesIsTold) {
   ASSERT_EQ(chmod(folder_.path().c_str(), 0555), 0);
   EXPECT_EQ(as_nobody([&] { return told(path(), "may write"); }), 0);
