@@ -14,11 +14,17 @@
 namespace sagabox::sqlite {
 namespace {
 
-/// ?1 outbox, ?2 how many, ?3 how many of them wait. Answers with the last of the sequences.
-constexpr std::string_view draw_sql = R"sql(
-UPDATE sagabox_outbox SET seq = seq + ?2, pending = pending + ?2, waiting = waiting + ?3
-WHERE name = ?1
-RETURNING seq
+/// The last sequence given out; and an id above which none has ended. New ids mostly are: they need
+/// not be looked for one by one.
+constexpr std::string_view look_sql = R"sql(
+SELECT {last},
+       max(coalesce((SELECT max(id) FROM "{table}_archive"), ''),
+           coalesce((SELECT max(id) FROM "{table}_dead"), ''))
+)sql";
+
+/// ?1 outbox.
+constexpr std::string_view known_sql = R"sql(
+SELECT 1 FROM sagabox_outbox WHERE name = ?1
 )sql";
 
 /// ?1 place, ?2 id, ?3 due, ?4 written_at, then what it carries.
@@ -30,12 +36,6 @@ INSERT INTO "{table}_pending" (
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
         ?20, ?21)
 ON CONFLICT (id) DO NOTHING
-)sql";
-
-/// No id above this one has ended. New ids mostly are: they need not be looked for one by one.
-constexpr std::string_view highest_ended_sql = R"sql(
-SELECT max((SELECT coalesce(max(id), '') FROM "{table}_archive"),
-           (SELECT coalesce(max(id), '') FROM "{table}_dead"))
 )sql";
 
 /// ?1 id.
@@ -50,9 +50,9 @@ constexpr std::string_view pending_sql = R"sql(
 SELECT seq FROM "{table}_pending" WHERE id = ?1
 )sql";
 
-/// ?1 outbox, ?2 how many, ?3 how many of them wait.
-constexpr std::string_view undraw_sql = R"sql(
-UPDATE sagabox_outbox SET pending = pending - ?2, waiting = waiting - ?3 WHERE name = ?1
+/// ?1 outbox, ?2 how many.
+constexpr std::string_view count_waiting_sql = R"sql(
+UPDATE sagabox_outbox SET waiting = waiting + ?2 WHERE name = ?1
 )sql";
 
 /// ?1 place.
@@ -95,25 +95,17 @@ Result<std::optional<Sequence>> sequence_of(Run run, const MessageId& id) {
   return std::optional(Sequence{run.natural(0)});
 }
 
-/// Messages on their way into one outbox: numbered and counted first, then inserted.
+/// Messages on their way into one outbox.
 class Batch {
  public:
   Batch(Link& link, const InsertStatements& statements, Messages messages, WallTime now)
       : link_(link), statements_(statements), messages_(messages), now_(now) {}
 
-  Status draw() {
-    const auto delayed = std::ranges::count_if(
-        messages_, [&](const auto& message) { return is_delayed(*message, now_); });
-    auto run = link_.run(statements_.draw);
-    auto row = run.with(statements_.name).with(messages_.size()).with(delayed).step();
-    if (!row.ok()) return row.error();
-    if (!*row) return no_table(statements_.name);
-    next_ = Sequence{run.natural(0) - messages_.size() + 1};
-    return run.finish();
-  }
-
   Result<std::vector<Written>> insert() {
-    if (auto known = find_highest_ended(); !known.ok()) return known.error();
+    auto last = look(link_, statements_);
+    if (!last.ok()) return last.error();
+    last_ = last->sequence;
+    highest_ended_ = std::move(last->highest_ended);
     std::vector<Written> written;
     written.reserve(messages_.size());
     inserted_.reserve(messages_.size());
@@ -123,17 +115,10 @@ class Batch {
       if (!first.ok()) return first.error();
       if (!*first) first = insert_one_of(run, *message);
       if (!first.ok()) return first.error();
-      if (!*first) {
-        written.push_back({message->id(), next_, Shard{}, false});
-        ++next_.value;
-        continue;
-      }
-      written.push_back({message->id(), **first, Shard{}, true});
-      ++known_;
-      known_delayed_ += is_delayed(*message, now_) ? 1 : 0;
+      const bool known = first->has_value();
+      written.push_back({message->id(), known ? **first : last_, Shard{}, known});
     }
-    if (known_ == 0) return written;
-    if (auto undone = uncount(known_, known_delayed_); !undone.ok()) return undone.error();
+    if (auto counted = count_waiting(); !counted.ok()) return counted.error();
     return written;
   }
 
@@ -141,22 +126,14 @@ class Batch {
   void undo() {
     if (!link_.in_transaction()) return;
     for (const auto place : inserted_) (void)link_.run(statements_.remove).with(place).finish();
-    const auto delayed = std::ranges::count_if(
-        messages_, [&](const auto& message) { return is_delayed(*message, now_); });
-    (void)uncount(static_cast<std::int64_t>(messages_.size()), delayed);
   }
 
  private:
-  Status uncount(std::int64_t rows, std::int64_t delayed) {
-    return link_.run(statements_.undraw).with(statements_.name).with(rows).with(delayed).finish();
-  }
-
-  Status find_highest_ended() {
-    auto run = link_.run(statements_.highest_ended);
-    auto row = run.step();
-    if (!row.ok()) return row.error();
-    highest_ended_ = run.text(0);
-    return {};
+  /// Most batches have none, and write nothing beside their messages.
+  Status count_waiting() {
+    const auto waiting = std::ranges::count_if(inserted_, &waits);
+    if (waiting == 0) return {};
+    return link_.run(statements_.count_waiting).with(statements_.name).with(waiting).finish();
   }
 
   /// Where the message is that has this id and has ended.
@@ -168,9 +145,11 @@ class Batch {
   /// Where the message is that has this id and is pending; nothing: it is this one.
   Result<std::optional<Sequence>> insert_one_of(Run& run, const Message& message) {
     const bool waits = is_delayed(message, now_);
-    const auto place = place_of(waits ? waiting_from : lane_from(spi::lane_of(message)), next_);
+    const auto place = place_of(waits ? waiting_from : lane_from(spi::lane_of(message)),
+                                Sequence{last_.value + 1});
     if (auto done = insert_one(run, message, place, now_); !done.ok()) return done.error();
     if (link_.changes() == 0) return sequence_of(link_.run(statements_.pending), message.id());
+    ++last_.value;
     inserted_.push_back(place);
     return std::optional<Sequence>();
   }
@@ -179,31 +158,40 @@ class Batch {
   const InsertStatements& statements_;
   Messages messages_;
   WallTime now_;
-  Sequence next_{};
+  Sequence last_{};
   std::string highest_ended_;
   std::vector<Place> inserted_;
-  std::int64_t known_ = 0;
-  std::int64_t known_delayed_ = 0;
 };
 
 }  // namespace
 
 InsertStatements::InsertStatements(const TableName& table) : name(table.str()) {
   const Filler fill(table);
-  draw = fill(draw_sql);
+  look = fill(look_sql);
+  known = fill(known_sql);
   insert = fill(insert_sql);
-  highest_ended = fill(highest_ended_sql);
   ended = fill(ended_sql);
   pending = fill(pending_sql);
-  undraw = fill(undraw_sql);
+  count_waiting = fill(count_waiting_sql);
   remove = fill(remove_sql);
+}
+
+Result<LastWritten> look(Link& link, const InsertStatements& statements) {
+  auto run = link.run(statements.look);
+  auto row = run.step();
+  if (row.ok() && !run.is_null(0)) {
+    return LastWritten{Sequence{run.natural(0)}, std::string(run.text(1))};
+  }
+  // Without the outbox its tables are not there either, and SQLite speaks of those.
+  auto known = link.run(statements.known).with(statements.name).step();
+  if (known.ok() && !*known) return no_table(statements.name);
+  return row.ok() ? no_table(statements.name) : row.error();
 }
 
 Result<std::vector<Written>> insert_messages(Link& link, const InsertStatements& statements,
                                              Messages messages, WallTime now) {
   if (messages.empty()) return std::vector<Written>();
   Batch batch(link, statements, messages, now);
-  if (auto drawn = batch.draw(); !drawn.ok()) return drawn.error();
   auto written = batch.insert();
   if (!written.ok()) batch.undo();
   return written;

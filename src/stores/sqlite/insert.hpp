@@ -16,14 +16,21 @@ struct InsertStatements {
   explicit InsertStatements(const TableName& table);
 
   std::string name;
-  Sql draw;    ///< sequences for a batch
-  Sql insert;  ///< nothing happens where the id is pending
-  Sql highest_ended;
+  Sql look;     ///< see `look`
+  Sql known;    ///< whether there is this outbox
+  Sql insert;   ///< nothing happens where the id is pending
   Sql ended;    ///< where the id is dead, quarantined or retained
   Sql pending;  ///< where it is pending
-  Sql undraw;   ///< what was counted, but not inserted
+  Sql count_waiting;
   Sql remove;
 };
+
+struct LastWritten {
+  Sequence sequence{};        ///< the last that was given out; the next one follows it
+  std::string highest_ended;  ///< no id above this one has ended
+};
+/// In a transaction that writes: nobody else gives out sequences meanwhile.
+Result<LastWritten> look(Link& link, const InsertStatements& statements);
 
 /// Writes into the transaction that `link` is in, all or none.
 Result<std::vector<Written>> insert_messages(

@@ -75,11 +75,6 @@ class Settling {
     return connection_.changes() > 0;
   }
 
-  void gone(Place place) {
-    --counts_.pending;
-    counts_.waiting -= waits(place) ? 1 : 0;
-  }
-
   Result<bool> remove(Place place, const Settlement& item) {
     auto run = connection_.run(statements_.remove);
     run.with(place).with(item.id.view());
@@ -97,7 +92,7 @@ class Settling {
     });
     if (!found.ok()) return found.error();
     if (!*found) return false;
-    gone(**found);
+    counts_.leaves(**found);
     counts_.done += request_.retain_done ? 1 : 0;
     return true;
   }
@@ -180,7 +175,7 @@ class Settling {
     run.with(keeps ? trouble.error : item.error).with_or_null(history);
     if (auto buried = changed(run); !buried.ok()) return buried;
     if (auto removed = remove(trouble.place, item); !removed.ok()) return removed;
-    gone(trouble.place);
+    counts_.leaves(trouble.place);
     ++counts_.ended(state);
     if (!dies) return true;
     return tell_death(item);

@@ -32,6 +32,7 @@ struct OutboxStatements {
 struct AdminStatements {
   explicit AdminStatements(const TableName& table);
 
+  Sql counts;
   Sql oldest;
   Sql list_pending;
   Sql list_ended;  ///< dead and quarantined
