@@ -194,7 +194,7 @@ Result<spi::PurgeReply> SqliteAdmin::purge_in(Connection& connection,
     }
     if (auto gone = connection.run(remove).with(row).finish(); !gone.ok()) return gone.error();
     if (request.state == MessageState::pending) {
-      counts.leaves(row);
+      counts.leave(row);
       ++counts.taken;
     } else {
       --counts.ended(request.state);

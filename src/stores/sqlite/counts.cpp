@@ -5,10 +5,10 @@
 
 namespace sagabox::sqlite {
 
-void Counts::leaves(Place place) noexcept {
-  ++gone;
-  waiting -= waits(place) ? 1 : 0;
-  last = std::max(last, sequence_of(place));
+void Counts::leave(Place last_place, std::int64_t rows) noexcept {
+  gone += rows;
+  waiting -= waits(last_place) ? rows : 0;
+  last = std::max(last, sequence_of(last_place));
 }
 
 std::int64_t& Counts::ended(MessageState state) noexcept {

@@ -22,8 +22,8 @@ struct Counts {
   std::int64_t taken = 0;
   Sequence last{};  ///< as a change: the highest of those that have left
 
-  /// A message that was pending there has left.
-  void leaves(Place place) noexcept;
+  /// So many messages of one lane that were pending have left, the last of them from there.
+  void leave(Place last_place, std::int64_t rows = 1) noexcept;
   /// Of dead, quarantined or done.
   std::int64_t& ended(MessageState state) noexcept;
   friend bool operator==(const Counts&, const Counts&) = default;

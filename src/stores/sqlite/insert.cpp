@@ -14,12 +14,8 @@
 namespace sagabox::sqlite {
 namespace {
 
-/// The last sequence given out; and an id above which none has ended. New ids mostly are: they need
-/// not be looked for one by one.
-constexpr std::string_view look_sql = R"sql(
-SELECT {last},
-       max(coalesce((SELECT max(id) FROM "{table}_archive"), ''),
-           coalesce((SELECT max(id) FROM "{table}_dead"), ''))
+constexpr std::string_view last_sql = R"sql(
+SELECT {last}
 )sql";
 
 /// ?1 outbox.
@@ -102,16 +98,15 @@ class Batch {
       : link_(link), statements_(statements), messages_(messages), now_(now) {}
 
   Result<std::vector<Written>> insert() {
-    auto last = look(link_, statements_);
+    auto last = last_sequence(link_, statements_);
     if (!last.ok()) return last.error();
-    last_ = last->sequence;
-    highest_ended_ = std::move(last->highest_ended);
+    last_ = *last;
     std::vector<Written> written;
     written.reserve(messages_.size());
     inserted_.reserve(messages_.size());
     auto run = link_.run(statements_.insert);
     for (const auto& message : messages_) {
-      auto first = ended(message->id());
+      auto first = ended(*message);
       if (!first.ok()) return first.error();
       if (!*first) first = insert_one_of(run, *message);
       if (!first.ok()) return first.error();
@@ -137,9 +132,9 @@ class Batch {
   }
 
   /// Where the message is that has this id and has ended.
-  Result<std::optional<Sequence>> ended(const MessageId& id) {
-    if (id.view() > highest_ended_) return std::optional<Sequence>();
-    return sequence_of(link_.run(statements_.ended), id);
+  Result<std::optional<Sequence>> ended(const Message& message) {
+    if (message.has_fresh_id()) return std::optional<Sequence>();
+    return sequence_of(link_.run(statements_.ended), message.id());
   }
 
   /// Where the message is that has this id and is pending; nothing: it is this one.
@@ -159,7 +154,6 @@ class Batch {
   Messages messages_;
   WallTime now_;
   Sequence last_{};
-  std::string highest_ended_;
   std::vector<Place> inserted_;
 };
 
@@ -167,7 +161,7 @@ class Batch {
 
 InsertStatements::InsertStatements(const TableName& table) : name(table.str()) {
   const Filler fill(table);
-  look = fill(look_sql);
+  last = fill(last_sql);
   known = fill(known_sql);
   insert = fill(insert_sql);
   ended = fill(ended_sql);
@@ -176,12 +170,10 @@ InsertStatements::InsertStatements(const TableName& table) : name(table.str()) {
   remove = fill(remove_sql);
 }
 
-Result<LastWritten> look(Link& link, const InsertStatements& statements) {
-  auto run = link.run(statements.look);
+Result<Sequence> last_sequence(Link& link, const InsertStatements& statements) {
+  auto run = link.run(statements.last);
   auto row = run.step();
-  if (row.ok() && !run.is_null(0)) {
-    return LastWritten{Sequence{run.natural(0)}, std::string(run.text(1))};
-  }
+  if (row.ok() && !run.is_null(0)) return Sequence{run.natural(0)};
   // Without the outbox its tables are not there either, and SQLite speaks of those.
   auto known = link.run(statements.known).with(statements.name).step();
   if (known.ok() && !*known) return no_table(statements.name);

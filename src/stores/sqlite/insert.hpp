@@ -16,7 +16,7 @@ struct InsertStatements {
   explicit InsertStatements(const TableName& table);
 
   std::string name;
-  Sql look;     ///< see `look`
+  Sql last;     ///< see `last_sequence`
   Sql known;    ///< whether there is this outbox
   Sql insert;   ///< nothing happens where the id is pending
   Sql ended;    ///< where the id is dead, quarantined or retained
@@ -25,12 +25,9 @@ struct InsertStatements {
   Sql remove;
 };
 
-struct LastWritten {
-  Sequence sequence{};        ///< the last that was given out; the next one follows it
-  std::string highest_ended;  ///< no id above this one has ended
-};
-/// In a transaction that writes: nobody else gives out sequences meanwhile.
-Result<LastWritten> look(Link& link, const InsertStatements& statements);
+/// The last that was given out; the next one follows it. In a transaction that writes: nobody else
+/// gives out any meanwhile.
+Result<Sequence> last_sequence(Link& link, const InsertStatements& statements);
 
 /// Writes into the transaction that `link` is in, all or none.
 Result<std::vector<Written>> insert_messages(

@@ -29,10 +29,10 @@ Status SqliteAdmin::replay(Connection& connection, const TableName& table, Messa
                            Sequence sequence) {
   const auto& statements = statements_.of(table);
   const bool archived = from == MessageState::done;
-  const auto last = look(connection.link(), context_.inserts.of(table));
+  const auto last = last_sequence(connection.link(), context_.inserts.of(table));
   if (!last.ok()) return last.error();
   auto insert = connection.run(archived ? statements.replay_done : statements.replay_ended);
-  insert.with(sequence.value).with(last->sequence.value + 1).with(context_.clock.wall_now());
+  insert.with(sequence.value).with(last->value + 1).with(context_.clock.wall_now());
   if (auto inserted = insert.finish(); !inserted.ok()) return inserted;
   return connection.run(archived ? statements.remove_done : statements.remove_ended)
       .with(sequence.value)
@@ -55,7 +55,7 @@ Status SqliteAdmin::quarantine(Connection& connection, const spi::MoveRequest& r
     if (auto done = run.finish(); !done.ok()) return done;
     auto remove = connection.run(statements.remove_id);
     if (auto gone = remove.with(record.id.view()).finish(); !gone.ok()) return gone;
-    counts.leaves(place_of(record.due ? waiting_from : normal_from, record.sequence));
+    counts.leave(place_of(record.due ? waiting_from : normal_from, record.sequence));
     counts.taken = 1;
   }
   return add_counts(connection, context_.control, request.table, counts);
