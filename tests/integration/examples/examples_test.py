@@ -73,7 +73,7 @@ class RestServiceTestCase(unittest.TestCase):
         self.port = int(re.search(r":(\d+)/", line).group(1))
 
     def stop(self):
-        """All that it printed since it listens."""
+        """What it printed and nobody has read."""
         if self.service.stdout.closed:
             return ""
         self.service.send_signal(signal.SIGTERM)
@@ -108,7 +108,10 @@ class RestServiceTestCase(unittest.TestCase):
         self.assertEqual(self.request(key="two"), (201, {"id": 2}))
         self.assertEqual(self.counts(), (2, 2))
         self.assertEqual(self.messages(), 2)
-        self.assertEqual(self.stop().count("delivered"), 2)
+        delivered = {self.service.stdout.readline() for _ in range(2)}
+        lines = {f'delivered {{"id": {id}, "order": {ORDER}}}\n' for id in (1, 2)}
+        self.assertEqual(delivered, lines)
+        self.assertEqual(self.stop(), "")
 
     def test_repeated_key_is_known_after_a_restart(self):
         first = self.request(key="one")
