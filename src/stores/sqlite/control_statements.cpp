@@ -10,7 +10,8 @@ constexpr std::string_view counts = R"sql(
 SELECT gone, waiting, done, dead, quarantined, taken FROM sagabox_outbox WHERE name = ?1
 )sql";
 
-/// By how much each changes, in the same order; ?8 the highest sequence that has left.
+/// By how much each changes, in the same order; ?8 the highest sequence that is no
+/// longer in the normal lane.
 constexpr std::string_view count = R"sql(
 UPDATE sagabox_outbox
 SET seq = max(seq, ?8), gone = gone + ?2, waiting = waiting + ?3, done = done + ?4, dead = dead + ?5,

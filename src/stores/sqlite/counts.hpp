@@ -20,7 +20,7 @@ struct Counts {
   std::int64_t dead = 0;
   std::int64_t quarantined = 0;
   std::int64_t taken = 0;
-  Sequence last{};  ///< as a change: the highest of those that have left
+  Sequence last{};  ///< as a change: the highest that is no longer in the normal lane
 
   /// So many messages of one lane that were pending have left, the last of them from there.
   void leave(Place last_place, std::int64_t rows = 1) noexcept;

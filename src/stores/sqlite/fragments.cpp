@@ -33,18 +33,10 @@ constexpr std::array common{
              "id, tenant, topic, aggregate_type, aggregate_id, key, priority, is_json, digest,\n"
              "  content_type, headers, occurred_at, not_before, traceparent, tracestate,\n"
              "  request_id, correlation_id, payload"},
-    // The last sequence that was given out: the highest of each lane, or of what has left them.
-    Fragment{"last", R"sql(max((SELECT seq FROM sagabox_outbox WHERE name = '{table}'),
-    coalesce((SELECT place FROM "{table}_pending"
-              WHERE place < 35184372088832 ORDER BY place DESC LIMIT 1), 0),
-    coalesce((SELECT place FROM "{table}_pending"
-              WHERE place >= 35184372088832 AND place < 70368744177664
-              ORDER BY place DESC LIMIT 1) - 35184372088832, 0),
-    coalesce((SELECT place FROM "{table}_pending"
-              WHERE place >= 70368744177664 AND place < 105553116266496
-              ORDER BY place DESC LIMIT 1) - 70368744177664, 0),
-    coalesce((SELECT place FROM "{table}_pending"
-              WHERE place >= 105553116266496 ORDER BY place DESC LIMIT 1) - 105553116266496, 0)))sql"},
+    // The last sequence that was given out: the last of the normal lane, or of what is not in it.
+    Fragment{"last", R"sql((SELECT max(seq, coalesce((SELECT place FROM "{table}_pending"
+              WHERE place >= 105553116266496 ORDER BY place DESC LIMIT 1) - 105553116266496, 0))
+       FROM sagabox_outbox WHERE name = '{table}'))sql"},
     // Where a fresh row goes.
     Fragment{"lane",
              "CASE WHEN key IS NOT NULL OR priority = 1 THEN 105553116266496\n"

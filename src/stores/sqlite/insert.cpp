@@ -46,9 +46,9 @@ constexpr std::string_view pending_sql = R"sql(
 SELECT seq FROM "{table}_pending" WHERE id = ?1
 )sql";
 
-/// ?1 outbox, ?2 how many.
-constexpr std::string_view count_waiting_sql = R"sql(
-UPDATE sagabox_outbox SET waiting = waiting + ?2 WHERE name = ?1
+/// ?1 outbox, ?2 how many wait, ?3 the last sequence of what is not in the normal lane.
+constexpr std::string_view note_sql = R"sql(
+UPDATE sagabox_outbox SET waiting = waiting + ?2, seq = max(seq, ?3) WHERE name = ?1
 )sql";
 
 /// ?1 place.
@@ -113,7 +113,7 @@ class Batch {
       const bool known = first->has_value();
       written.push_back({message->id(), known ? **first : last_, Shard{}, known});
     }
-    if (auto counted = count_waiting(); !counted.ok()) return counted.error();
+    if (auto noted = note(); !noted.ok()) return noted.error();
     return written;
   }
 
@@ -124,11 +124,18 @@ class Batch {
   }
 
  private:
-  /// Most batches have none, and write nothing beside their messages.
-  Status count_waiting() {
-    const auto waiting = std::ranges::count_if(inserted_, &waits);
-    if (waiting == 0) return {};
-    return link_.run(statements_.count_waiting).with(statements_.name).with(waiting).finish();
+  /// Most batches write nothing beside their messages.
+  Status note() {
+    std::int64_t waiting = 0;
+    Sequence last{};
+    for (const auto place : inserted_) {
+      if (place >= normal_from) continue;
+      waiting += waits(place) ? 1 : 0;
+      last = sqlite::sequence_of(place);
+    }
+    if (last == Sequence{}) return {};
+    auto run = link_.run(statements_.note);
+    return run.with(statements_.name).with(waiting).with(last.value).finish();
   }
 
   /// Where the message is that has this id and has ended.
@@ -166,7 +173,7 @@ InsertStatements::InsertStatements(const TableName& table) : name(table.str()) {
   insert = fill(insert_sql);
   ended = fill(ended_sql);
   pending = fill(pending_sql);
-  count_waiting = fill(count_waiting_sql);
+  note = fill(note_sql);
   remove = fill(remove_sql);
 }
 

@@ -21,7 +21,7 @@ struct InsertStatements {
   Sql insert;   ///< nothing happens where the id is pending
   Sql ended;    ///< where the id is dead, quarantined or retained
   Sql pending;  ///< where it is pending
-  Sql count_waiting;
+  Sql note;     ///< what is not in the normal lane
   Sql remove;
 };
 

@@ -34,6 +34,9 @@ Status SqliteAdmin::replay(Connection& connection, const TableName& table, Messa
   auto insert = connection.run(archived ? statements.replay_done : statements.replay_ended);
   insert.with(sequence.value).with(last->value + 1).with(context_.clock.wall_now());
   if (auto inserted = insert.finish(); !inserted.ok()) return inserted;
+  // Its lane need not be the normal one.
+  const Counts note{.last = Sequence{last->value + 1}};
+  if (auto noted = add_counts(connection, context_.control, table, note); !noted.ok()) return noted;
   return connection.run(archived ? statements.remove_done : statements.remove_ended)
       .with(sequence.value)
       .finish();

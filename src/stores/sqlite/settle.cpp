@@ -182,6 +182,7 @@ class Settling {
     run.with(code_name(item.code)).with(item.error).with_or_null(history);
     if (auto changed_it = changed(run); !changed_it.ok()) return changed_it;
     counts_.waiting += waits(trouble.place) ? 0 : 1;
+    counts_.last = std::max(counts_.last, item.sequence);
     return true;
   }
 

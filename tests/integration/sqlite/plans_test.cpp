@@ -87,12 +87,12 @@ class SqlitePlans : public ::testing::Test {
     searches(outbox.failed_attempt, {by_place + "=?)"});
     searches(outbox.bury, {by_place + "=?)"});
     searches(outbox.buried, {"SEARCH orders_dead USING INTEGER PRIMARY KEY (rowid=?)"});
-    searches(insert.last, {by_place + "<?)", by_place + ">? AND rowid<?)", by_place + ">?)"});
+    searches(insert.last, {by_place + ">?)", "SEARCH sagabox_outbox USING PRIMARY KEY (name=?)"});
+    searches(admin.counts, {by_place + ">?)", "SEARCH sagabox_outbox USING PRIMARY KEY (name=?)"});
     searches(insert.insert, {});
     searches(insert.pending, {"SEARCH orders_pending USING INDEX orders_pending_id (id=?)"});
     searches(insert.ended, {"SEARCH orders_archive USING COVERING INDEX orders_archive_id (id=?)",
                             "SEARCH orders_dead USING COVERING INDEX orders_dead_id (id=?)"});
-    searches(admin.counts, {by_place + ">? AND rowid<?)"});
     searches(control.hold, {"SEARCH sagabox_owner USING INDEX"});
     searches(control.count, {"SEARCH sagabox_outbox USING PRIMARY KEY (name=?)"});
   }
