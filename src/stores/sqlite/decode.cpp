@@ -64,20 +64,27 @@ constexpr int record_message = record_columns;
 constexpr int record_payload = record_message + int{message_columns};
 
 NewMessage fields_of(const Run& run, int first) {
-  const auto text = [&](MessageColumn column) {
-    return std::string(run.value(first + column).text());
-  };
+  const auto text = [&](MessageColumn column) { return run.value(first + column).text(); };
+  const auto integer = [&](MessageColumn column) { return run.value(first + column).integer(); };
   NewMessage fields;
-  fields.topic = text(topic);
-  fields.key = text(key);
-  fields.tenant = text(tenant);
-  fields.aggregate_type = text(aggregate_type);
-  fields.aggregate_id = text(aggregate_id);
-  fields.priority = static_cast<Priority>(run.integer(first + priority));
-  fields.content_type = text(content_type);
-  fields.occurred_at = run.time(first + occurred_at);
-  fields.not_before = run.maybe_time(first + not_before);
-  fields.trace = {text(traceparent), text(tracestate), text(request_id), text(correlation_id)};
+  fields.topic = Topic(text(topic));
+  fields.key.assign(text(key));
+  fields.tenant.assign(text(tenant));
+  // Most have none of their own, as a new message has.
+  if (const auto type = text(aggregate_type); type != fields.aggregate_type.str()) {
+    fields.aggregate_type = AggregateType(type);
+  }
+  fields.aggregate_id.assign(text(aggregate_id));
+  fields.priority = static_cast<Priority>(integer(priority));
+  fields.content_type.assign(text(content_type));
+  fields.occurred_at = WallTime(std::chrono::microseconds(integer(occurred_at)));
+  if (const auto at = run.value(first + not_before); !at.is_null()) {
+    fields.not_before = WallTime(std::chrono::microseconds(at.integer()));
+  }
+  fields.trace.traceparent.assign(text(traceparent));
+  fields.trace.tracestate.assign(text(tracestate));
+  fields.trace.request_id.assign(text(request_id));
+  fields.trace.correlation_id.assign(text(correlation_id));
   return fields;
 }
 

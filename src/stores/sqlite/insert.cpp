@@ -15,7 +15,7 @@ namespace sagabox::sqlite {
 namespace {
 
 constexpr std::string_view last_sql = R"sql(
-SELECT {last}
+SELECT {last} FROM sagabox_outbox WHERE name = '{table}'
 )sql";
 
 /// ?1 outbox.
@@ -180,7 +180,7 @@ InsertStatements::InsertStatements(const TableName& table) : name(table.str()) {
 Result<Sequence> last_sequence(Link& link, const InsertStatements& statements) {
   auto run = link.run(statements.last);
   auto row = run.step();
-  if (row.ok() && !run.is_null(0)) return Sequence{run.natural(0)};
+  if (row.ok() && *row) return Sequence{run.natural(0)};
   // Without the outbox its tables are not there either, and SQLite speaks of those.
   auto known = link.run(statements.known).with(statements.name).step();
   if (known.ok() && !*known) return no_table(statements.name);

@@ -9,6 +9,9 @@
 namespace sagabox::sqlite {
 namespace {
 
+/// As many as a relay with default options asks for; room for them is made at once.
+constexpr std::uint32_t rows_usual = 1000;
+
 /// Collects rows range by range until the bytes run out.
 class Collected {
  public:
@@ -25,6 +28,7 @@ class Collected {
       if (!*row) break;
       part.exhausted = part.rows < rows_max;
       if (!part.exhausted) break;
+      if (reply_.rows.empty()) reply_.rows.reserve(std::min(rows_max, rows_usual));
       auto decoded = decode_row(run);
       const auto more = bytes_of_row(run, decoded);
       room = reply_.rows.empty() || (more <= bytes_max_ && bytes_ <= bytes_max_ - more);

@@ -235,7 +235,7 @@ BEGIN
     place, id, due, written_at, tenant, topic, aggregate_type, aggregate_id, key, priority,
     is_json, content_type, headers, occurred_at, not_before, traceparent, tracestate, request_id,
     correlation_id, payload)
-  SELECT 1 + {last} +
+  SELECT (SELECT 1 + {last} FROM sagabox_outbox WHERE name = '{table}') +
          CASE WHEN NEW.not_before > now.at THEN 0
               WHEN nullif(NEW.key, '') IS NOT NULL OR coalesce(NEW.priority, 1) = 1
                 THEN 105553116266496

@@ -61,10 +61,7 @@ class Settling {
 
   /// Those of a shard that were delivered; most lie side by side. How many there were.
   Result<std::uint32_t> settle_done(std::vector<const Settlement*> items) {
-    const auto by_sequence = [](const Settlement* item) { return item->sequence; };
-    if (!std::ranges::is_sorted(items, {}, by_sequence)) {
-      std::ranges::sort(items, {}, by_sequence);
-    }
+    std::ranges::sort(items, {}, [](const Settlement* item) { return item->sequence; });
     std::uint32_t settled = 0;
     auto done = for_each_run(items, [&](Run run) -> Status {
       auto rows = settle_run(run);
