@@ -26,7 +26,7 @@ def value(path, sql):
         return database.execute(sql).fetchone()[0]
 
 
-class ExamplesTestCase(unittest.TestCase):
+class Examples(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -57,7 +57,7 @@ class ExamplesTestCase(unittest.TestCase):
                 self.assertEqual(value(path, f"SELECT count(*) FROM {table}"), times)
 
 
-class RestServiceTestCase(unittest.TestCase):
+class RestService(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
