@@ -24,7 +24,7 @@ void Expected::answer(sqlite3_context* context, int, sqlite3_value** values) {
 
 bool Expected::is_expected(Place place, std::string_view id) {
   const auto at = static_cast<std::size_t>(place - first_);
-  if (place < first_ || at >= run_.size() || run_[at]->id.view() != id) return false;
+  if (place < first_ || at >= items_.size() || items_[at]->id.view() != id) return false;
   last_found_ = place;
   return true;
 }

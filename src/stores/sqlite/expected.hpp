@@ -16,7 +16,7 @@ namespace sagabox::sqlite {
 /// time.
 class Expected {
  public:
-  using Run = std::span<const spi::Settlement* const>;
+  using Neighbours = std::span<const spi::Settlement* const>;
 
   Expected() = default;
   Expected(const Expected&) = delete;
@@ -25,12 +25,13 @@ class Expected {
   /// Makes the function known to a connection; for the one it is known to already that is nothing.
   Status introduce(const Link& link);
 
-  /// From here on `run` is expected, the first of it at `first` and the others behind it.
-  void expect(Place first, Run run) {
+  /// From here on these are expected, the first of them at `first` and the others behind it.
+  void expect(Place first, Neighbours items) {
     first_ = first;
-    run_ = run;
+    items_ = items;
     last_found_.reset();
   }
+  void expect_nothing() { expect(0, {}); }
   /// The highest place that SQLite asked about and that had the right id.
   [[nodiscard]] std::optional<Place> last_found() const noexcept { return last_found_; }
 
@@ -40,7 +41,7 @@ class Expected {
 
   sqlite3* known_to_ = nullptr;
   Place first_ = 0;
-  Run run_;
+  Neighbours items_;
   std::optional<Place> last_found_;
 };
 

@@ -31,11 +31,11 @@ bool fails(const Settlement& item) {
   return item.verdict != Verdict::attempt || !item.error.empty();
 }
 
-using Run = Expected::Run;
+using Neighbours = Expected::Neighbours;
 
 /// Cuts what is sorted by sequence into pieces without gaps whose attempts are the same.
 template <class Each>
-Status for_each_run(Run sorted, Each&& each) {
+Status for_each_run(Neighbours sorted, Each&& each) {
   std::size_t from = 0;
   for (std::size_t at = 1; at <= sorted.size(); ++at) {
     if (at < sorted.size() && sorted[at]->sequence.value == sorted[at - 1]->sequence.value + 1 &&
@@ -63,12 +63,13 @@ class Settling {
   Result<std::uint32_t> settle_done(std::vector<const Settlement*> items) {
     std::ranges::sort(items, {}, [](const Settlement* item) { return item->sequence; });
     std::uint32_t settled = 0;
-    auto done = for_each_run(items, [&](Run run) -> Status {
+    auto done = for_each_run(items, [&](Neighbours run) -> Status {
       auto rows = settle_run(run);
       if (!rows.ok()) return rows.error();
       settled += *rows;
       return {};
     });
+    expected_.expect_nothing();
     if (!done.ok()) return done.error();
     return settled;
   }
@@ -104,7 +105,7 @@ class Settling {
     return std::optional<Place>();
   }
 
-  Result<bool> changed(sqlite::Run& run) {
+  Result<bool> changed(Run& run) {
     if (auto done = run.finish(); !done.ok()) return done.error();
     return connection_.changes() > 0;
   }
@@ -116,7 +117,7 @@ class Settling {
   }
 
   /// Most likely all lie in one lane; those that do not are looked for in the next.
-  Result<std::uint32_t> settle_run(Run run) {
+  Result<std::uint32_t> settle_run(Neighbours run) {
     std::uint32_t settled = 0;
     for (const auto from : every_lane) {
       const auto first = place_of(from, run.front()->sequence);
