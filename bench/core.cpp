@@ -2,49 +2,20 @@
 
 #include "bench/baselines/hand_over.hpp"
 #include "bench/baselines/queue_loop.hpp"
+#include "bench/workload.hpp"
 
 #include <sagabox/outbox.hpp>
 #include <sagabox/stores/memory.hpp>
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 
 namespace sagabox::bench::core {
 namespace {
-
-using std::chrono::microseconds;
-using std::chrono::milliseconds;
-
-constexpr std::string_view topic = "bench.core.sent.v1";
-constexpr std::uint32_t keys = 10'000;
-constexpr std::size_t payload_bytes = 100;
-constexpr std::uint32_t batch = 1000;
-/// Long enough that every thread of an idle engine sleeps again.
-constexpr microseconds pause{1000};
-
-NewMessage draft(std::uint32_t number) {
-  const auto head = fmt::format(R"({{"number": {}, "text": ")", number);
-  return {.topic = Topic(topic),
-          .key = number % 2 == 0 ? std::string() : fmt::format("key-{}", number / 2 % keys),
-          .payload = json(head + std::string(payload_bytes - head.size() - 2, 'x') + "\"}")};
-}
-
-void write_messages(memory::MemoryStore& store, Outbox& outbox, std::uint32_t count) {
-  for (std::uint32_t first = 0; first < count; first += batch) {
-    std::vector<NewMessage> drafts;
-    for (auto number = first; number < std::min(count, first + batch); ++number) {
-      drafts.push_back(draft(number));
-    }
-    store.transaction([&](OwnedTransaction& tx) { return outbox.write_all(tx, std::move(drafts)); })
-        .value();
-  }
-}
 
 /// Settled is what the store says, not what the engine believes.
 void require_settled(memory::MemoryStore& store, std::uint64_t count) {
@@ -57,21 +28,6 @@ void require_settled(memory::MemoryStore& store, std::uint64_t count) {
       fmt::format("{} messages were written, but the store has {} done, {} pending, {} dead and "
                   "{} quarantined",
                   count, stats.done, stats.pending, stats.dead, stats.quarantined));
-}
-
-void await_delivered(const Outbox& outbox, std::uint64_t count) {
-  constexpr auto stall_max = std::chrono::seconds(30);
-  auto moved = Steady::now();
-  for (std::uint64_t seen = 0; seen < count;) {
-    std::this_thread::sleep_for(milliseconds(1));
-    const auto delivered = outbox.snapshot().delivered;
-    if (delivered != seen) moved = Steady::now();
-    seen = delivered;
-    if (Steady::now() - moved > stall_max) {
-      throw std::runtime_error(
-          fmt::format("stuck: {} of {} messages settled, none for 30 s", seen, count));
-    }
-  }
 }
 
 double dispatch_rate(std::uint32_t count) {
@@ -102,38 +58,10 @@ QueueLoop dispatch_baseline(const Size& size) {
 /// From the call of commit to the first line of the handler.
 Latency hot_latency(std::uint32_t count) {
   memory::MemoryStore store;
-  auto outbox = Outbox::single_process(store).value();
-  std::atomic<std::uint32_t> handled{0};
-  Steady::time_point arrived;
-  outbox
-      .listen(Topic(topic),
-              [&](const Delivery&) {
-                arrived = Steady::now();
-                handled.fetch_add(1, std::memory_order_release);
-                return done();
-              })
-      .value();
-  outbox.start().value();
-  while (outbox.snapshot().shards_owned < store.outbox().capabilities().shards) {
-    std::this_thread::sleep_for(pause);
-  }
-  std::this_thread::sleep_for(milliseconds(200));
-
-  std::vector<double> taken;
-  taken.reserve(count);
-  for (std::uint32_t number = 1; number <= count; ++number) {
-    auto tx = store.begin().value();
-    outbox.write(*tx, draft(2 * number)).value();
-    const auto begin = Steady::now();
-    tx->commit().value();
-    do std::this_thread::sleep_for(pause);
-    while (handled.load(std::memory_order_acquire) < number);
-    taken.push_back(std::chrono::duration<double, std::micro>(arrived - begin).count());
-  }
-  await_delivered(outbox, count);
-  outbox.stop().value();
+  const auto taken =
+      hot_microseconds(store, count, [](Steady::time_point called) { return called; });
   require_settled(store, count);
-  return latency_of(std::move(taken));
+  return latency_of(taken);
 }
 
 /// One thread; with a message in every transaction, or with the business row alone.
@@ -177,7 +105,8 @@ void dispatch(const Size& size, Report& report) {
 
 void hot(const Size& size, Report& report) {
   const auto ours = best_latency(size.repeats, [&] { return hot_latency(size.hand_overs); });
-  const auto bare = best_latency(size.repeats, [&] { return hand_over(size.hand_overs, pause); });
+  const auto bare =
+      best_latency(size.repeats, [&] { return hand_over(size.hand_overs, idle_pause); });
   const std::string against = "condition variable between threads";
   report.add({.name = "core.hot.p50_us",
               .value = ours.p50,

@@ -4,6 +4,9 @@
 #include "bench/postgres/bench.hpp"
 #endif
 #include "bench/report.hpp"
+#ifdef SAGABOX_BENCH_SQLITE
+#include "bench/sqlite/bench.hpp"
+#endif
 
 #include <CLI/CLI.hpp>
 
@@ -40,6 +43,15 @@ constexpr std::array benchmarks{
     Benchmark{"postgres.latency.busy", bench::postgres::latency_busy},
     Benchmark{"postgres-churn", bench::postgres::churn},
 #endif
+#ifdef SAGABOX_BENCH_SQLITE
+    Benchmark{"sqlite.tx_with_message", bench::sqlite::tx_with_message},
+    Benchmark{"sqlite.write.batch", bench::sqlite::write_batch},
+    Benchmark{"sqlite.drain.delete", bench::sqlite::drain_delete},
+    Benchmark{"sqlite.drain.retain", bench::sqlite::drain_retain},
+    Benchmark{"sqlite.drain.backlog_1m", bench::sqlite::drain_backlog},
+    Benchmark{"sqlite.hot", bench::sqlite::hot},
+    Benchmark{"sqlite.pending_1m", bench::sqlite::pending_memory},
+#endif
 };
 
 /// "core" is all that begin with "core."; without a name all but the one that takes ten minutes.
@@ -49,7 +61,8 @@ bool is_asked_for(const std::string& name, const std::string& asked) {
 }
 
 std::vector<std::string> names() {
-  std::vector<std::string> all{"core", "postgres", "postgres.drain", "postgres.latency"};
+  std::vector<std::string> all{"core",   "postgres",    "postgres.drain", "postgres.latency",
+                               "sqlite", "sqlite.drain"};
   for (const auto& benchmark : benchmarks) all.emplace_back(benchmark.name);
   return all;
 }
@@ -69,9 +82,15 @@ constexpr const char* explanation = R"(Benchmarks:
   postgres.end_to_end, postgres.latency.idle, postgres.latency.busy
   postgres-churn  ten minutes of writing and delivering, a snapshot held open in between
 
+  sqlite          outboxes on a file in TMPDIR, with the defaults users get (WAL, every commit synced):
+  sqlite.tx_with_message, sqlite.write.batch
+  sqlite.drain.delete, .retain, .backlog_1m
+  sqlite.hot      from the moment the disk has a commit to the handler
+  sqlite.pending_1m   memory with a million pending
+
 Every figure stands beside a hand-written baseline of the same run, where there is one. Of core
-the best of the repeats is taken of both; of postgres the median, ours and the baseline in turn,
-the baseline being the best of its sweep. What was settled is counted from the store: a run that
+the best of the repeats is taken of both; of the others the median, ours and the baseline in
+turn, the baseline being the best of its sweep. What was settled is counted from the store: a run that
 lost or repeated something is an error.)";
 
 }  // namespace

@@ -24,6 +24,10 @@ inline double seconds_since(Steady::time_point begin) {
   return std::chrono::duration<double>(Steady::now() - begin).count();
 }
 
+/// Processor time of this process so far. Wall times of a machine that others use say little; this
+/// says more.
+double cpu_seconds();
+
 /// Calls `run()` `repeats` times; gives the highest of what it returned.
 template <class Run>
 double best_rate(std::uint32_t repeats, Run&& run) {

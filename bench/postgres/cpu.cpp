@@ -1,7 +1,8 @@
 #include "bench/postgres/cpu.hpp"
 
+#include "bench/measure.hpp"
+
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -36,22 +37,13 @@ ProcessTime process_time(const std::filesystem::path& process) {
   return time;
 }
 
-double own_seconds() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
-
 }  // namespace
 
 CpuTime cpu_time(const std::filesystem::path& folder) {
   long server = 0;
   std::ifstream(folder / "data/postmaster.pid") >> server;
   const auto first = process_time("/proc/" + std::to_string(server));
-  CpuTime time{own_seconds(), first.own + first.ended_children};
+  CpuTime time{cpu_seconds(), first.own + first.ended_children};
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     if (entry.path().filename().string().find_first_not_of("0123456789") != std::string::npos) {
       continue;

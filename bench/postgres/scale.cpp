@@ -1,5 +1,5 @@
+#include "bench/duel.hpp"
 #include "bench/postgres/bench.hpp"
-#include "bench/postgres/duel.hpp"
 #include "bench/postgres/relay.hpp"
 #include "bench/postgres/world.hpp"
 

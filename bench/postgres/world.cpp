@@ -10,9 +10,6 @@
 namespace sagabox::bench::postgres {
 namespace {
 
-constexpr std::uint64_t keys = 10'000;
-constexpr std::size_t payload_bytes = 100;
-
 constexpr auto fill_sql = R"sql(
 INSERT INTO sagabox.default_outbox (id, topic, key, payload, digest)
 SELECT '01JBENCH' || lpad(n::text, 18, '0'), '{}', CASE WHEN n % 2 = 1 THEN 'key-' || n / 2 % {} END,
@@ -23,13 +20,6 @@ CROSS JOIN LATERAL (SELECT j.text::bytea) AS p(payload)
 )sql";
 
 }  // namespace
-
-NewMessage draft(std::uint64_t number) {
-  const auto head = fmt::format(R"({{"number": {}, "text": ")", number);
-  return {.topic = Topic(topic),
-          .key = number % 2 == 0 ? std::string() : fmt::format("key-{}", number / 2 % keys),
-          .payload = json(head + std::string(payload_bytes - head.size() - 2, 'x') + "\"}")};
-}
 
 World::World() {
   const auto& server = testing::PostgresServer::shared();

@@ -2,8 +2,8 @@
 
 #include "bench/baselines/postgres/link.hpp"
 #include "bench/postgres/cpu.hpp"
+#include "bench/workload.hpp"
 
-#include <sagabox/outbox.hpp>
 #include <sagabox/stores/postgres.hpp>
 
 #include <cstdint>
@@ -11,11 +11,6 @@
 #include <string>
 
 namespace sagabox::bench::postgres {
-
-inline constexpr std::string_view topic = "bench.order.placed.v1";
-
-/// A message with a payload of 100 bytes; every other one has one of 10,000 keys.
-NewMessage draft(std::uint64_t number);
 
 /// A PostgreSQL of this run's own with the server's defaults, and the outbox `default` on it, made
 /// by the library. Throws where there is no server.

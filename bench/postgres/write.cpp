@@ -1,7 +1,7 @@
 #include "bench/baselines/postgres/write.hpp"
 
+#include "bench/duel.hpp"
 #include "bench/postgres/bench.hpp"
-#include "bench/postgres/duel.hpp"
 #include "bench/postgres/world.hpp"
 
 #include <fmt/format.h>

@@ -26,7 +26,7 @@ Digest digest_of(std::string_view bytes) {
   return out;
 }
 
-DecodedMessage decode_stored(std::string_view id, NewMessage fields, std::string_view headers,
+DecodedMessage decode_stored(std::string_view id, NewMessage&& fields, std::string_view headers,
                              const std::optional<Digest>& digest) {
   auto known_id = MessageId::parse(id);
   if (!known_id.ok()) return {nullptr, known_id.error().message};

@@ -21,7 +21,7 @@ Digest digest_of(std::string_view bytes);
 
 /// A message as it lies in a store. With a digest it was built by us, and is taken as it is;
 /// without one it was written by somebody else, and is checked now.
-DecodedMessage decode_stored(std::string_view id, NewMessage fields, std::string_view headers,
+DecodedMessage decode_stored(std::string_view id, NewMessage&& fields, std::string_view headers,
                              const std::optional<Digest>& digest);
 
 }  // namespace sagabox

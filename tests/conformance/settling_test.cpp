@@ -200,6 +200,89 @@ TEST_P(StoreConformance, SettleNeedsTheRightId) {
   EXPECT_EQ(look(written.id).state, State::pending);
 }
 
+TEST_P(StoreConformance, OneWrongIdAmongManyIsLeftAlone) {
+  const auto owner = own();
+  for (const bool retain : {false, true}) {
+    const auto written = write(messages(20));
+    std::vector<spi::Settlement> items;
+    for (const auto& one : written) items.push_back(settlement(one, spi::Verdict::done));
+    items[7].id = message()->id();
+    items.back().id = message()->id();
+    EXPECT_EQ(settled(owner, items, retain), 18U);
+    EXPECT_EQ(look(written[7].id).state, State::pending);
+    EXPECT_EQ(look(written.back().id).state, State::pending);
+    EXPECT_EQ(stats().pending, 2U);
+    EXPECT_EQ(settled(owner,
+                      {settlement(written[7], spi::Verdict::done),
+                       settlement(written.back(), spi::Verdict::done)},
+                      false),
+              2U);
+  }
+  EXPECT_EQ(stats().pending, 0U);
+  EXPECT_EQ(stats().done, 18U);
+}
+
+TEST_P(StoreConformance, OneSettleReachesEveryLaneInAnyOrder) {
+  const auto owner = own();
+  for (const bool retain : {false, true}) {
+    std::vector<MessagePtr> drafts;
+    for (int i = 0; i < 40; ++i) {
+      NewMessage draft{.topic = "orders.order.placed.v1", .payload = json("{}")};
+      draft.priority = static_cast<Priority>(i % 3);
+      if (i % 5 == 4) draft.not_before = author_clock_.wall_now() + std::chrono::hours(24 * 365);
+      drafts.push_back(build(std::move(draft)));
+    }
+    std::vector<spi::Settlement> items;
+    for (const auto& one : write(drafts)) {
+      const auto attempts = items.size() % 7 == 6 ? 2U : 1U;
+      items.push_back(settlement(one, spi::Verdict::done, attempts));
+    }
+    std::reverse(items.begin() + 10, items.end());
+    EXPECT_EQ(settled(owner, items, retain), 40U);
+    EXPECT_EQ(stats().pending, 0U);
+    EXPECT_EQ(stats().waiting, 0U);
+    if (retain) {
+      for (const auto& item : items) EXPECT_EQ(look(item.id).attempts, item.attempts);
+    }
+  }
+}
+
+TEST_P(StoreConformance, SequencesGoOnWhereTheLastOnesHaveLeft) {
+  const auto owner = own();
+  Sequence last{};
+  std::uint64_t pending = 0;
+  const auto next = [&] {
+    const auto written = write(message());
+    EXPECT_GT(written.sequence, last);
+    last = written.sequence;
+    EXPECT_EQ(stats().pending, ++pending);
+    return written;
+  };
+  const auto leaves = [&](const char* how) {
+    SCOPED_TRACE(how);
+    EXPECT_EQ(stats().pending, --pending);
+  };
+  EXPECT_EQ(settled(owner, {settlement(next(), spi::Verdict::done)}), 1U);
+  leaves("archived");
+  EXPECT_EQ(settled(owner, {settlement(next(), spi::Verdict::done)}, false), 1U);
+  leaves("deleted");
+  end(owner, next(), spi::Verdict::dead);
+  leaves("dead");
+  const auto parked = next();
+  end(owner, parked, spi::Verdict::park);
+  leaves("parked");
+  ASSERT_TRUE(moved(spi::Move::release, parked.id));
+  EXPECT_EQ(stats().pending, ++pending);
+  ASSERT_TRUE(moved(spi::Move::quarantine, next().id));
+  leaves("quarantined");
+  ASSERT_TRUE(moved(spi::Move::quarantine, parked.id));
+  leaves("quarantined again");
+  (void)next();
+  EXPECT_EQ(purge(MessageState::pending).rows, 1U);
+  leaves("purged");
+  (void)next();
+}
+
 TEST_P(StoreConformance, OneSettleMixesVerdicts) {
   const auto owner = own();
   const auto written = write(messages(4));

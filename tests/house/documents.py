@@ -10,12 +10,14 @@ from pathlib import Path
 
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)(?:#[^)]*)?\)")
 CODE_BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
-PATH = re.compile(r"`((?:bench|cmake|docs|include|src|tests)/[\w./-]*)`")
+PATH = re.compile(r"`((?:bench|cmake|docs|examples|include|src|tests)/[\w./-]*)`")
 
 
 def main():
     root = Path(sys.argv[1]).resolve()
-    documents = sorted([*root.glob("*.md"), *root.glob("docs/**/*.md")])
+    documents = sorted(
+        [*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("examples/*.md")]
+    )
     missing, named = [], 0
     for document in documents:
         text = CODE_BLOCK.sub("", document.read_text(encoding="utf-8"))

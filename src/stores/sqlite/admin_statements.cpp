@@ -28,6 +28,12 @@ constexpr Fragment fits_ended{"fits_ended", R"sql({fits}
 /// Payloads where they are asked for, or where the digest is still to be made of them.
 constexpr Fragment payload{"payload", R"sql(CASE WHEN ?13 OR digest IS NULL THEN payload END)sql"};
 
+/// Nobody counts.
+constexpr std::string_view counts = R"sql(
+SELECT {last} - gone, waiting, done, dead, quarantined
+FROM sagabox_outbox WHERE name = '{table}'
+)sql";
+
 /// The oldest of each lane is its first.
 constexpr std::string_view oldest = R"sql(
 SELECT min(written_at)
@@ -224,6 +230,7 @@ LIMIT ?1
 
 AdminStatements::AdminStatements(const TableName& table) {
   const Filler fill(table, {fits_pending, fits_ended, fits, payload});
+  counts = fill(sqlite::counts);
   oldest = fill(sqlite::oldest);
   list_pending = fill(sqlite::list_pending);
   list_ended = fill(sqlite::list_ended);

@@ -91,16 +91,17 @@ Result<Extent> extent_of(Connection& connection, const AdminStatements& statemen
 Result<spi::TableStats> SqliteAdmin::stats(const TableName& table) {
   auto reader = context_.readers.take();
   if (!reader.ok()) return reader.error();
-  auto counts = counts_of(**reader, context_.control, table);
-  if (!counts.ok()) return counts.error();
+  if (auto known = counts_of(**reader, context_.control, table); !known.ok()) return known.error();
+  auto counts = (*reader)->run(statements_.of(table).counts);
+  if (auto row = counts.step(); !row.ok()) return row.error();
   auto oldest = (*reader)->run(statements_.of(table).oldest);
   if (auto row = oldest.step(); !row.ok()) return row.error();
   spi::TableStats stats;
-  stats.pending = static_cast<std::uint64_t>(counts->pending);
-  stats.waiting = static_cast<std::uint64_t>(counts->waiting);
-  stats.done = static_cast<std::uint64_t>(counts->done);
-  stats.dead = static_cast<std::uint64_t>(counts->dead);
-  stats.quarantined = static_cast<std::uint64_t>(counts->quarantined);
+  stats.pending = counts.natural(0);
+  stats.waiting = counts.natural(1);
+  stats.done = counts.natural(2);
+  stats.dead = counts.natural(3);
+  stats.quarantined = counts.natural(4);
   stats.oldest_pending = oldest.maybe_time(0);
   stats.now = context_.clock.wall_now();
   return stats;
@@ -193,8 +194,7 @@ Result<spi::PurgeReply> SqliteAdmin::purge_in(Connection& connection,
     }
     if (auto gone = connection.run(remove).with(row).finish(); !gone.ok()) return gone.error();
     if (request.state == MessageState::pending) {
-      --counts.pending;
-      counts.waiting -= waits(row) ? 1 : 0;
+      counts.leave(row);
       ++counts.taken;
     } else {
       --counts.ended(request.state);

@@ -7,13 +7,14 @@ namespace {
 
 /// Everything of an outbox has its name as ?1.
 constexpr std::string_view counts = R"sql(
-SELECT pending, waiting, done, dead, quarantined, taken FROM sagabox_outbox WHERE name = ?1
+SELECT gone, waiting, done, dead, quarantined, taken FROM sagabox_outbox WHERE name = ?1
 )sql";
 
-/// By how much each changes, in the same order.
+/// By how much each changes, in the same order; ?8 the highest sequence that is no
+/// longer in the normal lane.
 constexpr std::string_view count = R"sql(
 UPDATE sagabox_outbox
-SET pending = pending + ?2, waiting = waiting + ?3, done = done + ?4, dead = dead + ?5,
+SET seq = max(seq, ?8), gone = gone + ?2, waiting = waiting + ?3, done = done + ?4, dead = dead + ?5,
     quarantined = quarantined + ?6, taken = taken + ?7
 WHERE name = ?1
 )sql";

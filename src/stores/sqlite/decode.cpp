@@ -64,18 +64,27 @@ constexpr int record_message = record_columns;
 constexpr int record_payload = record_message + int{message_columns};
 
 NewMessage fields_of(const Run& run, int first) {
-  const auto text = [&](MessageColumn column) { return std::string(run.text(first + column)); };
+  const auto text = [&](MessageColumn column) { return run.value(first + column).text(); };
+  const auto integer = [&](MessageColumn column) { return run.value(first + column).integer(); };
   NewMessage fields;
-  fields.topic = text(topic);
-  fields.key = text(key);
-  fields.tenant = text(tenant);
-  fields.aggregate_type = text(aggregate_type);
-  fields.aggregate_id = text(aggregate_id);
-  fields.priority = static_cast<Priority>(run.integer(first + priority));
-  fields.content_type = text(content_type);
-  fields.occurred_at = run.time(first + occurred_at);
-  fields.not_before = run.maybe_time(first + not_before);
-  fields.trace = {text(traceparent), text(tracestate), text(request_id), text(correlation_id)};
+  fields.topic = Topic(text(topic));
+  fields.key.assign(text(key));
+  fields.tenant.assign(text(tenant));
+  // Most have none of their own, as a new message has.
+  if (const auto type = text(aggregate_type); type != fields.aggregate_type.str()) {
+    fields.aggregate_type = AggregateType(type);
+  }
+  fields.aggregate_id.assign(text(aggregate_id));
+  fields.priority = static_cast<Priority>(integer(priority));
+  fields.content_type.assign(text(content_type));
+  fields.occurred_at = WallTime(std::chrono::microseconds(integer(occurred_at)));
+  if (const auto at = run.value(first + not_before); !at.is_null()) {
+    fields.not_before = WallTime(std::chrono::microseconds(at.integer()));
+  }
+  fields.trace.traceparent.assign(text(traceparent));
+  fields.trace.tracestate.assign(text(tracestate));
+  fields.trace.request_id.assign(text(request_id));
+  fields.trace.correlation_id.assign(text(correlation_id));
   return fields;
 }
 
@@ -84,14 +93,16 @@ NewMessage fields_of(const Run& run, int first) {
 DecodedMessage decode_message(const Run& run, int first, int payload) {
   auto fields = fields_of(run, first);
   const auto form = run.boolean(first + is_json) ? PayloadForm::json : PayloadForm::bytes;
-  fields.payload = Payload(form, std::string(run.bytes(payload)));
+  const auto body = run.value(payload);
+  fields.payload = Payload(form, std::string(body.bytes()));
   std::optional<Digest> known;
-  if (!run.is_null(first + digest)) {
-    known = digest_of(run.bytes(first + digest));
-  } else if (run.is_null(payload)) {
+  if (const auto stored = run.value(first + digest); !stored.is_null()) {
+    known = digest_of(stored.bytes());
+  } else if (body.is_null()) {
     known = Digest{};
   }
-  return decode_stored(run.text(first + id), std::move(fields), run.text(first + headers), known);
+  return decode_stored(run.value(first + id).text(), std::move(fields),
+                       run.value(first + headers).text(), known);
 }
 
 MessageId id_of(std::string_view text) {
@@ -101,13 +112,8 @@ MessageId id_of(std::string_view text) {
 
 }  // namespace
 
-std::size_t bytes_of_row(const Run& run) {
-  auto bytes = run.size(row_payload);
-  for (const auto column : {id, tenant, topic, aggregate_type, aggregate_id, key, content_type,
-                            headers, traceparent, tracestate, request_id, correlation_id}) {
-    bytes += run.size(row_message + column);
-  }
-  return bytes;
+std::size_t bytes_of_row(const Run& run, const spi::Row& row) {
+  return row.message ? row.message->bytes() : run.size(row_payload);
 }
 
 spi::Row decode_row(const Run& run) {

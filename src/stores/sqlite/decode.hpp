@@ -10,9 +10,10 @@
 
 namespace sagabox::sqlite {
 
-/// What holding the row that `run` stands on will cost, told without decoding it. Columns `{row}`.
-std::size_t bytes_of_row(const Run& run);
+/// The row that `run` stands on. Columns `{row}`.
 spi::Row decode_row(const Run& run);
+/// What holding it costs.
+std::size_t bytes_of_row(const Run& run, const spi::Row& row);
 
 /// A record and its message; the message has an empty payload where that was not read.
 struct Decoded {

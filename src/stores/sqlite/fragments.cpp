@@ -33,6 +33,10 @@ constexpr std::array common{
              "id, tenant, topic, aggregate_type, aggregate_id, key, priority, is_json, digest,\n"
              "  content_type, headers, occurred_at, not_before, traceparent, tracestate,\n"
              "  request_id, correlation_id, payload"},
+    // The last sequence that was given out, of the row of the outbox: the last of the normal lane,
+    // or of what is not in it.
+    Fragment{"last", R"sql(max(seq, coalesce((SELECT place FROM "{table}_pending"
+              WHERE place >= 105553116266496 ORDER BY place DESC LIMIT 1) - 105553116266496, 0)))sql"},
     // Where a fresh row goes.
     Fragment{"lane",
              "CASE WHEN key IS NOT NULL OR priority = 1 THEN 105553116266496\n"

@@ -14,11 +14,13 @@
 namespace sagabox::sqlite {
 namespace {
 
-/// ?1 outbox, ?2 how many, ?3 how many of them wait. Answers with the last of the sequences.
-constexpr std::string_view draw_sql = R"sql(
-UPDATE sagabox_outbox SET seq = seq + ?2, pending = pending + ?2, waiting = waiting + ?3
-WHERE name = ?1
-RETURNING seq
+constexpr std::string_view last_sql = R"sql(
+SELECT {last} FROM sagabox_outbox WHERE name = '{table}'
+)sql";
+
+/// ?1 outbox.
+constexpr std::string_view known_sql = R"sql(
+SELECT 1 FROM sagabox_outbox WHERE name = ?1
 )sql";
 
 /// ?1 place, ?2 id, ?3 due, ?4 written_at, then what it carries.
@@ -30,12 +32,6 @@ INSERT INTO "{table}_pending" (
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
         ?20, ?21)
 ON CONFLICT (id) DO NOTHING
-)sql";
-
-/// No id above this one has ended. New ids mostly are: they need not be looked for one by one.
-constexpr std::string_view highest_ended_sql = R"sql(
-SELECT max((SELECT coalesce(max(id), '') FROM "{table}_archive"),
-           (SELECT coalesce(max(id), '') FROM "{table}_dead"))
 )sql";
 
 /// ?1 id.
@@ -50,9 +46,9 @@ constexpr std::string_view pending_sql = R"sql(
 SELECT seq FROM "{table}_pending" WHERE id = ?1
 )sql";
 
-/// ?1 outbox, ?2 how many, ?3 how many of them wait.
-constexpr std::string_view undraw_sql = R"sql(
-UPDATE sagabox_outbox SET pending = pending - ?2, waiting = waiting - ?3 WHERE name = ?1
+/// ?1 outbox, ?2 how many wait, ?3 the last sequence of what is not in the normal lane.
+constexpr std::string_view note_sql = R"sql(
+UPDATE sagabox_outbox SET waiting = waiting + ?2, seq = max(seq, ?3) WHERE name = ?1
 )sql";
 
 /// ?1 place.
@@ -95,45 +91,29 @@ Result<std::optional<Sequence>> sequence_of(Run run, const MessageId& id) {
   return std::optional(Sequence{run.natural(0)});
 }
 
-/// Messages on their way into one outbox: numbered and counted first, then inserted.
+/// Messages on their way into one outbox.
 class Batch {
  public:
   Batch(Link& link, const InsertStatements& statements, Messages messages, WallTime now)
       : link_(link), statements_(statements), messages_(messages), now_(now) {}
 
-  Status draw() {
-    const auto delayed = std::ranges::count_if(
-        messages_, [&](const auto& message) { return is_delayed(*message, now_); });
-    auto run = link_.run(statements_.draw);
-    auto row = run.with(statements_.name).with(messages_.size()).with(delayed).step();
-    if (!row.ok()) return row.error();
-    if (!*row) return no_table(statements_.name);
-    next_ = Sequence{run.natural(0) - messages_.size() + 1};
-    return run.finish();
-  }
-
   Result<std::vector<Written>> insert() {
-    if (auto known = find_highest_ended(); !known.ok()) return known.error();
+    auto last = last_sequence(link_, statements_);
+    if (!last.ok()) return last.error();
+    last_ = *last;
     std::vector<Written> written;
     written.reserve(messages_.size());
     inserted_.reserve(messages_.size());
     auto run = link_.run(statements_.insert);
     for (const auto& message : messages_) {
-      auto first = ended(message->id());
+      auto first = ended(*message);
       if (!first.ok()) return first.error();
       if (!*first) first = insert_one_of(run, *message);
       if (!first.ok()) return first.error();
-      if (!*first) {
-        written.push_back({message->id(), next_, Shard{}, false});
-        ++next_.value;
-        continue;
-      }
-      written.push_back({message->id(), **first, Shard{}, true});
-      ++known_;
-      known_delayed_ += is_delayed(*message, now_) ? 1 : 0;
+      const bool known = first->has_value();
+      written.push_back({message->id(), known ? **first : last_, Shard{}, known});
     }
-    if (known_ == 0) return written;
-    if (auto undone = uncount(known_, known_delayed_); !undone.ok()) return undone.error();
+    if (auto noted = note(); !noted.ok()) return noted.error();
     return written;
   }
 
@@ -141,36 +121,37 @@ class Batch {
   void undo() {
     if (!link_.in_transaction()) return;
     for (const auto place : inserted_) (void)link_.run(statements_.remove).with(place).finish();
-    const auto delayed = std::ranges::count_if(
-        messages_, [&](const auto& message) { return is_delayed(*message, now_); });
-    (void)uncount(static_cast<std::int64_t>(messages_.size()), delayed);
   }
 
  private:
-  Status uncount(std::int64_t rows, std::int64_t delayed) {
-    return link_.run(statements_.undraw).with(statements_.name).with(rows).with(delayed).finish();
-  }
-
-  Status find_highest_ended() {
-    auto run = link_.run(statements_.highest_ended);
-    auto row = run.step();
-    if (!row.ok()) return row.error();
-    highest_ended_ = run.text(0);
-    return {};
+  /// Most batches write nothing beside their messages.
+  Status note() {
+    std::int64_t waiting = 0;
+    Sequence last{};
+    for (const auto place : inserted_) {
+      if (place >= normal_from) continue;
+      waiting += waits(place) ? 1 : 0;
+      last = sqlite::sequence_of(place);
+    }
+    if (last == Sequence{}) return {};
+    auto run = link_.run(statements_.note);
+    return run.with(statements_.name).with(waiting).with(last.value).finish();
   }
 
   /// Where the message is that has this id and has ended.
-  Result<std::optional<Sequence>> ended(const MessageId& id) {
-    if (id.view() > highest_ended_) return std::optional<Sequence>();
-    return sequence_of(link_.run(statements_.ended), id);
+  Result<std::optional<Sequence>> ended(const Message& message) {
+    if (message.has_fresh_id()) return std::optional<Sequence>();
+    return sequence_of(link_.run(statements_.ended), message.id());
   }
 
   /// Where the message is that has this id and is pending; nothing: it is this one.
   Result<std::optional<Sequence>> insert_one_of(Run& run, const Message& message) {
     const bool waits = is_delayed(message, now_);
-    const auto place = place_of(waits ? waiting_from : lane_from(spi::lane_of(message)), next_);
+    const auto place = place_of(waits ? waiting_from : lane_from(spi::lane_of(message)),
+                                Sequence{last_.value + 1});
     if (auto done = insert_one(run, message, place, now_); !done.ok()) return done.error();
     if (link_.changes() == 0) return sequence_of(link_.run(statements_.pending), message.id());
+    ++last_.value;
     inserted_.push_back(place);
     return std::optional<Sequence>();
   }
@@ -179,31 +160,37 @@ class Batch {
   const InsertStatements& statements_;
   Messages messages_;
   WallTime now_;
-  Sequence next_{};
-  std::string highest_ended_;
+  Sequence last_{};
   std::vector<Place> inserted_;
-  std::int64_t known_ = 0;
-  std::int64_t known_delayed_ = 0;
 };
 
 }  // namespace
 
 InsertStatements::InsertStatements(const TableName& table) : name(table.str()) {
   const Filler fill(table);
-  draw = fill(draw_sql);
+  last = fill(last_sql);
+  known = fill(known_sql);
   insert = fill(insert_sql);
-  highest_ended = fill(highest_ended_sql);
   ended = fill(ended_sql);
   pending = fill(pending_sql);
-  undraw = fill(undraw_sql);
+  note = fill(note_sql);
   remove = fill(remove_sql);
+}
+
+Result<Sequence> last_sequence(Link& link, const InsertStatements& statements) {
+  auto run = link.run(statements.last);
+  auto row = run.step();
+  if (row.ok() && *row) return Sequence{run.natural(0)};
+  // Without the outbox its tables are not there either, and SQLite speaks of those.
+  auto known = link.run(statements.known).with(statements.name).step();
+  if (known.ok() && !*known) return no_table(statements.name);
+  return row.ok() ? no_table(statements.name) : row.error();
 }
 
 Result<std::vector<Written>> insert_messages(Link& link, const InsertStatements& statements,
                                              Messages messages, WallTime now) {
   if (messages.empty()) return std::vector<Written>();
   Batch batch(link, statements, messages, now);
-  if (auto drawn = batch.draw(); !drawn.ok()) return drawn.error();
   auto written = batch.insert();
   if (!written.ok()) batch.undo();
   return written;

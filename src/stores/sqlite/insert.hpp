@@ -16,14 +16,18 @@ struct InsertStatements {
   explicit InsertStatements(const TableName& table);
 
   std::string name;
-  Sql draw;    ///< sequences for a batch
-  Sql insert;  ///< nothing happens where the id is pending
-  Sql highest_ended;
+  Sql last;     ///< see `last_sequence`
+  Sql known;    ///< whether there is this outbox
+  Sql insert;   ///< nothing happens where the id is pending
   Sql ended;    ///< where the id is dead, quarantined or retained
   Sql pending;  ///< where it is pending
-  Sql undraw;   ///< what was counted, but not inserted
+  Sql note;     ///< what is not in the normal lane
   Sql remove;
 };
+
+/// The last that was given out; the next one follows it. In a transaction that writes: nobody else
+/// gives out any meanwhile.
+Result<Sequence> last_sequence(Link& link, const InsertStatements& statements);
 
 /// Writes into the transaction that `link` is in, all or none.
 Result<std::vector<Written>> insert_messages(

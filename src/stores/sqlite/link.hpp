@@ -22,6 +22,32 @@ struct Sql {
   std::string text;
 };
 
+/// A value of the row that a statement stands on, looked up once. Only of connections that no other
+/// thread uses meanwhile, as ours are: SQLite takes no lock for it.
+class Value {
+ public:
+  explicit Value(sqlite3_value* value) : value_(value) {}
+
+  [[nodiscard]] bool is_null() const { return sqlite3_value_type(value_) == SQLITE_NULL; }
+  [[nodiscard]] std::int64_t integer() const { return sqlite3_value_int64(value_); }
+  /// Empty for NULL.
+  [[nodiscard]] std::string_view text() const {
+    return is_null() ? std::string_view() : sized(sqlite3_value_text(value_));
+  }
+  /// The bytes of a blob or of a text.
+  [[nodiscard]] std::string_view bytes() const {
+    return sqlite3_value_type(value_) == SQLITE_BLOB ? sized(sqlite3_value_blob(value_)) : text();
+  }
+
+ private:
+  [[nodiscard]] std::string_view sized(const void* data) const {
+    if (data == nullptr) return {};
+    return {static_cast<const char*>(data), static_cast<std::size_t>(sqlite3_value_bytes(value_))};
+  }
+
+  sqlite3_value* value_;
+};
+
 /// One use of a prepared statement: bind, step, read. Values bound must live until it ends, and
 /// columns are valid until the next step. Whatever goes wrong is told by `step`.
 class Run {
@@ -69,6 +95,9 @@ class Run {
   [[nodiscard]] std::string_view text(int column) const;
   /// The bytes of a blob or of a text.
   [[nodiscard]] std::string_view bytes(int column) const;
+  [[nodiscard]] Value value(int column) const {
+    return Value(sqlite3_column_value(statement_, column));
+  }
   [[nodiscard]] std::size_t size(int column) const {
     return static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
   }

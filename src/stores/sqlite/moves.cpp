@@ -1,6 +1,7 @@
 #include "observe/audit_events.hpp"
 #include "stores/sqlite/admin_store.hpp"
 #include "stores/sqlite/decode.hpp"
+#include "stores/sqlite/places.hpp"
 #include "stores/sqlite/unit_of_work.hpp"
 
 #include <algorithm>
@@ -28,19 +29,14 @@ Status SqliteAdmin::replay(Connection& connection, const TableName& table, Messa
                            Sequence sequence) {
   const auto& statements = statements_.of(table);
   const bool archived = from == MessageState::done;
-  const auto& inserts = context_.inserts.of(table);
-  Sequence next;
-  {
-    auto draw = connection.run(inserts.draw);
-    auto row = draw.with(inserts.name).with(1).with(0).step();
-    if (!row.ok()) return row.error();
-    if (!*row) return no_table(inserts.name);
-    next = Sequence{draw.natural(0)};
-    if (auto drawn = draw.finish(); !drawn.ok()) return drawn;
-  }
+  const auto last = last_sequence(connection.link(), context_.inserts.of(table));
+  if (!last.ok()) return last.error();
   auto insert = connection.run(archived ? statements.replay_done : statements.replay_ended);
-  insert.with(sequence.value).with(next.value).with(context_.clock.wall_now());
+  insert.with(sequence.value).with(last->value + 1).with(context_.clock.wall_now());
   if (auto inserted = insert.finish(); !inserted.ok()) return inserted;
+  // Its lane need not be the normal one.
+  const Counts note{.last = Sequence{last->value + 1}};
+  if (auto noted = add_counts(connection, context_.control, table, note); !noted.ok()) return noted;
   return connection.run(archived ? statements.remove_done : statements.remove_ended)
       .with(sequence.value)
       .finish();
@@ -62,8 +58,7 @@ Status SqliteAdmin::quarantine(Connection& connection, const spi::MoveRequest& r
     if (auto done = run.finish(); !done.ok()) return done;
     auto remove = connection.run(statements.remove_id);
     if (auto gone = remove.with(record.id.view()).finish(); !gone.ok()) return gone;
-    counts.pending = -1;
-    counts.waiting = record.due ? -1 : 0;
+    counts.leave(place_of(record.due ? waiting_from : normal_from, record.sequence));
     counts.taken = 1;
   }
   return add_counts(connection, context_.control, request.table, counts);
@@ -78,7 +73,7 @@ Status SqliteAdmin::release(Connection& connection, const spi::MoveRequest& requ
   auto gone = connection.run(statements.remove_ended).with(record.sequence.value).finish();
   if (!gone.ok()) return gone;
   return add_counts(connection, context_.control, request.table,
-                    {.pending = 1, .waiting = 1, .quarantined = -1});
+                    {.gone = -1, .waiting = 1, .quarantined = -1});
 }
 
 Result<spi::MoveReply> SqliteAdmin::move_in(Connection& connection,

@@ -9,6 +9,9 @@
 namespace sagabox::sqlite {
 namespace {
 
+/// As many as a relay with default options asks for; room for them is made at once.
+constexpr std::uint32_t rows_usual = 1000;
+
 /// Collects rows range by range until the bytes run out.
 class Collected {
  public:
@@ -23,14 +26,16 @@ class Collected {
       auto row = run.step();
       if (!row.ok()) return row.error();
       if (!*row) break;
-      const auto more = bytes_of_row(run);
+      part.exhausted = part.rows < rows_max;
+      if (!part.exhausted) break;
+      if (reply_.rows.empty()) reply_.rows.reserve(std::min(rows_max, rows_usual));
+      auto decoded = decode_row(run);
+      const auto more = bytes_of_row(run, decoded);
       room = reply_.rows.empty() || (more <= bytes_max_ && bytes_ <= bytes_max_ - more);
-      if (part.rows == rows_max || !room) {
-        part.exhausted = false;
-        break;
-      }
+      part.exhausted = room;
+      if (!room) break;
       bytes_ += more;
-      reply_.rows.push_back(decode_row(run));
+      reply_.rows.push_back(std::move(decoded));
       ++part.rows;
     }
     reply_.parts.push_back(part);

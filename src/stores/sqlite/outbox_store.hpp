@@ -3,6 +3,7 @@
 #include "stores/sqlite/audit_store.hpp"
 #include "stores/sqlite/context.hpp"
 #include "stores/sqlite/counts.hpp"
+#include "stores/sqlite/expected.hpp"
 #include "stores/sqlite/statements.hpp"
 
 #include <sagabox/spi/outbox_store.hpp>
@@ -40,6 +41,7 @@ class SqliteOutbox final : public spi::OutboxStore {
   Context& context_;
   const AuditChain& audit_;
   PerTable<OutboxStatements> statements_;
+  Expected expected_;  // of whoever has the writer's turn
 };
 
 }  // namespace sagabox::sqlite

@@ -6,12 +6,14 @@ namespace sagabox::sqlite {
 namespace {
 
 constexpr std::string_view first_up = R"sql(
--- Every outbox of this file, the last sequence it gave out, and how many messages it has. `taken`
--- grows when an operator takes pending messages away.
+-- Every outbox of this file, and how many messages it has. Sequences are given out without gaps:
+-- the next is above the last in the normal lane and above `seq`, the highest that is not in it; and
+-- of all that were given out, `gone` are no longer pending. So an ordinary message is written
+-- without a change here. `taken` grows when an operator takes pending messages away.
 CREATE TABLE sagabox_outbox (
   name        TEXT    PRIMARY KEY,
   seq         INTEGER NOT NULL DEFAULT 0,
-  pending     INTEGER NOT NULL DEFAULT 0,
+  gone        INTEGER NOT NULL DEFAULT 0,
   waiting     INTEGER NOT NULL DEFAULT 0,
   done        INTEGER NOT NULL DEFAULT 0,
   dead        INTEGER NOT NULL DEFAULT 0,
@@ -229,15 +231,11 @@ BEGIN
   WHERE NEW.topic IS NULL OR NEW.payload IS NULL;
   SELECT RAISE(ABORT, 'sagabox: an id has 1 to 36 characters')
   WHERE length(NEW.id) NOT BETWEEN 1 AND 36;
-  UPDATE sagabox_outbox SET seq = seq + 1, pending = pending + 1,
-    waiting = waiting + coalesce(NEW.not_before >
-      CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER), 0)
-  WHERE name = '{table}';
   INSERT INTO "{table}_pending" (
     place, id, due, written_at, tenant, topic, aggregate_type, aggregate_id, key, priority,
     is_json, content_type, headers, occurred_at, not_before, traceparent, tracestate, request_id,
     correlation_id, payload)
-  SELECT (SELECT seq FROM sagabox_outbox WHERE name = '{table}') +
+  SELECT (SELECT 1 + {last} FROM sagabox_outbox WHERE name = '{table}') +
          CASE WHEN NEW.not_before > now.at THEN 0
               WHEN nullif(NEW.key, '') IS NOT NULL OR coalesce(NEW.priority, 1) = 1
                 THEN 105553116266496
@@ -261,6 +259,10 @@ BEGIN
          NEW.traceparent, NEW.tracestate, NEW.request_id, NEW.correlation_id,
          CAST(NEW.payload AS BLOB)
   FROM (SELECT CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER) AS at) AS now;
+  UPDATE sagabox_outbox
+  SET seq = max(seq, last_insert_rowid() & 35184372088831),
+      waiting = waiting + (last_insert_rowid() < 35184372088832)
+  WHERE name = '{table}' AND last_insert_rowid() < 105553116266496;
 END;
 
 INSERT INTO sagabox_outbox (name) VALUES ('{table}');

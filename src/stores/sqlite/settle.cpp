@@ -31,23 +31,58 @@ bool fails(const Settlement& item) {
   return item.verdict != Verdict::attempt || !item.error.empty();
 }
 
-/// One settle, row by row, in a transaction of the caller's.
+using Neighbours = Expected::Neighbours;
+
+/// Cuts what is sorted by sequence into pieces without gaps whose attempts are the same.
+template <class Each>
+Status for_each_run(Neighbours sorted, Each&& each) {
+  std::size_t from = 0;
+  for (std::size_t at = 1; at <= sorted.size(); ++at) {
+    if (at < sorted.size() && sorted[at]->sequence.value == sorted[at - 1]->sequence.value + 1 &&
+        sorted[at]->attempts == sorted[from]->attempts) {
+      continue;
+    }
+    if (auto done = each(sorted.subspan(from, at - from)); !done.ok()) return done;
+    from = at;
+  }
+  return {};
+}
+
+/// One settle, in a transaction of the caller's.
 class Settling {
  public:
   Settling(Connection& connection, const OutboxStatements& statements,
-           const spi::SettleRequest& request, WallTime now)
-      : connection_(connection), statements_(statements), request_(request), now_(now) {}
+           const spi::SettleRequest& request, WallTime now, Expected& expected)
+      : connection_(connection),
+        statements_(statements),
+        request_(request),
+        now_(now),
+        expected_(expected) {}
 
-  /// Whether there was such a row.
+  /// Those of a shard that were delivered; most lie side by side. How many there were.
+  Result<std::uint32_t> settle_done(std::vector<const Settlement*> items) {
+    std::ranges::sort(items, {}, [](const Settlement* item) { return item->sequence; });
+    std::uint32_t settled = 0;
+    auto done = for_each_run(items, [&](Neighbours run) -> Status {
+      auto rows = settle_run(run);
+      if (!rows.ok()) return rows.error();
+      settled += *rows;
+      return {};
+    });
+    expected_.expect_nothing();
+    if (!done.ok()) return done.error();
+    return settled;
+  }
+
+  /// Any other verdict; whether there was such a row.
   Result<bool> settle(const Settlement& item) {
     switch (item.verdict) {
-      case Verdict::done:
-        return done(item);
       case Verdict::retry:
         return retry(item);
       case Verdict::dead:
       case Verdict::park:
         return bury(item);
+      case Verdict::done:
       case Verdict::attempt:
         break;
     }
@@ -75,31 +110,35 @@ class Settling {
     return connection_.changes() > 0;
   }
 
-  void gone(Place place) {
-    --counts_.pending;
-    counts_.waiting -= waits(place) ? 1 : 0;
-  }
-
   Result<bool> remove(Place place, const Settlement& item) {
     auto run = connection_.run(statements_.remove);
     run.with(place).with(item.id.view());
     return changed(run);
   }
 
-  Result<bool> done(const Settlement& item) {
-    auto found = first_place(item, [&](Place place) -> Result<bool> {
-      if (!request_.retain_done) return remove(place, item);
-      auto archive = connection_.run(statements_.archive);
-      archive.with(place).with(item.id.view()).with(now_).with(item.attempts);
-      auto archived = changed(archive);
-      if (!archived.ok() || !*archived) return archived;
-      return remove(place, item);
-    });
-    if (!found.ok()) return found.error();
-    if (!*found) return false;
-    gone(**found);
-    counts_.done += request_.retain_done ? 1 : 0;
-    return true;
+  /// Most likely all lie in one lane; those that do not are looked for in the next.
+  Result<std::uint32_t> settle_run(Neighbours run) {
+    std::uint32_t settled = 0;
+    for (const auto from : every_lane) {
+      const auto first = place_of(from, run.front()->sequence);
+      const auto last = place_of(from, run.back()->sequence);
+      expected_.expect(first, run);
+      if (request_.retain_done) {
+        auto archive = connection_.run(statements_.archive_run);
+        archive.with(first).with(last).with(now_).with(run.front()->attempts);
+        if (auto archived = archive.finish(); !archived.ok()) return archived.error();
+        if (!expected_.last_found()) continue;
+      }
+      auto remove = connection_.run(statements_.remove_run);
+      if (auto gone = remove.with(first).with(last).finish(); !gone.ok()) return gone.error();
+      if (!expected_.last_found()) continue;
+      const auto rows = connection_.changes();
+      counts_.leave(*expected_.last_found(), rows);
+      counts_.done += request_.retain_done ? rows : 0;
+      settled += static_cast<std::uint32_t>(rows);
+      if (settled == run.size()) break;
+    }
+    return settled;
   }
 
   Result<std::optional<Trouble>> trouble_of(const Settlement& item) {
@@ -141,6 +180,7 @@ class Settling {
     run.with(code_name(item.code)).with(item.error).with_or_null(history);
     if (auto changed_it = changed(run); !changed_it.ok()) return changed_it;
     counts_.waiting += waits(trouble.place) ? 0 : 1;
+    counts_.last = std::max(counts_.last, item.sequence);
     return true;
   }
 
@@ -180,7 +220,7 @@ class Settling {
     run.with(keeps ? trouble.error : item.error).with_or_null(history);
     if (auto buried = changed(run); !buried.ok()) return buried;
     if (auto removed = remove(trouble.place, item); !removed.ok()) return removed;
-    gone(trouble.place);
+    counts_.leave(trouble.place);
     ++counts_.ended(state);
     if (!dies) return true;
     return tell_death(item);
@@ -201,6 +241,7 @@ class Settling {
   const OutboxStatements& statements_;
   const spi::SettleRequest& request_;
   const WallTime now_;
+  Expected& expected_;
   Counts counts_;
   std::vector<AuditEvent> deaths_;
 };
@@ -213,27 +254,46 @@ Result<bool> holds(Connection& connection, const ControlStatements& statements,
   return run.step();
 }
 
+/// How many rows changed.
+Result<std::uint32_t> settle_shard(Settling& settling, const spi::SettleRequest& request,
+                                   Shard shard, bool held) {
+  if (!held) return 0U;
+  std::vector<const Settlement*> done;
+  done.reserve(request.items.size());
+  std::uint32_t rows = 0;
+  for (const auto& item : request.items) {
+    if (item.shard != shard) continue;
+    if (item.verdict == Verdict::done) {
+      done.push_back(&item);
+      continue;
+    }
+    auto settled = settling.settle(item);
+    if (!settled.ok()) return settled.error();
+    rows += *settled ? 1 : 0;
+  }
+  auto delivered = settling.settle_done(std::move(done));
+  if (!delivered.ok()) return delivered.error();
+  return rows + *delivered;
+}
+
 }  // namespace
 
 Result<spi::SettleReply> SqliteOutbox::settle(const spi::SettleRequest& request) {
   const auto& statements = statements_.of(request.table);
   const auto now = context_.clock.wall_now();
   return in_transaction(*context_.writer, [&](Connection& connection) -> Result<spi::SettleReply> {
+    if (auto known = expected_.introduce(connection.link()); !known.ok()) return known.error();
     spi::SettleReply reply;
     for (const auto& fence : request.fences) {
       auto held = holds(connection, context_.control, request, fence);
       if (!held.ok()) return held.error();
       reply.parts.push_back({*held, 0});
     }
-    Settling settling(connection, statements, request, now);
-    for (const auto& item : request.items) {
-      const auto fence = std::ranges::find(request.fences, item.shard, &spi::Fence::shard);
-      if (fence == request.fences.end()) continue;
-      auto& part = reply.parts[static_cast<std::size_t>(fence - request.fences.begin())];
-      if (!part.held) continue;
-      auto settled = settling.settle(item);
-      if (!settled.ok()) return settled.error();
-      part.rows += *settled ? 1 : 0;
+    Settling settling(connection, statements, request, now, expected_);
+    for (std::size_t at = 0; at < reply.parts.size(); ++at) {
+      auto rows = settle_shard(settling, request, request.fences[at].shard, reply.parts[at].held);
+      if (!rows.ok()) return rows.error();
+      reply.parts[at].rows = *rows;
     }
     auto counted = add_counts(connection, context_.control, request.table, settling.counts());
     if (!counted.ok()) return counted.error();

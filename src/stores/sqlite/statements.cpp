@@ -41,14 +41,20 @@ constexpr std::string_view remove = R"sql(
 DELETE FROM "{table}_pending" WHERE place = ?1 AND id = ?2
 )sql";
 
-/// ?1 place, ?2 id, ?3 now, ?4 attempts. OR FAIL: one row at most needs no journal of its own,
-/// which SQLite would keep otherwise.
-constexpr std::string_view archive = R"sql(
+/// ?1 first place, ?2 last place.
+constexpr std::string_view remove_run = R"sql(
+DELETE FROM "{table}_pending" WHERE place BETWEEN ?1 AND ?2 AND sagabox_expected(place, id)
+)sql";
+
+/// ?1 first place, ?2 last place, ?3 now, ?4 attempts. OR FAIL: whoever settles rolls everything
+/// back when it fails, and needs no journal of this statement alone.
+constexpr std::string_view archive_run = R"sql(
 INSERT OR FAIL INTO "{table}_archive" (
   seq, ended_at, attempts, failed_for_good, replays, written_at, code, error, history, {carried})
 SELECT seq, ?3, ?4, failed_for_good, replays, written_at, code, error, history, {carried}
 FROM "{table}_pending"
-WHERE place = ?1 AND id = ?2
+WHERE place BETWEEN ?1 AND ?2 AND sagabox_expected(place, id)
+ORDER BY place
 )sql";
 
 /// ?1 place, ?2 id.
@@ -97,7 +103,8 @@ OutboxStatements::OutboxStatements(const TableName& table) {
   read_due = fill(sqlite::read_due);
   retrying_keys = fill(sqlite::retrying_keys);
   remove = fill(sqlite::remove);
-  archive = fill(sqlite::archive);
+  remove_run = fill(sqlite::remove_run);
+  archive_run = fill(sqlite::archive_run);
   trouble = fill(sqlite::trouble);
   retry = fill(sqlite::retry);
   attempt = fill(sqlite::attempt);

@@ -18,8 +18,9 @@ struct OutboxStatements {
   Sql read;
   Sql read_due;
   Sql retrying_keys;
-  Sql remove;  ///< a pending row
-  Sql archive;
+  Sql remove;      ///< a pending row
+  Sql remove_run;  ///< pending rows side by side, see `Expected`
+  Sql archive_run;
   Sql trouble;  ///< what a row says of its failures
   Sql retry;
   Sql attempt;
@@ -32,6 +33,7 @@ struct OutboxStatements {
 struct AdminStatements {
   explicit AdminStatements(const TableName& table);
 
+  Sql counts;
   Sql oldest;
   Sql list_pending;
   Sql list_ended;  ///< dead and quarantined

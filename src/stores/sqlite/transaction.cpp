@@ -44,6 +44,7 @@ Result<std::vector<Written>> StoreTransaction::insert(
 
 Status StoreTransaction::commit() {
   if (!is_open()) return ended("commit()");
+  if (lent_) find_last();
   auto done = transaction_.commit();
   if (done.ok()) {
     for (const auto& [table, last] : last_) context_.durable.reached(table, last);
@@ -55,6 +56,13 @@ Status StoreTransaction::commit() {
     rolled_back();
   }
   return done;
+}
+
+void StoreTransaction::find_last() {
+  for (const auto& table : written_to_) {
+    const auto last = last_sequence(transaction_.connection().link(), context_.inserts.of(table));
+    if (last.ok()) last_[table] = *last;
+  }
 }
 
 Status StoreTransaction::rollback() {

@@ -36,11 +36,14 @@ class StoreTransaction final : public OwnedTransaction {
   StoreTransaction(Context& context, WriteTransaction transaction)
       : context_(context), transaction_(std::move(transaction)) {}
 
+  /// Whatever savepoints have undone: no sequence above is given out when this commits.
+  void find_last();
+
   Context& context_;
   WriteTransaction transaction_;
   bool lent_ = false;
   std::set<TableName> written_to_;
-  std::map<TableName, Sequence> last_;  // of what no savepoint can have undone
+  std::map<TableName, Sequence> last_;  // given out when this commits
 };
 
 }  // namespace sagabox::sqlite

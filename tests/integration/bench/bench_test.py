@@ -11,6 +11,15 @@ import unittest
 
 BENCH = sys.argv.pop(1)
 SMALL = ["--messages", "20000", "--hand-overs", "50", "--repeats", "1"]
+SQLITE_GOALS = [
+    "sqlite.tx_with_message",
+    "sqlite.write.batch",
+    "sqlite.drain.delete",
+    "sqlite.drain.retain",
+    "sqlite.drain.backlog_1m",
+    "sqlite.hot.p50_us",
+    "sqlite.pending_1m.rss_mib",
+]
 NAMES = ["core.dispatch", "core.hot.p50_us", "core.hot.p99_us", "core.write"]
 
 
@@ -50,6 +59,18 @@ class Bench(unittest.TestCase):
                 if "skipped" not in lines[0]:
                     self.assertGreater(lines[0]["value"], 0)
                     self.assertGreater(lines[0]["baseline"], 0)
+
+    def test_sqlite_prints_every_figure(self):
+        small = ["--json", "--no-sweep", "--rows", "2000", "--repeats", "1", "--hand-overs", "50"]
+        result = bench("sqlite", *small)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual([line["name"] for line in lines if "goal" in line], SQLITE_GOALS)
+        for line in lines:
+            with self.subTest(name=line["name"]):
+                self.assertGreater(line["value"], 0)
+                self.assertGreater(line["baseline"], 0)
+                self.assertTrue(line["commit"])
 
     def test_table_names_every_figure(self):
         result = bench("core", *SMALL)

@@ -1,8 +1,8 @@
-#include "bench/postgres/duel.hpp"
+#include "bench/duel.hpp"
 
 #include <algorithm>
 
-namespace sagabox::bench::postgres {
+namespace sagabox::bench {
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -37,4 +37,4 @@ Medians duel(std::uint32_t rounds, const std::function<double()>& ours,
   return {median(a), median(b)};
 }
 
-}  // namespace sagabox::bench::postgres
+}  // namespace sagabox::bench

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace sagabox::bench::postgres {
+namespace sagabox::bench {
 
 /// One way to do it, measured by `run`, higher is better.
 struct Contender {
@@ -30,4 +30,4 @@ Medians duel(std::uint32_t rounds, const std::function<double()>& ours,
 
 double median(std::vector<double> values);
 
-}  // namespace sagabox::bench::postgres
+}  // namespace sagabox::bench

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""The examples do what they say.
+
+usage: examples_test.py ANY_EXAMPLE [unittest arguments]: the others lie beside it
+"""
+
+import contextlib
+import http.client
+import json
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+FOLDER = Path(sys.argv.pop(1)).parent
+ORDER = '{"what": "two chairs"}'
+
+
+def value(path, sql):
+    with contextlib.closing(sqlite3.connect(path, timeout=30)) as database:
+        return database.execute(sql).fetchone()[0]
+
+
+class Examples(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def run_example(self, name, *arguments):
+        result = subprocess.run(
+            [FOLDER / name, *arguments], capture_output=True, text=True, check=False, timeout=60
+        )
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def test_single_process_delivers_what_was_committed(self):
+        path = self.folder / "shop.db"
+        for times in (1, 2):
+            output = self.run_example("single_process", path)
+            self.assertIn(f"delivered: {ORDER}", output)
+            self.assertIn("not ordered: sold out", output)
+            self.assertNotIn("a table", output)
+            self.assertEqual(value(path, "SELECT count(*) FROM orders"), times)
+
+    def test_several_databases_write_one_invoice_an_order(self):
+        for times in (1, 2):
+            output = self.run_example("several_databases", self.folder)
+            self.assertIn('invoice sent: {"total": 80}', output)
+            for database, table in (("orders", "orders"), ("billing", "invoices")):
+                path = self.folder / f"{database}.db"
+                self.assertEqual(value(path, f"SELECT count(*) FROM {table}"), times)
+
+
+class RestService(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = Path(folder.name) / "orders.db"
+        self.start()
+
+    def start(self):
+        self.service = subprocess.Popen(
+            [FOLDER / "rest_service", self.path, "0"], stdout=subprocess.PIPE, text=True
+        )
+        self.addCleanup(self.stop)
+        line = self.service.stdout.readline()
+        self.port = int(re.search(r":(\d+)/", line).group(1))
+
+    def stop(self):
+        """What it printed and nobody has read."""
+        if self.service.stdout.closed:
+            return ""
+        self.service.send_signal(signal.SIGTERM)
+        output = self.service.communicate(timeout=60)[0]
+        self.assertEqual(self.service.returncode, 0)
+        return output
+
+    def request(self, body=ORDER, key=None, method="POST", path="/orders"):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        with contextlib.closing(connection):
+            headers = {} if key is None else {"Idempotency-Key": key}
+            connection.request(method, path, body, headers)
+            response = connection.getresponse()
+            return response.status, json.loads(response.read())
+
+    def counts(self):
+        return tuple(
+            value(self.path, f"SELECT count(*) FROM {table}") for table in ("orders", "answers")
+        )
+
+    def messages(self):
+        """In one statement: they move from table to table meanwhile."""
+        tables = " UNION ALL ".join(
+            f"SELECT id FROM orders_{table}" for table in ("pending", "archive", "dead")
+        )
+        return value(self.path, f"SELECT count(*) FROM ({tables})")
+
+    def test_repeated_key_gets_the_same_answer_and_makes_no_second_message(self):
+        first = self.request(key="one")
+        self.assertEqual(first, (201, {"id": 1}))
+        self.assertEqual(self.request(key="one"), first)
+        self.assertEqual(self.request(key="two"), (201, {"id": 2}))
+        self.assertEqual(self.counts(), (2, 2))
+        self.assertEqual(self.messages(), 2)
+        delivered = {self.service.stdout.readline() for _ in range(2)}
+        lines = {f'delivered {{"id": {id}, "order": {ORDER}}}\n' for id in (1, 2)}
+        self.assertEqual(delivered, lines)
+        self.assertEqual(self.stop(), "")
+
+    def test_repeated_key_is_known_after_a_restart(self):
+        first = self.request(key="one")
+        self.stop()
+        self.start()
+        self.assertEqual(self.request(key="one"), first)
+        self.assertEqual(self.counts(), (1, 1))
+        self.assertEqual(self.messages(), 1)
+
+    def test_requests_with_one_key_at_once_make_one_order(self):
+        answers = []
+        threads = [
+            threading.Thread(target=lambda: answers.append(self.request(key="one")))
+            for _ in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(answers, [(201, {"id": 1})] * 8)
+        self.assertEqual(self.counts(), (1, 1))
+        self.assertEqual(self.messages(), 1)
+
+    def test_what_is_wrong_is_said_and_changes_nothing(self):
+        self.request(key="one")
+        wrong = (
+            (400, {}),
+            (400, {"key": "k" * 37}),
+            (400, {"key": "two", "body": "{"}),
+            (422, {"key": "one", "body": '{"what": "a table"}'}),
+            (404, {"key": "two", "path": "/"}),
+            (405, {"key": "two", "method": "PUT"}),
+        )
+        for status, arguments in wrong:
+            with self.subTest(status=status, **arguments):
+                answer = self.request(**arguments)
+                self.assertEqual(answer[0], status)
+                self.assertTrue(answer[1]["error"])
+        self.assertEqual(self.counts(), (1, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()
