@@ -44,8 +44,19 @@ void Keeper::end() {
   if (upkeep_thread_.joinable()) upkeep_thread_.join();
 }
 
+bool Keeper::relay_hangs(BootTime now) const noexcept {
+  return std::ranges::any_of(since_, [&](const std::atomic<BootTime>& since) {
+    const auto begun = since.load(std::memory_order_relaxed);
+    return begun < now && now - begun > step_max_;
+  });
+}
+
 void Keeper::keep_lease() {
   while (!ending()) {
+    if (relay_hangs(clock_.boot_now())) {
+      bell_.wait_for(wait_max, [this] { return ending(); });
+      continue;
+    }
     if (worker_.step()) continue;
     const auto wait = worker_.next_due() - clock_.boot_now();
     bell_.wait_for(std::clamp(wait, wait_min, wait_max), [this] { return ending(); });

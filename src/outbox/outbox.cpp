@@ -51,7 +51,7 @@ struct Outbox::Parts {
                                .log = *options.log},
         std::move(scopes), ownership::WorkerOptions::for_lease(options.lease));
     upkeep->attach(*worker);
-    keeper = std::make_unique<outbox::Keeper>(*worker, *upkeep, *options.clock);
+    keeper = std::make_unique<outbox::Keeper>(*worker, *upkeep, *options.clock, options.lease);
   }
 
   void start() {

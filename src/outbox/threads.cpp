@@ -88,8 +88,10 @@ void Threads::read() {
   while (!ending()) {
     const auto now = options_.clock->boot_now();
     if (auto plan = intake.plan(now)) {
+      keeper_.begins(Keeper::Stage::reads, now);
       auto answer = intake.perform(*plan);
       intake.apply(*plan, std::move(answer), options_.clock->boot_now());
+      keeper_.ends(Keeper::Stage::reads);
     } else if (intake.waits_for_room()) {
       relay_.shards().room_bell().wait_for(wait_max,
                                            [&] { return ending() || !intake.waits_for_room(); });
@@ -110,8 +112,10 @@ void Threads::settle() {
   while (!ending()) {
     const auto now = options_.clock->boot_now();
     if (auto plan = settler.plan(now)) {
+      keeper_.begins(Keeper::Stage::settles, now);
       auto reply = settler.perform(*plan);
       settler.apply(std::move(*plan), std::move(reply), options_.clock->boot_now());
+      keeper_.ends(Keeper::Stage::settles);
       continue;
     }
     const auto next = settler.next(now);

@@ -58,6 +58,19 @@ TEST_P(ClaimConformance, ClaimIsBoundedAndTheRestIsLeftToOthers) {
   for (const auto& row : rest) EXPECT_TRUE(both.insert(row.id.str()).second) << "claimed twice";
 }
 
+TEST_P(ClaimConformance, NobodyClaimsMoreThanThereIsRoomForBesideItsOwn) {
+  constexpr std::uint32_t room = 3;
+  const auto written = write(messages(8UL * shards()));
+  const auto own_rows = static_cast<std::size_t>(
+      std::ranges::count(written, Shard{0}, [](const Written& row) { return row.shard; }));
+  ASSERT_GT(own_rows, room);
+  for (int look = 0; look < 10; ++look) (void)read({Shard{0}, lane_normal, {}, room, true});
+
+  std::size_t left_to_others = 0;
+  for (std::uint16_t s = 1; s < shards(); ++s) left_to_others += of(Shard{s}).size();
+  EXPECT_EQ(left_to_others, written.size() - own_rows);
+}
+
 TEST_P(ClaimConformance, ClaimIsSettledWhereItWasMadeAndNowhereElse) {
   const auto owner = own();
   for (const auto verdict : {spi::Verdict::done, spi::Verdict::retry, spi::Verdict::dead,

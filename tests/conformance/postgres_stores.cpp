@@ -128,10 +128,14 @@ class PostgresFixture final : public StoreFixture {
   std::unique_ptr<Store> store_;
 };
 
+/// In each of the four.
+constexpr int property_runs = 20;
+
 StoreKind in_mode(std::string name, ClaimMode mode) {
   return {.name = std::move(name),
           .make = [mode] { return std::make_unique<PostgresFixture>(mode); },
-          .missing = [] { return testing::PostgresServer::shared().problem; }};
+          .missing = [] { return testing::PostgresServer::shared().problem; },
+          .property_runs = property_runs};
 }
 
 StoreKind pooled() {
@@ -141,7 +145,8 @@ StoreKind pooled() {
                 return std::make_unique<PostgresFixture>(ClaimMode::sharded,
                                                          PostgresFixture::Way::pooled);
               },
-          .missing = testing::Pgbouncer::missing};
+          .missing = testing::Pgbouncer::missing,
+          .property_runs = property_runs};
 }
 
 INSTANTIATE_TEST_SUITE_P(Postgres, StoreConformance,

@@ -83,7 +83,8 @@ class SqliteFixture final : public StoreFixture {
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoreConformance,
                          ::testing::Values(StoreKind{
                              .name = "File",
-                             .make = [] { return std::make_unique<SqliteFixture>(); }}),
+                             .make = [] { return std::make_unique<SqliteFixture>(); },
+                             .property_runs = 40}),
                          kind_name);
 
 }  // namespace

@@ -64,6 +64,8 @@ struct StoreKind {
   std::function<std::unique_ptr<StoreFixture>()> make;
   /// What this machine lacks to run it: the tests are skipped and say so. Empty: nothing.
   std::function<std::string()> missing = [] { return std::string(); };
+  /// Runs of a random property; fewer where a step goes to a server.
+  int property_runs = 100;
 };
 std::ostream& operator<<(std::ostream& out, const StoreKind& kind);
 std::string kind_name(const ::testing::TestParamInfo<StoreKind>& info);

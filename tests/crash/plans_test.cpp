@@ -60,6 +60,17 @@ class PostgresMillion : public PlansWorld {
     fetches_at_most(rows_in_batch, outbox->bury, buried_params());
   }
 
+  /// First claims, so that reads and later looks meet claimed rows.
+  void run_competing_statements() {
+    constexpr std::int64_t read_max = 16 * 65;
+    constexpr std::int64_t looked_at_for_others = 4 * 1'000;
+    set_gates();
+    fetches_at_most(0, competing->own_gates, gates_params());
+    fetches_at_most(read_max, competing->look_for_free, look_params());
+    fetches_at_most(read_max + looked_at_for_others, competing->claim, claim_params());
+    fetches_at_most(2 * read_max, competing->read_claimed, claimed_params());
+  }
+
   MessagePtr message(const std::string& id) {
     return std::make_shared<const Message>(
         Message::build({.topic = topic, .payload = json("{}"), .id = id}, {}, ids, system_clock())
@@ -127,6 +138,11 @@ TEST_F(PostgresMillion, PlansMadeOnAnEmptyTableServeAFullOne) {
     (void)connection->run(outbox->archive_done, archive_params(), Effect::commits).value();
     (void)connection->run(outbox->retry, kept_params(), Effect::commits).value();
     (void)connection->run(outbox->bury, buried_params(), Effect::commits).value();
+    set_gates();
+    (void)connection->run(competing->own_gates, gates_params(), Effect::none).value();
+    (void)connection->run(competing->look_for_free, look_params(), Effect::none).value();
+    (void)connection->run(competing->claim, claim_params(), Effect::commits).value();
+    (void)connection->run(competing->read_claimed, claimed_params(), Effect::none).value();
     auto tx = store->begin().value();
     write_each_kind(*tx, "w" + std::to_string(i));
     tx->rollback().value();
@@ -135,11 +151,15 @@ TEST_F(PostgresMillion, PlansMadeOnAnEmptyTableServeAFullOne) {
   fill_archive();
 
   look_at_every_plan();
+  look_at_competing_plans();
   run_every_statement();
+  run_competing_statements();
   writes_scan_nothing("first");
   database->sql("VACUUM ANALYZE " + outbox_table());
   look_at_every_plan();
+  look_at_competing_plans();
   run_every_statement();
+  run_competing_statements();
   writes_scan_nothing("second");
 }
 

@@ -110,6 +110,21 @@ TEST_P(PostgresCrash, RelaysAreKilled) {
   end_well();
 }
 
+TEST_P(PostgresCrash, RelaysThatKeepNothingAreKilledAndCutOff) {
+  ground->expect_no_archive();
+  start_relays(2, {{"lease_ms", "1500"}, {"work_us", "1000"}, {"retention_s", "0"}});
+  start_producers(2, 100, {{"prepares", "1"}});
+  for (auto round = times(6); round > 0; --round) {
+    pause(100, 800);
+    if (random->below(2) == 0) {
+      kill_a_relay();
+    } else {
+      cut_connections(0.5);
+    }
+  }
+  end_well();
+}
+
 TEST_P(PostgresCrash, BackendsAreKilled) {
   start_relays(2, {{"lease_ms", "5000"}});
   start_producers(2, 150, {{"prepares", "1"}});

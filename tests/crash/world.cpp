@@ -204,6 +204,7 @@ History Ground::history() {
   }
   history.pending = column("SELECT id FROM " + in_schema("orders_outbox"));
   history.buried = column("SELECT id FROM " + in_schema("orders_dead"));
+  history.retained = retained_;
   history.archived = column("SELECT id FROM " + in_schema("orders_archive"));
   return history;
 }

@@ -41,6 +41,8 @@ class Ground {
 
   /// A relay, started; its connections have the name of its process.
   [[nodiscard]] Process relay(Words settings = {});
+  /// The relays are told to delete what they have delivered.
+  void expect_no_archive() noexcept { retained_ = false; }
   [[nodiscard]] Process producer(Words settings);
 
   /// Of a connection with this application name.
@@ -83,6 +85,7 @@ class Ground {
   std::filesystem::path folder_;
   testing::PgConnection admin_;
   int started_ = 0;
+  bool retained_ = true;
 };
 
 /// A server of the test's own, to be ended and set up at will.

@@ -103,16 +103,19 @@ PostgresServer running(const fs::path& file) {
 }
 
 /// Starts the server whose data lie in the folder.
-PostgresServer start_in(const fs::path& folder, const fs::path& programs, int watched) {
+PostgresServer start_in(const fs::path& folder, const fs::path& programs, int watched,
+                        PostgresServer::Disk disk) {
   const auto data = (folder / "data").string();
   const auto log = folder / "log";
   guard(folder, watched);
   // Somebody else may take the port first.
   for (int attempt = 0; attempt < 5; ++attempt) {
     const auto port = free_port();
-    const std::string options = "-p " + std::to_string(port) +
-                                " -c listen_addresses=127.0.0.1 -c unix_socket_directories=''"
-                                " -c max_connections=200 -c max_prepared_transactions=10";
+    const std::string options =
+        "-p " + std::to_string(port) +
+        " -c listen_addresses=127.0.0.1 -c unix_socket_directories=''"
+        " -c max_connections=200 -c max_prepared_transactions=10" +
+        (disk == PostgresServer::Disk::unsynced ? " -c fsync=off -c full_page_writes=off" : "");
     if (run({programs / "pg_ctl", "-D", data, "-l", (folder / "data/server.log").string(), "-w",
              "-o", options, "start"},
             log)) {
@@ -149,7 +152,7 @@ std::uint16_t free_port() {
   return ntohs(address.sin_port);
 }
 
-PostgresServer PostgresServer::start(int watched) {
+PostgresServer PostgresServer::start(int watched, Disk disk) {
   const auto programs = server_programs();
   if (programs.empty()) {
     return {.problem = "PostgreSQL's server is not installed (Debian package postgresql)",
@@ -170,7 +173,7 @@ PostgresServer PostgresServer::start(int watched) {
            log)) {
     return missing("initdb failed; see " + log.string());
   }
-  return start_in(folder, programs, watched);
+  return start_in(folder, programs, watched, disk);
 }
 
 PostgresServer PostgresServer::start_replica() const {
@@ -183,7 +186,7 @@ PostgresServer PostgresServer::start_replica() const {
            copy.folder / "log")) {
     return missing("pg_basebackup failed; see " + (copy.folder / "log").string());
   }
-  return start_in(copy.folder, programs, getpid());
+  return start_in(copy.folder, programs, getpid(), Disk::durable);
 }
 
 bool PostgresServer::promote() const {
@@ -224,7 +227,7 @@ void PostgresServer::stop(const fs::path& folder) {
 const PostgresServer& PostgresServer::shared() {
   static const PostgresServer server = [] {
     const char* file = std::getenv("SAGABOX_TEST_POSTGRES");
-    return file == nullptr ? start(getpid()) : running(file);
+    return file == nullptr ? start(getpid(), Disk::unsynced) : running(file);
   }();
   return server;
 }

@@ -9,12 +9,15 @@ namespace sagabox::testing {
 /// On loopback; somebody else may take it first.
 std::uint16_t free_port();
 
-/// A real PostgreSQL in a scratch folder on a free loopback port, with the server's own defaults
-/// for durability. It is stopped, and the folder removed, when the process `watched` ends, however
-/// that ends.
+/// A real PostgreSQL in a scratch folder on a free loopback port. It is stopped, and the folder
+/// removed, when the process `watched` ends, however that ends.
 struct PostgresServer {
+  /// Unsynced, it survives the end of its processes but not of the machine, which no test brings
+  /// about; commits cost a third. Durable: as the server's own defaults are.
+  enum class Disk : std::uint8_t { durable, unsynced };
+
   /// Starts one. `problem` says what is missing where that is not possible.
-  static PostgresServer start(int watched);
+  static PostgresServer start(int watched, Disk disk = Disk::durable);
   /// Stops the one in that folder; no error when there is none.
   static void stop(const std::filesystem::path& folder);
 

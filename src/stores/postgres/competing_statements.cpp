@@ -70,12 +70,18 @@ UNION ALL
 )sql";
 
 /// Claims them, and answers the same. $5 the lanes in which others' rows are wanted too, $6 the
-/// shards that they are claimed for, $7 after, $8 rows_max, $9 how far the look goes.
+/// shards that they are claimed for, $7 after, $8 rows_max, $9 how far the look goes, $10 how many
+/// are claimed from others at once; with those of its own a range has no more than rows_max.
 constexpr std::string_view claim = R"sql(
 WITH {own},
 others AS MATERIALIZED (
   SELECT r.shard, r.lane, m.seq
-  FROM unnest($5::int2[], $6::int2[], $7::int8[], $8::int8[]) AS r(lane, shard, after, rows_max)
+  FROM (SELECT u.lane, u.shard, u.after,
+               least($10::int8, u.rows_max - (SELECT count(*) FROM own AS mine
+                                              WHERE mine.shard = u.shard AND mine.lane = u.lane))
+                 AS room
+        FROM unnest($5::int2[], $6::int2[], $7::int8[], $8::int8[])
+             AS u(lane, shard, after, rows_max)) AS r
   CROSS JOIN LATERAL (
     SELECT f.seq
     FROM unnest(string_to_array(current_setting('sagabox.gates'), ',')::int2[]) AS gate(shard)
@@ -91,10 +97,10 @@ others AS MATERIALIZED (
             LIMIT $9) AS o
       WHERE o.key IS NULL AND {claimer} IS NULL
       ORDER BY o.seq
-      LIMIT r.rows_max
+      LIMIT greatest(r.room, 0)
     ) AS f
     ORDER BY f.seq
-    LIMIT r.rows_max
+    LIMIT greatest(r.room, 0)
   ) AS m
 ),
 claimed AS (

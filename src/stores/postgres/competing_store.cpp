@@ -90,10 +90,8 @@ Result<CompetingOutbox::Claimed> CompetingOutbox::claim(Connection& connection,
   others.int8(looking.empty() ? 0 : other_shards_max);
   wanted.array(Type::int2, looking, lane).array(Type::int2, looking, shard);
   wanted.array(Type::int8, looking, [](const spi::Range& r) { return int8_of(r.after.value); });
-  wanted.array(Type::int8, looking, [](const spi::Range& r) {
-    return std::min(std::int64_t{r.rows_max}, claim_rows_max);
-  });
-  wanted.int8(look_rows_max);
+  wanted.array(Type::int8, looking, [](const spi::Range& r) { return std::int64_t{r.rows_max}; });
+  wanted.int8(look_rows_max).int8(claim_rows_max);
   const std::array calls{Call{&statements.own_gates, &own}, Call{&statements.other_gates, &others},
                          Call{&statements.claim, &wanted}};
   auto answers = connection.run(calls, Effect::commits);

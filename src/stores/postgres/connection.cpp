@@ -73,6 +73,15 @@ Error not_a_url() {
 
 }  // namespace
 
+Status check_server_version(int version) {
+  constexpr int version_min = 130000;
+  constexpr int major = 10000;
+  if (version >= version_min) return {};
+  return Error{Code::config_invalid,
+               "this server is PostgreSQL " + std::to_string(version / major) +
+                   "; sagabox needs 13 or newer, which shows its transactions as xid8"};
+}
+
 Connection::Connection(Handle handle, const ConnectSettings& settings)
     : handle_(std::move(handle)),
       link_(handle_.get(), &prepared_,
@@ -96,6 +105,9 @@ Result<std::unique_ptr<Connection>> Connection::open(const ConnectSettings& sett
   Handle handle(PQconnectdbParams(keywords.data(), values.data(), 1));
   if (handle == nullptr) return Error{Code::storage_unavailable, "libpq: out of memory"};
   if (PQstatus(handle.get()) != CONNECTION_OK) return connect_error(handle.get());
+  if (auto known = check_server_version(PQserverVersion(handle.get())); !known.ok()) {
+    return known.error();
+  }
   // Warnings are for people at a terminal.
   PQsetNoticeReceiver(handle.get(), [](void*, const PGresult*) {}, nullptr);
   std::unique_ptr<Connection> connection(new Connection(std::move(handle), settings));

@@ -36,6 +36,9 @@ struct ConnectSettings {
   const Clock* clock = &system_clock();
 };
 
+/// Error unless the server knows all that we ask of it. As `PQserverVersion` tells it: 150004.
+Status check_server_version(int version);
+
 /// A connection of our own. Not thread-safe. Statements outside `begin` and `commit` are a
 /// transaction each.
 class Connection {

@@ -6,7 +6,10 @@
 #include <libpq-events.h>
 #include <libpq-fe.h>
 
+#include <algorithm>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +23,7 @@ struct Known {
   bool looked = false;   ///< whether a pooler stands between
   bool prepares = true;  ///< false behind one, and once somebody took our statements away
   std::uint64_t begun = 0;
+  std::uint64_t rollbacks = 0;  ///< of savepoints and of transactions: libpq does not tell which
   std::map<std::string, InsertStatements, std::less<>> statements;  // by schema and table
 };
 
@@ -28,6 +32,7 @@ void count_transactions(Known& known, const PGresult* result) {
   // Not const in libpq, though it does not change it.
   const std::string_view tag = PQcmdStatus(const_cast<PGresult*>(result));
   if (tag == "BEGIN" || tag == "START TRANSACTION" || tag == "COMMIT") ++known.begun;
+  if (tag == "ROLLBACK") ++known.rollbacks;
 }
 
 int on_event(PGEventId event, void* info, void*);
@@ -94,7 +99,41 @@ struct Enlisted::Borrowed {
   Known* known;
   Names names;
   std::uint64_t begun;
+  std::uint64_t rollbacks;
+  /// A row of this transaction that only its end takes away, and how to look for it.
+  const InsertStatements* statements = nullptr;
+  std::optional<MessageId> lasting{};
+
+  InsertStatements& statements_of(const TableName& table);
+  void remember(const InsertStatements& by, const std::vector<Written>& written);
+  Result<bool> rolled_back();
 };
+
+InsertStatements& Enlisted::Borrowed::statements_of(const TableName& table) {
+  return known->statements.try_emplace(names.schema() + "." + table.str(), names, table)
+      .first->second;
+}
+
+void Enlisted::Borrowed::remember(const InsertStatements& by, const std::vector<Written>& written) {
+  const auto one = std::ranges::find_if(
+      written, [](const Written& row) { return !row.duplicate && !row.in_savepoint; });
+  if (lasting || one == written.end()) return;
+  statements = &by;
+  lasting = one->id;
+}
+
+/// Whether one of the ROLLBACKs since the last call was the transaction's (AND CHAIN, as another is
+/// open), not a savepoint's. Of one that wrote nothing there is nothing to confuse.
+Result<bool> Enlisted::Borrowed::rolled_back() {
+  if (rollbacks == known->rollbacks || !lasting) return false;
+  Params params;
+  params.array(Type::text, std::span(&*lasting, 1), [](const MessageId& id) { return id.view(); });
+  auto rows = Link(connection, nullptr, {}).run(statements->pending, params, Effect::none);
+  if (!rows.ok()) return rows.error();
+  if (rows->empty()) return true;
+  rollbacks = known->rollbacks;
+  return false;
+}
 
 Enlisted::Enlisted(std::unique_ptr<Borrowed> borrowed) : borrowed_(std::move(borrowed)) {}
 Enlisted::Enlisted(Enlisted&&) noexcept = default;
@@ -109,22 +148,26 @@ bool Enlisted::is_open() const {
 Result<std::vector<Written>> Enlisted::insert(
     const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
   if (!is_open()) return no_transaction("write()");
-  auto& [connection, known, names, begun] = *borrowed_;
+  PGconn* const connection = borrowed_->connection;
+  Known* const known = borrowed_->known;
   if (PQtransactionStatus(connection) == PQTRANS_INERROR) {
     return Error{Code::tx_invalid_state,
                  "an earlier statement of this transaction failed; ROLLBACK and begin again"};
   }
+  auto rolled_back = borrowed_->rolled_back();
+  if (!rolled_back.ok()) return rolled_back.error();
+  if (*rolled_back) {
+    borrowed_.reset();
+    return no_transaction("write()");
+  }
   if (!known->looked) {
     if (auto looked = look_for_pooler(connection, *known); !looked.ok()) return looked.error();
   }
-  const std::string key = names.schema() + "." + table.str();
-  auto found = known->statements.find(key);
-  if (found == known->statements.end()) {
-    found = known->statements.try_emplace(key, names, table).first;
-  }
+  const InsertStatements& statements = borrowed_->statements_of(table);
   Link link(connection, known->prepares ? &known->prepared : nullptr, {});
-  auto written = insert_messages(link, found->second, messages, system_clock().wall_now());
+  auto written = insert_messages(link, statements, messages, system_clock().wall_now());
   if (link.confused()) known->prepares = false;
+  if (written.ok()) borrowed_->remember(statements, *written);
   return written;
 }
 
@@ -146,8 +189,8 @@ Result<Enlisted> enlist(PGconn* connection, std::string_view schema) {
     default:
       return no_transaction("write()");
   }
-  return Enlisted(std::make_unique<Enlisted::Borrowed>(
-      Enlisted::Borrowed{connection, known, std::move(names).value(), known->begun}));
+  return Enlisted(std::make_unique<Enlisted::Borrowed>(Enlisted::Borrowed{
+      connection, known, std::move(names).value(), known->begun, known->rollbacks}));
 }
 
 }  // namespace sagabox::postgres

@@ -46,7 +46,7 @@ SELECT number, outbox, applied_at FROM "{schema}".migration ORDER BY number, out
 )sql";
 
 constexpr std::string_view count_sql =
-    R"sql(SELECT count(*) FROM "{schema}".migration WHERE outbox IN ('', $1))sql";
+    R"sql(SELECT count(*) FROM "{schema}".migration WHERE outbox IN ('', $1) AND number <= $2)sql";
 
 constexpr std::string_view outboxes_sql =
     R"sql(SELECT DISTINCT outbox FROM "{schema}".migration WHERE outbox <> '' ORDER BY outbox)sql";
@@ -114,11 +114,12 @@ Result<bool> Migrations::is_begun(Connection& connection) {
 Result<bool> Migrations::is_ready(Connection& connection, const TableName& table) {
   auto begun = is_begun(connection);
   if (!begun.ok() || !*begun) return begun;
+  const auto known = static_cast<std::int32_t>(migrations().size());
   Params params;
-  params.text(table.str());
+  params.text(table.str()).int4(known);
   auto count = connection.run({"", names_.fill(count_sql)}, params, Effect::none);
   if (!count.ok()) return count.error();
-  return count->int8(0, 0) == static_cast<std::int64_t>(2 * migrations().size());
+  return count->int8(0, 0) == 2 * std::int64_t{known};
 }
 
 Status Migrations::lock(Connection& connection) {

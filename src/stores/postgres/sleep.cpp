@@ -35,7 +35,7 @@ Sleep::Step Sleep::next(BootTime now, std::optional<std::uint64_t> listening) {
     return listening ? Step{Act::raise_flag, {}} : Step{Act::sleep, Duration::max()};
   }
   if (phase_ == Phase::falling) return {Act::look, look_interval};
-  const auto again = raised_at_ + flag_interval;
+  const auto again = raised_at_ + flag_interval_;
   if (now >= again) return {Act::raise_flag, {}};
   return {Act::sleep, again - now};
 }

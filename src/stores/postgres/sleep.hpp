@@ -29,10 +29,12 @@ class Sleep {
   static constexpr Duration load_within = std::chrono::milliseconds(5);
   static constexpr std::size_t load_rows = 32;
   /// How often the flag is set again while asleep; it is void after ten seconds.
-  static constexpr Duration flag_interval = std::chrono::seconds(3);
+  static constexpr Duration flag_interval_default = std::chrono::seconds(3);
 
   /// Whoever waits so often without a look in between reads nothing: he needs no flag.
   static constexpr int waits_without_look_max = 3;
+
+  explicit Sleep(Duration flag_interval = flag_interval_default) : flag_interval_(flag_interval) {}
 
   enum class Act : std::uint8_t {
     look,        ///< after `wait` at the latest
@@ -60,6 +62,7 @@ class Sleep {
 
   void wait_for_open(BootTime now, const spi::Horizon& unseen);
 
+  Duration flag_interval_;
   Phase phase_ = Phase::awake;
   int waits_without_look_ = 0;
   std::optional<BootTime> begun_at_;

@@ -17,9 +17,10 @@ constexpr std::size_t sleeps_max = 256;
 
 }  // namespace
 
-Wake::Wake(Context& context)
+Wake::Wake(Context& context, Duration flag_interval)
     : context_(context),
       clock_(*context.relay.settings().clock),
+      flag_interval_(flag_interval),
       listener_(context.names, context.relay.settings(),
                 [this](std::string_view outbox) { heard(outbox); }) {}
 
@@ -60,18 +61,22 @@ void Wake::wait(const TableName& table, Duration timeout) {
 Sleep::Step Wake::next_step(Place& at, std::optional<Listener::Session> session) {
   const std::lock_guard lock(at.mutex);
   if (at.sleeps.size() > sleeps_max) at.sleeps.clear();
-  auto& sleep = at.sleeps[std::this_thread::get_id()];
+  auto& sleep = at.sleeps.try_emplace(std::this_thread::get_id(), flag_interval_).first->second;
   return sleep.next(clock_.boot_now(), session ? std::optional(session->number) : std::nullopt);
 }
 
 void Wake::raise_flag(Place& at, const Listener::Session& session) {
-  // An error: not asleep, and the next call tries again.
-  if (!set_flag(at, session, true)) {
-    at.bell.wait(Sleep::awake_for);
-    return;
+  {
+    const std::lock_guard flag(at.flag);
+    if (set_flag(at, session, true)) {
+      const std::lock_guard lock(at.mutex);
+      at.sleeps.try_emplace(std::this_thread::get_id(), flag_interval_)
+          .first->second.raised(clock_.boot_now(), session.number);
+      return;
+    }
   }
-  const std::lock_guard lock(at.mutex);
-  at.sleeps[std::this_thread::get_id()].raised(clock_.boot_now(), session.number);
+  // An error: not asleep, and the next call tries again.
+  at.bell.wait(Sleep::awake_for);
 }
 
 bool Wake::set_flag(Place& at, const Listener::Session& session, bool asleep) {
@@ -95,6 +100,7 @@ void Wake::looked(const TableName& table, const spi::Horizon& unseen, std::size_
 }
 
 void Wake::lower_flag(Place& at) {
+  const std::lock_guard flag(at.flag);
   {
     const std::lock_guard lock(at.mutex);
     // The flag is the process's: another of its threads may still need it.

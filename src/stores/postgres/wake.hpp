@@ -23,7 +23,8 @@ namespace sagabox::postgres {
 /// by NOTIFY. Without NOTIFY, commits of other processes are found by polling. Thread-safe.
 class Wake {
  public:
-  explicit Wake(Context& context);
+  /// `flag_interval`: see `Sleep`.
+  explicit Wake(Context& context, Duration flag_interval = Sleep::flag_interval_default);
 
   /// Returns early where the reader should look, see `Sleep`.
   void wait(const TableName& table, Duration timeout);
@@ -38,6 +39,8 @@ class Wake {
     std::mutex mutex;
     std::map<std::thread::id, Sleep> sleeps;  // of threads that wait
     Statement set_asleep;
+    /// Held while the flag is changed for a reason that must still be true then.
+    std::mutex flag;
   };
 
   Place& place(const TableName& table);
@@ -49,6 +52,7 @@ class Wake {
 
   Context& context_;
   const Clock& clock_;
+  const Duration flag_interval_;
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<Place>, std::less<>> places_;
   Listener listener_;  // last: its thread uses the others

@@ -1,4 +1,4 @@
-// Delivers until SIGTERM: url= schema= notes= lease_ms= work_us= broken=
+// Delivers until SIGTERM: url= schema= notes= lease_ms= work_us= retention_s= broken=
 // and writes as a producer does: writers= transactions= seed= name= promises=
 #include "crash/handler.hpp"
 #include "crash/producer.hpp"
@@ -30,6 +30,7 @@ int run(const Settings& given) {
   OutboxOptions options;
   options.table = "orders";
   options.lease = milliseconds(given.number("lease_ms", 60'000));
+  options.retention = std::chrono::seconds(given.number("retention_s", 7 * 86'400));
   options.poll_interval = milliseconds(20);
   options.dispatch_timeout = std::chrono::minutes(10);
   options.drain_timeout = std::chrono::minutes(1);

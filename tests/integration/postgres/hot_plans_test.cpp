@@ -15,6 +15,13 @@ TEST_F(PostgresPlans, HotStatementsWalkTheirIndexOnAFullTable) {
   look_at_every_plan();
 }
 
+TEST_F(PostgresPlans, CompetingStatementsWalkTheirIndexOnAFullTable) {
+  fill();
+  look_at_competing_plans();
+  database->sql("VACUUM ANALYZE " + outbox_table());
+  look_at_competing_plans();
+}
+
 TEST_F(PostgresPlans, TableThatFilledAfterTheFirstReadsIsReadByItsIndex) {
   for (int i = 0; i < 10; ++i) {
     (void)connection->run(outbox->read, read_params(), Effect::none).value();

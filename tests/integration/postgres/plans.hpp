@@ -35,6 +35,8 @@ class PlansWorld : public PostgresWorld {
     const auto names = postgres::Names::parse(database->schema()).value();
     outbox.emplace(names, table);
     admin.emplace(names, table);
+    competing.emplace(names, table);
+    ASSERT_TRUE(store->claim_roles(ClaimMode::competing)->outbox.prepare(table).ok());
     insert.emplace(names, table);
     for (std::int16_t shard = 0; shard < 16; ++shard) shards.push_back(shard);
   }
@@ -132,6 +134,60 @@ class PlansWorld : public PostgresWorld {
     return params;
   }
 
+  void add_ranges(Params& params) const {
+    params.array(Type::int2, shards, [](std::int16_t shard) { return shard; });
+    params.array(Type::int2, shards, [](std::int16_t) { return std::int16_t{1}; });
+    params.array(Type::int8, shards, [this](std::int16_t) { return rows_in_table / 2; });
+    params.array(Type::int8, shards, [](std::int16_t) { return std::int64_t{64}; });
+  }
+  Params gates_params() const {
+    Params params;
+    params.text(table.str());
+    params.array(Type::int2, shards, [](std::int16_t shard) { return shard; });
+    return params;
+  }
+  Params look_params() const {
+    Params params;
+    add_ranges(params);
+    return params;
+  }
+  Params claim_params() const {
+    Params params;
+    add_ranges(params);
+    const std::vector<std::int16_t> one{1};
+    params.array(Type::int2, one, [](std::int16_t lane) { return lane; });
+    params.array(Type::int2, one, [](std::int16_t shard) { return shard; });
+    params.array(Type::int8, one, [this](std::int16_t) { return rows_in_table / 2; });
+    params.array(Type::int8, one, [](std::int16_t) { return std::int64_t{64}; });
+    params.int8(1'000).int8(50);
+    return params;
+  }
+  Params claimed_params() {
+    Params params;
+    params.int8(65'536);
+    add_ranges(params);
+    params.array(Type::int8, shards, [](std::int16_t) { return INT64_MAX; });
+    snapshot = database->sql("SELECT pg_current_snapshot()::text")[0];
+    params.text(snapshot);
+    return params;
+  }
+  /// As the gates before a claim do; a claim looks at the shards that they locked.
+  void set_gates() {
+    static const Statement set{"", "SELECT set_config('sagabox.gates', '3,4,5,6', false)"};
+    (void)connection->run(set, {}, Effect::none).value();
+  }
+  void look_at_competing_plans() {
+    set_gates();
+    const auto gates = plan(competing->own_gates, gates_params());
+    EXPECT_EQ(gates.find("orders_outbox"), std::string::npos) << gates;
+    for (const auto& text :
+         {plan(competing->look_for_free, look_params()), plan(competing->claim, claim_params()),
+          plan(competing->read_claimed, claimed_params())}) {
+      uses_only("orders_outbox_fresh", text);
+      EXPECT_EQ(text.find("Seq Scan on orders_claim"), std::string::npos) << text;
+    }
+  }
+
   void look_at_every_plan() {
     uses_only("orders_outbox_fresh", plan(outbox->read, read_params()));
     uses_only("orders_outbox_waiting", plan(outbox->read_due, due_params()));
@@ -153,10 +209,12 @@ class PlansWorld : public PostgresWorld {
   std::unique_ptr<postgres::Connection> connection;
   std::optional<postgres::OutboxStatements> outbox;
   std::optional<postgres::AdminStatements> admin;
+  std::optional<postgres::CompetingStatements> competing;
   std::optional<postgres::InsertStatements> insert;
   const std::int64_t rows_in_table;
   std::vector<std::int16_t> shards;
   mutable std::vector<std::string_view> texts;
+  std::string snapshot;
 };
 
 }  // namespace sagabox::integration

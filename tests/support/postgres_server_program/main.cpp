@@ -17,7 +17,7 @@ int main(int count, char** arguments) {
   // A run that was killed may have left one.
   PostgresServer::stop_written(arguments[2]);
   if (verb == "stop") return 0;
-  const auto server = PostgresServer::start(getppid());
+  const auto server = PostgresServer::start(getppid(), PostgresServer::Disk::unsynced);
   server.write(arguments[2]);
   if (server.problem.empty()) {
     std::cout << "PostgreSQL on port " << server.port << '\n';

@@ -28,6 +28,7 @@ class PostgresMigrations : public PostgresTest {
         .value();
   }
   void make() { store_ = open_store(); }
+  void prepare_without_rights();
 
   std::unique_ptr<Store> store_;
 };
@@ -131,8 +132,8 @@ TEST_F(PostgresMigrations, LongestAndMixedCaseNamesWork) {
   EXPECT_EQ(count("\"" + longest + "_outbox\""), "1");
 }
 
-TEST_F(PostgresMigrations, PreparedTablesNeedNoRightToMakeTables) {
-  make();
+/// As a role that may look at the tables and nothing more.
+void PostgresMigrations::prepare_without_rights() {
   const std::string role = database_->schema() + "_role";
   database_->sql("CREATE ROLE " + role + " LOGIN; GRANT USAGE ON SCHEMA " + database_->schema() +
                  " TO " + role + "; GRANT SELECT ON ALL TABLES IN SCHEMA " + database_->schema() +
@@ -141,6 +142,18 @@ TEST_F(PostgresMigrations, PreparedTablesNeedNoRightToMakeTables) {
   const auto prepared = store->outbox().prepare(table_);
   EXPECT_TRUE(prepared.ok()) << prepared.error().text();
   database_->sql("DROP OWNED BY " + role + "; DROP ROLE " + role);
+}
+
+TEST_F(PostgresMigrations, PreparedTablesNeedNoRightToMakeTables) {
+  make();
+  prepare_without_rights();
+}
+
+TEST_F(PostgresMigrations, SchemaOfANewerVersionNeedsNoRightToMakeTablesEither) {
+  make();
+  database_->sql("INSERT INTO " + in_schema("migration") +
+                 " (number, outbox, name) VALUES (999, '', 'newer'), (999, 'orders', 'newer')");
+  prepare_without_rights();
 }
 
 TEST_F(PostgresMigrations, ArchiveHasADayForYesterdayAndTheDaysAhead) {

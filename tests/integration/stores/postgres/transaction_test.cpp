@@ -82,6 +82,23 @@ TEST_F(PostgresTransaction, EnlistedIsNotOpenForALaterTransaction) {
   EXPECT_EQ(count("orders_outbox"), "0");
 }
 
+TEST_F(PostgresTransaction, EnlistedIsNotOpenForTheTransactionChainedToItsOwn) {
+  for (const auto* end : {"COMMIT AND CHAIN", "ROLLBACK AND CHAIN"}) {
+    sql("BEGIN");
+    auto tx = enlist().value();
+    write(tx, message()).value();
+    sql(end);
+    const auto refused = write(tx, message());
+    ASSERT_FALSE(refused.ok()) << end;
+    EXPECT_EQ(refused.error().code, Code::tx_no_transaction);
+    EXPECT_FALSE(tx.is_open()) << end;
+    auto next = enlist().value();
+    EXPECT_TRUE(write(next, message()).ok()) << end;
+    sql("ROLLBACK");
+  }
+  EXPECT_EQ(count("orders_outbox"), "1");
+}
+
 TEST_F(PostgresTransaction, SavepointsBelongToTheTransaction) {
   sql("BEGIN");
   auto tx = enlist().value();

@@ -109,7 +109,7 @@ TEST_F(SleepTest, ManyRowsAtOnceAreLoad) {
 
 TEST_F(SleepTest, FlagIsSetAgainBeforeItRunsOut) {
   fall_asleep();
-  now += Sleep::flag_interval;
+  now += Sleep::flag_interval_default;
   EXPECT_EQ(next(), Sleep::Act::raise_flag);
   sleep.raised(now, session);
   look({3});
