@@ -120,6 +120,10 @@ void check_repeats(const History& history, Problems& problems) {
 void check_table(const History& history, const Truths& truths, Problems& problems) {
   for (const auto& id : history.pending) problems.push_back(id + " is still pending");
   for (const auto& id : history.buried) problems.push_back(id + " is a dead letter");
+  if (!history.retained) {
+    for (const auto& id : history.archived) problems.push_back(id + " is kept for no reason");
+    return;
+  }
   std::set<std::string> archived;
   for (const auto& id : history.archived) {
     if (!archived.insert(id).second) problems.push_back(id + " was settled twice");

@@ -32,6 +32,7 @@ struct History {
   std::vector<std::string> pending;  ///< ids that are still in the outbox
   std::vector<std::string> buried;   ///< ids of dead letters
   std::vector<std::string> archived;
+  bool retained = true;  ///< done messages are to be found in the archive; else nowhere
 };
 
 /// What of it must not be: messages lost, from nowhere, out of order, or repeated though nobody

@@ -48,6 +48,14 @@ TEST(CrashHistory, LostMessageIsFound) {
   expect_problem(history, "c is still pending");
 }
 
+TEST(CrashHistory, WithoutRetentionNothingMayBeLeft) {
+  auto history = good();
+  history.retained = false;
+  expect_problem(history, "a is kept for no reason");
+  history.archived.clear();
+  EXPECT_EQ(problems_of(history), std::vector<std::string>{});
+}
+
 TEST(CrashHistory, FailedAttemptIsNoDelivery) {
   auto history = good();
   history.delivered[3].kind = Kind::failed;

@@ -38,6 +38,13 @@ Process& Process::operator=(Process&& other) noexcept {
   return *this;
 }
 
+bool Process::is_running() const {
+  siginfo_t ended{};
+  return id_ > 0 &&
+         waitid(P_PID, static_cast<id_t>(id_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         ended.si_pid == 0;
+}
+
 void Process::signal(int number) const {
   if (id_ > 0) ::kill(id_, number);
 }

@@ -19,6 +19,7 @@ class Process {
   Process& operator=(Process&& other) noexcept;
 
   [[nodiscard]] pid_t id() const noexcept { return id_; }
+  [[nodiscard]] bool is_running() const;
   void signal(int number) const;
   /// SIGKILL, and waits until it is gone.
   void kill();

@@ -225,15 +225,4 @@ std::string Ground::problems() {
   return out.str();
 }
 
-std::vector<std::uint64_t> wanted_seeds() {
-  const char* text = std::getenv("SAGABOX_SEEDS");
-  if (text == nullptr) return {1};
-  char* end = nullptr;
-  const auto first = std::strtoull(text, &end, 10);
-  const auto last = *end == '-' ? std::strtoull(end + 1, nullptr, 10) : first;
-  std::vector<std::uint64_t> seeds;
-  for (auto seed = first; seed <= last; ++seed) seeds.push_back(seed);
-  return seeds;
-}
-
 }  // namespace sagabox::crash

@@ -1,7 +1,9 @@
 #pragma once
 
+#include "crash/eventually.hpp"
 #include "crash/history.hpp"
 #include "crash/process.hpp"
+#include "crash/seeds.hpp"
 #include "support/postgres_database.hpp"
 #include "support/postgres_server.hpp"
 
@@ -25,17 +27,6 @@ namespace sagabox::crash {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-/// Waits for a condition that other processes bring about; generous, so that only a fault fails it.
-template <class Condition>
-[[nodiscard]] bool eventually(Condition&& condition, Duration limit = seconds(120)) {
-  const auto end = std::chrono::steady_clock::now() + limit;
-  for (auto wait = milliseconds(2); !condition(); wait = std::min(2 * wait, milliseconds(50))) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(wait);
-  }
-  return true;
-}
 
 using Words = std::map<std::string, std::string>;
 
@@ -125,8 +116,5 @@ class CrashTest : public ::testing::Test {
   std::unique_ptr<OwnServer> own;
   std::unique_ptr<Ground> ground;
 };
-
-/// SAGABOX_SEEDS: a seed or a range, "17" or "1-50".
-std::vector<std::uint64_t> wanted_seeds();
 
 }  // namespace sagabox::crash

@@ -16,11 +16,27 @@ int keep_first(void* into, int columns, char** values, char**) {
   return 0;
 }
 
+int keep_all(void* into, int columns, char** values, char** names) {
+  auto& row = static_cast<std::vector<std::vector<std::string>>*>(into)->emplace_back();
+  return keep_first(&row, columns, values, names);
+}
+
+void run(sqlite3* connection, const std::string& sql, sqlite3_callback keep, void* into) {
+  char* error = nullptr;
+  if (sqlite3_exec(connection, sql.c_str(), keep, into, &error) == SQLITE_OK) return;
+  const std::string text = error == nullptr ? sqlite3_errmsg(connection) : error;
+  sqlite3_free(error);
+  throw std::runtime_error(text);
+}
+
 }  // namespace
 
-SqliteConnection connect_sqlite(const std::string& path, Duration lock_max) {
+SqliteConnection connect_sqlite(const std::string& path, Duration lock_max,
+                                const std::string& vfs) {
   sqlite3* opened = nullptr;
-  const int result = sqlite3_open(path.c_str(), &opened);
+  const int result =
+      sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                      vfs.empty() ? nullptr : vfs.c_str());
   SqliteConnection connection(opened);
   if (result != SQLITE_OK) throw std::runtime_error(sqlite3_errmsg(opened));
   const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(lock_max).count();
@@ -30,13 +46,14 @@ SqliteConnection connect_sqlite(const std::string& path, Duration lock_max) {
 
 std::vector<std::string> run_sql(sqlite3* connection, const std::string& sql) {
   std::vector<std::string> row;
-  char* error = nullptr;
-  if (sqlite3_exec(connection, sql.c_str(), &keep_first, &row, &error) != SQLITE_OK) {
-    const std::string text = error == nullptr ? sqlite3_errmsg(connection) : error;
-    sqlite3_free(error);
-    throw std::runtime_error(text);
-  }
+  run(connection, sql, &keep_first, &row);
   return row;
+}
+
+std::vector<std::vector<std::string>> rows_of(sqlite3* connection, const std::string& sql) {
+  std::vector<std::vector<std::string>> rows;
+  run(connection, sql, &keep_all, &rows);
+  return rows;
 }
 
 SqliteFolder::SqliteFolder() {

@@ -16,10 +16,13 @@ struct CloseSqlite {
 using SqliteConnection = std::unique_ptr<sqlite3, CloseSqlite>;
 
 /// As a user opens it. Throws std::runtime_error.
-SqliteConnection connect_sqlite(const std::string& path, Duration lock_max = {});
+SqliteConnection connect_sqlite(const std::string& path, Duration lock_max = {},
+                                const std::string& vfs = {});
 /// Runs statements; the values of the first row of the last that has one, as text. Throws
 /// std::runtime_error with SQLite's own words.
 std::vector<std::string> run_sql(sqlite3* connection, const std::string& sql);
+/// All rows of one statement.
+std::vector<std::vector<std::string>> rows_of(sqlite3* connection, const std::string& sql);
 
 /// A folder of its own for database files, gone at the end.
 class SqliteFolder {

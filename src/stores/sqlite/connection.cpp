@@ -28,14 +28,17 @@ Error cannot_open(const std::string& path, sqlite3* connection, int result, Conn
     return {Code::config_invalid,
             "there is no file " + path + "; give the path of a database that is there"};
   }
-  std::string what = "cannot open " + path;
-  if ((result & 0xff) == SQLITE_CANTOPEN && reason != 0) {
-    return {Code::config_invalid, what + ": " + std::strerror(reason) +
-                                      "; give the path of a file in a folder that is there and "
-                                      "that this user may write to"};
+  const std::string what = "cannot open " + path + ": ";
+  if ((result & 0xff) != SQLITE_CANTOPEN) return {error.code, what + error.message};
+  if (reason == ENOSPC || reason == EMFILE || reason == ENFILE || reason == ENOMEM) {
+    return {Code::storage_unavailable,
+            what + std::strerror(reason) +
+                "; make room for it (disk, open files or memory) and try again"};
   }
-  const bool lasts = (result & 0xff) == SQLITE_CANTOPEN;
-  return {lasts ? Code::config_invalid : error.code, what + ": " + error.message};
+  if (reason == 0) return {Code::config_invalid, what + error.message};
+  return {Code::config_invalid, what + std::strerror(reason) +
+                                    "; give the path of a file in a folder that is there and "
+                                    "that this user may write to"};
 }
 
 Error read_only(const std::string& path) {
@@ -85,12 +88,14 @@ Status Connection::log_ahead(const std::string& path) {
   for (const Sql* sql : {&journal_mode_sql, &log_ahead_sql}) {
     auto mode = run(*sql);
     auto row = mode.step();
-    if (!row.ok()) {
+    const bool is_ahead = row.ok() && mode.text(0) == "wal";
+    // It says so before it has written it.
+    if (const auto done = row.ok() ? mode.finish() : Status(row.error()); !done.ok()) {
       const int result = sqlite3_extended_errcode(handle());
       if ((result & 0xff) == SQLITE_READONLY) return read_only(path);
-      return Error{row.error().code, "cannot open " + path + ": " + row.error().message};
+      return Error{done.error().code, "cannot open " + path + ": " + done.error().message};
     }
-    if (mode.text(0) == "wal") return {};
+    if (is_ahead) return {};
   }
   return Error{Code::config_invalid,
                path +

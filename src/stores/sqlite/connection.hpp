@@ -14,8 +14,8 @@ class Connection {
  public:
   enum class Use : std::uint8_t { write, read };
 
-  /// The one that writes makes the file, and turns it into one with a write-ahead log. CONFIG.INVALID for
-  /// what a retry does not mend: no such folder, no right to write, no database.
+  /// The one that writes makes the file, and turns it into one with a write-ahead log.
+  /// CONFIG.INVALID for what a retry does not mend: no such folder, no right to write, no database.
   static Result<std::unique_ptr<Connection>> open(const std::string& path, Use use,
                                                   const Options& options);
 

@@ -1,16 +1,14 @@
 // Delivers until SIGTERM: url= schema= notes= lease_ms= work_us= broken=
 // and writes as a producer does: writers= transactions= seed= name= promises=
+#include "crash/handler.hpp"
 #include "crash/producer.hpp"
 #include "crash/relay_program/watched.hpp"
 #include "crash/settings.hpp"
 
 #include <sagabox/stores/postgres.hpp>
 
-#include <unistd.h>
-
 #include <csignal>
 #include <exception>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <thread>
@@ -19,62 +17,6 @@ namespace sagabox::crash {
 namespace {
 
 using std::chrono::milliseconds;
-
-std::string header(const Delivery& delivery, std::string_view name) {
-  for (const auto& [key, value] : delivery.headers()) {
-    if (key == name) return value;
-  }
-  return {};
-}
-
-Delivered note_of(const Delivery& delivery, Delivered::Kind kind) {
-  return {.kind = kind,
-          .id = delivery.id().str(),
-          .sequence = delivery.sequence().value,
-          .shard = delivery.shard().value,
-          .epoch = delivery.epoch().value,
-          .attempt = delivery.attempt(),
-          .process = getpid()};
-}
-
-/// Does what the message asks of its handler, and notes it.
-class Handler {
- public:
-  Handler(const Journal& notes, bool answers_early, std::chrono::microseconds goes_on_for)
-      : notes_(notes), early_(answers_early), goes_on_for_(goes_on_for) {}
-
-  Outcome operator()(const Delivery& delivery) {
-    using Kind = Delivered::Kind;
-    if (const auto until = header(delivery, "hold"); !until.empty()) {
-      notes_.append(note_of(delivery, Kind::held).line());
-      const auto mine = until + "." + std::to_string(getpid());
-      while (!std::filesystem::exists(mine)) std::this_thread::sleep_for(milliseconds(2));
-    }
-    const auto fails = header(delivery, "fails");
-    if (!fails.empty() && delivery.attempt() <= std::stoul(fails)) {
-      notes_.append(note_of(delivery, Kind::failed).line());
-      return retry("asked to fail");
-    }
-    auto note = note_of(delivery, Kind::done).line();
-    if (!early_) {
-      notes_.append(std::move(note));
-      // Whoever is killed here has delivered and says so to nobody.
-      std::this_thread::sleep_for(goes_on_for_);
-      return done();
-    }
-    // Broken: says that it is done, and does it afterwards.
-    std::thread([this, note = std::move(note)] {
-      std::this_thread::sleep_for(std::chrono::seconds(10));
-      notes_.append(note);
-    }).detach();
-    return done();
-  }
-
- private:
-  const Journal& notes_;
-  bool early_;
-  std::chrono::microseconds goes_on_for_;
-};
 
 int run(const Settings& given) {
   const Journal notes(given.text("notes"));
