@@ -41,13 +41,16 @@ FROM (SELECT count(*) AS counted FROM (
         SELECT FROM "{schema}"."{table}_outbox" ORDER BY seq LIMIT $1) AS rows) AS one
 )sql";
 
+// Before the owners' rows, as most settles do: a statement has its table when it asks for them.
+// While this waits for its turn, nobody else gets one.
+constexpr std::string_view lock_table_sql = R"sql(
+SET LOCAL lock_timeout = '2s';
+LOCK TABLE "{schema}"."{table}_outbox" IN ACCESS EXCLUSIVE MODE;
+)sql";
+
 // The column is made anew, and with it everything that refers to it: indexes, and the views of
 // this schema with what was granted on them.
 constexpr std::string_view change_sql = R"sql(
--- While this waits for its turn, nobody else gets one.
-SET LOCAL lock_timeout = '2s';
-LOCK TABLE "{schema}"."{table}_outbox" IN ACCESS EXCLUSIVE MODE;
-
 DO $reshard$
 DECLARE
   outbox  regclass := '"{schema}"."{table}_outbox"';
@@ -127,6 +130,18 @@ Error relays_run(const TableName& table, std::size_t count) {
 }  // namespace
 
 Result<ReshardReport> Migrations::reshard(const TableName& table, const ReshardRequest& request) {
+  // A relay may have what we want and want what we have. The server ends one of us then.
+  constexpr int tries_max = 5;
+  for (int tried = 1;; ++tried) {
+    auto report = reshard_once(table, request);
+    if (report.ok() || report.error().code != Code::storage_conflict || tried == tries_max) {
+      return report;
+    }
+  }
+}
+
+Result<ReshardReport> Migrations::reshard_once(const TableName& table,
+                                               const ReshardRequest& request) {
   auto connection = connect();
   if (!connection.ok()) return connection.error();
   // An error on the way leaves a transaction open, which ends with the connection.
@@ -134,13 +149,40 @@ Result<ReshardReport> Migrations::reshard(const TableName& table, const ReshardR
   auto report = look_at_shards(**connection, table);
   if (!report.ok() || request.dry_run) return report;
   if (report->shards == report->shards_before) return report;
-  if (!report->relays.empty() && !request.force) return relays_run(table, report->relays.size());
+  const auto refuses = [&] { return !report->relays.empty() && !request.force; };
+  if (refuses()) return relays_run(table, report->relays.size());
+  // Nobody was in the way a moment ago: looked at again when nobody can come any more.
+  if (auto locked = (*connection)->script(fill(lock_table_sql, table)); !locked.ok()) {
+    return locked.error();
+  }
+  if (auto locked = lock_owners(**connection, table, report->shards_before); !locked.ok()) {
+    return locked.error();
+  }
+  report = look_at_shards(**connection, table);
+  if (!report.ok()) return report;
+  if (refuses()) return relays_run(table, report->relays.size());
   for (const auto sql : {change_sql, hand_over_sql}) {
     if (auto done = (*connection)->script(fill(sql, table)); !done.ok()) return done.error();
   }
   if (auto done = (*connection)->commit(); !done.ok()) return done.error();
   report->changed = true;
   return report;
+}
+
+Status Migrations::lock_owners(Connection& connection, const TableName& table,
+                               std::uint16_t shards) {
+  Params scope;
+  scope.text("outbox:" + table.str());
+  Params made = scope;
+  made.int2(static_cast<std::int16_t>(shards));
+  const Statement statements[] = {{"", names_.fill(scope_sql)},
+                                  {"", names_.fill(lock_scope_sql)},
+                                  {"", names_.fill(lock_owners_sql)}};
+  const Call calls[] = {
+      {&statements[0], &made}, {&statements[1], &scope}, {&statements[2], &scope}};
+  auto locked = connection.run(calls, Effect::none);
+  if (!locked.ok()) return locked.error();
+  return {};
 }
 
 Result<ReshardReport> Migrations::look_at_shards(Connection& connection, const TableName& table) {
@@ -158,27 +200,18 @@ Result<ReshardReport> Migrations::look_at_shards(Connection& connection, const T
 
   Params scope;
   scope.text("outbox:" + table.str());
-  Params made = scope;
-  made.int2(known->int2(0, 0));
   Params counted;
   counted.int8(stats_rows_exact);
-  const Statement statements[] = {{"", names_.fill(scope_sql)},
-                                  {"", names_.fill(lock_scope_sql)},
-                                  {"", names_.fill(lock_owners_sql)},
-                                  {"", names_.fill(relays_sql)},
+  const Statement statements[] = {{"", names_.fill(relays_sql)},
                                   {"", names_.fill(pending_sql, table)}};
-  const Call calls[] = {{&statements[0], &made},
-                        {&statements[1], &scope},
-                        {&statements[2], &scope},
-                        {&statements[3], &scope},
-                        {&statements[4], &counted}};
+  const Call calls[] = {{&statements[0], &scope}, {&statements[1], &counted}};
   auto answers = connection.run(calls, Effect::none);
   if (!answers.ok()) return answers.error();
-  const Rows& relays = (*answers)[3];
+  const Rows& relays = (*answers)[0];
   for (int row = 0; row < relays.size(); ++row) {
     if (auto id = WorkerId::parse(relays.text(row, 0)); id.ok()) report.relays.push_back(*id);
   }
-  report.pending = (*answers)[4].uint8(0, 0);
+  report.pending = (*answers)[1].uint8(0, 0);
   report.blocked =
       std::chrono::milliseconds(static_cast<std::int64_t>(report.pending) * 1000 / rows_a_second);
   return report;

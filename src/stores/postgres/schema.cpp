@@ -21,6 +21,8 @@ CREATE DOMAIN "{schema}".message_key AS text COLLATE "C"
   CONSTRAINT null_if_there_is_none CHECK (value <> '');
 CREATE DOMAIN "{schema}".message_priority AS smallint
   CONSTRAINT high_0_normal_1_low_2 CHECK (value BETWEEN 0 AND 2);
+CREATE DOMAIN "{schema}".message_count AS integer
+  CONSTRAINT not_negative CHECK (value >= 0);
 
 -- Who is alive: one row a process. An id is used once.
 CREATE TABLE "{schema}".worker (
@@ -157,7 +159,8 @@ DROP FUNCTION "{schema}".archive_ahead(text, integer);
 DROP TABLE "{schema}".audit_head, "{schema}".audit_log, "{schema}".replay_job,
            "{schema}".counter, "{schema}".pause, "{schema}".shard_owner, "{schema}".member,
            "{schema}".scope, "{schema}".worker, "{schema}".outbox;
-DROP DOMAIN "{schema}".message_id, "{schema}".message_key, "{schema}".message_priority;
+DROP DOMAIN "{schema}".message_id, "{schema}".message_key, "{schema}".message_priority,
+            "{schema}".message_count;
 )sql";
 
 // xid stands before seq: defaults are drawn in this order, and a transaction must show in snapshots
@@ -176,7 +179,7 @@ CREATE TABLE "{schema}"."{table}_outbox" (
                               (CASE WHEN key IS NULL THEN priority ELSE 1::smallint END) STORED,
   due             timestamptz,
   retrying        boolean     NOT NULL DEFAULT false,
-  attempts        integer     NOT NULL DEFAULT 0,
+  attempts        "{schema}".message_count NOT NULL DEFAULT 0,
   failed_for_good integer     NOT NULL DEFAULT 0,
   replays         integer     NOT NULL DEFAULT 0,
   written_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
