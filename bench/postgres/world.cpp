@@ -22,10 +22,10 @@ CROSS JOIN LATERAL (SELECT j.text::bytea) AS p(payload)
 }  // namespace
 
 World::World() {
-  const auto& server = testing::PostgresServer::shared();
-  if (!server.problem.empty()) throw std::runtime_error(server.problem);
-  url_ = server.url();
+  if (!server_.problem.empty()) throw std::runtime_error(server_.problem);
+  url_ = server_.url();
   admin_ = std::make_unique<by_hand::Link>(url_);
+  if (sql("SHOW fsync") != "on") throw std::runtime_error("the server does not sync its files");
   const auto store = open();
   store->outbox().prepare(TableName::parse(OutboxOptions{}.table).value()).value();
 }
@@ -67,7 +67,7 @@ void World::require(std::int64_t pending, std::int64_t archived) {
                   seen_pending, seen_archived, seen_dead, pending, archived));
 }
 
-CpuTime World::cpu() const { return cpu_time(testing::PostgresServer::shared().folder); }
+CpuTime World::cpu() const { return cpu_time(server_.folder); }
 
 bool World::has_function(const std::string& name) {
   return sql("SELECT count(*) FROM pg_proc JOIN pg_namespace AS n ON n.oid = pronamespace WHERE "

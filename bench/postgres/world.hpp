@@ -3,8 +3,11 @@
 #include "bench/baselines/postgres/link.hpp"
 #include "bench/postgres/cpu.hpp"
 #include "bench/workload.hpp"
+#include "support/postgres_server.hpp"
 
 #include <sagabox/stores/postgres.hpp>
+
+#include <unistd.h>
 
 #include <cstdint>
 #include <memory>
@@ -38,6 +41,7 @@ class World {
   [[nodiscard]] std::string server_version() { return sql("SHOW server_version"); }
 
  private:
+  const testing::PostgresServer server_ = testing::PostgresServer::start(getpid());
   std::string url_;
   std::unique_ptr<by_hand::Link> admin_;
   std::int64_t written_ = 0;

@@ -53,7 +53,8 @@ bool Keeper::relay_hangs(BootTime now) const noexcept {
 
 void Keeper::keep_lease() {
   while (!ending()) {
-    if (relay_hangs(clock_.boot_now())) {
+    // One that stops gives its shards back, whatever hangs.
+    if (!worker_.stopping() && relay_hangs(clock_.boot_now())) {
       bell_.wait_for(wait_max, [this] { return ending(); });
       continue;
     }

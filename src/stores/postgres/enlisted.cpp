@@ -157,6 +157,7 @@ Result<std::vector<Written>> Enlisted::insert(
   auto rolled_back = borrowed_->rolled_back();
   if (!rolled_back.ok()) return rolled_back.error();
   if (*rolled_back) {
+    Transaction::rolled_back();
     borrowed_.reset();
     return no_transaction("write()");
   }

@@ -50,7 +50,7 @@ Statement Filler::operator()(std::string_view name, std::string_view sql) const 
   for (const auto& fragment : fragments_) {
     whole = replaced(whole, "{" + std::string(fragment.name) + "}", fragment.sql);
   }
-  return {std::string(name) + ":" + table_.str(), names_.fill(whole, table_)};
+  return {names_.statement(name, table_), names_.fill(whole, table_)};
 }
 
 }  // namespace sagabox::postgres

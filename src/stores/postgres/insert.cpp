@@ -284,22 +284,20 @@ Status undo(Link& link, const Statement& statement, Places& inserted, const Plac
 
 InsertStatements::InsertStatements(const Names& names, const TableName& table)
     : names_(names), table_(table) {
-  ended = {"sagabox ended" + where(), names.fill(ended_sql, table)};
+  ended = {names.statement("ended", table), names.fill(ended_sql, table)};
   // For duplicates only, so planned each time: a plan kept from an empty outbox reads all of a
   // full one.
   pending = {"", names.fill(pending_sql, table)};
   undo = {"", names.fill(undo_sql, table)};
 }
 
-std::string InsertStatements::where() const { return " " + names_.schema() + "." + table_.str(); }
-
 const Statement& InsertStatements::insert(const InsertForm& form) const {
   const std::lock_guard lock(mutex_);
   auto& statement = inserts_[form];
   if (statement.sql.empty()) {
-    statement = {"sagabox insert " + std::to_string(form.groups) + (form.single ? " one" : "") +
-                     (form.fresh ? " fresh" : "") + where(),
-                 names_.fill(insert_sql(form), table_)};
+    const auto what = "insert " + std::to_string(form.groups) + (form.single ? " one" : "") +
+                      (form.fresh ? " fresh" : "");
+    statement = {names_.statement(what, table_), names_.fill(insert_sql(form), table_)};
   }
   return statement;
 }

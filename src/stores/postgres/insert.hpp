@@ -36,8 +36,6 @@ class InsertStatements {
   Statement undo;
 
  private:
-  [[nodiscard]] std::string where() const;
-
   const Names names_;
   const TableName table_;
   mutable std::mutex mutex_;

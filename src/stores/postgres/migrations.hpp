@@ -46,9 +46,11 @@ class Migrations {
   Result<bool> is_ready(Connection& connection, const TableName& table);
   Status check_shards(Connection& connection, const TableName& table);
   Status check_delivered(Connection& connection, const TableName& table);
-  /// Locks who owns what, and tells what a change would meet.
-  Result<ReshardReport> reshard_once(const TableName& table, const ReshardRequest& request);
+  /// `met`: a relay was in the way, which it may not be the next time.
+  Result<ReshardReport> reshard_once(const TableName& table, const ReshardRequest& request,
+                                     bool& met);
   Status lock_owners(Connection& connection, const TableName& table, std::uint16_t shards);
+  /// What a change would meet.
   Result<ReshardReport> look_at_shards(Connection& connection, const TableName& table);
   Result<std::map<std::string, std::uint16_t>> shard_counts(Connection& connection);
   Status take_back(Connection& connection, const DownRequest& request);

@@ -16,6 +16,8 @@ class Names {
   static Result<Names> parse(std::string_view schema);
 
   [[nodiscard]] const std::string& schema() const noexcept { return schema_; }
+  /// Of a prepared statement. The server cuts names after 63 characters.
+  [[nodiscard]] std::string statement(std::string_view what, const TableName& table) const;
   [[nodiscard]] std::string fill(std::string_view sql) const;
   [[nodiscard]] std::string fill(std::string_view sql, const TableName& table) const;
 

@@ -130,18 +130,17 @@ Error relays_run(const TableName& table, std::size_t count) {
 }  // namespace
 
 Result<ReshardReport> Migrations::reshard(const TableName& table, const ReshardRequest& request) {
-  // A relay may have what we want and want what we have. The server ends one of us then.
-  constexpr int tries_max = 5;
+  // Whoever settles may have what we want and want what we have: the server ends one of us then.
+  constexpr int tries_max = 3;
   for (int tried = 1;; ++tried) {
-    auto report = reshard_once(table, request);
-    if (report.ok() || report.error().code != Code::storage_conflict || tried == tries_max) {
-      return report;
-    }
+    bool met = false;
+    auto report = reshard_once(table, request, met);
+    if (!met || tried == tries_max) return report;
   }
 }
 
 Result<ReshardReport> Migrations::reshard_once(const TableName& table,
-                                               const ReshardRequest& request) {
+                                               const ReshardRequest& request, bool& met) {
   auto connection = connect();
   if (!connection.ok()) return connection.error();
   // An error on the way leaves a transaction open, which ends with the connection.
@@ -156,6 +155,7 @@ Result<ReshardReport> Migrations::reshard_once(const TableName& table,
     return locked.error();
   }
   if (auto locked = lock_owners(**connection, table, report->shards_before); !locked.ok()) {
+    met = locked.error().code == Code::storage_conflict;
     return locked.error();
   }
   report = look_at_shards(**connection, table);

@@ -29,7 +29,7 @@ Wake::Place& Wake::place(const TableName& table) {
   auto& known = places_[table.str()];
   if (!known) {
     known = std::make_unique<Place>();
-    known->set_asleep = {"sagabox set_asleep " + table.str(),
+    known->set_asleep = {context_.names.statement("set_asleep", table),
                          context_.names.fill(set_asleep_sql, table)};
   }
   return *known;

@@ -14,6 +14,11 @@
 namespace sagabox::sqlite {
 namespace {
 
+/// ?1 outbox.
+constexpr std::string_view lock_sql = R"sql(
+UPDATE sagabox_outbox SET seq = seq WHERE name = ?1
+)sql";
+
 constexpr std::string_view last_sql = R"sql(
 SELECT {last} FROM sagabox_outbox WHERE name = '{table}'
 )sql";
@@ -98,6 +103,7 @@ class Batch {
       : link_(link), statements_(statements), messages_(messages), now_(now) {}
 
   Result<std::vector<Written>> insert() {
+    if (auto locked = lock(); !locked.ok()) return locked.error();
     auto last = last_sequence(link_, statements_);
     if (!last.ok()) return last.error();
     last_ = *last;
@@ -124,6 +130,15 @@ class Batch {
   }
 
  private:
+  /// After a plain BEGIN. One that has read first is not waited for when it wants to write.
+  Status lock() {
+    if (sqlite3_txn_state(link_.handle(), "main") == SQLITE_TXN_WRITE) return {};
+    auto locked = link_.run(statements_.lock).with(statements_.name).finish();
+    // Any other error is told by what comes next, which knows what it means.
+    if (!locked.ok() && locked.error().code == Code::storage_conflict) return locked.error();
+    return {};
+  }
+
   /// Most batches write nothing beside their messages.
   Status note() {
     std::int64_t waiting = 0;
@@ -168,6 +183,7 @@ class Batch {
 
 InsertStatements::InsertStatements(const TableName& table) : name(table.str()) {
   const Filler fill(table);
+  lock = fill(lock_sql);
   last = fill(last_sql);
   known = fill(known_sql);
   insert = fill(insert_sql);

@@ -16,6 +16,7 @@ struct InsertStatements {
   explicit InsertStatements(const TableName& table);
 
   std::string name;
+  Sql lock;     ///< changes nothing, but waits for the right to write
   Sql last;     ///< see `last_sequence`
   Sql known;    ///< whether there is this outbox
   Sql insert;   ///< nothing happens where the id is pending

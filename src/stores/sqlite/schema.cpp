@@ -262,7 +262,7 @@ BEGIN
   UPDATE sagabox_outbox
   SET seq = max(seq, last_insert_rowid() & 35184372088831),
       waiting = waiting + (last_insert_rowid() < 35184372088832)
-  WHERE name = '{table}' AND last_insert_rowid() < 105553116266496;
+  WHERE name = '{table}' AND changes() = 1 AND last_insert_rowid() < 105553116266496;
 END;
 
 INSERT INTO sagabox_outbox (name) VALUES ('{table}');

@@ -99,6 +99,39 @@ TEST_F(PostgresTransaction, EnlistedIsNotOpenForTheTransactionChainedToItsOwn) {
   EXPECT_EQ(count("orders_outbox"), "1");
 }
 
+TEST_F(PostgresTransaction, RollbackIsToldWhenItIsFound) {
+  sql("BEGIN");
+  auto tx = enlist().value();
+  write(tx, message()).value();
+  Verdicts verdicts;
+  tx.observe(std::make_unique<Told>(verdicts));
+  sql("ROLLBACK AND CHAIN");
+  EXPECT_FALSE(write(tx, message()).ok());
+  EXPECT_EQ(verdicts.rolled_back, 1);
+  tx.committed();
+  EXPECT_EQ(verdicts.committed, 0);
+}
+
+TEST_F(PostgresTransaction, LongNamesThatDifferAtTheEndAreNotMixedUp) {
+  const std::string name(47, 'o');
+  std::vector<TableName> tables;
+  for (const auto* end : {"a", "b"}) {
+    tables.push_back(TableName::parse(name + end).value());
+    store_->outbox().prepare(tables.back()).value();
+  }
+  sql("BEGIN");
+  auto tx = enlist().value();
+  const auto one = message();
+  const auto two = message();
+  for (const auto& table : tables) {
+    ASSERT_TRUE(tx.insert(table, std::span(&one, 1)).ok());
+    const std::vector batch{message(), two};
+    ASSERT_TRUE(tx.insert(table, batch).ok());
+  }
+  sql("COMMIT");
+  for (const auto& table : tables) EXPECT_EQ(count(table.str() + "_outbox"), "3");
+}
+
 TEST_F(PostgresTransaction, SavepointsBelongToTheTransaction) {
   sql("BEGIN");
   auto tx = enlist().value();

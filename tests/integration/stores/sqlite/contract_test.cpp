@@ -113,6 +113,17 @@ TEST_F(SqliteContract, WhatIsNoMessageSaysWhyWhenItIsRead) {
   EXPECT_NE(rows[0].decode_error.find("payload"), std::string::npos) << rows[0].decode_error;
 }
 
+TEST_F(SqliteContract, WhatIsIgnoredCountsForNothing) {
+  write(*store_).value();
+  sql("CREATE TABLE business (n INTEGER PRIMARY KEY)");
+  sql("INSERT INTO business VALUES (1000000);"
+      "INSERT OR IGNORE INTO orders_outbox (topic, payload, priority) VALUES ('a.b.c.v1', '1', 7)");
+  EXPECT_EQ(stats().pending, 1U);
+  const auto next = write(*store_).value().sequence.value;
+  EXPECT_EQ(next, 2U);
+  EXPECT_EQ(stats().pending, 2U);
+}
+
 TEST_F(SqliteContract, SequencesOfAllWritersAscend) {
   const auto first = write(*store_).value().sequence.value;
   sql("INSERT INTO orders_outbox (topic, payload) VALUES ('a.b.c.v1', '1')");

@@ -79,6 +79,24 @@ TEST_F(SqliteTransaction, PlainBeginTakesPartAndIsNotOpenForALaterOne) {
   EXPECT_EQ(count("orders_outbox"), "1");
 }
 
+TEST_F(SqliteTransaction, PlainBeginWaitsForTheRightToWrite) {
+  auto other = connect();
+  run_sql(other.get(), "BEGIN IMMEDIATE; CREATE TABLE business (n INTEGER)");
+  // Asked while we wait: then the other one is done.
+  sqlite3_busy_handler(
+      user_.get(),
+      [](void* connection, int) {
+        run_sql(static_cast<sqlite3*>(connection), "COMMIT");
+        return 1;
+      },
+      other.get());
+  user("BEGIN");
+  auto tx = enlist(user_.get()).value();
+  write(tx, message()).value();
+  user("COMMIT");
+  EXPECT_EQ(count("orders_outbox"), "1");
+}
+
 TEST_F(SqliteTransaction, TransactionThatReadBeforeAnotherWroteIsToldWhatToDo) {
   user("BEGIN; SELECT count(*) FROM orders_outbox");
   write(*store_).value();
