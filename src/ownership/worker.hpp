@@ -130,9 +130,7 @@ class Worker {
     abandoning_.store(true, std::memory_order_release);
     begin_stop();
   }
-  [[nodiscard]] bool stopping() const noexcept {
-    return stopping_.load(std::memory_order_acquire);
-  }
+  [[nodiscard]] bool stopping() const noexcept { return stopping_.load(std::memory_order_acquire); }
   [[nodiscard]] bool stopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
 
  private:
