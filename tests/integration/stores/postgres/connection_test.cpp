@@ -168,7 +168,7 @@ TEST_F(PostgresConnection, WaitForARowIsBounded) {
 
 TEST_F(PostgresConnection, LongStatementIsCancelled) {
   auto hasty = settings();
-  hasty.statement_max = milliseconds(1);
+  hasty.statement_max = milliseconds(500);  // connecting takes some too
   auto connection = connect(hasty);
   const auto cancelled = run(*connection, "SELECT pg_sleep(60)");
   ASSERT_FALSE(cancelled.ok());
