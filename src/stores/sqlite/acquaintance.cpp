@@ -101,10 +101,16 @@ void closed(void* acquaintance) {
   acquaintances().forget(static_cast<Acquaintance*>(acquaintance)->link.handle());
 }
 
-/// SQLite connects the table when a statement first names it.
+/// SQLite connects the table when a statement first names it. Not run: it would read, and a
+/// transaction that has read is not waited for when it wants to write.
 Status listen(Acquaintance& acquaintance) {
   if (acquaintance.will_hear) return {};
-  return acquaintance.link.script("SELECT 1 FROM sagabox_enlisted");
+  sqlite3_stmt* named = nullptr;
+  const int prepared = sqlite3_prepare_v2(acquaintance.link.handle(),
+                                          "SELECT 1 FROM sagabox_enlisted", -1, &named, nullptr);
+  sqlite3_finalize(named);
+  if (prepared != SQLITE_OK) return error_of(acquaintance.link.handle(), prepared);
+  return {};
 }
 
 }  // namespace
