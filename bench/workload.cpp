@@ -30,11 +30,18 @@ void await(const std::function<std::uint64_t()>& settled, std::uint64_t count) {
 
 }  // namespace
 
-NewMessage draft(std::uint64_t number) {
+std::string payload_of(std::int64_t number) {
   const auto head = fmt::format(R"({{"number": {}, "text": ")", number);
-  return {.topic = Topic(topic),
-          .key = number % 2 == 0 ? std::string() : fmt::format("key-{}", number / 2 % keys),
-          .payload = json(head + std::string(payload_bytes - head.size() - 2, 'x') + "\"}")};
+  return head + std::string(payload_bytes - head.size() - 2, 'x') + "\"}";
+}
+
+std::string key_of(std::int64_t number) {
+  return number % 2 == 0 ? std::string() : fmt::format("key-{}", number / 2 % keys);
+}
+
+NewMessage draft(std::uint64_t number) {
+  const auto at = static_cast<std::int64_t>(number);
+  return {.topic = Topic(topic), .key = key_of(at), .payload = json(payload_of(at))};
 }
 
 void write_messages(Store& store, Outbox& outbox, std::uint64_t count, std::uint64_t batch) {

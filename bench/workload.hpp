@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,10 +15,14 @@
 namespace sagabox::bench {
 
 inline constexpr std::string_view topic = "bench.order.placed.v1";
-inline constexpr std::uint64_t keys = 10'000;
+inline constexpr std::int64_t keys = 10'000;
 inline constexpr std::size_t payload_bytes = 100;
 
-/// A message with a payload of 100 bytes; every other one has one of 10,000 keys.
+/// JSON of 100 bytes.
+std::string payload_of(std::int64_t number);
+/// Every other one has one of 10,000 keys; the rest have none.
+std::string key_of(std::int64_t number);
+/// A message with these.
 NewMessage draft(std::uint64_t number);
 
 /// So many of them, in transactions of `batch`.

@@ -1,6 +1,7 @@
 #include "bench/baselines/postgres/write.hpp"
 
 #include "bench/measure.hpp"
+#include "bench/workload.hpp"
 
 #include <fmt/format.h>
 
@@ -14,21 +15,10 @@
 namespace sagabox::bench::by_hand {
 namespace {
 
-constexpr auto topic = "bench.order.placed.v1";
-
 /// Ids that grow, as anybody would make them who cares for his index.
 std::string next_id() {
   static std::atomic<std::uint64_t> last{0};
   return fmt::format("01JHAND{:019}", ++last);
-}
-
-std::string payload(std::int64_t number) {
-  const auto head = fmt::format(R"({{"number": {}, "text": ")", number);
-  return head + std::string(98 - head.size(), 'x') + "\"}";
-}
-
-std::string key(std::int64_t number) {
-  return number % 2 == 0 ? std::string() : fmt::format("key-{}", number / 2 % 10'000);
 }
 
 }  // namespace
@@ -50,7 +40,7 @@ void OrderClient::begin_with_order() {
 
 void OrderClient::insert_message() {
   link_.call("message",
-             Values().text(next_id()).text(topic).text(key(number_)).text(payload(number_)));
+             Values().text(next_id()).text(topic).text(key_of(number_)).text(payload_of(number_)));
 }
 
 void OrderClient::enqueue_message() {
@@ -58,7 +48,7 @@ void OrderClient::enqueue_message() {
     link_.prepare("enqueue", "SELECT sagabox.enqueue($1::text, $2::text, nullif($3::text, ''))");
     knows_function_ = true;
   }
-  link_.call("enqueue", Values().text(topic).text(payload(number_)).text(key(number_)));
+  link_.call("enqueue", Values().text(topic).text(payload_of(number_)).text(key_of(number_)));
 }
 
 void OrderClient::commit() { link_.call("commit", {}); }
@@ -84,17 +74,18 @@ double insert_batches(const BatchLoad& load) {
           if (before <= 0) return;
           const auto count = static_cast<std::size_t>(std::min<std::int64_t>(before, load.batch));
           std::vector<std::string> ids(count);
-          const std::vector<std::string> topics(count, topic);
-          std::vector<std::string> keys(count);
+          const std::vector<std::string> topics(count, std::string(topic));
+          std::vector<std::string> keys_or_empty(count);
           std::vector<std::string> payloads(count);
           for (std::size_t i = 0; i < count; ++i) {
             const auto number = before - static_cast<std::int64_t>(i);
             ids[i] = next_id();
-            keys[i] = key(number);
-            payloads[i] = payload(number);
+            keys_or_empty[i] = key_of(number);
+            payloads[i] = payload_of(number);
           }
-          links[at]->call("batch",
-                          Values().texts(ids).texts(topics).nullable_texts(keys).byteas(payloads));
+          links[at]->call(
+              "batch",
+              Values().texts(ids).texts(topics).nullable_texts(keys_or_empty).byteas(payloads));
         }
       } catch (...) {
         failures[at] = std::current_exception();

@@ -1,6 +1,7 @@
 #include "bench/baselines/sqlite/write.hpp"
 
 #include "bench/measure.hpp"
+#include "bench/workload.hpp"
 
 #include <sagabox/time.hpp>
 
@@ -12,8 +13,6 @@
 namespace sagabox::bench::by_hand::sqlite {
 namespace {
 
-constexpr std::string_view topic = "bench.order.placed.v1";
-
 /// Places and ids that grow, counted in the one process that writes.
 std::int64_t next_number() {
   static std::atomic<std::int64_t> last{0};
@@ -24,15 +23,6 @@ std::int64_t next_number() {
 constexpr std::int64_t first_place = std::int64_t{3} << 45;
 
 std::int64_t now() { return system_clock().wall_now().time_since_epoch().count(); }
-
-std::string payload(std::int64_t number) {
-  const auto head = fmt::format(R"({{"number": {}, "text": ")", number);
-  return head + std::string(98 - head.size(), 'x') + "\"}";
-}
-
-std::string key(std::int64_t number) {
-  return number % 2 == 0 ? std::string() : fmt::format("key-{}", number / 2 % 10'000);
-}
 
 }  // namespace
 
@@ -47,8 +37,8 @@ VALUES (?1, ?2, ?3, 'default', ?4, '__GLOBAL__', ?5, 1, 1, 'application/json', ?
 void MessageInsert::run(std::int64_t number) {
   const auto next = next_number();
   const auto id = fmt::format("01JHAND{:019}", next);
-  const auto of_key = key(number);
-  const auto body = payload(number);
+  const auto of_key = key_of(number);
+  const auto body = payload_of(number);
   statement_.integer(1, first_place + next).text(2, id).integer(3, now()).text(4, topic);
   statement_.text_or_null(5, of_key).blob(6, body).run();
 }

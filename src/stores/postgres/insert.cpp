@@ -1,6 +1,7 @@
 #include "stores/postgres/insert.hpp"
 
 #include "core/headers_text.hpp"
+#include "core/stored_message.hpp"
 
 #include <algorithm>
 #include <array>
@@ -44,10 +45,6 @@ std::optional<std::string_view> unless_empty(const std::string& text) {
   return text;
 }
 
-std::string_view digest_bytes(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
-}
-
 /// Columns that messages use together or not at all.
 namespace group {
 constexpr unsigned addressed = 1;
@@ -88,7 +85,7 @@ void each_column(unsigned groups, Visit&& visit) {
   visit("topic", Type::text, [](const M& m) { return std::string_view(m.topic()); });
   visit("key", Type::text, [](const M& m) { return unless_empty(m.key()); });
   visit("payload", Type::bytea, [](const M& m) { return m.payload().view(); });
-  visit("digest", Type::bytea, [](const M& m) { return digest_bytes(m.digest()); });
+  visit("digest", Type::bytea, [](const M& m) { return bytes_of(m.digest()); });
   visit("occurred_at", Type::timestamptz, [](const M& m) { return m.occurred_at(); });
   if ((groups & group::addressed) != 0) {
     visit("tenant", Type::text, [](const M& m) { return std::string_view(m.tenant()); });

@@ -6,6 +6,7 @@
 #include <charconv>
 
 namespace sagabox::postgres {
+
 Result<Names> Names::parse(std::string_view schema) {
   auto name = TableName::parse(schema);
   if (!name.ok()) return Error{Code::config_invalid, "schema: " + name.error().message};

@@ -11,12 +11,14 @@ namespace {
 constexpr std::uint16_t shard_count = 16;
 const std::vector<spi::Scope> scopes{"outbox:orders"};
 
-/// As a store whose reads do not come back, from when it is told until it is told otherwise.
+/// As a store whose reads or settles do not come back, from when it is told until it is told
+/// otherwise.
 class HangingStore final : public Store {
  public:
   explicit HangingStore(Store& to) : to_(to), outbox_(to.claim_roles(ClaimMode::leader)->outbox) {}
-  ~HangingStore() override { outbox_.hangs = false; }
-  void hang(bool on) noexcept { outbox_.hangs = on; }
+  ~HangingStore() override { outbox_.reads_hang = outbox_.settles_hang = false; }
+  void hang_reads(bool on) noexcept { outbox_.reads_hang = on; }
+  void hang_settles(bool on) noexcept { outbox_.settles_hang = on; }
 
   spi::OutboxStore& outbox() override { return outbox_; }
   spi::OutboxAdminStore& outbox_admin() override { return to_.outbox_admin(); }
@@ -34,10 +36,15 @@ class HangingStore final : public Store {
     using ForwardingStore::ForwardingStore;
     Result<spi::ReadReply> read(const TableName& table, std::span<const spi::Range> ranges,
                                 std::size_t bytes_max) override {
-      while (hangs) std::this_thread::sleep_for(milliseconds(1));
+      while (reads_hang) std::this_thread::sleep_for(milliseconds(1));
       return ForwardingStore::read(table, ranges, bytes_max);
     }
-    std::atomic<bool> hangs{false};
+    Result<spi::SettleReply> settle(const spi::SettleRequest& request) override {
+      while (settles_hang) std::this_thread::sleep_for(milliseconds(1));
+      return ForwardingStore::settle(request);
+    }
+    std::atomic<bool> reads_hang{false};
+    std::atomic<bool> settles_hang{false};
   };
   Store& to_;
   Outbox outbox_;
@@ -198,18 +205,33 @@ TEST_F(PostgresLeader, LeaderWhoseReadsHangGivesUpThoughItsLeaseIsKept) {
   ASSERT_TRUE(eventually([&] { return first.snapshot().shards_owned == shard_count; }));
   const auto hung = leader();
   auto second = started(*other_store, into_other(), options);
-  hanging.hang(true);
+  hanging.hang_reads(true);
   write(second, placed());
   EXPECT_TRUE(settles_to(1));
   EXPECT_EQ(other.size(), 1U);
   EXPECT_EQ(inbox.size(), 0U);
   EXPECT_EQ(sessions_of(hung), "0");
 
-  hanging.hang(false);
+  hanging.hang_reads(false);
   second.stop().value();
   EXPECT_TRUE(eventually([&] { return first.snapshot().shards_owned == shard_count; }))
       << "and comes back as another";
   EXPECT_NE(leader(), hung);
+}
+
+TEST_F(PostgresLeader, LeaderWhoseSettlesHangGivesUpAndAnotherDeliversAgain) {
+  HangingStore hanging(*store);
+  auto options = leading();
+  options.lease = seconds(2);
+  auto first = started(hanging, into_inbox(), options);
+  ASSERT_TRUE(eventually([&] { return first.snapshot().shards_owned == shard_count; }));
+  auto second = started(*other_store, into_other(), options);
+  hanging.hang_settles(true);
+  write(second, placed());
+  EXPECT_TRUE(settles_to(1));
+  EXPECT_EQ(inbox.size(), 1U);
+  EXPECT_EQ(other.size(), 1U);
+  hanging.hang_settles(false);
 }
 
 TEST_F(PostgresLeader, ServerEndsTheSessionOfALeaderThatIsSilentForALease) {
