@@ -52,6 +52,9 @@ ROOM_OF_HEADER = {
     f"{stem}.hpp": room for room, stems in PUBLIC_ROOMS.items() for stem in stems.split()
 }
 
+# What all backends of a room share lies beside their folders.
+SHARED = {"transports/envelope"}
+
 # Rooms that must not name a backend: only stores, transports, assembly and cli may.
 BACKEND_ROOMS = {"stores", "transports", "assembly", "cli", "testing"}
 BACKEND_NAME = re.compile(
@@ -122,7 +125,7 @@ def include_problem(file, bracket, target):
     if room is None:
         return f"{target}: not in a known room; add it to the table in {Path(__file__).name}"
     if room == file.room:
-        if backend != file.backend:
+        if backend != file.backend and f"{room}/{backend}" not in SHARED:
             return f"{target}: {file.room}/{file.backend} must not see {room}/{backend}"
         return None
     if room not in MAY_SEE[file.room]:

@@ -1,0 +1,28 @@
+# Transports whose client library is here are built; -DSAGABOX_HTTP=OFF leaves one out all the same.
+# sagabox_transport(FOLDER TITLE MODULE VERSION PACKAGE)
+set(sagabox_transports)
+set(sagabox_transport_modules)
+function(sagabox_transport folder title module version package)
+  string(TOUPPER ${folder} option)
+  pkg_check_modules(${module} IMPORTED_TARGET ${module}>=${version})
+  option(SAGABOX_${option} "build the ${title} transport" ${${module}_FOUND})
+  if(SAGABOX_${option} AND NOT ${module}_FOUND)
+    message(FATAL_ERROR
+      "SAGABOX_${option} needs ${module} ${version} or newer: install ${package}, or set it OFF")
+  elseif(SAGABOX_${option})
+    message(STATUS "${title} transport: built (${module} ${${module}_VERSION})")
+    set(sagabox_transports ${sagabox_transports} ${folder} PARENT_SCOPE)
+    set(sagabox_transport_modules ${sagabox_transport_modules} ${module} PARENT_SCOPE)
+    set(sagabox_transport_${folder} PkgConfig::${module} PARENT_SCOPE)
+  else()
+    message(STATUS
+      "${title} transport: left out (${module} ${version} or newer not found, or switched off)")
+  endif()
+endfunction()
+
+sagabox_transport(http HTTP libcurl 7.80 libcurl4-openssl-dev)
+sagabox_transport(kafka Kafka rdkafka 2.0 librdkafka-dev)
+sagabox_transport(nats NATS libnats 3.4 libnats-dev)
+sagabox_transport(amqp AMQP librabbitmq 0.11 librabbitmq-dev)
+sagabox_transport(redis Redis hiredis 0.14 libhiredis-dev)
+sagabox_transport(mqtt MQTT libmosquitto 2.0 libmosquitto-dev)
