@@ -53,7 +53,10 @@ ROOM_OF_HEADER = {
 }
 
 # What all backends of a room share lies beside their folders.
-SHARED = {"transports/envelope"}
+SHARED = {
+    f"transports/{stem}"
+    for stem in "envelope courier pending_parcels server_url settings stream tls".split()
+}
 
 # Rooms that must not name a backend: only stores, transports, assembly and cli may.
 BACKEND_ROOMS = {"stores", "transports", "assembly", "cli", "testing"}

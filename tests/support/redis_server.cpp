@@ -1,0 +1,48 @@
+#include "support/redis_server.hpp"
+
+#include "support/free_port.hpp"
+
+#include <unistd.h>
+
+namespace sagabox::testing {
+namespace {
+
+std::filesystem::path program() {
+  return installed_program({"/usr/bin/redis-server", "/usr/local/bin/redis-server"});
+}
+
+}  // namespace
+
+RedisServer::RedisServer(std::vector<std::string> settings)
+    : server_({}), settings_(std::move(settings)) {
+  if (program().empty()) {
+    problem_ = "Redis is not installed (Debian package redis-server)";
+    return;
+  }
+  server_ = ScratchServer::make("redis", getpid());
+  port_ = free_port();
+  start();
+}
+
+void RedisServer::start() {
+  std::vector<std::string> words{program(),
+                                 "--port",
+                                 std::to_string(port_),
+                                 "--bind",
+                                 "127.0.0.1",
+                                 "--dir",
+                                 server_.folder(),
+                                 "--save",
+                                 "",
+                                 "--appendonly",
+                                 "yes",
+                                 "--appendfsync",
+                                 "no"};
+  words.insert(words.end(), settings_.begin(), settings_.end());
+  server_.run(words);
+  if (!ScratchServer::wait_for_port(port_)) {
+    problem_ = "Redis did not start; see " + (server_.folder() / "log").string();
+  }
+}
+
+}  // namespace sagabox::testing
