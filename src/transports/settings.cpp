@@ -7,6 +7,21 @@
 
 namespace sagabox::transports {
 
+Result<std::string_view> after_scheme(std::string_view text, std::string_view scheme,
+                                      std::string_view example) {
+  const auto wrong = [&](std::string what) {
+    return Error{Code::config_invalid, "address " + quoted(text) + ": " + std::move(what) +
+                                           "; write it as " + std::string(example)};
+  };
+  if (!text.starts_with(scheme)) return wrong("it must begin with " + std::string(scheme));
+  const auto rest = text.substr(scheme.size());
+  if (rest.empty()) return wrong("nothing stands behind " + std::string(scheme));
+  if (text_facts(rest).unprintable_at != std::string_view::npos) {
+    return wrong("control characters and what is no UTF-8 are not allowed");
+  }
+  return rest;
+}
+
 const std::string* Settings::find(std::string_view name) {
   known_.push_back(name);
   const auto found = std::find_if(given_.begin(), given_.end(),

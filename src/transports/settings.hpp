@@ -10,6 +10,12 @@
 
 namespace sagabox::transports {
 
+/// What stands behind `scheme` ("redis:") in the name of a place. CONFIG.INVALID, with the example
+/// of a right one, when it has another scheme, nothing behind it, or characters that are not
+/// printable.
+Result<std::string_view> after_scheme(std::string_view text, std::string_view scheme,
+                                      std::string_view example);
+
 /// Reads an address's settings; the first thing that is wrong is kept for `check`.
 class Settings {
  public:

@@ -13,12 +13,14 @@ std::filesystem::path program() {
 
 }  // namespace
 
+std::string RedisServer::missing() {
+  return program().empty() ? "Redis is not installed (Debian package redis-server)" : "";
+}
+
 RedisServer::RedisServer(std::vector<std::string> settings)
     : server_({}), settings_(std::move(settings)) {
-  if (program().empty()) {
-    problem_ = "Redis is not installed (Debian package redis-server)";
-    return;
-  }
+  problem_ = missing();
+  if (!problem_.empty()) return;
   server_ = ScratchServer::make("redis", getpid());
   port_ = free_port();
   start();

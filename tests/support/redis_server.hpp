@@ -13,6 +13,8 @@ namespace sagabox::testing {
 /// or this process.
 class RedisServer {
  public:
+  /// What is not installed; empty: nothing.
+  static std::string missing();
   /// `settings` as on its command line: {"--maxmemory", "10mb"}.
   explicit RedisServer(std::vector<std::string> settings = {});
   ~RedisServer() { server_.remove(); }

@@ -1,4 +1,3 @@
-#include "core/text.hpp"
 #include "transports/redis/link.hpp"
 #include "transports/server_url.hpp"
 #include "transports/settings.hpp"
@@ -43,16 +42,12 @@ class RedisTransport final : public spi::Transport {
 
   Result<std::shared_ptr<const spi::Address>> address(std::string_view text,
                                                       const spi::AddressSettings& given) override {
+    const auto key = transports::after_scheme(text, "redis:", "redis:orders");
+    if (!key) return key.error();
     auto address = std::make_shared<StreamAddress>();
-    if (text.empty()) return Error{Code::config_invalid, "redis: needs a stream, redis:orders"};
-    if (text_facts(text).unprintable_at != std::string_view::npos) {
-      return Error{
-          Code::config_invalid,
-          "redis:" + quoted(text) + ": control characters are not allowed in a stream's key"};
-    }
     constexpr auto count_max = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     transports::Settings settings(given);
-    address->key = text;
+    address->key = *key;
     const auto maxlen = settings.number("maxlen", 1, count_max);
     const auto replicas = settings.number("wait", 0, 100);
     address->maxlen = maxlen.value_or(0);

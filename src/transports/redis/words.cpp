@@ -59,6 +59,10 @@ spi::SendResult error_meaning(std::string_view reply) {
   const auto word = reply.substr(0, reply.find(' '));
   const auto* const found = std::find_if(meanings.begin(), meanings.end(),
                                          [&](const Meaning& one) { return one.begin == word; });
+  // It would quote our arguments, and the payload is one.
+  if (reply.starts_with("ERR unknown command")) {
+    return {Kind::unreachable, "Redis: it knows no XADD; Redis 5 or newer is needed", std::nullopt};
+  }
   if (found == meanings.end()) {
     return {Kind::failed, "Redis: " + std::string(reply.substr(0, 200)), std::nullopt};
   }

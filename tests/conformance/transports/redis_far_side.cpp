@@ -50,15 +50,16 @@ class RedisFarSide final : public FarSide {
     return redis::open({.port = server_.port()}).value();
   }
 
-  std::string fresh_address() override { return "stream-" + std::to_string(++addresses_); }
+  std::string fresh_address() override { return "redis:stream-" + std::to_string(++addresses_); }
 
   std::vector<Arrived> arrived(const std::string& address, std::size_t count) override {
+    const auto key = address.substr(address.find(':') + 1);
     const auto give_up = system_clock().boot_now() + std::chrono::seconds(10);
     std::vector<Arrived> all;
     do {
       const Context client(redisConnect("127.0.0.1", server_.port()));
       const Reply reply(static_cast<redisReply*>(
-          redisCommand(client.get(), "XRANGE %b - +", address.data(), address.size())));
+          redisCommand(client.get(), "XRANGE %b - +", key.data(), key.size())));
       all.clear();
       if (reply == nullptr) continue;
       for (std::size_t i = 0; i < reply->elements; ++i) {
@@ -71,7 +72,7 @@ class RedisFarSide final : public FarSide {
   std::optional<std::string> refusing_address() override {
     const Context client(redisConnect("127.0.0.1", server_.port()));
     const Reply reply(static_cast<redisReply*>(redisCommand(client.get(), "SET no-stream 1")));
-    return "no-stream";
+    return "redis:no-stream";
   }
 
   bool stop() override {
