@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 namespace sagabox::testing {
@@ -27,6 +28,27 @@ std::vector<pid_t> groups(const fs::path& folder) {
   return all;
 }
 
+/// The processes of a group, the dead left out.
+std::vector<pid_t> members(pid_t group) {
+  std::vector<pid_t> all;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    const pid_t process = std::atoi(entry.path().filename().c_str());
+    if (process <= 0) continue;
+    std::string line;
+    std::getline(std::ifstream(entry.path() / "stat"), line);
+    // "17 (name) S parent group …"; the name may have anything in it.
+    std::istringstream rest(line.substr(line.rfind(')') + 1));
+    char state = 0;
+    pid_t parent = 0;
+    pid_t its_group = 0;
+    if (rest >> state >> parent >> its_group && its_group == group && state != 'Z') {
+      all.push_back(process);
+    }
+  }
+  return all;
+}
+
 /// Whether the process has ended in time.
 bool wait_for_end(pid_t process, int longest_ms) {
   const int handle = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
@@ -35,6 +57,16 @@ bool wait_for_end(pid_t process, int longest_ms) {
   const bool in_time = poll(&ended, 1, longest_ms) == 1;
   close(handle);
   return in_time;
+}
+
+/// All of the group; those that are not gone in time are killed.
+void wait_for_group(pid_t group) {
+  for (const auto process : members(group)) {
+    if (!wait_for_end(process, end_ms_max)) kill(process, SIGKILL);
+  }
+  // What was born meanwhile, too.
+  kill(-group, SIGKILL);
+  for (const auto process : members(group)) wait_for_end(process, end_ms_max);
 }
 
 /// A process of its own, holding nothing of ours open, that waits for the end of `watched`.
@@ -124,10 +156,7 @@ void ScratchServer::end(int number) const {
     kill(-group, SIGCONT);
   }
   for (const auto group : all) {
-    if (!wait_for_end(group, end_ms_max)) kill(-group, SIGKILL);
-    wait_for_end(group, end_ms_max);
-    // What the leader left behind, and its remains where it was our child.
-    kill(-group, SIGKILL);
+    wait_for_group(group);
     waitpid(group, nullptr, WNOHANG);
   }
   std::error_code ignored;

@@ -1,0 +1,100 @@
+#include "support/rabbitmq_server.hpp"
+
+#include "support/free_port.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace sagabox::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto program = "/usr/lib/rabbitmq/bin/rabbitmq-server";
+constexpr Duration start_max = std::chrono::seconds(120);
+
+}  // namespace
+
+std::string RabbitmqServer::missing() {
+  return installed_program({program}).empty()
+             ? "RabbitMQ is not installed (Debian package rabbitmq-server)"
+             : "";
+}
+
+RabbitmqServer RabbitmqServer::start_new(int watched) {
+  RabbitmqServer made{ScratchServer({})};
+  made.problem_ = missing();
+  if (!made.problem_.empty()) return made;
+  made.server_ = ScratchServer::make("rabbitmq", watched);
+  const auto& folder = made.server_.folder();
+  std::ofstream(folder / "plugins") << "[].\n";
+  // Node, other nodes, their name service.
+  std::ofstream(folder / "ports") << free_port() << ' ' << free_port() << ' ' << free_port();
+  std::ifstream(folder / "ports") >> made.port_;
+  if (!made.start()) {
+    made.problem_ = "RabbitMQ did not start; see " + (folder / "log").string();
+  }
+  return made;
+}
+
+bool RabbitmqServer::start() const {
+  const auto& folder = server_.folder();
+  std::string node;
+  std::string peers;
+  std::string names;
+  std::ifstream(folder / "ports") >> node >> peers >> names;
+  const auto at = [&](const char* name) { return (folder / name).string(); };
+  server_.run(
+      {"sh", "-c", "epmd -port " + names + " & exec " + program},
+      {"HOME=" + folder.string(), "RABBITMQ_NODENAME=sagabox" + node + "@localhost",
+       "RABBITMQ_NODE_IP_ADDRESS=127.0.0.1", "RABBITMQ_NODE_PORT=" + node,
+       "RABBITMQ_DIST_PORT=" + peers, "ERL_EPMD_PORT=" + names, "ERL_EPMD_ADDRESS=127.0.0.1",
+       "RABBITMQ_MNESIA_BASE=" + at("mnesia"), "RABBITMQ_LOG_BASE=" + at("logs"),
+       "RABBITMQ_CONFIG_FILE=" + at("rabbitmq"), "RABBITMQ_ENABLED_PLUGINS_FILE=" + at("plugins"),
+       "RABBITMQ_PID_FILE=" + at("pid"), "RABBITMQ_CONF_ENV_FILE=/dev/null",
+       // It would keep the processors of a small machine busy with waiting.
+       "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=+S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none"});
+  return ScratchServer::wait_for_port(port_, start_max);
+}
+
+RabbitmqServer RabbitmqServer::written(const fs::path& file) {
+  std::ifstream in(file);
+  std::uint16_t port = 0;
+  std::string rest;
+  if (in >> port && std::getline(in >> std::ws, rest)) {
+    RabbitmqServer running{ScratchServer(rest)};
+    running.port_ = port;
+    return running;
+  }
+  RabbitmqServer none{ScratchServer({})};
+  in.clear();
+  in.seekg(0);
+  std::getline(in, none.problem_);
+  if (none.problem_.empty()) none.problem_ = "no RabbitMQ runs: nothing in " + file.string();
+  return none;
+}
+
+const RabbitmqServer& RabbitmqServer::shared() {
+  static const RabbitmqServer server = [] {
+    const char* file = std::getenv("SAGABOX_TEST_RABBITMQ");
+    return file == nullptr ? start_new(getpid()) : written(file);
+  }();
+  return server;
+}
+
+void RabbitmqServer::write(const fs::path& file) const {
+  if (problem_.empty()) {
+    std::ofstream(file) << port_ << ' ' << server_.folder().string() << '\n';
+  } else {
+    std::ofstream(file) << problem_ << '\n';
+  }
+}
+
+void RabbitmqServer::end_written(const fs::path& file) {
+  if (fs::exists(file)) written(file).server_.remove();
+  fs::remove(file);
+}
+
+}  // namespace sagabox::testing
