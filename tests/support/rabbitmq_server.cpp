@@ -1,5 +1,6 @@
 #include "support/rabbitmq_server.hpp"
 
+#include "support/certificate.hpp"
 #include "support/free_port.hpp"
 
 #include <unistd.h>
@@ -14,6 +15,19 @@ namespace fs = std::filesystem;
 
 constexpr auto program = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 constexpr Duration start_max = std::chrono::seconds(120);
+
+struct Ports {
+  std::string node;
+  std::string tls;
+  std::string peers;  ///< other nodes
+  std::string names;  ///< where nodes find each other
+};
+
+Ports ports_of(const fs::path& folder) {
+  Ports ports;
+  std::ifstream(folder / "ports") >> ports.node >> ports.tls >> ports.peers >> ports.names;
+  return ports;
+}
 
 }  // namespace
 
@@ -30,33 +44,53 @@ RabbitmqServer RabbitmqServer::start_new(int watched) {
   made.server_ = ScratchServer::make("rabbitmq", watched);
   const auto& folder = made.server_.folder();
   std::ofstream(folder / "plugins") << "[].\n";
-  // Node, other nodes, their name service.
-  std::ofstream(folder / "ports") << free_port() << ' ' << free_port() << ' ' << free_port();
-  std::ifstream(folder / "ports") >> made.port_;
+  std::ofstream(folder / "ports") << free_port() << ' ' << free_port() << ' ' << free_port() << ' '
+                                  << free_port();
+  const auto ports = ports_of(folder);
+  const auto ours = Certificate::make(folder, "DNS:localhost");
+  std::ofstream(folder / "rabbitmq.conf")
+      << "listeners.ssl.1 = 127.0.0.1:" << ports.tls
+      << "\nssl_options.cacertfile = " << ours.certificate.string()
+      << "\nssl_options.certfile = " << ours.certificate.string()
+      << "\nssl_options.keyfile = " << ours.key.string() << '\n';
+  made.port_ = static_cast<std::uint16_t>(std::stoi(ports.node));
   if (!made.start()) {
     made.problem_ = "RabbitMQ did not start; see " + (folder / "log").string();
   }
   return made;
 }
 
-bool RabbitmqServer::start() const {
+std::vector<std::string> RabbitmqServer::environment() const {
   const auto& folder = server_.folder();
-  std::string node;
-  std::string peers;
-  std::string names;
-  std::ifstream(folder / "ports") >> node >> peers >> names;
+  const auto ports = ports_of(folder);
   const auto at = [&](const char* name) { return (folder / name).string(); };
-  server_.run(
-      {"sh", "-c", "epmd -port " + names + " & exec " + program},
-      {"HOME=" + folder.string(), "RABBITMQ_NODENAME=sagabox" + node + "@localhost",
-       "RABBITMQ_NODE_IP_ADDRESS=127.0.0.1", "RABBITMQ_NODE_PORT=" + node,
-       "RABBITMQ_DIST_PORT=" + peers, "ERL_EPMD_PORT=" + names, "ERL_EPMD_ADDRESS=127.0.0.1",
-       "RABBITMQ_MNESIA_BASE=" + at("mnesia"), "RABBITMQ_LOG_BASE=" + at("logs"),
-       "RABBITMQ_CONFIG_FILE=" + at("rabbitmq"), "RABBITMQ_ENABLED_PLUGINS_FILE=" + at("plugins"),
-       "RABBITMQ_PID_FILE=" + at("pid"), "RABBITMQ_CONF_ENV_FILE=/dev/null",
-       // It would keep the processors of a small machine busy with waiting.
-       "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=+S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none"});
+  return {"HOME=" + folder.string(), "RABBITMQ_NODENAME=sagabox" + ports.node + "@localhost",
+          "RABBITMQ_NODE_IP_ADDRESS=127.0.0.1", "RABBITMQ_NODE_PORT=" + ports.node,
+          "RABBITMQ_DIST_PORT=" + ports.peers, "ERL_EPMD_PORT=" + ports.names,
+          "ERL_EPMD_ADDRESS=127.0.0.1", "RABBITMQ_MNESIA_BASE=" + at("mnesia"),
+          "RABBITMQ_LOG_BASE=" + at("logs"), "RABBITMQ_CONFIG_FILE=" + at("rabbitmq"),
+          "RABBITMQ_ENABLED_PLUGINS_FILE=" + at("plugins"), "RABBITMQ_PID_FILE=" + at("pid"),
+          "RABBITMQ_CONF_ENV_FILE=/dev/null",
+          // It would keep the processors of a small machine busy with waiting.
+          "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=+S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none"};
+}
+
+bool RabbitmqServer::start() const {
+  const auto names = ports_of(server_.folder()).names;
+  server_.run({"sh", "-c", "epmd -port " + names + " & exec " + program}, environment());
   return ScratchServer::wait_for_port(port_, start_max);
+}
+
+std::uint16_t RabbitmqServer::tls_port() const {
+  return static_cast<std::uint16_t>(std::stoi(ports_of(server_.folder()).tls));
+}
+
+fs::path RabbitmqServer::certificate() const { return server_.folder() / "certificate.pem"; }
+
+bool RabbitmqServer::control(const std::vector<std::string>& words) const {
+  auto all = words;
+  all.insert(all.begin(), "/usr/lib/rabbitmq/bin/rabbitmqctl");
+  return server_.run_to_end(all, environment());
 }
 
 RabbitmqServer RabbitmqServer::written(const fs::path& file) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace sagabox::testing {
 
@@ -30,6 +31,13 @@ class RabbitmqServer {
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
 
+  /// Where it speaks TLS, with this certificate for "localhost".
+  [[nodiscard]] std::uint16_t tls_port() const;
+  [[nodiscard]] std::filesystem::path certificate() const;
+
+  /// rabbitmqctl; whether it ended well.
+  [[nodiscard]] bool control(const std::vector<std::string>& words) const;
+
   /// As after a loss of power.
   void stop() const { server_.end(SIGKILL); }
   /// On the same port, with what it had; whether it runs.
@@ -39,6 +47,7 @@ class RabbitmqServer {
 
  private:
   explicit RabbitmqServer(ScratchServer server) : server_(std::move(server)) {}
+  [[nodiscard]] std::vector<std::string> environment() const;
   static RabbitmqServer written(const std::filesystem::path& file);
 
   ScratchServer server_;

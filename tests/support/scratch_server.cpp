@@ -118,8 +118,8 @@ ScratchServer ScratchServer::make(const std::string& name, int watched) {
 
 bool ScratchServer::exists() const { return !folder_.empty() && fs::exists(folder_); }
 
-void ScratchServer::run(const std::vector<std::string>& words,
-                        const std::vector<std::string>& environment) const {
+int ScratchServer::spawn(const std::vector<std::string>& words,
+                         const std::vector<std::string>& environment) const {
   auto arguments = words;
   auto variables = environment;
   for (char** ours = environ; *ours != nullptr; ++ours) variables.emplace_back(*ours);
@@ -140,9 +140,22 @@ void ScratchServer::run(const std::vector<std::string>& words,
     }
     _exit(127);
   }
-  if (child < 0) return;
-  setpgid(child, child);
-  std::ofstream(folder_ / "pids", std::ios::app) << child << '\n';
+  if (child > 0) setpgid(child, child);
+  return child;
+}
+
+void ScratchServer::run(const std::vector<std::string>& words,
+                        const std::vector<std::string>& environment) const {
+  const pid_t child = spawn(words, environment);
+  if (child > 0) std::ofstream(folder_ / "pids", std::ios::app) << child << '\n';
+}
+
+bool ScratchServer::run_to_end(const std::vector<std::string>& words,
+                               const std::vector<std::string>& environment) const {
+  const pid_t child = spawn(words, environment);
+  int status = 0;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+         WEXITSTATUS(status) == 0;
 }
 
 void ScratchServer::signal(int number) const {

@@ -26,6 +26,9 @@ class ScratchServer {
   /// Starts a program with these beside our environment ("NAME=value"); its output goes to `log`.
   void run(const std::vector<std::string>& words,
            const std::vector<std::string>& environment = {}) const;
+  /// Waits for it; whether it ended well.
+  [[nodiscard]] bool run_to_end(const std::vector<std::string>& words,
+                                const std::vector<std::string>& environment = {}) const;
   void signal(int number) const;
   /// Waits until they are gone; those that are not in time are killed.
   void end(int number) const;
@@ -36,6 +39,10 @@ class ScratchServer {
   static bool wait_for_port(std::uint16_t port, Duration longest = std::chrono::seconds(60));
 
  private:
+  /// Its process; below 0: there is none.
+  [[nodiscard]] int spawn(const std::vector<std::string>& words,
+                          const std::vector<std::string>& environment) const;
+
   std::filesystem::path folder_;
 };
 
