@@ -17,6 +17,9 @@ namespace {
 using spi::SendResult;
 using Kind = SendResult::Kind;
 
+/// A resolver that hangs must not cost a thread every few seconds.
+constexpr std::uint32_t dials_max = 4;
+
 /// TLS libraries write without MSG_NOSIGNAL; a connection that is gone is an error, no signal.
 void ignore_broken_pipes() {
   sigset_t pipes;
@@ -67,6 +70,7 @@ Courier::Courier(Options options, Connect connect)
     : options_(std::move(options)),
       connect_(std::move(connect)),
       wake_(std::make_shared<WakeUp>()),
+      dials_(std::make_shared<std::atomic<std::uint32_t>>(0)),
       thread_([this] { run(); }) {}
 
 Courier::~Courier() { close(options_.clock->boot_now()); }
@@ -176,13 +180,18 @@ void Courier::look_after_dial(BootTime now) {
 }
 
 void Courier::dial(BootTime now) {
+  if (*dials_ >= dials_max) {
+    return dial_failed(now, {Code::provider_unavailable, "earlier attempts to connect still hang"});
+  }
   dial_ = std::make_shared<Dial>();
   const auto deadline = now + options_.connect_max;
   // A little longer than the attempt itself has: what it says is better than that it said nothing.
   dial_->give_up_at = deadline + options_.connect_max / 8;
-  std::thread([dial = dial_, wake = wake_, connect = connect_, deadline] {
+  ++*dials_;
+  std::thread([dial = dial_, wake = wake_, dials = dials_, connect = connect_, deadline] {
     ignore_broken_pipes();
     auto outcome = connect(deadline);
+    --*dials;
     const std::lock_guard lock(dial->mutex);
     dial->outcome.emplace(std::move(outcome));
     wake->ring();

@@ -113,6 +113,7 @@ class Courier final : private Link::Answers {
   const Options options_;
   const Connect connect_;
   const std::shared_ptr<WakeUp> wake_;
+  const std::shared_ptr<std::atomic<std::uint32_t>> dials_;  ///< also those that were given up
   std::atomic<std::uint32_t> under_way_{0};
 
   std::mutex mutex_;
