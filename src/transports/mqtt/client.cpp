@@ -65,10 +65,11 @@ Result<std::unique_ptr<Client>> Client::open(const Options& options, BootTime de
     if (left <= 0) return unusable("no answer within the time allowed");
     pollfd one{client->fd(), static_cast<short>(POLLIN | (client->wants_write() ? POLLOUT : 0)), 0};
     poll(&one, 1, static_cast<int>(std::min<long>(left, 1000)));
-    if (auto turned = client->turn(); !turned) return turned.error();
+    const auto turned = client->turn();
     if (client->refusal_ != 0) {
       return unusable("logging in: " + std::string(mosquitto_reason_string(client->refusal_)));
     }
+    if (!turned) return turned.error();
   }
   return client;
 }

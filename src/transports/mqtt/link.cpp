@@ -48,10 +48,14 @@ spi::SendResult reason_meaning(int code, bool require_subscriber) {
 
 std::optional<spi::SendResult> MqttLink::post(const spi::Parcel& parcel, std::uint64_t number) {
   const auto& address = static_cast<const TopicAddress&>(*parcel.address);
-  const auto published = client_->publish(parcel, address);
   const auto refused = [](Kind kind, std::string why) {
     return spi::SendResult{kind, "MQTT: " + std::move(why), std::nullopt};
   };
+  // libmosquitto would send it without saying so.
+  if (address.retain && !client_->limits().retains) {
+    return refused(Kind::rejected, "the server retains nothing; set retain: false");
+  }
+  const auto published = client_->publish(parcel, address);
   switch (published.code) {
     case MOSQ_ERR_SUCCESS:
       break;
@@ -62,8 +66,6 @@ std::optional<spi::SendResult> MqttLink::post(const spi::Parcel& parcel, std::ui
     case MOSQ_ERR_MALFORMED_UTF8:
     case MOSQ_ERR_INVAL:
       return refused(Kind::rejected, "a header or the content type is no text that MQTT can carry");
-    case MOSQ_ERR_RETAIN_NOT_SUPPORTED:
-      return refused(Kind::rejected, "the server retains nothing; set retain: false");
     case MOSQ_ERR_QOS_NOT_SUPPORTED:
       return refused(Kind::rejected, "the server takes QoS 0 only, which has no answers");
     case MOSQ_ERR_NOMEM:
