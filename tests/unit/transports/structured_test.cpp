@@ -1,4 +1,4 @@
-#include "transports/cloud_event.hpp"
+#include "transports/structured.hpp"
 
 #include <sagabox/random.hpp>
 
@@ -17,7 +17,7 @@ std::string event_of(NewMessage draft) {
                            .table = &table,
                            .sequence = Sequence{18'446'744'073'709'551'615ULL}};
   std::string text;
-  append_cloud_event(Envelope(parcel), *parcel.message, text);
+  append_structured(text, parcel, {});
   return text;
 }
 
@@ -25,14 +25,14 @@ std::string member(const std::string& event, const char* name) {
   return std::string(boost::json::parse(event).as_object().at(name).as_string());
 }
 
-TEST(CloudEvent, JsonStandsInItByteForByte) {
+TEST(Structured, JsonStandsInItByteForByte) {
   const auto event = event_of({.topic = "t", .payload = json("{\"a\" :\n 1.0, \"a\": 1e2}")});
   EXPECT_NE(event.find("\"data\":{\"a\" :\n 1.0, \"a\": 1e2}}"), std::string::npos) << event;
   EXPECT_EQ(member(event, "datacontenttype"), "application/json");
   EXPECT_EQ(member(event, "outboxsequence"), "18446744073709551615");
 }
 
-TEST(CloudEvent, AnythingElseIsBase64) {
+TEST(Structured, AnythingElseIsBase64) {
   EXPECT_EQ(
       member(event_of({.topic = "t", .payload = bytes(std::string("\0\xff", 2))}), "data_base64"),
       "AP8=");
@@ -41,7 +41,7 @@ TEST(CloudEvent, AnythingElseIsBase64) {
   EXPECT_EQ(member(text, "data_base64"), "MQ==");
 }
 
-TEST(CloudEvent, JsonIsRecognisedByItsContentType) {
+TEST(Structured, JsonIsRecognisedByItsContentType) {
   for (const auto* type : {"application/json", "application/vnd.order+json; charset=utf-8",
                            "Application/JSON ;charset=utf-8", "text/json"}) {
     const auto event = event_of({.topic = "t", .payload = json("[1]"), .content_type = type});
@@ -49,7 +49,7 @@ TEST(CloudEvent, JsonIsRecognisedByItsContentType) {
   }
 }
 
-TEST(CloudEvent, NamesAndValuesAreEscaped) {
+TEST(Structured, NamesAndValuesAreEscaped) {
   const auto odd = std::string(R"(a "quoted" \ 日本)");
   EXPECT_EQ(member(event_of({.topic = "t", .payload = json("1"), .aggregate_id = odd}), "subject"),
             odd);
