@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <new>
+#include <system_error>
 
 namespace sagabox::http {
 namespace {
@@ -86,9 +87,9 @@ void Handle::set_functions() {
         return static_cast<Handle*>(self)->open_socket(*address);
       }));
   // The connection, and with it the socket, outlives this handle.
-  set(easy, CURLOPT_CLOSESOCKETDATA, &settings_.closes);
-  set(easy, CURLOPT_CLOSESOCKETFUNCTION, CloseSocket([](void* closes, curl_socket_t socket) {
-        static_cast<SocketCloses*>(closes)->closed(socket);
+  set(easy, CURLOPT_CLOSESOCKETDATA, &settings_.watch);
+  set(easy, CURLOPT_CLOSESOCKETFUNCTION, CloseSocket([](void* watch, curl_socket_t socket) {
+        static_cast<SocketWatch*>(watch)->closed(socket);
         return close(socket);
       }));
 }
@@ -135,16 +136,26 @@ spi::SendResult Handle::result(std::optional<CURLcode> code, WallTime now) const
   if (status >= 200 && status < 300) return {};
   long request_bytes = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_REQUEST_SIZE, &request_bytes);
-  const std::string_view said(error_.data());
+  const auto said = code ? what_libcurl_says(*code) : std::string();
   return judge({.host = address_->host,
                 .curl_code = code.value_or(CURLE_OK),
-                .curl_error = said.empty() ? curl_easy_strerror(code.value_or(CURLE_OK)) : said,
+                .curl_error = said,
                 .status = static_cast<int>(status),
                 .retry_after = retry_after_,
                 .refusal = let_through_ ? std::string_view() : refusal_,
                 .past_deadline = !code,
                 .request_sent = request_bytes > 0},
                now);
+}
+
+std::string Handle::what_libcurl_says(CURLcode code) const {
+  std::string text(error_.front() == '\0' ? curl_easy_strerror(code) : error_.data());
+  long system_error = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &system_error);
+  if (system_error != 0) {
+    text += " (" + std::generic_category().message(static_cast<int>(system_error)) + ")";
+  }
+  return text;
 }
 
 curl_socket_t Handle::open_socket(const curl_sockaddr& address) {
@@ -159,7 +170,9 @@ curl_socket_t Handle::open_socket(const curl_sockaddr& address) {
     return CURL_SOCKET_BAD;
   }
   let_through_ = true;
-  return socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
+  const auto number = socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
+  if (number >= 0) settings_.watch.opened(number);
+  return number;
 }
 
 std::size_t Handle::header(std::string_view line) {

@@ -7,14 +7,18 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace sagabox::http {
 
-/// Told of sockets that libcurl closes, before the number can mean another.
-class SocketCloses {
+/// Told of the sockets of connections: a number may mean another one later.
+class SocketWatch {
  public:
-  virtual ~SocketCloses() = default;
+  virtual ~SocketWatch() = default;
+  virtual void opened(int socket) = 0;
+  /// Before it is.
   virtual void closed(int socket) = 0;
 };
 
@@ -24,7 +28,7 @@ struct HandleSettings {
   const std::string& ca_file;
   Duration connect_max{};
   curl_slist* resolve = nullptr;
-  SocketCloses& closes;
+  SocketWatch& watch;
 };
 
 /// An easy handle of libcurl, for one exchange after another. Never follows redirects, never uses a
@@ -54,6 +58,7 @@ class Handle {
 
   void set_bounds();
   void set_functions();
+  [[nodiscard]] std::string what_libcurl_says(CURLcode code) const;
   curl_socket_t open_socket(const curl_sockaddr& address);
   std::size_t header(std::string_view line);
   std::size_t content(std::size_t size);

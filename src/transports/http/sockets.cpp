@@ -72,9 +72,18 @@ Sockets::Interest& Sockets::interest(int socket) {
 void Sockets::want(int socket, int what) {
   auto& interest = this->interest(socket);
   interest.wanted = events_of(what);
-  if (interest.is_dirty) return;
-  interest.is_dirty = true;
-  dirty_.push_back(socket);
+  if (!interest.is_connection) {
+    tell(socket, interest);
+  } else if (!interest.is_dirty) {
+    interest.is_dirty = true;
+    dirty_.push_back(socket);
+  }
+}
+
+void Sockets::opened(int socket) {
+  auto& interest = this->interest(socket);
+  interest.told = 0;
+  interest.is_connection = true;
 }
 
 void Sockets::closed(int socket) {
@@ -82,26 +91,35 @@ void Sockets::closed(int socket) {
   auto& interest = this->interest(socket);
   interest.wanted = 0;
   interest.told = 0;
+  interest.is_connection = false;
 }
 
-void Sockets::tell() {
+void Sockets::tell(int socket, Interest& interest) const {
+  if (interest.wanted == interest.told) return;
+  epoll_event event{};
+  event.events = interest.wanted;
+  event.data.fd = socket;
+  if (interest.wanted == 0) {
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, nullptr);  // fails if it has been closed
+  } else if (epoll_ctl(epoll_.get(), interest.told == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket,
+                       &event) != 0) {
+    // Known or forgotten, other than thought.
+    epoll_ctl(epoll_.get(), interest.told == 0 ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, socket, &event);
+  }
+  interest.told = interest.wanted;
+}
+
+void Sockets::tell_all() {
   for (const auto socket : dirty_) {
     auto& interest = interests_[static_cast<std::size_t>(socket)];
     interest.is_dirty = false;
-    if (interest.wanted == interest.told) continue;
-    auto act = EPOLL_CTL_MOD;
-    if (interest.told == 0) act = EPOLL_CTL_ADD;
-    if (interest.wanted == 0) act = EPOLL_CTL_DEL;
-    epoll_event event{};
-    event.events = interest.wanted;
-    event.data.fd = socket;
-    if (epoll_ctl(epoll_.get(), act, socket, &event) == 0) interest.told = interest.wanted;
+    tell(socket, interest);
   }
   dirty_.clear();
 }
 
 std::span<const Sockets::Event> Sockets::wait(Duration timeout_max) {
-  tell();
+  tell_all();
   const auto timeout = std::chrono::ceil<std::chrono::milliseconds>(
       std::clamp(timeout_max, Duration::zero(), wait_max));
   const auto count = epoll_wait(epoll_.get(), ready_.data(), static_cast<int>(ready_.size()),

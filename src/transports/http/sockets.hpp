@@ -27,9 +27,9 @@ class Descriptor {
   int number_;
 };
 
-/// The sockets that libcurl waits for. What it wants is told to the kernel only before waiting:
-/// between two requests on one connection it changes its mind several times.
-class Sockets final : public SocketCloses {
+/// The sockets that libcurl waits for. What it wants of a connection is told to the kernel only
+/// before waiting: between two requests it changes its mind several times.
+class Sockets final : public SocketWatch {
  public:
   static Result<std::unique_ptr<Sockets>> make();
 
@@ -45,6 +45,7 @@ class Sockets final : public SocketCloses {
 
   /// `what` is CURL_POLL_….
   void want(int socket, int what);
+  void opened(int socket) override;
   void closed(int socket) override;
 
  private:
@@ -52,10 +53,12 @@ class Sockets final : public SocketCloses {
     std::uint32_t wanted = 0;
     std::uint32_t told = 0;
     bool is_dirty = false;
+    bool is_connection = false;  ///< else libcurl's own, whose end is not told
   };
 
   Sockets(Descriptor epoll, Descriptor wakeup);
-  void tell();
+  void tell_all();
+  void tell(int socket, Interest& interest) const;
   Interest& interest(int socket);
 
   Descriptor epoll_;
