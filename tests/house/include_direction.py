@@ -55,7 +55,9 @@ ROOM_OF_HEADER = {
 # What all backends of a room share lies beside their folders.
 SHARED = {
     f"transports/{stem}"
-    for stem in "envelope courier pending_parcels server_url settings stream tls".split()
+    for stem in (
+        "envelope structured under_way courier pending_parcels server_url settings stream tls"
+    ).split()
 }
 
 # Rooms that must not name a backend: only stores, transports, assembly and cli may.
