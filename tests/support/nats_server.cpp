@@ -5,7 +5,7 @@
 namespace sagabox::testing {
 
 NatsServer::NatsServer(std::string configuration) {
-  if (program("nats-server").empty()) {
+  if (program_path("nats-server").empty()) {
     problem_ = "nats-server is not installed (Debian package nats-server)";
     return;
   }
@@ -25,7 +25,7 @@ void NatsServer::start() {
       << "listen: 127.0.0.1:" << port_ << "\njetstream { store_dir: \""
       << (folder_ / "data").string() << "\" }\n"
       << "include ./extra.conf\n";
-  process_.start({program("nats-server"), "-c", (folder_ / "server.conf").string()},
+  process_.start({program_path("nats-server"), "-c", (folder_ / "server.conf").string()},
                  folder_ / "log");
   if (wait_for_port(port_) && process_.runs()) return;
   process_.stop();

@@ -136,7 +136,7 @@ bool wait_for_port(std::uint16_t port) {
   return false;
 }
 
-std::string program(const std::string& name) {
+std::string program_path(const std::string& name) {
   for (const auto* folder : {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin"}) {
     const auto path = fs::path(folder) / name;
     if (access(path.c_str(), X_OK) == 0) return path;

@@ -38,6 +38,6 @@ std::uint16_t free_port();
 /// Waits until somebody listens on that loopback port; false: nobody for long.
 bool wait_for_port(std::uint16_t port);
 /// Empty: no such program in PATH or the usual folders.
-std::string program(const std::string& name);
+std::string program_path(const std::string& name);
 
 }  // namespace sagabox::testing

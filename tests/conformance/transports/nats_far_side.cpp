@@ -4,6 +4,7 @@
 
 #include <sagabox/transports/nats.hpp>
 
+#include <boost/json.hpp>
 #include <nats/nats.h>
 
 #include <charconv>
@@ -26,6 +27,24 @@ std::string decoded(std::string_view text) {
     } else {
       out += text[i];
     }
+  }
+  return out;
+}
+
+std::string from_base64(std::string_view text) {
+  constexpr std::string_view alphabet =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  unsigned bits = 0;
+  int count = 0;
+  for (const char letter : text) {
+    const auto value = alphabet.find(letter);
+    if (value == std::string_view::npos) break;
+    bits = (bits << 6U) | static_cast<unsigned>(value);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    out += static_cast<char>((bits >> static_cast<unsigned>(count)) & 0xffU);
   }
   return out;
 }
@@ -63,23 +82,32 @@ class StreamReader {
     return messages;
   }
 
+  /// As it is stored: libnats itself takes the line after an empty header for its value.
   Arrived message(const std::string& stream, std::uint64_t sequence) {
     natsMsg* raw = nullptr;
-    check(js_GetMsg(&raw, context_, stream.c_str(), sequence, nullptr, nullptr));
+    check(natsConnection_RequestString(
+        &raw, connection_, ("$JS.API.STREAM.MSG.GET." + stream).c_str(),
+        ("{\"seq\":" + std::to_string(sequence) + "}").c_str(), 5000));
     Arrived arrived;
     if (raw == nullptr) return arrived;
-    arrived.payload.assign(natsMsg_GetData(raw),
-                           static_cast<std::size_t>(natsMsg_GetDataLength(raw)));
-    const char** names = nullptr;
-    int count = 0;
-    check(natsMsgHeader_Keys(raw, &names, &count));
-    for (int i = 0; i < count; ++i) {
-      const char* value = nullptr;
-      check(natsMsgHeader_Get(raw, names[i], &value));
-      sort_in(arrived, names[i], value == nullptr ? "" : value);
-    }
-    std::free(names);
+    const auto answer = boost::json::parse(std::string_view(
+        natsMsg_GetData(raw), static_cast<std::size_t>(natsMsg_GetDataLength(raw))));
     natsMsg_Destroy(raw);
+    const auto& message = answer.at("message").as_object();
+    const auto field = [&](std::string_view name) {
+      const auto* const value = message.if_contains(name);
+      return value == nullptr ? std::string() : from_base64(value->as_string());
+    };
+    arrived.payload = field("data");
+    const auto headers = field("hdrs");
+    EXPECT_TRUE(headers.starts_with("NATS/1.0\r\n")) << headers;
+    for (auto begin = headers.find("\r\n") + 2; begin < headers.size() - 2;) {
+      const auto end = headers.find("\r\n", begin);
+      const auto colon = headers.find(": ", begin);
+      sort_in(arrived, headers.substr(begin, colon - begin),
+              headers.substr(colon + 2, end - colon - 2));
+      begin = end + 2;
+    }
     return arrived;
   }
 
