@@ -86,6 +86,11 @@ bool UnderWay::leave(Key key, BootTime now) {
   return true;
 }
 
+void UnderWay::stay(Key key) {
+  const std::lock_guard lock(mutex_);
+  if (auto* const slot = find(key)) slot->stage = Stage::waiting;
+}
+
 std::shared_ptr<const spi::Address> UnderWay::inquire(Key key) {
   const std::lock_guard lock(mutex_);
   auto* const slot = find(key);
@@ -131,6 +136,16 @@ std::optional<BootTime> UnderWay::next_due() const {
   const std::lock_guard lock(mutex_);
   if (next_due_ == BootTime::max()) return std::nullopt;
   return next_due_;
+}
+
+bool UnderWay::is_due(BootTime now) {
+  const std::lock_guard lock(mutex_);
+  if (now < next_due_) return false;
+  next_due_ = BootTime::max();
+  for (const auto& slot : slots_) {
+    if (slot.results != nullptr) next_due_ = std::min(next_due_, slot.deadline);
+  }
+  return next_due_ <= now;
 }
 
 UnderWay::Expired UnderWay::expire(BootTime now, const spi::SendResult& waiting,

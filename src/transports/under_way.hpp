@@ -50,7 +50,9 @@ class UnderWay {
 
   /// Says that it leaves now; false: it has its result already and must not.
   bool leave(Key key, BootTime now);
-  /// The same, for what was refused and is being asked about; null: it has its result already.
+  /// It has not left after all.
+  void stay(Key key);
+  /// As `leave`, for what was refused and is being asked about; null: it has its result already.
   std::shared_ptr<const spi::Address> inquire(Key key);
   /// Null: it has its result already.
   [[nodiscard]] std::shared_ptr<const spi::Address> address_of(Key key) const;
@@ -66,6 +68,8 @@ class UnderWay {
 
   /// Never later than the first deadline; nothing: none is under way.
   [[nodiscard]] std::optional<BootTime> next_due() const;
+  /// Whether one of them is over.
+  [[nodiscard]] bool is_due(BootTime now);
   struct Expired {
     std::size_t count = 0;
     /// When the first of them that had been sent was; nothing: none had.

@@ -5,9 +5,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <array>
 #include <charconv>
@@ -18,6 +16,7 @@
 namespace sagabox::nats {
 
 using transports::UnderWay;
+using transports::Wake;
 using Kind = spi::SendResult::Kind;
 
 struct Connection::Shared {
@@ -166,17 +165,6 @@ natsStatus detached(void* user_data) {
 }
 
 }  // namespace
-
-Wake::Wake() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-Wake::~Wake() { ::close(descriptor_); }
-void Wake::ring() noexcept {
-  const std::uint64_t once = 1;
-  (void)!::write(descriptor_, &once, sizeof once);
-}
-void Wake::silence() noexcept {
-  std::uint64_t rung = 0;
-  (void)!::read(descriptor_, &rung, sizeof rung);
-}
 
 Connection::Connection(natsConnection* connection, std::shared_ptr<Shared> shared)
     : connection_(connection), shared_(std::move(shared)) {}

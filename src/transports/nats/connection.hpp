@@ -3,6 +3,7 @@
 #include "transports/nats/client.hpp"
 #include "transports/nats/publication.hpp"
 #include "transports/under_way.hpp"
+#include "transports/wake.hpp"
 
 #include <sagabox/transports/nats.hpp>
 
@@ -13,21 +14,6 @@
 
 namespace sagabox::nats {
 
-/// Rings for a thread that waits in `poll`.
-class Wake {
- public:
-  Wake();
-  Wake(const Wake&) = delete;
-  Wake& operator=(const Wake&) = delete;
-  ~Wake();
-  void ring() noexcept;
-  void silence() noexcept;
-  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
 /// One connection to a server; once lost it never comes back, so that nothing is sent behind
 /// our back. libnats does its I/O when we say so, without ever blocking; answers come on a thread
 /// of its own, straight to the parcels under way. Used by one thread, but for what libnats calls.
@@ -37,7 +23,7 @@ class Connection {
   static Result<std::unique_ptr<Connection>> open(const Options& options,
                                                   const std::vector<std::string>& more_servers,
                                                   std::shared_ptr<transports::UnderWay> under_way,
-                                                  std::shared_ptr<Wake> wake);
+                                                  std::shared_ptr<transports::Wake> wake);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
   ~Connection();

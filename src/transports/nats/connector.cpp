@@ -6,7 +6,7 @@
 namespace sagabox::nats {
 
 Connector::Connector(const Options& options, std::shared_ptr<transports::UnderWay> under_way,
-                     std::shared_ptr<Wake> wake)
+                     std::shared_ptr<transports::Wake> wake)
     : options_(options),
       under_way_(std::move(under_way)),
       wake_(std::move(wake)),

@@ -18,7 +18,7 @@ namespace sagabox::nats {
 class Connector {
  public:
   Connector(const Options& options, std::shared_ptr<transports::UnderWay> under_way,
-            std::shared_ptr<Wake> wake);
+            std::shared_ptr<transports::Wake> wake);
   Connector(const Connector&) = delete;
   Connector& operator=(const Connector&) = delete;
   /// Waits for an attempt that is being made.
@@ -40,7 +40,7 @@ class Connector {
 
   const Options& options_;
   const std::shared_ptr<transports::UnderWay> under_way_;
-  const std::shared_ptr<Wake> wake_;
+  const std::shared_ptr<transports::Wake> wake_;
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -35,7 +35,7 @@ bool has_left(const UnderWay::View& view) { return view.stage != UnderWay::Stage
 NatsTransport::NatsTransport(Options options)
     : options_(std::move(options)),
       under_way_(std::make_shared<UnderWay>(options_.in_flight_max)),
-      wake_(std::make_shared<Wake>()),
+      wake_(std::make_shared<transports::Wake>()),
       connector_(std::make_unique<Connector>(options_, under_way_, wake_)),
       thread_([this] { run(); }) {}
 

@@ -41,7 +41,7 @@ class NatsTransport final : public spi::Transport {
 
   const Options options_;
   const std::shared_ptr<transports::UnderWay> under_way_;
-  const std::shared_ptr<Wake> wake_;
+  const std::shared_ptr<transports::Wake> wake_;
 
   std::mutex mutex_;
   std::vector<Admitted> incoming_;
