@@ -70,12 +70,10 @@ KafkaCluster::Record record_of(const rd_kafka_message_t& message) {
 }  // namespace
 
 KafkaCluster::KafkaCluster(int brokers)
-    : keeper_(client(RD_KAFKA_PRODUCER, {})), mock_(rd_kafka_mock_cluster_new(keeper_, brokers)) {}
+    : keeper_(client(RD_KAFKA_PRODUCER, {{"test.mock.num.brokers", std::to_string(brokers)}})),
+      mock_(rd_kafka_handle_mock_cluster(keeper_)) {}
 
-KafkaCluster::~KafkaCluster() {
-  rd_kafka_mock_cluster_destroy(mock_);
-  rd_kafka_destroy(keeper_);
-}
+KafkaCluster::~KafkaCluster() { rd_kafka_destroy(keeper_); }
 
 std::string KafkaCluster::brokers() const { return rd_kafka_mock_cluster_bootstraps(mock_); }
 

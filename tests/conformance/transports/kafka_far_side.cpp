@@ -46,9 +46,9 @@ class KafkaFarSide final : public FarSide {
   }
 
   [[nodiscard]] std::optional<std::string> refusing_address() override {
-    rd_kafka_mock_topic_set_error(cluster_.mock(), "forbidden",
-                                  RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
-    return "kafka:forbidden";
+    rd_kafka_mock_topic_set_error(cluster_.mock(), "missing",
+                                  RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+    return "kafka:missing";
   }
 
   bool stop() override {
