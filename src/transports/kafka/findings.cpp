@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
+#include <optional>
 #include <span>
 
 namespace sagabox::kafka {
@@ -31,6 +31,8 @@ struct DestroyMetadata {
   }
 };
 using MetadataHandle = std::unique_ptr<const rd_kafka_metadata_t, DestroyMetadata>;
+
+constexpr int settings_wait_milliseconds_max = 2000;
 
 int milliseconds_left(const Options& options, BootTime deadline) {
   const auto left =
@@ -77,19 +79,20 @@ void judge(const rd_kafka_metadata_topic_t& topic, int brokers,
   }
 }
 
-/// Of a topic; empty: it could not be asked for.
-std::string setting(rd_kafka_t* client, const std::string& topic, std::string_view name,
-                    int wait_milliseconds) {
+/// Of a topic; nothing: it could not be asked for.
+std::optional<std::string> setting(rd_kafka_t* client, const std::string& topic,
+                                   std::string_view name, int wait_milliseconds) {
   const ResourceHandle resource(
       rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str()));
   const QueueHandle queue(rd_kafka_queue_new(client));
   auto* asked = resource.get();
   rd_kafka_DescribeConfigs(client, &asked, 1, nullptr, queue.get());
   const EventHandle event(rd_kafka_queue_poll(queue.get(), wait_milliseconds));
-  if (event == nullptr || rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR)
-    return {};
+  if (event == nullptr || rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return std::nullopt;
+  }
   const auto* const result = rd_kafka_event_DescribeConfigs_result(event.get());
-  if (result == nullptr) return {};
+  if (result == nullptr) return std::nullopt;
   std::size_t resources = 0;
   const auto* const* answered = rd_kafka_DescribeConfigs_result_resources(result, &resources);
   for (const auto* one : std::span(answered, resources)) {
@@ -98,10 +101,10 @@ std::string setting(rd_kafka_t* client, const std::string& topic, std::string_vi
     for (const auto* entry : std::span(entries, count)) {
       if (name != rd_kafka_ConfigEntry_name(entry)) continue;
       const auto* const value = rd_kafka_ConfigEntry_value(entry);
-      return value == nullptr ? "" : value;
+      return value == nullptr ? std::string() : std::string(value);
     }
   }
-  return {};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -124,9 +127,13 @@ Result<std::vector<std::string>> find_trouble(const Options& options,
     for (const auto& one : std::span(raw->topics, static_cast<std::size_t>(raw->topic_cnt))) {
       judge(one, raw->broker_cnt, findings);
     }
-    const auto in_sync_min =
-        setting(made->get(), name, "min.insync.replicas", milliseconds_left(options, deadline));
-    if (in_sync_min == "1") {
+  }
+  for (const auto& name : topics) {
+    const auto wait =
+        std::min(milliseconds_left(options, deadline), settings_wait_milliseconds_max);
+    const auto in_sync_min = setting(made->get(), name, "min.insync.replicas", wait);
+    if (!in_sync_min) break;  // brokers that do not tell, or not us
+    if (*in_sync_min == "1") {
       findings.push_back("topic " + name +
                          ": min.insync.replicas is 1, so one broker alone may acknowledge; use 2");
     }
