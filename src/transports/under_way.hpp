@@ -31,14 +31,20 @@ class UnderWay {
   class Item {
    public:
     Item(spi::Parcel parcel, spi::SendResults& results)
-        : parcel_(std::move(parcel)), results_(results) {}
+        : table_(*parcel.table), parcel_(std::move(parcel)), results_(results) {
+      parcel_.table = &table_;
+    }
+    Item(const Item&) = delete;
+    Item& operator=(const Item&) = delete;
     [[nodiscard]] const spi::Parcel& parcel() const noexcept { return parcel_; }
     /// It has its result: there is nothing left to do for it.
     [[nodiscard]] bool answered() const noexcept { return answered_.load(); }
 
    private:
     friend class UnderWay;
-    const spi::Parcel parcel_;
+    // The sender's is there until the result only, and work may go on after it.
+    const TableName table_;
+    spi::Parcel parcel_;
     spi::SendResults& results_;
     std::atomic<bool> answered_{false};
     ByDeadline::iterator place_{};  ///< until it is answered
