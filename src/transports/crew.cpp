@@ -49,10 +49,10 @@ Result<std::shared_ptr<const LocalName>> local_name(std::string_view scheme, std
 
 Crew::Crew(Options options)
     : options_(std::move(options)),
-      under_way_({.clock = options_.clock,
-                  .items_max = options_.in_flight_max,
-                  .timed_out_error = "not handled by the deadline",
-                  .expired = [this](const auto& item) { tell_to_stop(item); }}) {
+      parcels_({.clock = options_.clock,
+                .items_max = options_.in_flight_max,
+                .timed_out_error = "not handled by the deadline",
+                .expired = [this](const auto& item) { tell_to_stop(item); }}) {
   for (std::uint32_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
 }
 
@@ -67,7 +67,7 @@ Crew::~Crew() {
 }
 
 void Crew::send(std::span<spi::Parcel> parcels, spi::SendResults& results) {
-  auto taken = under_way_.take(parcels, results);
+  auto taken = parcels_.take(parcels, results);
   if (taken.empty()) return;
   {
     const std::lock_guard lock(mutex_);
@@ -86,10 +86,10 @@ void Crew::work() {
     if (mine.item->answered()) continue;
     if (follows_an_overdue_one(mine.item->parcel())) {
       lock.unlock();
-      under_way_.answer(*mine.item, {Kind::busy,
-                                     "one before it, of its key, is past its deadline and has not "
-                                     "returned yet",
-                                     {}});
+      parcels_.answer(*mine.item, {Kind::busy,
+                                   "one before it, of its key, is past its deadline and has not "
+                                   "returned yet",
+                                   {}});
       lock.lock();
       continue;
     }
@@ -99,7 +99,7 @@ void Crew::work() {
     lock.lock();
     std::erase(running_, &mine);
     lock.unlock();
-    under_way_.answer(*mine.item, std::move(result));
+    parcels_.answer(*mine.item, std::move(result));
     lock.lock();
   }
 }
@@ -137,7 +137,7 @@ bool Crew::follows_an_overdue_one(const spi::Parcel& parcel) const {
   });
 }
 
-void Crew::tell_to_stop(const UnderWay::ItemPtr& item) {
+void Crew::tell_to_stop(const TimedParcels::ItemPtr& item) {
   std::stop_source stop(std::nostopstate);
   {
     const std::lock_guard lock(mutex_);

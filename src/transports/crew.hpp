@@ -1,6 +1,6 @@
 #pragma once
 
-#include "transports/under_way.hpp"
+#include "transports/timed_parcels.hpp"
 
 #include <sagabox/delivery.hpp>
 #include <sagabox/spi/transport.hpp>
@@ -59,27 +59,27 @@ class Crew {
     return {.keeps_order = false, .in_flight_max = options_.in_flight_max};
   }
   void send(std::span<spi::Parcel> parcels, spi::SendResults& results);
-  void close(BootTime deadline) { under_way_.close(deadline); }
+  void close(BootTime deadline) { parcels_.close(deadline); }
 
  private:
   /// One that runs; belongs to its thread but for what the lock guards.
   struct Running {
-    UnderWay::ItemPtr item{};
+    TimedParcels::ItemPtr item{};
     std::stop_source stop{};
     bool overdue = false;
   };
   void work();
   [[nodiscard]] spi::SendResult call(const Running& running) const noexcept;
   [[nodiscard]] bool follows_an_overdue_one(const spi::Parcel& parcel) const;
-  void tell_to_stop(const UnderWay::ItemPtr& item);
+  void tell_to_stop(const TimedParcels::ItemPtr& item);
 
   const Options options_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<UnderWay::ItemPtr> queue_;
+  std::deque<TimedParcels::ItemPtr> queue_;
   std::vector<Running*> running_;
   bool ended_ = false;
-  UnderWay under_way_;
+  TimedParcels parcels_;
   std::vector<std::thread> threads_;
 };
 

@@ -19,7 +19,7 @@ namespace sagabox::transports {
 /// What was handed over and has no result yet, for transports that do the work in threads of their
 /// own. Each gets one result: the first that is given, and at its deadline `timed_out`.
 /// Thread-safe.
-class UnderWay {
+class TimedParcels {
  public:
   class Item;
   using ItemPtr = std::shared_ptr<Item>;
@@ -41,7 +41,7 @@ class UnderWay {
     [[nodiscard]] bool answered() const noexcept { return answered_.load(); }
 
    private:
-    friend class UnderWay;
+    friend class TimedParcels;
     // The sender's is there until the result only, and work may go on after it.
     const TableName table_;
     spi::Parcel parcel_;
@@ -57,10 +57,10 @@ class UnderWay {
     /// Called before an item is told that its time is over: it has `answered()` by then.
     std::function<void(const ItemPtr&)> expired{};
   };
-  explicit UnderWay(Options options);
-  ~UnderWay();
-  UnderWay(const UnderWay&) = delete;
-  UnderWay& operator=(const UnderWay&) = delete;
+  explicit TimedParcels(Options options);
+  ~TimedParcels();
+  TimedParcels(const TimedParcels&) = delete;
+  TimedParcels& operator=(const TimedParcels&) = delete;
 
   /// Those that are taken, in order. The others have been told: closed, too many, too late.
   [[nodiscard]] std::vector<ItemPtr> take(std::span<spi::Parcel> parcels,
