@@ -58,7 +58,7 @@ void kafka_publish(const Size& size, Report& report) {
               .value = our_rate,
               .unit = "messages/s",
               .baseline = baseline_rate,
-              .baseline_name = "librdkafka to its mock cluster, rd_kafka_producev",
+              .baseline_name = "librdkafka to its mock cluster, rd_kafka_produceva",
               .goal = Goal{Goal::Kind::ratio_at_least, 0.80}});
 }
 

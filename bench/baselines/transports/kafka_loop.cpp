@@ -61,17 +61,22 @@ double kafka_loop(const std::string& brokers, const std::string& topic, std::uin
     const auto one = parcel(number);
     const auto payload = one.message->payload().view();
     const auto key = one.message->has_key() ? one.message->key() : one.message->id().str();
-    auto* const headers = headers_of(one);
-    while (true) {
-      const auto error = rd_kafka_producev(
-          producer, RD_KAFKA_V_TOPIC(topic.c_str()),
-          RD_KAFKA_V_VALUE(const_cast<char*>(payload.data()), payload.size()),
-          RD_KAFKA_V_KEY(key.data(), key.size()), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-          RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_END);
-      if (error == RD_KAFKA_RESP_ERR_NO_ERROR) break;
-      if (error != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
-        throw std::runtime_error(rd_kafka_err2str(error));
+    std::array<rd_kafka_vu_t, 5> fields{};
+    fields[0].vtype = RD_KAFKA_VTYPE_TOPIC;
+    fields[0].u.cstr = topic.c_str();
+    fields[1].vtype = RD_KAFKA_VTYPE_VALUE;
+    fields[1].u.mem = {const_cast<char*>(payload.data()), payload.size()};
+    fields[2].vtype = RD_KAFKA_VTYPE_KEY;
+    fields[2].u.mem = {const_cast<char*>(key.data()), key.size()};
+    fields[3].vtype = RD_KAFKA_VTYPE_HEADERS;
+    fields[3].u.headers = headers_of(one);
+    fields[4].vtype = RD_KAFKA_VTYPE_MSGFLAGS;
+    fields[4].u.i = RD_KAFKA_MSG_F_COPY;
+    while (auto* const error = rd_kafka_produceva(producer, fields.data(), fields.size())) {
+      if (rd_kafka_error_code(error) != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
+        throw std::runtime_error(rd_kafka_error_string(error));
       }
+      rd_kafka_error_destroy(error);
       rd_kafka_poll(producer, 100);
     }
     rd_kafka_poll(producer, 0);
