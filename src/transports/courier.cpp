@@ -2,14 +2,11 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <csignal>
 #include <ctime>
-#include <stdexcept>
 
 namespace sagabox::transports {
 namespace {
@@ -37,22 +34,6 @@ timespec until(BootTime then, BootTime now) {
 
 }  // namespace
 
-WakeUp::WakeUp() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (fd_ < 0) throw std::runtime_error("no eventfd: too many files are open");
-}
-
-WakeUp::~WakeUp() { ::close(fd_); }
-
-void WakeUp::ring() const noexcept {
-  const std::uint64_t one = 1;
-  (void)!write(fd_, &one, sizeof one);
-}
-
-void WakeUp::clear() const noexcept {
-  std::uint64_t rung = 0;
-  (void)!read(fd_, &rung, sizeof rung);
-}
-
 /// An attempt to connect, on a thread of its own: names are looked up, and some libraries connect,
 /// in calls that cannot be given up. Whoever does not want to wait any longer lets go of it.
 struct Courier::Dial {
@@ -69,7 +50,7 @@ struct Courier::Dial {
 Courier::Courier(Options options, Connect connect)
     : options_(std::move(options)),
       connect_(std::move(connect)),
-      wake_(std::make_shared<WakeUp>()),
+      wake_(std::make_shared<Wake>()),
       dials_(std::make_shared<std::atomic<std::uint32_t>>(0)),
       thread_([this] { run(); }) {}
 
@@ -118,7 +99,7 @@ void Courier::run() {
   ignore_broken_pipes();
   for (;;) {
     const auto now = options_.clock->boot_now();
-    wake_->clear();
+    wake_->silence();
     take_inbox();
     expire_waiting(now);
     look_after_dial(now);
@@ -284,7 +265,7 @@ void Courier::wait() {
       return;
     }
   }
-  std::array<pollfd, 2> fds{{{wake_->fd(), POLLIN, 0}, {-1, 0, 0}}};
+  std::array<pollfd, 2> fds{{{wake_->descriptor(), POLLIN, 0}, {-1, 0, 0}}};
   if (link_) {
     fds[1] = {link_->fd(), static_cast<short>(POLLIN | (link_->wants_write() ? POLLOUT : 0)), 0};
     wake_at = std::min(wake_at, link_->turn_by());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "transports/pending_parcels.hpp"
+#include "transports/wake.hpp"
 
 #include <sagabox/random.hpp>
 #include <sagabox/result.hpp>
@@ -46,21 +47,6 @@ class Link {
   [[nodiscard]] virtual BootTime turn_by() const { return BootTime::max(); }
   /// Everything was answered, and it ends: a word of farewell, without waiting.
   virtual void leave() {}
-};
-
-/// An eventfd.
-class WakeUp {
- public:
-  WakeUp();
-  ~WakeUp();
-  WakeUp(const WakeUp&) = delete;
-  WakeUp& operator=(const WakeUp&) = delete;
-  void ring() const noexcept;
-  void clear() const noexcept;
-  [[nodiscard]] int fd() const noexcept { return fd_; }
-
- private:
-  int fd_;
 };
 
 /// Brings parcels over one connection that one thread of its own looks after: takes them from any
@@ -112,7 +98,7 @@ class Courier final : private Link::Answers {
 
   const Options options_;
   const Connect connect_;
-  const std::shared_ptr<WakeUp> wake_;
+  const std::shared_ptr<Wake> wake_;
   const std::shared_ptr<std::atomic<std::uint32_t>> dials_;  ///< also those that were given up
   std::atomic<std::uint32_t> under_way_{0};
 

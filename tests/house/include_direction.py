@@ -56,7 +56,8 @@ ROOM_OF_HEADER = {
 SHARED = {
     f"transports/{stem}"
     for stem in (
-        "envelope structured under_way courier pending_parcels server_url settings stream tls"
+        "courier crew envelope pending_parcels server_url settings stream structured"
+        " timed_parcels tls under_way wake"
     ).split()
 }
 

@@ -1,6 +1,6 @@
 #include "support/mosquitto_server.hpp"
 
-#include "support/free_port.hpp"
+#include "support/server_process.hpp"
 
 #include <unistd.h>
 
@@ -9,9 +9,7 @@
 namespace sagabox::testing {
 namespace {
 
-std::filesystem::path program() {
-  return installed_program({"/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto"});
-}
+std::string program() { return program_path("mosquitto"); }
 
 }  // namespace
 
@@ -40,7 +38,7 @@ MosquittoServer::MosquittoServer(const std::vector<std::string>& settings)
 
 void MosquittoServer::start() {
   server_.run({program(), "-c", (server_.folder() / "mosquitto.conf").string()});
-  if (!ScratchServer::wait_for_port(port_)) {
+  if (!wait_for_port(port_)) {
     problem_ = "Mosquitto did not start; see " + (server_.folder() / "log").string();
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "support/free_port.hpp"
+#include "support/server_process.hpp"
 
 #include <cstdint>
 #include <filesystem>

@@ -1,7 +1,7 @@
 #include "support/rabbitmq_server.hpp"
 
 #include "support/certificate.hpp"
-#include "support/free_port.hpp"
+#include "support/server_process.hpp"
 
 #include <unistd.h>
 
@@ -14,7 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto program = "/usr/lib/rabbitmq/bin/rabbitmq-server";
-constexpr Duration start_max = std::chrono::seconds(120);
 
 struct Ports {
   std::string node;
@@ -32,9 +31,8 @@ Ports ports_of(const fs::path& folder) {
 }  // namespace
 
 std::string RabbitmqServer::missing() {
-  return installed_program({program}).empty()
-             ? "RabbitMQ is not installed (Debian package rabbitmq-server)"
-             : "";
+  return access(program, X_OK) != 0 ? "RabbitMQ is not installed (Debian package rabbitmq-server)"
+                                    : "";
 }
 
 RabbitmqServer RabbitmqServer::start_new(int watched) {
@@ -78,7 +76,11 @@ std::vector<std::string> RabbitmqServer::environment() const {
 bool RabbitmqServer::start() const {
   const auto names = ports_of(server_.folder()).names;
   server_.run({"sh", "-c", "epmd -port " + names + " & exec " + program}, environment());
-  return ScratchServer::wait_for_port(port_, start_max);
+  // It needs longer than others.
+  for (int patience = 0; patience < 10; ++patience) {
+    if (wait_for_port(port_)) return true;
+  }
+  return false;
 }
 
 std::uint16_t RabbitmqServer::tls_port() const {

@@ -1,15 +1,13 @@
 #include "support/redis_server.hpp"
 
-#include "support/free_port.hpp"
+#include "support/server_process.hpp"
 
 #include <unistd.h>
 
 namespace sagabox::testing {
 namespace {
 
-std::filesystem::path program() {
-  return installed_program({"/usr/bin/redis-server", "/usr/local/bin/redis-server"});
-}
+std::string program() { return program_path("redis-server"); }
 
 }  // namespace
 
@@ -42,7 +40,7 @@ void RedisServer::start() {
                                  "no"};
   words.insert(words.end(), settings_.begin(), settings_.end());
   server_.run(words);
-  if (!ScratchServer::wait_for_port(port_)) {
+  if (!wait_for_port(port_)) {
     problem_ = "Redis did not start; see " + (server_.folder() / "log").string();
   }
 }

@@ -1,9 +1,7 @@
 #include "support/scratch_server.hpp"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,7 +10,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
-#include <thread>
 
 namespace sagabox::testing {
 namespace {
@@ -102,13 +99,6 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 }  // namespace
 
-fs::path installed_program(const std::vector<fs::path>& places) {
-  for (const auto& place : places) {
-    if (access(place.c_str(), X_OK) == 0) return place;
-  }
-  return {};
-}
-
 ScratchServer ScratchServer::make(const std::string& name, int watched) {
   std::string folder = (fs::temp_directory_path() / ("sagabox-" + name + "-XXXXXX")).string();
   if (mkdtemp(folder.data()) == nullptr) return ScratchServer({});
@@ -181,22 +171,6 @@ void ScratchServer::remove() const {
   end(SIGKILL);
   std::error_code ignored;
   fs::remove_all(folder_, ignored);
-}
-
-bool ScratchServer::wait_for_port(std::uint16_t port, Duration longest) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const auto give_up = system_clock().boot_now() + longest;
-  while (system_clock().boot_now() < give_up) {
-    const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const bool open = connect(probe, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-    close(probe);
-    if (open) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return false;
 }
 
 }  // namespace sagabox::testing

@@ -1,16 +1,10 @@
 #pragma once
 
-#include <sagabox/time.hpp>
-
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 namespace sagabox::testing {
-
-/// A program that is installed; empty: none of these is.
-std::filesystem::path installed_program(const std::vector<std::filesystem::path>& places);
 
 /// A folder with servers that run in it, each with its children a process group. When the process
 /// `watched` ends, however it ends, they are killed and the folder is removed. Several processes
@@ -34,9 +28,6 @@ class ScratchServer {
   void end(int number) const;
   /// Kills them and removes the folder.
   void remove() const;
-
-  /// Whether somebody listens there before so much time is over.
-  static bool wait_for_port(std::uint16_t port, Duration longest = std::chrono::seconds(60));
 
  private:
   /// Its process; below 0: there is none.

@@ -1,8 +1,8 @@
 #include "support/certificate.hpp"
-#include "support/free_port.hpp"
 #include "support/mosquitto_server.hpp"
 #include "support/mqtt_client.hpp"
 #include "support/parcels.hpp"
+#include "support/server_process.hpp"
 
 #include <sagabox/transports/mqtt.hpp>
 
@@ -120,7 +120,7 @@ TEST_F(MqttTest, TlsChecksWhoTheServerIs) {
   const auto port = testing::free_port();
   start({"listener " + std::to_string(port) + " 127.0.0.1", "certfile " + ours.certificate.string(),
          "keyfile " + ours.key.string()});
-  ASSERT_TRUE(testing::ScratchServer::wait_for_port(port));
+  ASSERT_TRUE(testing::wait_for_port(port));
   const transports::Tls trusting{.enabled = true, .ca_file = ours.certificate};
   open({.host = "localhost", .port = port, .tls = trusting});
   const auto to = parcels_->address("mqtt:t");

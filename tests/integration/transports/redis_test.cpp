@@ -1,7 +1,7 @@
 #include "support/certificate.hpp"
-#include "support/free_port.hpp"
 #include "support/parcels.hpp"
 #include "support/redis_server.hpp"
+#include "support/server_process.hpp"
 
 #include <sagabox/transports/redis.hpp>
 
@@ -140,7 +140,7 @@ TEST_F(RedisTest, TlsChecksWhoTheServerIs) {
   const auto port = testing::free_port();
   start({"--tls-port", std::to_string(port), "--tls-cert-file", ours.certificate, "--tls-key-file",
          ours.key, "--tls-auth-clients", "no"});
-  ASSERT_TRUE(testing::ScratchServer::wait_for_port(port));
+  ASSERT_TRUE(testing::wait_for_port(port));
   const transports::Tls trusting{.enabled = true, .ca_file = ours.certificate};
   open({.host = "localhost", .port = port, .tls = trusting});
   const std::string large(1024UL * 1024, 'x');

@@ -23,7 +23,7 @@ struct Server {
   std::vector<std::uint64_t> posted;  ///< tickets, over all links
   std::vector<std::uint64_t> numbers;
   int connections = 0;
-  WakeUp wake;
+  Wake wake;
 
   void turn_to(Mood next) {
     {
@@ -58,7 +58,7 @@ class ScriptedLink final : public Link {
     return server_->mood != Server::Mood::full;
   }
   Status turn(BootTime, Answers& answers) override {
-    server_->wake.clear();
+    server_->wake.silence();
     std::deque<std::uint64_t> answered;
     {
       const std::lock_guard lock(server_->mutex);
@@ -75,7 +75,7 @@ class ScriptedLink final : public Link {
     }
     return {};
   }
-  [[nodiscard]] int fd() const override { return server_->wake.fd(); }
+  [[nodiscard]] int fd() const override { return server_->wake.descriptor(); }
   [[nodiscard]] bool wants_write() const override { return false; }
 
  private:
