@@ -1,0 +1,173 @@
+#include "transports/file/line_file.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <filesystem>
+#include <system_error>
+
+namespace sagabox::file {
+namespace {
+
+constexpr mode_t mode = 0644;
+constexpr int poll_milliseconds = 50;
+
+std::string_view advice(int reason) {
+  switch (reason) {
+    case ENOSPC:
+    case EDQUOT:
+      return "; make room there";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "; let this process write there";
+    case ENOENT:
+    case ENOTDIR:
+      return "; make the folder";
+    case EISDIR:
+      return "; name a file in it";
+    case ENXIO:
+    case EPIPE:
+      return "; nobody reads it";
+    default:
+      return "";
+  }
+}
+
+/// So that the name of a new file survives a power cut, too.
+bool sync_folder(const std::string& path) {
+  const auto folder = std::filesystem::path(path).parent_path();
+  const int descriptor =
+      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const bool done = ::fsync(descriptor) == 0;
+  const int reason = errno;
+  ::close(descriptor);
+  errno = reason;
+  return done;
+}
+
+}  // namespace
+
+LineFile::~LineFile() { close(); }
+
+void LineFile::close() {
+  if (descriptor_ >= 0 && !path_.empty()) ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+std::string LineFile::problem(std::string_view what, int reason) const {
+  return (path_.empty() ? std::string("stdout:") : "file:" + path_) + ": " + std::string(what) +
+         ": " + std::generic_category().message(reason) + std::string(advice(reason));
+}
+
+std::string LineFile::open(Sync sync) {
+  struct stat facts{};
+  if (path_.empty()) {
+    descriptor_ = STDOUT_FILENO;
+  } else {
+    if (descriptor_ >= 0) {
+      const bool same =
+          ::stat(path_.c_str(), &facts) == 0 && facts.st_dev == device_ && facts.st_ino == inode_;
+      if (same) return {};
+      close();
+    }
+    // Not blocking: a pipe that nobody reads is an error, not a wait. Read, too, to see how the
+    // last line ends; what cannot be read is written all the same.
+    constexpr int flags = O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    struct stat before{};
+    const bool is_new = ::stat(path_.c_str(), &before) != 0;
+    const bool may_read = is_new || S_ISREG(before.st_mode);
+    if (may_read) descriptor_ = ::open(path_.c_str(), flags | O_RDWR, mode);
+    if (descriptor_ < 0) descriptor_ = ::open(path_.c_str(), flags | O_WRONLY, mode);
+    if (descriptor_ < 0) return problem("cannot be opened", errno);
+    if (is_new && sync == Sync::yes && !sync_folder(path_)) {
+      const int reason = errno;
+      close();
+      return problem("its folder cannot be synced", reason);
+    }
+  }
+  if (::fstat(descriptor_, &facts) != 0) {
+    const int reason = errno;
+    close();
+    return problem("cannot be looked at", reason);
+  }
+  regular_ = S_ISREG(facts.st_mode);
+  device_ = facts.st_dev;
+  inode_ = facts.st_ino;
+  return {};
+}
+
+bool LineFile::line_is_open() const {
+  if (!regular_) return broken_line_;
+  struct stat facts{};
+  if (::fstat(descriptor_, &facts) != 0 || facts.st_size == 0) return false;
+  char last = '\n';
+  if (::pread(descriptor_, &last, 1, facts.st_size - 1) != 1) return broken_line_;
+  return last != '\n';
+}
+
+LineFile::Appended LineFile::write_regular(std::string_view lines) const {
+  Appended done;
+  while (done.bytes < lines.size()) {
+    const auto rest = lines.substr(done.bytes);
+    const auto bytes = ::write(descriptor_, rest.data(), rest.size());
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0) {
+      done.error = problem("cannot be written", errno);
+      return done;
+    }
+    done.bytes += static_cast<std::size_t>(bytes);
+  }
+  return done;
+}
+
+LineFile::Appended LineFile::write_patiently(std::string_view lines,
+                                             const std::function<bool()>& wanted) const {
+  Appended done;
+  while (done.bytes < lines.size()) {
+    pollfd ready{.fd = descriptor_, .events = POLLOUT, .revents = 0};
+    const int polled = ::poll(&ready, 1, poll_milliseconds);
+    if (polled == 0 || (polled < 0 && errno == EINTR)) {
+      if (wanted()) continue;
+      done.error = problem("nobody has read it in time", ETIMEDOUT);
+      return done;
+    }
+    // So much is taken without a wait once poll says that there is room.
+    const auto rest = lines.substr(done.bytes, PIPE_BUF);
+    const auto bytes = ::write(descriptor_, rest.data(), rest.size());
+    if (bytes < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (bytes < 0) {
+      done.error = problem("cannot be written", errno);
+      return done;
+    }
+    done.bytes += static_cast<std::size_t>(bytes);
+  }
+  return done;
+}
+
+LineFile::Appended LineFile::append(std::string_view lines, Sync sync,
+                                    const std::function<bool()>& wanted) {
+  if (auto error = open(sync); !error.empty()) return {0, std::move(error)};
+  std::string ended;
+  const std::size_t extra = line_is_open() ? 1 : 0;
+  if (extra != 0) lines = ended.append("\n").append(lines);
+  auto done = regular_ ? write_regular(lines) : write_patiently(lines, wanted);
+  if (done.bytes > 0) broken_line_ = lines[done.bytes - 1] != '\n';
+  done.bytes -= std::min(done.bytes, extra);
+  if (sync == Sync::yes && regular_ && ::fdatasync(descriptor_) != 0) {
+    const int reason = errno;
+    // What a failed sync leaves behind cannot be synced again.
+    close();
+    return {0, problem("cannot be synced", reason)};
+  }
+  if (!done.error.empty()) close();
+  return done;
+}
+
+}  // namespace sagabox::file

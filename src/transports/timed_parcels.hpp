@@ -1,0 +1,88 @@
+#pragma once
+
+#include <sagabox/spi/transport.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace sagabox::transports {
+
+/// What was handed over and has no result yet, for transports that do the work in threads of their
+/// own. Each gets one result: the first that is given, and at its deadline `timed_out`.
+/// Thread-safe.
+class TimedParcels {
+ public:
+  class Item;
+  using ItemPtr = std::shared_ptr<Item>;
+
+ private:
+  using ByDeadline = std::multimap<BootTime, ItemPtr>;
+
+ public:
+  class Item {
+   public:
+    Item(spi::Parcel parcel, spi::SendResults& results)
+        : table_(*parcel.table), parcel_(std::move(parcel)), results_(results) {
+      parcel_.table = &table_;
+    }
+    Item(const Item&) = delete;
+    Item& operator=(const Item&) = delete;
+    [[nodiscard]] const spi::Parcel& parcel() const noexcept { return parcel_; }
+    /// It has its result: there is nothing left to do for it.
+    [[nodiscard]] bool answered() const noexcept { return answered_.load(); }
+
+   private:
+    friend class TimedParcels;
+    // The sender's is there until the result only, and work may go on after it.
+    const TableName table_;
+    spi::Parcel parcel_;
+    spi::SendResults& results_;
+    std::atomic<bool> answered_{false};
+    ByDeadline::iterator place_{};  ///< until it is answered
+  };
+
+  struct Options {
+    const Clock& clock;
+    std::uint32_t items_max;
+    std::string timed_out_error;  ///< what did not happen by the deadline
+    /// Called before an item is told that its time is over: it has `answered()` by then.
+    std::function<void(const ItemPtr&)> expired{};
+  };
+  explicit TimedParcels(Options options);
+  ~TimedParcels();
+  TimedParcels(const TimedParcels&) = delete;
+  TimedParcels& operator=(const TimedParcels&) = delete;
+
+  /// Those that are taken, in order. The others have been told: closed, too many, too late.
+  [[nodiscard]] std::vector<ItemPtr> take(std::span<spi::Parcel> parcels,
+                                          spi::SendResults& results);
+  /// False when it had one before.
+  bool answer(Item& item, spi::SendResult result);
+  /// As `Transport::close` has it.
+  void close(BootTime deadline);
+
+ private:
+  /// Tells those at deadlines up to `until`, without the lock meanwhile.
+  void give_up(std::unique_lock<std::mutex>& lock, BootTime until, const spi::SendResult& result);
+  void watch();
+
+  const Options options_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  ByDeadline items_;
+  std::size_t telling_ = 0;  ///< results that are being told
+  bool closed_ = false;
+  bool ended_ = false;
+  std::thread watcher_;
+};
+
+}  // namespace sagabox::transports
