@@ -53,7 +53,7 @@ ROOM_OF_HEADER = {
 }
 
 # What all backends of a room share lies beside their folders.
-SHARED = {"transports/envelope", "transports/structured", "transports/under_way"}
+SHARED = {f"transports/{stem}" for stem in ("crew", "envelope", "structured", "timed_parcels")}
 
 # Rooms that must not name a backend: only stores, transports, assembly and cli may.
 BACKEND_ROOMS = {"stores", "transports", "assembly", "cli", "testing"}

@@ -82,7 +82,8 @@ class Transport {
   virtual ~Transport() = default;
   [[nodiscard]] virtual TransportTraits traits() const = 0;
 
-  /// Takes an address apart, without asking anybody. CONFIG.INVALID says what is wrong with it and
+  /// Takes an address apart, as it stands in a route, scheme and all (`redis:orders`), without
+  /// asking anybody. CONFIG.INVALID says what is wrong with it and
   /// what would be right, unknown settings too.
   virtual Result<std::shared_ptr<const Address>> address(std::string_view text,
                                                          const AddressSettings& settings) = 0;

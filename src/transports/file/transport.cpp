@@ -1,7 +1,7 @@
 #include "core/text.hpp"
 #include "transports/file/line_file.hpp"
 #include "transports/structured.hpp"
-#include "transports/under_way.hpp"
+#include "transports/timed_parcels.hpp"
 
 #include <sagabox/transports/file.hpp>
 
@@ -20,7 +20,7 @@ namespace sagabox::file {
 namespace {
 
 using spi::SendResult;
-using transports::UnderWay;
+using transports::TimedParcels;
 using Kind = SendResult::Kind;
 
 constexpr std::string_view file_scheme = "file:";
@@ -34,7 +34,7 @@ struct Place final : spi::Address {
   Sync sync;
 };
 
-const Place& place_of(const UnderWay::Item& item) {
+const Place& place_of(const TimedParcels::Item& item) {
   return static_cast<const Place&>(*item.parcel().address);
 }
 
@@ -78,12 +78,12 @@ class FileTransport final : public spi::Transport {
  public:
   explicit FileTransport(const Options& options)
       : options_(options),
-        under_way_({.clock = *options.clock,
-                    .items_max = options.in_flight_max,
-                    .timed_out_error = "not written by the deadline"}),
+        parcels_({.clock = *options.clock,
+                  .items_max = options.in_flight_max,
+                  .timed_out_error = "not written by the deadline"}),
         writer_([this] { write_all(); }) {}
   ~FileTransport() override {
-    under_way_.close(options_.clock->boot_now());
+    parcels_.close(options_.clock->boot_now());
     {
       const std::lock_guard lock(mutex_);
       ended_ = true;
@@ -114,7 +114,7 @@ class FileTransport final : public spi::Transport {
   }
 
   void send(std::span<spi::Parcel> parcels, spi::SendResults& results) override {
-    auto taken = under_way_.take(parcels, results);
+    auto taken = parcels_.take(parcels, results);
     if (taken.empty()) return;
     const std::lock_guard lock(mutex_);
     std::ranges::move(taken, std::back_inserter(queue_));
@@ -131,10 +131,10 @@ class FileTransport final : public spi::Transport {
     return found;
   }
 
-  void close(BootTime deadline) override { under_way_.close(deadline); }
+  void close(BootTime deadline) override { parcels_.close(deadline); }
 
  private:
-  using Items = std::vector<UnderWay::ItemPtr>;
+  using Items = std::vector<TimedParcels::ItemPtr>;
 
   std::shared_ptr<const spi::Address> place(const std::string& path, Sync sync) {
     const std::lock_guard lock(mutex_);
@@ -188,9 +188,9 @@ class FileTransport final : public spi::Transport {
     };
     const auto done = file->append(lines, sync, wanted);
     for (std::size_t at = 0; at < mine.size(); ++at) {
-      under_way_.answer(*mine[at], ends[at] <= done.bytes
-                                       ? SendResult{}
-                                       : SendResult{Kind::unreachable, done.error, {}});
+      parcels_.answer(*mine[at], ends[at] <= done.bytes
+                                     ? SendResult{}
+                                     : SendResult{Kind::unreachable, done.error, {}});
     }
     if (!done.error.empty()) fail_those_behind(items, *file, done.error);
   }
@@ -210,12 +210,12 @@ class FileTransport final : public spi::Transport {
       take_from(queue_);
     }
     for (const auto& item : behind) {
-      under_way_.answer(*item, SendResult{Kind::unreachable, error, {}});
+      parcels_.answer(*item, SendResult{Kind::unreachable, error, {}});
     }
   }
 
   const Options options_;
-  UnderWay under_way_;
+  TimedParcels parcels_;
   std::mutex mutex_;
   std::condition_variable changed_;
   Items queue_;

@@ -1,4 +1,4 @@
-#include "transports/under_way.hpp"
+#include "transports/timed_parcels.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -7,9 +7,10 @@ namespace sagabox::transports {
 
 using Kind = spi::SendResult::Kind;
 
-UnderWay::UnderWay(Options options) : options_(std::move(options)), watcher_([this] { watch(); }) {}
+TimedParcels::TimedParcels(Options options)
+    : options_(std::move(options)), watcher_([this] { watch(); }) {}
 
-UnderWay::~UnderWay() {
+TimedParcels::~TimedParcels() {
   close(options_.clock.boot_now());
   {
     const std::lock_guard lock(mutex_);
@@ -19,8 +20,8 @@ UnderWay::~UnderWay() {
   watcher_.join();
 }
 
-std::vector<UnderWay::ItemPtr> UnderWay::take(std::span<spi::Parcel> parcels,
-                                              spi::SendResults& results) {
+std::vector<TimedParcels::ItemPtr> TimedParcels::take(std::span<spi::Parcel> parcels,
+                                                      spi::SendResults& results) {
   std::vector<ItemPtr> taken;
   taken.reserve(parcels.size());
   std::vector<std::pair<spi::Ticket, spi::SendResult>> refused;
@@ -53,7 +54,7 @@ std::vector<UnderWay::ItemPtr> UnderWay::take(std::span<spi::Parcel> parcels,
   return taken;
 }
 
-bool UnderWay::answer(Item& item, spi::SendResult result) {
+bool TimedParcels::answer(Item& item, spi::SendResult result) {
   {
     const std::lock_guard lock(mutex_);
     if (item.answered_.exchange(true)) return false;
@@ -67,8 +68,8 @@ bool UnderWay::answer(Item& item, spi::SendResult result) {
   return true;
 }
 
-void UnderWay::give_up(std::unique_lock<std::mutex>& lock, BootTime until,
-                       const spi::SendResult& result) {
+void TimedParcels::give_up(std::unique_lock<std::mutex>& lock, BootTime until,
+                           const spi::SendResult& result) {
   std::vector<ItemPtr> late;
   const auto end = items_.upper_bound(until);
   for (auto it = items_.begin(); it != end; ++it) {
@@ -87,7 +88,7 @@ void UnderWay::give_up(std::unique_lock<std::mutex>& lock, BootTime until,
   if (closed_) changed_.notify_all();
 }
 
-void UnderWay::watch() {
+void TimedParcels::watch() {
   std::unique_lock lock(mutex_);
   while (!ended_) {
     if (items_.empty()) {
@@ -104,7 +105,7 @@ void UnderWay::watch() {
   }
 }
 
-void UnderWay::close(BootTime deadline) {
+void TimedParcels::close(BootTime deadline) {
   std::unique_lock lock(mutex_);
   closed_ = true;
   while (!items_.empty()) {

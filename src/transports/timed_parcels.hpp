@@ -19,7 +19,7 @@ namespace sagabox::transports {
 /// What was handed over and has no result yet, for transports that do the work in threads of their
 /// own. Each gets one result: the first that is given, and at its deadline `timed_out`.
 /// Thread-safe.
-class UnderWay {
+class TimedParcels {
  public:
   class Item;
   using ItemPtr = std::shared_ptr<Item>;
@@ -31,14 +31,20 @@ class UnderWay {
   class Item {
    public:
     Item(spi::Parcel parcel, spi::SendResults& results)
-        : parcel_(std::move(parcel)), results_(results) {}
+        : table_(*parcel.table), parcel_(std::move(parcel)), results_(results) {
+      parcel_.table = &table_;
+    }
+    Item(const Item&) = delete;
+    Item& operator=(const Item&) = delete;
     [[nodiscard]] const spi::Parcel& parcel() const noexcept { return parcel_; }
     /// It has its result: there is nothing left to do for it.
     [[nodiscard]] bool answered() const noexcept { return answered_.load(); }
 
    private:
-    friend class UnderWay;
-    const spi::Parcel parcel_;
+    friend class TimedParcels;
+    // The sender's is there until the result only, and work may go on after it.
+    const TableName table_;
+    spi::Parcel parcel_;
     spi::SendResults& results_;
     std::atomic<bool> answered_{false};
     ByDeadline::iterator place_{};  ///< until it is answered
@@ -51,10 +57,10 @@ class UnderWay {
     /// Called before an item is told that its time is over: it has `answered()` by then.
     std::function<void(const ItemPtr&)> expired{};
   };
-  explicit UnderWay(Options options);
-  ~UnderWay();
-  UnderWay(const UnderWay&) = delete;
-  UnderWay& operator=(const UnderWay&) = delete;
+  explicit TimedParcels(Options options);
+  ~TimedParcels();
+  TimedParcels(const TimedParcels&) = delete;
+  TimedParcels& operator=(const TimedParcels&) = delete;
 
   /// Those that are taken, in order. The others have been told: closed, too many, too late.
   [[nodiscard]] std::vector<ItemPtr> take(std::span<spi::Parcel> parcels,

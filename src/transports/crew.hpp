@@ -1,0 +1,86 @@
+#pragma once
+
+#include "transports/timed_parcels.hpp"
+
+#include <sagabox/delivery.hpp>
+#include <sagabox/spi/transport.hpp>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace sagabox::transports {
+
+/// What a function in this process is called by: `bus:orders`, `fn:charge_card`.
+class LocalName final : public spi::Address {
+ public:
+  explicit LocalName(std::string name) : name_(std::move(name)) {}
+  [[nodiscard]] const std::string& str() const noexcept { return name_; }
+
+ private:
+  std::string name_;
+};
+
+/// Empty: `name` can stand in an address.
+std::string local_name_problem(std::string_view name);
+
+/// `scheme` with its colon.
+Result<std::shared_ptr<const LocalName>> local_name(std::string_view scheme, std::string_view text,
+                                                    const spi::AddressSettings& settings);
+
+/// A few threads that call functions of this process for parcels whose addresses are LocalNames.
+/// C++ cannot end a function: one past its deadline is told to stop, its parcel has timed out, and
+/// until it returns others of its name and key are busy. Thread-safe.
+class Crew {
+ public:
+  struct Options {
+    const Clock& clock;
+    std::uint32_t threads;
+    std::uint32_t in_flight_max;
+    /// What it throws is a failure.
+    std::function<spi::SendResult(const LocalName& name, const Delivery& delivery)> call;
+  };
+  explicit Crew(Options options);
+  /// Waits for functions that still run.
+  ~Crew();
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  [[nodiscard]] spi::TransportTraits traits() const {
+    return {.keeps_order = false, .in_flight_max = options_.in_flight_max};
+  }
+  void send(std::span<spi::Parcel> parcels, spi::SendResults& results);
+  void close(BootTime deadline) { parcels_.close(deadline); }
+
+ private:
+  /// One that runs; belongs to its thread but for what the lock guards.
+  struct Running {
+    TimedParcels::ItemPtr item{};
+    std::stop_source stop{};
+    bool overdue = false;
+  };
+  void work();
+  [[nodiscard]] spi::SendResult call(const Running& running) const noexcept;
+  [[nodiscard]] bool follows_an_overdue_one(const spi::Parcel& parcel) const;
+  void tell_to_stop(const TimedParcels::ItemPtr& item);
+
+  const Options options_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<TimedParcels::ItemPtr> queue_;
+  std::vector<Running*> running_;
+  bool ended_ = false;
+  TimedParcels parcels_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace sagabox::transports
