@@ -53,7 +53,13 @@ ROOM_OF_HEADER = {
 }
 
 # What all backends of a room share lies beside their folders.
-SHARED = {f"transports/{stem}" for stem in ("crew", "envelope", "structured", "timed_parcels")}
+SHARED = {
+    f"transports/{stem}"
+    for stem in (
+        "courier crew envelope pending_parcels server_url settings stream structured"
+        " timed_parcels tls under_way wake"
+    ).split()
+}
 
 # Rooms that must not name a backend: only stores, transports, assembly and cli may.
 BACKEND_ROOMS = {"stores", "transports", "assembly", "cli", "testing"}
