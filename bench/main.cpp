@@ -7,6 +7,7 @@
 #ifdef SAGABOX_BENCH_SQLITE
 #include "bench/sqlite/bench.hpp"
 #endif
+#include "bench/transports/bench.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -52,6 +53,21 @@ constexpr std::array benchmarks{
     Benchmark{"sqlite.hot", bench::sqlite::hot},
     Benchmark{"sqlite.pending_1m", bench::sqlite::pending_memory},
 #endif
+#ifdef SAGABOX_BENCH_KAFKA
+    Benchmark{"transports.kafka.publish", bench::transports::kafka_publish},
+#endif
+#ifdef SAGABOX_BENCH_NATS
+    Benchmark{"transports.nats.publish", bench::transports::nats_publish},
+#endif
+#ifdef SAGABOX_BENCH_AMQP
+    Benchmark{"transports.amqp.publish", bench::transports::amqp_publish},
+#endif
+#ifdef SAGABOX_BENCH_REDIS
+    Benchmark{"transports.redis.publish", bench::transports::redis_publish},
+#endif
+#ifdef SAGABOX_BENCH_MQTT
+    Benchmark{"transports.mqtt.publish", bench::transports::mqtt_publish},
+#endif
 };
 
 /// "core" is all that begin with "core."; without a name all but the one that takes ten minutes.
@@ -61,8 +77,8 @@ bool is_asked_for(const std::string& name, const std::string& asked) {
 }
 
 std::vector<std::string> names() {
-  std::vector<std::string> all{"core",   "postgres",    "postgres.drain", "postgres.latency",
-                               "sqlite", "sqlite.drain"};
+  std::vector<std::string> all{"core",   "postgres",     "postgres.drain", "postgres.latency",
+                               "sqlite", "sqlite.drain", "transports"};
   for (const auto& benchmark : benchmarks) all.emplace_back(benchmark.name);
   return all;
 }
@@ -87,6 +103,10 @@ constexpr const char* explanation = R"(Benchmarks:
   sqlite.drain.delete, .retain, .backlog_1m
   sqlite.hot      from the moment the disk has a commit to the handler
   sqlite.pending_1m   memory with a million pending
+
+  transports      each alone, without an outbox, to a server that is started for it:
+  transports.kafka.publish, transports.nats.publish, transports.amqp.publish,
+  transports.redis.publish, transports.mqtt.publish
 
 Every figure stands beside a hand-written baseline of the same run, where there is one. Of core
 the best of the repeats is taken of both; of the others the median, ours and the baseline in

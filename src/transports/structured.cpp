@@ -1,9 +1,8 @@
 #include "transports/structured.hpp"
 
+#include "core/base64.hpp"
 #include "core/headers_text.hpp"
 #include "transports/envelope.hpp"
-
-#include <openssl/evp.h>
 
 #include <algorithm>
 #include <iterator>
@@ -27,16 +26,6 @@ void append_text(std::string& out, std::string_view text) {
   out += '"';
 }
 
-void append_base64(std::string& out, std::string_view bytes) {
-  const auto begin = out.size();
-  // EVP_EncodeBlock ends with a zero byte of its own.
-  out.resize(begin + (bytes.size() + 2) / 3 * 4 + 1);
-  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data() + begin),
-                  reinterpret_cast<const unsigned char*>(bytes.data()),
-                  static_cast<int>(bytes.size()));
-  out.pop_back();
-}
-
 /// `application/json`, `text/json`, `application/vnd.order+json`; parameters do not matter.
 bool is_json(std::string_view content_type) {
   auto type = content_type.substr(0, content_type.find(';'));
@@ -57,7 +46,7 @@ void append_payload(std::string& out, const Message& message, bool one_line) {
     out.append(R"(,"data":)").append(payload);
   } else {
     out.append(R"(,"data_base64":")");
-    append_base64(out, payload);
+    append_base64(payload, out);
     out += '"';
   }
 }

@@ -43,7 +43,9 @@ PUBLIC_ROOMS = {
     "core": "error result id time random payload message retry delivery records",
     "observe": "metrics log audit",
     "spi": "store",
+    "flow": "limits",
     "outbox": "outbox",
+    "routing": "router",
     "admin": "admin explanation",
     "assembly": "open",
     "top": "sagabox",
@@ -53,7 +55,13 @@ ROOM_OF_HEADER = {
 }
 
 # What all backends of a room share lies beside their folders.
-SHARED = {f"transports/{stem}" for stem in ("crew", "envelope", "structured", "timed_parcels")}
+SHARED = {
+    f"transports/{stem}"
+    for stem in (
+        "courier crew envelope pending_parcels server_url settings stream structured"
+        " timed_parcels tls under_way wake"
+    ).split()
+}
 
 # Rooms that must not name a backend: only stores, transports, assembly and cli may.
 BACKEND_ROOMS = {"stores", "transports", "assembly", "cli", "testing"}

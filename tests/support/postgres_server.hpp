@@ -1,13 +1,12 @@
 #pragma once
 
+#include "support/server_process.hpp"
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
 
 namespace sagabox::testing {
-
-/// On loopback; somebody else may take it first.
-std::uint16_t free_port();
 
 /// A real PostgreSQL in a scratch folder on a free loopback port. It is stopped, and the folder
 /// removed, when the process `watched` ends, however that ends.

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "bench/measure.hpp"
+#include "bench/report.hpp"
+
+/// Transports alone, without an outbox, against their client library's own loop with the same
+/// messages and headers, on the same server.
+namespace sagabox::bench::transports {
+
+void nats_publish(const Size& size, Report& report);
+void kafka_publish(const Size& size, Report& report);
+void amqp_publish(const Size& size, Report& report);
+void redis_publish(const Size& size, Report& report);
+void mqtt_publish(const Size& size, Report& report);
+
+}  // namespace sagabox::bench::transports

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <sagabox/spi/transport.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+/// NATS JetStream, through libnats. Addresses are subjects: `nats:billing.issued`.
+namespace sagabox::nats {
+
+struct Tls {
+  bool required = false;  ///< as `tls://` in a server's URL says too
+  std::string ca_file{};  ///< PEM; empty: what the system trusts
+  std::string certificate_file{};
+  std::string key_file{};
+  std::string host_name{};  ///< expected in the certificate; empty: the URL's
+};
+
+/// At most one of: user and password, token, credentials file, nkey.
+struct Credentials {
+  std::string user{};
+  std::string password{};
+  std::string token{};
+  std::string file{};  ///< of `nsc`, with JWT and seed
+  std::string nkey{};  ///< public, with its seed in a file
+  std::string nkey_seed_file{};
+};
+
+struct Options {
+  /// Any of them is taken; those of the same cluster are found out.
+  std::vector<std::string> servers{"nats://127.0.0.1:4222"};
+  Credentials credentials{};
+  Tls tls{};
+  /// What the server shows of us.
+  std::string name{"sagabox"};
+  /// `$JS.<domain>.API` where the streams live in another domain.
+  std::string api_prefix{"$JS.API"};
+
+  Duration connect_max = std::chrono::seconds(2);
+  /// Between attempts to connect: doubled each time up to the maximum.
+  Duration backoff_min = std::chrono::milliseconds(50);
+  Duration backoff_max = std::chrono::seconds(2);
+
+  std::uint32_t in_flight_max = 4096;
+  /// The server's `max_payload`, 1 MiB unless it is configured, counts headers too: this leaves
+  /// room for ours and a few of the author's.
+  std::size_t payload_bytes_max = MessageRules::payload_bytes_ceiling - 16UL * 1024;
+
+  const Clock* clock = &system_clock();
+};
+
+/// Does not connect. CONFIG.INVALID says what is wrong with the options.
+Result<std::unique_ptr<spi::Transport>> open(Options options);
+
+}  // namespace sagabox::nats

@@ -1,0 +1,193 @@
+#include "transports/http/handle.hpp"
+
+#include "transports/http/answer.hpp"
+#include "transports/http/header_rules.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <new>
+#include <system_error>
+
+namespace sagabox::http {
+namespace {
+
+constexpr std::size_t header_bytes_max = 64UL * 1024;
+/// Read to the end so that the connection can be used again; a longer body is not worth it.
+constexpr std::size_t body_bytes_max = 64UL * 1024;
+constexpr long buffer_bytes = 4096;
+constexpr std::size_t retry_after_bytes_max = 64;
+constexpr std::string_view retry_after_name = "retry-after:";
+
+template <class Value>
+void set(CURL* easy, CURLoption option, Value value) {
+  // Only unknown options, wrong types and lack of memory are refused: none can be made good here.
+  if (curl_easy_setopt(easy, option, value) != CURLE_OK) throw std::bad_alloc();
+}
+
+}  // namespace
+
+Handle::Handle(const HandleSettings& settings) : settings_(settings), easy_(curl_easy_init()) {
+  if (!easy_) throw std::bad_alloc();
+  set_bounds();
+  set_functions();
+}
+
+void Handle::set_bounds() {
+  auto* const easy = easy_.get();
+#if LIBCURL_VERSION_NUM >= 0x075500
+  set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+  set(easy, CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+#if LIBCURL_VERSION_NUM >= 0x075700
+  set(easy, CURLOPT_QUICK_EXIT, 1L);  // a lookup that hangs does not hold up the others
+#endif
+  set(easy, CURLOPT_NOSIGNAL, 1L);
+  set(easy, CURLOPT_FOLLOWLOCATION, 0L);
+  set(easy, CURLOPT_PROXY, "");
+  set(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
+  set(easy, CURLOPT_USERAGENT, "sagabox");
+  set(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  set(easy, CURLOPT_SSL_VERIFYPEER, 1L);
+  set(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+  if (!settings_.ca_file.empty()) {
+    set(easy, CURLOPT_CAINFO, settings_.ca_file.c_str());
+    set(easy, CURLOPT_CAPATH, nullptr);
+  }
+  set(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+  set(easy, CURLOPT_BUFFERSIZE, buffer_bytes);
+  const auto connect_max =
+      std::chrono::ceil<std::chrono::milliseconds>(settings_.connect_max).count();
+  set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(connect_max));
+  if (settings_.resolve != nullptr) set(easy, CURLOPT_RESOLVE, settings_.resolve);
+}
+
+void Handle::set_functions() {
+  using Write = std::size_t (*)(char*, std::size_t, std::size_t, void*);
+  using OpenSocket = curl_socket_t (*)(void*, curlsocktype, curl_sockaddr*);
+  using CloseSocket = int (*)(void*, curl_socket_t);
+  auto* const easy = easy_.get();
+  set(easy, CURLOPT_PRIVATE, this);
+  set(easy, CURLOPT_ERRORBUFFER, error_.data());
+  set(easy, CURLOPT_HEADERDATA, this);
+  set(easy, CURLOPT_HEADERFUNCTION,
+      Write([](char* line, std::size_t size, std::size_t count, void* self) {
+        return static_cast<Handle*>(self)->header({line, size * count});
+      }));
+  set(easy, CURLOPT_WRITEDATA, this);
+  set(easy, CURLOPT_WRITEFUNCTION,
+      Write([](char*, std::size_t size, std::size_t count, void* self) {
+        return static_cast<Handle*>(self)->content(size * count);
+      }));
+  set(easy, CURLOPT_OPENSOCKETDATA, this);
+  set(easy, CURLOPT_OPENSOCKETFUNCTION,
+      OpenSocket([](void* self, curlsocktype, curl_sockaddr* address) {
+        return static_cast<Handle*>(self)->open_socket(*address);
+      }));
+  // The connection, and with it the socket, outlives this handle.
+  set(easy, CURLOPT_CLOSESOCKETDATA, &settings_.watch);
+  set(easy, CURLOPT_CLOSESOCKETFUNCTION, CloseSocket([](void* watch, curl_socket_t socket) {
+        static_cast<SocketWatch*>(watch)->closed(socket);
+        return close(socket);
+      }));
+}
+
+void Handle::begin(Exchange& exchange) {
+  auto* const easy = easy_.get();
+  const auto& address = *exchange.address;
+  if (address_ != exchange.address) {
+    set(easy, CURLOPT_URL, address.url.c_str());
+    const char* const other = address.method == "POST" ? nullptr : address.method.c_str();
+    set(easy, CURLOPT_CUSTOMREQUEST, other);
+    // Where one connection may carry many requests, wait for it instead of making many.
+    set(easy, CURLOPT_PIPEWAIT, address.encrypted ? 1L : 0L);
+    address_ = exchange.address;
+  }
+  const auto body = exchange.request.body();
+  set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
+  set(easy, CURLOPT_POSTFIELDS, body.empty() ? "" : body.data());
+  set(easy, CURLOPT_HTTPHEADER, exchange.request.headers());
+  exchange_ = &exchange;
+  exchange.handle = this;
+  error_.front() = '\0';
+  retry_after_.clear();
+  refusal_.clear();
+  header_bytes_ = 0;
+  body_bytes_ = 0;
+  let_through_ = false;
+}
+
+void Handle::end() {
+  exchange_->handle = nullptr;
+  exchange_ = nullptr;
+}
+
+Handle& Handle::of(CURL* easy) {
+  char* self = nullptr;
+  curl_easy_getinfo(easy, CURLINFO_PRIVATE, &self);
+  return *reinterpret_cast<Handle*>(self);
+}
+
+spi::SendResult Handle::result(std::optional<CURLcode> code, WallTime now) const {
+  long status = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
+  if (status >= 200 && status < 300) return {};
+  long request_bytes = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_REQUEST_SIZE, &request_bytes);
+  const auto said = code ? what_libcurl_says(*code) : std::string();
+  return judge({.host = address_->host,
+                .curl_code = code.value_or(CURLE_OK),
+                .curl_error = said,
+                .status = static_cast<int>(status),
+                .retry_after = retry_after_,
+                .refusal = let_through_ ? std::string_view() : refusal_,
+                .past_deadline = !code,
+                .request_sent = request_bytes > 0},
+               now);
+}
+
+std::string Handle::what_libcurl_says(CURLcode code) const {
+  std::string text(error_.front() == '\0' ? curl_easy_strerror(code) : error_.data());
+  long system_error = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &system_error);
+  if (system_error != 0) {
+    text += " (" + std::generic_category().message(static_cast<int>(system_error)) + ")";
+  }
+  return text;
+}
+
+curl_socket_t Handle::open_socket(const curl_sockaddr& address) {
+  const auto ip = IpAddress::of(address.addr, address.addrlen);
+  if (!ip) {
+    refusal_ = "the address of " + address_->host + " is not one of the internet";
+    return CURL_SOCKET_BAD;
+  }
+  auto refusal = settings_.guard.refusal({address_->host, *ip, address_->encrypted});
+  if (!refusal.empty()) {
+    refusal_ = std::move(refusal);
+    return CURL_SOCKET_BAD;
+  }
+  let_through_ = true;
+  const auto number = socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
+  if (number >= 0) settings_.watch.opened(number);
+  return number;
+}
+
+std::size_t Handle::header(std::string_view line) {
+  if (line.starts_with("HTTP/2")) settings_.watch.is_shared();
+  header_bytes_ += line.size();
+  if (header_bytes_ > header_bytes_max) return 0;
+  if (same_name(line.substr(0, retry_after_name.size()), retry_after_name)) {
+    retry_after_ = line.substr(retry_after_name.size(), retry_after_bytes_max);
+  }
+  return line.size();
+}
+
+std::size_t Handle::content(std::size_t size) {
+  body_bytes_ += size;
+  return body_bytes_ > body_bytes_max ? 0 : size;
+}
+
+}  // namespace sagabox::http

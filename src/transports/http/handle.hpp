@@ -1,0 +1,80 @@
+#pragma once
+
+#include "transports/http/address_guard.hpp"
+#include "transports/http/exchange.hpp"
+
+#include <curl/curl.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sagabox::http {
+
+/// Told of the sockets of connections: a number may mean another one later.
+class SocketWatch {
+ public:
+  virtual ~SocketWatch() = default;
+  virtual void opened(int socket) = 0;
+  /// Before it is.
+  virtual void closed(int socket) = 0;
+  /// The one that is being looked at carries many requests at a time (HTTP/2).
+  virtual void is_shared() = 0;
+};
+
+/// What all handles of a transport have in common; outlives them.
+struct HandleSettings {
+  const AddressGuard& guard;
+  const std::string& ca_file;
+  Duration connect_max{};
+  curl_slist* resolve = nullptr;
+  SocketWatch& watch;
+};
+
+/// An easy handle of libcurl, for one exchange after another. Never follows redirects, never uses a
+/// proxy, keeps nothing of an answer but its status and Retry-After.
+class Handle {
+ public:
+  /// Throws std::bad_alloc.
+  explicit Handle(const HandleSettings& settings);
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  [[nodiscard]] CURL* easy() const noexcept { return easy_.get(); }
+  [[nodiscard]] Exchange* exchange() const noexcept { return exchange_; }
+
+  /// `exchange` lives until `end`.
+  void begin(Exchange& exchange);
+  /// How it ended; without a code: it was broken off at its deadline.
+  [[nodiscard]] spi::SendResult result(std::optional<CURLcode> code, WallTime now) const;
+  void end();
+
+  static Handle& of(CURL* easy);
+
+ private:
+  struct Cleanup {
+    void operator()(CURL* easy) const noexcept { curl_easy_cleanup(easy); }
+  };
+
+  void set_bounds();
+  void set_functions();
+  [[nodiscard]] std::string what_libcurl_says(CURLcode code) const;
+  curl_socket_t open_socket(const curl_sockaddr& address);
+  std::size_t header(std::string_view line);
+  std::size_t content(std::size_t size);
+
+  const HandleSettings& settings_;
+  std::unique_ptr<CURL, Cleanup> easy_;
+  Exchange* exchange_ = nullptr;
+  std::shared_ptr<const HttpAddress> address_;  // whose URL is set
+  std::array<char, CURL_ERROR_SIZE> error_{};
+  std::string retry_after_;
+  std::string refusal_;
+  std::size_t header_bytes_ = 0;
+  std::size_t body_bytes_ = 0;
+  bool let_through_ = false;  // by the guard, at least one address
+};
+
+}  // namespace sagabox::http

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <sagabox/result.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sagabox::http {
+
+/// What a Standard Webhooks signature is over: these and nothing else, byte for byte.
+struct Signed {
+  std::string_view id;
+  std::int64_t timestamp = 0;  ///< seconds since 1970
+  std::string_view body;
+};
+
+/// A key of Standard Webhooks. Immutable; thread-safe.
+class SigningKey {
+ public:
+  virtual ~SigningKey() = default;
+  /// Appends "v1,<base64>" or "v1a,<base64>".
+  virtual void sign(const Signed& what, std::string& out) const = 0;
+
+  /// `whsec_<base64>` (HMAC-SHA256, 24 to 64 bytes) or `whsk_<base64>` (ed25519, a seed of 32
+  /// bytes). CONFIG.INVALID never shows the key.
+  static Result<std::unique_ptr<const SigningKey>> parse(std::string_view text);
+};
+
+/// Several while a key rotates.
+using SigningKeys = std::vector<std::unique_ptr<const SigningKey>>;
+
+/// Value of `webhook-signature`: one signature a key, a space between them.
+std::string signatures(const SigningKeys& keys, const Signed& what);
+
+}  // namespace sagabox::http

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <sagabox/transports/kafka.hpp>
+
+#include <string>
+#include <vector>
+
+namespace sagabox::kafka {
+
+/// What can be said of these topics, over a client of its own.
+Result<std::vector<std::string>> find_trouble(const Options& options,
+                                              const std::vector<std::string>& topics,
+                                              BootTime deadline);
+
+}  // namespace sagabox::kafka

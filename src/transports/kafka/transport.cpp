@@ -1,0 +1,293 @@
+#include "transports/kafka/transport.hpp"
+
+#include "transports/kafka/address.hpp"
+#include "transports/kafka/findings.hpp"
+#include "transports/kafka/verdict.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace sagabox::kafka {
+namespace {
+
+using Kind = spi::SendResult::Kind;
+
+const spi::SendResult no_answer{Kind::timed_out, "no acknowledgement from Kafka by the deadline"};
+
+const std::string& topic_of(const Letter& letter) {
+  return static_cast<const KafkaTopic&>(*letter.parcel.address).name();
+}
+
+}  // namespace
+
+KafkaTransport::KafkaTransport(Options options)
+    : options_(std::move(options)),
+      under_way_(options_.in_flight_max),
+      backoff_(options_.backoff_min),
+      thread_([this] { run(); }) {}
+
+KafkaTransport::~KafkaTransport() { close(options_.clock->boot_now()); }
+
+spi::TransportTraits KafkaTransport::traits() const {
+  // A batch that fails for good may be overtaken by the next one of its partition.
+  return {.keeps_order = false,
+          .in_flight_max = options_.in_flight_max,
+          .payload_bytes_max = options_.payload_bytes_max};
+}
+
+Result<std::shared_ptr<const spi::Address>> KafkaTransport::address(
+    std::string_view text, const spi::AddressSettings& settings) {
+  auto topic = KafkaTopic::parse(text, settings);
+  if (!topic) return topic.error();
+  const std::lock_guard lock(mutex_);
+  topics_.insert((*topic)->name());
+  return std::shared_ptr<const spi::Address>(std::move(topic).value());
+}
+
+void KafkaTransport::send(std::span<spi::Parcel> parcels, spi::SendResults& results) {
+  std::vector<transports::UnderWay::Admitted> taken;
+  taken.reserve(parcels.size());
+  under_way_.admit(parcels, results, taken);
+  if (taken.empty()) return;
+  std::vector<std::unique_ptr<Letter>> letters;
+  letters.reserve(taken.size());
+  for (auto& [key, parcel] : taken) {
+    letters.push_back(std::make_unique<Letter>(Letter{key, std::move(parcel)}));
+  }
+  bool was_empty = false;
+  {
+    const std::lock_guard lock(mutex_);
+    was_empty = incoming_.empty();
+    std::move(letters.begin(), letters.end(), std::back_inserter(incoming_));
+  }
+  if (was_empty) wake_.ring();
+}
+
+Result<std::vector<std::string>> KafkaTransport::findings(BootTime deadline) {
+  std::vector<std::string> topics;
+  {
+    const std::lock_guard lock(mutex_);
+    topics.assign(topics_.begin(), topics_.end());
+  }
+  return find_trouble(options_, topics, deadline);
+}
+
+void KafkaTransport::close(BootTime deadline) {
+  const std::lock_guard lock(closing_);
+  if (!thread_.joinable()) return;
+  under_way_.shut();
+  under_way_.drained(deadline - options_.clock->boot_now());
+  under_way_.end({Kind::unreachable, "the transport was closed before it could be sent"},
+                 {Kind::timed_out, "the transport was closed before the acknowledgement"});
+  ending_ = true;
+  wake_.ring();
+  thread_.join();
+}
+
+void KafkaTransport::run() {
+  while (!ending_) {
+    take_incoming();
+    expire();
+    produce_waiting();
+    look_after_producer();
+    if (!ending_) wait();
+    if (producer_ != nullptr) producer_->poll();
+  }
+  if (producer_ != nullptr) end_producer(&no_answer);
+  if (burial_.joinable()) burial_.join();
+}
+
+void KafkaTransport::take_incoming() {
+  std::vector<std::unique_ptr<Letter>> taken;
+  {
+    const std::lock_guard lock(mutex_);
+    taken.swap(incoming_);
+  }
+  std::move(taken.begin(), taken.end(), std::back_inserter(waiting_));
+}
+
+spi::SendResult KafkaTransport::not_sent(std::string_view why) const {
+  std::string text = "not sent by the deadline: ";
+  text += last_error_.empty() ? why : std::string_view(last_error_);
+  return {Kind::unreachable, std::move(text)};
+}
+
+void KafkaTransport::expire() {
+  const auto now = options_.clock->boot_now();
+  if (!under_way_.is_due(now)) return;
+  const auto unsent = not_sent("Kafka has no leader for it, or takes no more");
+  if (producer_ != nullptr && !producer_->held().empty()) {
+    // What is still in its queue never left: those that are due are told so, the others go on.
+    producer_->withdraw(Producer::Withdraw::queued);
+    std::erase_if(withdrawn_, [&](const std::unique_ptr<Letter>& letter) {
+      if (letter->parcel.deadline > now) return false;
+      under_way_.finish(letter->key, unsent);
+      return true;
+    });
+    put_back();
+  }
+  const spi::SendResult too_late{Kind::timed_out,
+                                 "its deadline had passed before it could be sent"};
+  under_way_.expire(now, producer_ == nullptr ? unsent : too_late, no_answer);
+  std::erase_if(waiting_, [&](const auto& letter) { return !under_way_.holds(letter->key); });
+  // Those that are on the wire can only be called back by cutting it.
+  if (producer_ != nullptr &&
+      std::any_of(producer_->held().begin(), producer_->held().end(),
+                  [&](const auto& letter) { return !under_way_.holds(letter->key); })) {
+    end_producer(nullptr);
+  }
+}
+
+void KafkaTransport::put_back() {
+  waiting_.insert(waiting_.begin(), std::move_iterator(withdrawn_.begin()),
+                  std::move_iterator(withdrawn_.end()));
+  withdrawn_.clear();
+}
+
+bool KafkaTransport::have_producer(BootTime now) {
+  if (producer_ != nullptr) return true;
+  if (retry_at_ && now < *retry_at_) return false;
+  retry_at_.reset();
+  auto made = Producer::open(options_, *this, wake_);
+  if (made) {
+    producer_ = std::move(made).value();
+    return true;
+  }
+  last_error_ = made.error().message;
+  is_down_ = true;
+  return false;
+}
+
+void KafkaTransport::produce_waiting() {
+  if (waiting_.empty()) return;
+  const auto now = options_.clock->boot_now();
+  if (!have_producer(now)) return;
+  while (!waiting_.empty()) {
+    auto letter = std::move(waiting_.front());
+    waiting_.pop_front();
+    const auto bytes = letter->parcel.message->payload().size();
+    if (bytes > options_.payload_bytes_max) {
+      under_way_.finish(letter->key,
+                        {Kind::rejected, "too large: the payload has " + std::to_string(bytes) +
+                                             " bytes, payload_bytes_max is " +
+                                             std::to_string(options_.payload_bytes_max)});
+    } else if (under_way_.leave(letter->key, now) && !produce(std::move(letter))) {
+      return;
+    }
+  }
+}
+
+bool KafkaTransport::produce(std::unique_ptr<Letter> letter) {
+  const auto error = producer_->produce(letter);
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return true;
+  const bool is_over = ends_the_producer(error);
+  if (is_over || error == RD_KAFKA_RESP_ERR__QUEUE_FULL) {
+    under_way_.stay(letter->key);
+    waiting_.push_front(std::move(letter));
+    is_broken_ = is_broken_ || is_over;
+    return false;
+  }
+  under_way_.finish(letter->key, judge(error, false, topic_of(*letter)));
+  return true;
+}
+
+void KafkaTransport::reported(Letter& letter, rd_kafka_resp_err_t error, bool may_have_arrived) {
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    under_way_.finish(letter.key, {});
+    backoff_ = options_.backoff_min;
+    last_error_.clear();
+    return;
+  }
+  if (ends_the_producer(error)) is_broken_ = true;
+  const bool is_withdrawn = error == RD_KAFKA_RESP_ERR__PURGE_QUEUE ||
+                            error == RD_KAFKA_RESP_ERR__PURGE_INFLIGHT || ends_the_producer(error);
+  if (is_withdrawn && verdict_ != nullptr) {
+    under_way_.finish(letter.key, *verdict_);
+  } else if (is_withdrawn && !may_have_arrived && under_way_.holds(letter.key)) {
+    under_way_.stay(letter.key);
+    withdrawn_.push_back(std::make_unique<Letter>(Letter{letter.key, std::move(letter.parcel)}));
+  } else {
+    under_way_.finish(letter.key, judge(error, may_have_arrived, topic_of(letter)));
+  }
+}
+
+void KafkaTransport::troubled(rd_kafka_resp_err_t error, std::string_view text) {
+  if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
+    is_down_ = true;
+    return;
+  }
+  if (error == RD_KAFKA_RESP_ERR__FATAL) is_broken_ = true;
+  last_error_ = hushed(text, options_);
+}
+
+void KafkaTransport::look_after_producer() {
+  if (producer_ != nullptr) producer_->poll();
+  put_back();
+  if (!is_down_ && !is_broken_) return;
+  const spi::SendResult unreachable{
+      Kind::unreachable, last_error_.empty() ? "no broker of Kafka can be reached" : last_error_};
+  if (is_down_) {
+    for (const auto& letter : waiting_) under_way_.finish(letter->key, unreachable);
+    waiting_.clear();
+  }
+  end_producer(is_down_ ? &unreachable : nullptr);
+  retry_at_ = options_.clock->boot_now() + backoff_;
+  backoff_ = std::min(backoff_ * 2, options_.backoff_max);
+  is_down_ = false;
+  is_broken_ = false;
+}
+
+void KafkaTransport::end_producer(const spi::SendResult* verdict) {
+  if (producer_ == nullptr) return;
+  verdict_ = verdict;
+  producer_->withdraw(Producer::Withdraw::everything);
+  verdict_ = nullptr;
+  for (const auto& letter : producer_->held()) {
+    under_way_.finish(letter->key, verdict == nullptr ? no_answer : *verdict);
+  }
+  put_back();
+  if (burial_.joinable()) burial_.join();
+  burial_ = std::thread([last = std::move(producer_)] {});
+}
+
+void KafkaTransport::wait() {
+  const auto now = options_.clock->boot_now();
+  auto until = under_way_.next_due().value_or(BootTime::max());
+  if (retry_at_ && !waiting_.empty()) until = std::min(until, *retry_at_);
+  constexpr std::int64_t wait_max = 60'000;
+  std::int64_t milliseconds = -1;
+  if (until != BootTime::max()) {
+    milliseconds = std::clamp<std::int64_t>(
+        std::chrono::ceil<std::chrono::milliseconds>(until - now).count(), 0, wait_max);
+  }
+  pollfd watched{wake_.descriptor(), POLLIN, 0};
+  poll(&watched, 1, static_cast<int>(milliseconds));
+  if (watched.revents != 0) wake_.silence();
+}
+
+namespace {
+
+Status check(const Options& options) {
+  const auto wrong = [](const std::string& text) {
+    return Error{Code::config_invalid, "transports kafka: " + text};
+  };
+  if (options.brokers.empty()) return wrong("brokers: give host:port, several with commas between");
+  if (options.in_flight_max == 0) return wrong("in_flight_max: must be at least 1");
+  if (options.backoff_min <= Duration::zero() || options.backoff_max < options.backoff_min) {
+    return wrong("backoff_min and backoff_max: give 0 < backoff_min <= backoff_max");
+  }
+  if (auto conf = client_conf(options); !conf) return conf.error();
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<spi::Transport>> open(Options options) {
+  if (auto checked = check(options); !checked) return checked.error();
+  return std::unique_ptr<spi::Transport>(std::make_unique<KafkaTransport>(std::move(options)));
+}
+
+}  // namespace sagabox::kafka

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "transports/kafka/producer.hpp"
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace sagabox::kafka {
+
+/// One thread hands over to librdkafka, hears its reports and keeps deadlines. A producer that
+/// cannot be trusted any more to let go of what has its result is ended, and another one made:
+/// past a deadline, after a fatal error, when no broker is left.
+class KafkaTransport final : public spi::Transport, private Producer::Events {
+ public:
+  explicit KafkaTransport(Options options);
+  ~KafkaTransport() override;
+
+  [[nodiscard]] spi::TransportTraits traits() const override;
+  Result<std::shared_ptr<const spi::Address>> address(
+      std::string_view text, const spi::AddressSettings& settings) override;
+  void send(std::span<spi::Parcel> parcels, spi::SendResults& results) override;
+  Result<std::vector<std::string>> findings(BootTime deadline) override;
+  void close(BootTime deadline) override;
+
+ private:
+  void reported(Letter& letter, rd_kafka_resp_err_t error, bool may_have_arrived) override;
+  void troubled(rd_kafka_resp_err_t error, std::string_view text) override;
+
+  void run();
+  void take_incoming();
+  void expire();
+  void produce_waiting();
+  /// False: librdkafka takes no more now.
+  bool produce(std::unique_ptr<Letter> letter);
+  [[nodiscard]] bool have_producer(BootTime now);
+  void look_after_producer();
+  /// Ends it; what it had not sent goes to the next, unless `verdict` is given for all of it.
+  void end_producer(const spi::SendResult* verdict);
+  void put_back();
+  void wait();
+  [[nodiscard]] spi::SendResult not_sent(std::string_view why) const;
+
+  const Options options_;
+  transports::UnderWay under_way_;
+  transports::Wake wake_;
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Letter>> incoming_;
+  std::set<std::string> topics_;
+
+  // Of the thread alone.
+  std::unique_ptr<Producer> producer_;
+  std::deque<std::unique_ptr<Letter>> waiting_;
+  std::vector<std::unique_ptr<Letter>> withdrawn_;
+  const spi::SendResult* verdict_ = nullptr;  ///< of what is withdrawn; null: it is sent again
+  bool is_down_ = false;                      ///< no broker is left
+  bool is_broken_ = false;
+  std::string last_error_;
+  Duration backoff_;
+  std::optional<BootTime> retry_at_;
+  std::thread burial_;  ///< ending a producer takes a while
+
+  std::atomic<bool> ending_ = false;
+  std::mutex closing_;
+  std::thread thread_;
+};
+
+}  // namespace sagabox::kafka

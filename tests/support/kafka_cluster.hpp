@@ -1,0 +1,39 @@
+#pragma once
+
+#include <librdkafka/rdkafka.h>
+#include <librdkafka/rdkafka_mock.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sagabox::testing {
+
+/// librdkafka's mock cluster, in this process on loopback.
+class KafkaCluster {
+ public:
+  explicit KafkaCluster(int brokers = 1);
+  KafkaCluster(const KafkaCluster&) = delete;
+  KafkaCluster& operator=(const KafkaCluster&) = delete;
+  ~KafkaCluster();
+
+  [[nodiscard]] std::string brokers() const;
+  [[nodiscard]] rd_kafka_mock_cluster_t* mock() const noexcept { return mock_; }
+
+  struct Record {
+    std::string key;
+    std::string value;
+    bool has_value = true;
+    std::vector<std::pair<std::string, std::string>> headers;
+    int partition = 0;
+  };
+  /// Waits until the topic has so many; fewer when they have had ample time. Partition by
+  /// partition as they come, each in its order.
+  [[nodiscard]] std::vector<Record> records(const std::string& topic, std::size_t count) const;
+
+ private:
+  rd_kafka_t* keeper_;
+  rd_kafka_mock_cluster_t* mock_;
+};
+
+}  // namespace sagabox::testing

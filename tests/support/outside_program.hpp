@@ -1,0 +1,35 @@
+#pragma once
+
+#include <sagabox/time.hpp>
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace sagabox::testing {
+
+/// A Node program of tests/outside, that uses somebody else's packages to look at what we sent. It
+/// ends when its standard input does, so it never outlives the test.
+class OutsideProgram {
+ public:
+  /// Empty: programs can run. Otherwise what is missing, to skip a test with.
+  static std::string problem();
+
+  /// `words`: the script's name and its arguments.
+  explicit OutsideProgram(std::vector<std::string> words);
+  ~OutsideProgram();
+  OutsideProgram(const OutsideProgram&) = delete;
+  OutsideProgram& operator=(const OutsideProgram&) = delete;
+
+  /// The next line that it says; empty when there is none in time.
+  std::string line(Duration patience = std::chrono::seconds(30));
+
+ private:
+  pid_t id_ = -1;
+  int to_ = -1;
+  int from_ = -1;
+  std::string read_;
+};
+
+}  // namespace sagabox::testing

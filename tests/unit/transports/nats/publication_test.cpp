@@ -1,0 +1,61 @@
+#include "transports/nats/publication.hpp"
+
+#include "transports/nats/address.hpp"
+
+#include <sagabox/transports/nats.hpp>
+
+#include <gtest/gtest.h>
+
+namespace sagabox::nats {
+namespace {
+
+TEST(NatsAddress, SubjectIsWhatFollowsTheScheme) {
+  const auto subject = Subject::parse("nats:billing.issued", {{"stream", "BILLING"}});
+  ASSERT_TRUE(subject.ok());
+  EXPECT_EQ((*subject)->text(), "billing.issued");
+  EXPECT_EQ((*subject)->stream(), "BILLING");
+}
+
+TEST(NatsAddress, SaysWhatWouldBeRight) {
+  for (const auto* text : {"", "nats:", "billing", "nats:a..b", "nats:.a", "nats:a.", "nats:a b",
+                           "nats:a.*", "nats:a.>", "nats:a\"b", "nats:_INBOX.x", "nats:\xc3\xa4"}) {
+    const auto subject = Subject::parse(text, {});
+    ASSERT_FALSE(subject.ok()) << text;
+    EXPECT_EQ(subject.error().code, Code::config_invalid);
+    EXPECT_NE(subject.error().message.find("nats:billing.issued"), std::string::npos)
+        << subject.error().message;
+  }
+  EXPECT_FALSE(Subject::parse("nats:a", {{"stream", "a.b"}}).ok());
+  EXPECT_FALSE(Subject::parse("nats:a", {{"steam", "a"}}).ok());
+  EXPECT_TRUE(Subject::parse("nats:a*b.c>d", {}).ok());
+}
+
+TEST(NatsHeaders, AreEncodedAsCloudEventsSays) {
+  std::string out;
+  append_encoded(out, "a \"50%\" \xc3\xbc:x");
+  EXPECT_EQ(out, "a%20%2250%25%22%20%C3%BC:x");
+  out.clear();
+  append_encoded_name(out, "a:b c");
+  EXPECT_EQ(out, "a%3Ab%20c");
+}
+
+TEST(NatsOptions, AreCheckedBeforeAnythingIsConnected) {
+  const auto refused = [](const Options& options) {
+    const auto opened = open(options);
+    EXPECT_FALSE(opened.ok());
+    if (opened.ok()) return std::string();
+    EXPECT_EQ(opened.error().code, Code::config_invalid);
+    EXPECT_EQ(opened.error().message.find("hush"), std::string::npos) << opened.error().message;
+    return opened.error().message;
+  };
+  EXPECT_NE(refused({.servers = {}}).find("servers"), std::string::npos);
+  EXPECT_NE(refused({.in_flight_max = 0}).find("in_flight_max"), std::string::npos);
+  EXPECT_NE(refused({.credentials = {.user = "me", .password = "hush", .token = "hush"}})
+                .find("one only"),
+            std::string::npos);
+  EXPECT_NE(refused({.tls = {.ca_file = "/no/such/file"}}).find("tls.ca_file"), std::string::npos);
+  EXPECT_NE(refused({.tls = {.certificate_file = "/x"}}).find("key_file"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sagabox::nats
