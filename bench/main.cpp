@@ -59,6 +59,15 @@ constexpr std::array benchmarks{
 #ifdef SAGABOX_BENCH_NATS
     Benchmark{"transports.nats.publish", bench::transports::nats_publish},
 #endif
+#ifdef SAGABOX_BENCH_AMQP
+    Benchmark{"transports.amqp.publish", bench::transports::amqp_publish},
+#endif
+#ifdef SAGABOX_BENCH_REDIS
+    Benchmark{"transports.redis.publish", bench::transports::redis_publish},
+#endif
+#ifdef SAGABOX_BENCH_MQTT
+    Benchmark{"transports.mqtt.publish", bench::transports::mqtt_publish},
+#endif
 };
 
 /// "core" is all that begin with "core."; without a name all but the one that takes ten minutes.
@@ -96,7 +105,8 @@ constexpr const char* explanation = R"(Benchmarks:
   sqlite.pending_1m   memory with a million pending
 
   transports      each alone, without an outbox, to a server that is started for it:
-  transports.kafka.publish, transports.nats.publish
+  transports.kafka.publish, transports.nats.publish, transports.amqp.publish,
+  transports.redis.publish, transports.mqtt.publish
 
 Every figure stands beside a hand-written baseline of the same run, where there is one. Of core
 the best of the repeats is taken of both; of the others the median, ours and the baseline in

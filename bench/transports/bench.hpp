@@ -9,5 +9,8 @@ namespace sagabox::bench::transports {
 
 void nats_publish(const Size& size, Report& report);
 void kafka_publish(const Size& size, Report& report);
+void amqp_publish(const Size& size, Report& report);
+void redis_publish(const Size& size, Report& report);
+void mqtt_publish(const Size& size, Report& report);
 
 }  // namespace sagabox::bench::transports

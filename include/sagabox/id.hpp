@@ -96,6 +96,9 @@ using Sequence = Number<struct SequenceTag, std::uint64_t>;
 using Shard = Number<struct ShardTag, std::uint16_t>;
 /// Counts the hands a shard went through; every settle is fenced by it.
 using Epoch = Number<struct EpochTag, std::uint64_t>;
+/// Which of its targets a message has reached already, as whoever routes it reads it; kept with the
+/// row while the others are tried again. 0: none.
+using TargetsDone = Number<struct TargetsDoneTag, std::uint64_t>;
 using TransactionId = Number<struct TransactionIdTag, std::uint64_t>;
 /// Which history of the database this is; changes when a fail-over loses commits.
 using Timeline = Number<struct TimelineTag, std::uint64_t>;

@@ -6,6 +6,7 @@
 #include <sagabox/message.hpp>
 #include <sagabox/metrics.hpp>
 #include <sagabox/retry.hpp>
+#include <sagabox/spi/sink.hpp>
 #include <sagabox/store.hpp>
 
 #include <cstdint>
@@ -72,6 +73,8 @@ struct OutboxOptions {
   std::size_t error_bytes_max = 2048;
   std::uint32_t blocked_keys_max = 10'000;  ///< a shard; at the bound it stops reading ahead
 
+  /// Takes what no listener takes; see router.hpp. May serve several outboxes.
+  std::shared_ptr<spi::Sink> sink{};
   std::vector<std::shared_ptr<Interceptor>> interceptors{};
   std::vector<std::shared_ptr<WriterHook>> hooks{};
 

@@ -5,6 +5,8 @@
 ///   outbox.hpp       write messages in your transaction, listen to them
 ///   message.hpp      what a message is made of
 ///   delivery.hpp     what a listener gets and answers
+///   router.hpp       send them elsewhere: topics to targets, over transports/
+///   limits.hpp       how fast, how many at once
 ///   admin.hpp        what an operator sees and does: list, explain, replay, pause, purge
 ///   store.hpp        a database; stores/memory.hpp opens one for tests
 ///   open.hpp         a store found by its URL
@@ -18,6 +20,7 @@
 #include <sagabox/error.hpp>
 #include <sagabox/explanation.hpp>
 #include <sagabox/id.hpp>
+#include <sagabox/limits.hpp>
 #include <sagabox/log.hpp>
 #include <sagabox/message.hpp>
 #include <sagabox/metrics.hpp>
@@ -27,5 +30,6 @@
 #include <sagabox/records.hpp>
 #include <sagabox/result.hpp>
 #include <sagabox/retry.hpp>
+#include <sagabox/router.hpp>
 #include <sagabox/store.hpp>
 #include <sagabox/time.hpp>

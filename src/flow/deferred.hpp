@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sagabox/id.hpp>
+#include <sagabox/spi/gate.hpp>
 
 #include <cstdint>
 #include <map>
@@ -8,8 +9,7 @@
 
 namespace sagabox::flow {
 
-/// A kind of message that cannot go now: a key whose head fails, a destination that is down.
-using ClassId = Number<struct ClassIdTag, std::uint64_t>;
+using spi::ClassId;
 
 /// The classes that forward reads of one lane have passed over, and from where each is to be taken
 /// up again. Nothing is written to the store for them. Pure.

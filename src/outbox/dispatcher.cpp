@@ -12,6 +12,9 @@ namespace {
 /// A transaction that takes longer gives up the hot path; the poller finds its rows.
 constexpr Duration reservation_expiry = std::chrono::seconds(60);
 
+/// Handed to the sink at once.
+constexpr std::size_t sends_max = 64;
+
 /// The text of a topic comes from memory while those before it are looked at.
 constexpr std::size_t topics_ahead = 8;
 void prefetch(const void* address) { __builtin_prefetch(address); }
@@ -160,22 +163,115 @@ void Dispatcher::dropped(Shard shard) {
   let_cautious_go();
 }
 
-bool Dispatcher::take(Runner& runner, BootTime now) {
-  if (!work_waits() || !parts_.shards.live(now) || !parts_.shards.take_place()) return false;
-  Entry entry;
+std::optional<Epoch> Dispatcher::pop(Runner& runner, Entry& entry) {
   while (queues_.pop(entry, runner.turn_)) {
     parts_.room.give_back(entry);
     if (parts_.room.worth_reading(Source::cold)) parts_.shards.room_bell().ring_all();
     const auto epoch =
         parts_.shards.with(entry.shard, [&](ShardState& state) { return state.start(entry); });
-    if (epoch) {
-      begin(runner, std::move(entry), *epoch, now);
-      return true;
-    }
+    if (epoch) return epoch;
     if (entry.cautious) cautious_finished();
   }
-  parts_.shards.free_places(1);
-  return false;
+  return std::nullopt;
+}
+
+Dispatcher::Took Dispatcher::take(Runner& runner, BootTime now) {
+  auto& out = runner.outgoing_;
+  auto took = Took::nothing;
+  while (out.size() < sends_max && work_waits() && parts_.shards.live(now) &&
+         parts_.shards.take_place()) {
+    Entry entry;
+    const auto epoch = pop(runner, entry);
+    if (!epoch) {
+      parts_.shards.free_places(1);
+      break;
+    }
+    if (entry.route == nullptr) entry.route = route(*entry.message, runner.route_);
+    if (entry.route == nullptr || entry.route->listener) {
+      begin(runner, std::move(entry), *epoch, now);
+      took = Took::handler;
+      break;
+    }
+    took = Took::sink;
+    send(std::move(entry), *epoch, now, out);
+  }
+  if (!out.empty()) {
+    parts_.options.sink->deliver(out, *this);
+    out.clear();
+  }
+  return took;
+}
+
+void Dispatcher::send(Entry entry, Epoch epoch, BootTime now, std::vector<spi::Dispatch>& out) {
+  const auto* const found = entry.route;
+  const auto about = facts(entry, epoch, now);
+  if (auto outcome = invoker_.enter(Delivery(about))) {
+    auto settlement = judge(entry, *outcome, false, judgement_, *parts_.options.random);
+    return conclude({.entry = entry,
+                     .route = found,
+                     .started = now,
+                     .settlement = std::move(settlement),
+                     .error = outcome->error},
+                    now, [] {});
+  }
+  auto dispatch = spi::Dispatch{.message = entry.message,
+                                .table = &parts_.table,
+                                .sequence = entry.sequence,
+                                .shard = entry.shard,
+                                .epoch = epoch,
+                                .attempt = about.attempt,
+                                .done = entry.targets_done,
+                                .deadline = about.deadline};
+  dispatch.ticket = flights_.add({.entry = std::move(entry), .facts = about, .started = now});
+  out.push_back(std::move(dispatch));
+}
+
+void Dispatcher::dispatched(spi::Ticket ticket, spi::Dispatched result) noexcept {
+  auto flight = flights_.take(ticket);
+  // A second answer would settle what may be somebody else's by now.
+  if (!flight) return;
+  const auto now = parts_.options.clock->boot_now();
+  auto& entry = flight->entry;
+  auto& outcome = result.outcome;
+  invoker_.leave(Delivery(flight->facts), outcome);
+  if (result.put_off) {
+    set_back(entry, now);
+  } else {
+    auto rules = judgement_;
+    if (result.retry != nullptr) rules.retry = *result.retry;
+    auto settlement = judge(entry, outcome, false, rules, *parts_.options.random);
+    settlement.targets_done = result.done;
+    conclude({.entry = entry,
+              .route = entry.route,
+              .started = flight->started,
+              .settlement = std::move(settlement),
+              .error = outcome.error},
+             now, [] {});
+  }
+  flights_.landed();
+}
+
+void Dispatcher::opened() noexcept { parts_.reopen(); }
+
+void Dispatcher::recall() {
+  if (parts_.options.sink) parts_.options.sink->recall(*this);
+}
+
+void Dispatcher::set_back(const Entry& entry, BootTime now) {
+  auto completed =
+      parts_.shards.with(entry.shard, [&](ShardState& state) { return state.set_back(entry); });
+  if (entry.cautious) parts_.shards.settlement_added(now);
+  follow(entry, std::move(completed), now);
+}
+
+Delivery::Facts Dispatcher::facts(const Entry& entry, Epoch epoch, BootTime now) const {
+  return {.message = entry.message.get(),
+          .table = &parts_.table,
+          .sequence = entry.sequence,
+          .shard = entry.shard,
+          .epoch = epoch,
+          .attempt = entry.attempts + 1,
+          .deadline = now + parts_.options.dispatch_timeout};
 }
 
 void Dispatcher::begin(Runner& runner, Entry entry, Epoch epoch, BootTime now) {
@@ -187,8 +283,7 @@ void Dispatcher::begin(Runner& runner, Entry entry, Epoch epoch, BootTime now) {
   runner.started_ = now;
   runner.entry_ = std::move(entry);
   const auto& message = *runner.entry_.message;
-  runner.route_ =
-      runner.entry_.route != nullptr ? runner.entry_.route : route(message, runner.route_);
+  runner.route_ = runner.entry_.route;
   auto& facts = runner.facts_;
   facts.message = &message;
   facts.table = &parts_.table;
@@ -207,24 +302,39 @@ Outcome Dispatcher::invoke(const Runner& runner) const noexcept {
 void Dispatcher::complete(Runner& runner, Outcome outcome, BootTime now) {
   const bool timed_out = !runner.end();
   const auto& entry = runner.entry_;
+  auto settlement = judge(entry, outcome, timed_out, judgement_, *parts_.options.random);
+  conclude({.entry = entry,
+            .route = runner.route_,
+            .started = runner.started_,
+            .settlement = std::move(settlement),
+            .error = outcome.error,
+            .counted = timed_out},
+           now, [&] { runner.state_.store(Runner::State::idle, std::memory_order_release); });
+  if (timed_out) overdue_.fetch_sub(1);
+  runner.entry_.message.reset();
+}
+
+template <class Idle>
+void Dispatcher::conclude(Ended ended, BootTime now, Idle&& idle) {
+  const auto& entry = ended.entry;
+  const auto& result = ended.settlement;
+  const bool counted = ended.counted && result.code == Code::tx_timeout;
+  if (result.verdict != spi::Verdict::done && !counted) figures_.errors.count(result.code);
+  report(ended, now);
   auto settling =
-      Settling{.settlement = judge(entry, outcome, timed_out, judgement_, *parts_.options.random),
+      Settling{.settlement = std::move(ended.settlement),
                .tenure = entry.tenure,
                .replayed = entry.replayed,
-               .figures = runner.route_ != nullptr ? runner.route_->figures.get() : nullptr};
+               .figures = ended.route != nullptr ? ended.route->figures.get() : nullptr};
   if (settling.settlement.verdict == spi::Verdict::dead) settling.dead = entry.message;
-  const auto& result = settling.settlement;
-  // A timeout was counted at its deadline.
-  if (result.verdict != spi::Verdict::done && !(timed_out && result.code == Code::tx_timeout)) {
-    figures_.errors.count(result.code);
-  }
-  report(runner, outcome, result, now);
   auto completed = parts_.shards.with(entry.shard, [&](ShardState& state) {
-    // Nobody may see the message settled and its handler still running.
-    runner.state_.store(Runner::State::idle, std::memory_order_release);
+    idle();
     return state.complete(entry, std::move(settling));
   });
-  if (timed_out) overdue_.fetch_sub(1);
+  follow(entry, std::move(completed), now);
+}
+
+void Dispatcher::follow(const Entry& entry, ShardState::Completed completed, BootTime now) {
   if (completed.accepted) {
     parts_.shards.settlement_added(now);
   } else {
@@ -233,13 +343,13 @@ void Dispatcher::complete(Runner& runner, Outcome outcome, BootTime now) {
   if (completed.read_on) parts_.wake_reader();
   if (completed.next) queue(std::move(*completed.next));
   if (entry.cautious) cautious_finished();
-  runner.entry_.message.reset();
 }
 
 std::size_t Dispatcher::running() const {
-  return static_cast<std::size_t>(std::count_if(
-      runners_.begin(), runners_.end(),
-      [](const auto& runner) { return runner->state_.load() != Runner::State::idle; }));
+  const auto handlers = std::count_if(runners_.begin(), runners_.end(), [](const auto& runner) {
+    return runner->state_.load() != Runner::State::idle;
+  });
+  return static_cast<std::size_t>(handlers) + flights_.count();
 }
 
 std::size_t Dispatcher::check_deadlines(BootTime now) {
@@ -352,11 +462,11 @@ void Dispatcher::cancelled(const Reservation& reservation) noexcept {
   });
 }
 
-void Dispatcher::report(const Runner& runner, const Outcome& outcome,
-                        const spi::Settlement& settlement, BootTime now) {
-  const auto& entry = runner.entry_;
-  if (runner.route_ != nullptr) {
-    runner.route_->figures->seconds.observe(seconds(now - runner.started_));
+void Dispatcher::report(const Ended& ended, BootTime now) {
+  const auto& entry = ended.entry;
+  const auto& settlement = ended.settlement;
+  if (ended.route != nullptr) {
+    ended.route->figures->seconds.observe(seconds(now - ended.started));
   }
   if (figures_.read && entry.attempts == 0 && settlement.verdict == spi::Verdict::done) {
     figures_.latency.observe(seconds(parts_.options.clock->wall_now() - entry.written_at));
@@ -376,7 +486,7 @@ void Dispatcher::report(const Runner& runner, const Outcome& outcome,
                              {"sequence", entry.sequence.value},
                              {"attempts", std::uint64_t{settlement.attempts}},
                              {"code", done ? std::string_view() : code_name(settlement.code)},
-                             {"error", std::string_view(outcome.error)}});
+                             {"error", std::string_view(ended.error)}});
   }
   const auto* message = entry.message.get();
   if (done) return audit(AuditKind::tx_outbox_dispatched, message, settlement);

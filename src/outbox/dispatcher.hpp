@@ -4,6 +4,7 @@
 #include "outbox/bell.hpp"
 #include "outbox/cautious_gate.hpp"
 #include "outbox/fair_queues.hpp"
+#include "outbox/flights.hpp"
 #include "outbox/pauses.hpp"
 #include "outbox/registry.hpp"
 #include "outbox/shards.hpp"
@@ -12,6 +13,7 @@
 #include <sagabox/audit.hpp>
 #include <sagabox/log.hpp>
 #include <sagabox/outbox.hpp>
+#include <sagabox/spi/sink.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -56,6 +58,7 @@ class Runner {
   std::stop_source stop_;
   const Route* route_ = nullptr;
   std::uint32_t turn_ = 0;
+  std::vector<spi::Dispatch> outgoing_;
 };
 
 /// A row of a transaction that has not committed yet, for which the hot path keeps a place.
@@ -66,9 +69,9 @@ struct Reservation {
   std::shared_ptr<const Message> message;
 };
 
-/// Takes messages from the queues to their handlers and judges what the handlers answer.
-/// Thread-safe; each Runner belongs to one thread.
-class Dispatcher {
+/// Takes messages from the queues to their handlers, or to the sink, and judges what becomes of
+/// them. Thread-safe; each Runner belongs to one thread.
+class Dispatcher final : public spi::DispatchResults {
  public:
   struct Parts {
     const TableName& table;
@@ -78,6 +81,8 @@ class Dispatcher {
     const Registry& registry;
     const Pauses& pauses;
     std::function<void()> wake_reader;
+    /// Classes that were closed may go again.
+    std::function<void()> reopen;
   };
   explicit Dispatcher(Parts parts);
 
@@ -87,10 +92,21 @@ class Dispatcher {
   [[nodiscard]] Runner& runner(std::size_t number) { return *runners_[number]; }
   [[nodiscard]] std::size_t runners() const noexcept { return runners_.size(); }
 
-  /// The next message into this runner; false when there is none, or none may start now.
-  [[nodiscard]] bool take(Runner& runner, BootTime now);
+  enum class Took : std::uint8_t {
+    nothing,  ///< there is no message, or none may start now
+    handler,  ///< one is in the runner, and its handler is to be run
+    sink,     ///< some went to the sink
+  };
+  /// The next message into this runner, after all before it that go to the sink.
+  [[nodiscard]] Took take(Runner& runner, BootTime now);
   [[nodiscard]] Outcome invoke(const Runner& runner) const noexcept;
   void complete(Runner& runner, Outcome outcome, BootTime now);
+  /// What the sink answers.
+  void dispatched(spi::Ticket ticket, spi::Dispatched result) noexcept override;
+  void opened() noexcept override;
+  /// What waits at the sink for its turn comes back.
+  void recall();
+
   /// Tells handlers past their deadline to stop and records the attempt. Returns how many were
   /// told for the first time.
   std::size_t check_deadlines(BootTime now);
@@ -110,6 +126,7 @@ class Dispatcher {
   void committed(Reservation reservation) noexcept;
   void cancelled(const Reservation& reservation) noexcept;
 
+  /// Handlers, and what the sink has in hand.
   [[nodiscard]] std::size_t running() const;
   [[nodiscard]] std::uint64_t hot_dropped() const { return dropped_.load(); }
   /// Messages of open transactions that want to go by the hot path.
@@ -133,8 +150,28 @@ class Dispatcher {
   void let_cautious_go();
   void cautious_finished();
   void begin(Runner& runner, Entry entry, Epoch epoch, BootTime now);
-  void report(const Runner& runner, const Outcome& outcome, const spi::Settlement& settlement,
-              BootTime now);
+  [[nodiscard]] Delivery::Facts facts(const Entry& entry, Epoch epoch, BootTime now) const;
+  /// Nothing: no message is left that may start.
+  [[nodiscard]] std::optional<Epoch> pop(Runner& runner, Entry& entry);
+  /// For the sink's hands, unless an interceptor will not have it.
+  void send(Entry entry, Epoch epoch, BootTime now, std::vector<spi::Dispatch>& out);
+
+  /// An attempt that has ended, wherever it was made.
+  struct Ended {
+    const Entry& entry;
+    const Route* route = nullptr;
+    BootTime started{};
+    spi::Settlement settlement;
+    const std::string& error;
+    bool counted = false;  ///< a timeout was, at its deadline
+  };
+  /// Counts and reports it, settles it, and lets the next of its key go. `idle` is called with the
+  /// shard locked: nobody may see the message settled and its handler still running.
+  template <class Idle>
+  void conclude(Ended ended, BootTime now, Idle&& idle);
+  void set_back(const Entry& entry, BootTime now);
+  void follow(const Entry& entry, ShardState::Completed completed, BootTime now);
+  void report(const Ended& ended, BootTime now);
   void report_buried(const ShardState::Buried& buried);
   /// `message`: null when it could not be decoded.
   void audit(AuditKind kind, const Message* message, const spi::Settlement& settlement);
@@ -154,6 +191,7 @@ class Dispatcher {
   Figures figures_;
   FairQueues queues_;
   std::vector<std::unique_ptr<Runner>> runners_;
+  Flights flights_;
   std::atomic<std::uint32_t> overdue_{0};
   std::atomic<std::uint32_t> reserved_{0};
   std::atomic<std::uint64_t> dropped_{0};

@@ -24,6 +24,7 @@ struct Entry {
   WallTime written_at{};
   /// Spent before this attempt.
   std::uint32_t attempts = 0;
+  TargetsDone targets_done{};
   /// The time this shard was in our hands; entries of an earlier time are void.
   std::uint32_t tenure = 0;
   Shard shard{};

@@ -23,7 +23,7 @@ struct Outbox::Parts {
         table(std::move(name)),
         options(std::move(settings)),
         ids(*options.clock, *options.random),
-        registry(*options.metrics, table.str()) {}
+        registry(*options.metrics, table.str(), options.sink.get()) {}
 
   void deliver(ownership::Share share, const ClaimRoles& roles) {
     relay =

@@ -5,14 +5,14 @@
 
 namespace sagabox::outbox {
 
-flow::ClassId Pauses::class_of_topic(std::string_view topic) {
-  return flow::ClassId{stable_hash("paused topic " + std::string(topic))};
+spi::ClassId Pauses::class_of_topic(std::string_view topic) {
+  return spi::ClassId{stable_hash("paused topic " + std::string(topic))};
 }
 
 bool Pauses::set(std::span<const Pause> pauses) {
   bool table = false;
   std::set<std::string, std::less<>> topics;
-  std::set<flow::ClassId> classes;
+  std::set<spi::ClassId> classes;
   for (const auto& pause : pauses) {
     if (pause.topic.empty()) {
       table = true;
@@ -32,7 +32,7 @@ bool Pauses::set(std::span<const Pause> pauses) {
   return (table_.exchange(table) && !table) || opened;
 }
 
-std::optional<flow::ClassId> Pauses::class_of(const Message& message) const {
+std::optional<spi::ClassId> Pauses::class_of(const Message& message) const {
   if (any_topic_.load(std::memory_order_acquire)) {
     const std::scoped_lock lock(mutex_);
     if (topics_.contains(message.topic())) return class_of_topic(message.topic());
@@ -40,7 +40,7 @@ std::optional<flow::ClassId> Pauses::class_of(const Message& message) const {
   return beneath_ == nullptr ? std::nullopt : beneath_->class_of(message);
 }
 
-bool Pauses::closed(flow::ClassId id) const {
+bool Pauses::closed(spi::ClassId id) const {
   if (any_topic_.load(std::memory_order_acquire)) {
     const std::scoped_lock lock(mutex_);
     if (classes_.contains(id)) return true;

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "flow/gate.hpp"
-
 #include <sagabox/records.hpp>
+#include <sagabox/spi/gate.hpp>
 
 #include <atomic>
 #include <mutex>
@@ -15,28 +14,28 @@ namespace sagabox::outbox {
 
 /// What operators have paused, as last read from the store, above whatever else keeps messages
 /// back. Everything is paused until the first look. Thread-safe.
-class Pauses final : public flow::Gate {
+class Pauses final : public spi::Gate {
  public:
   /// `beneath` (null: nothing) outlives it.
-  explicit Pauses(const flow::Gate* beneath = nullptr) : beneath_(beneath) {}
+  explicit Pauses(const spi::Gate* beneath = nullptr) : beneath_(beneath) {}
 
   /// True: messages may go that could not before.
   bool set(std::span<const Pause> pauses);
   [[nodiscard]] bool whole_table() const noexcept { return table_.load(std::memory_order_acquire); }
 
   /// A paused topic is a class of its own; otherwise `beneath` says.
-  [[nodiscard]] std::optional<flow::ClassId> class_of(const Message& message) const override;
-  [[nodiscard]] bool closed(flow::ClassId id) const override;
+  [[nodiscard]] std::optional<spi::ClassId> class_of(const Message& message) const override;
+  [[nodiscard]] bool closed(spi::ClassId id) const override;
 
  private:
-  [[nodiscard]] static flow::ClassId class_of_topic(std::string_view topic);
+  [[nodiscard]] static spi::ClassId class_of_topic(std::string_view topic);
 
-  const flow::Gate* beneath_;
+  const spi::Gate* beneath_;
   std::atomic<bool> table_{true};
   std::atomic<bool> any_topic_{false};
   mutable std::mutex mutex_;  // of the two below
   std::set<std::string, std::less<>> topics_;
-  std::set<flow::ClassId> classes_;
+  std::set<spi::ClassId> classes_;
 };
 
 }  // namespace sagabox::outbox

@@ -2,8 +2,11 @@
 
 #include <sagabox/delivery.hpp>
 #include <sagabox/metrics.hpp>
+#include <sagabox/spi/sink.hpp>
 
 #include <memory>
+#include <optional>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -26,7 +29,7 @@ struct TopicFigures {
 struct Route {
   std::string type;
   std::string topic;
-  Listener listener;
+  Listener listener;  ///< empty: the sink takes it
   std::unique_ptr<TopicFigures> figures;
 
   [[nodiscard]] bool serves(const Message& message) const noexcept {
@@ -34,15 +37,23 @@ struct Route {
   }
 };
 
-/// One listener for each (aggregate type, topic). Filled before the start, then only read, so that
-/// it needs no lock.
+/// One listener for each (aggregate type, topic), and the sink for what has none. Listeners are
+/// added before the start, then only read, so that they need no lock.
 class Registry {
  public:
-  Registry(Metrics& metrics, std::string table) : metrics_(metrics), table_(std::move(table)) {}
+  /// `sink` (null: none) outlives it.
+  Registry(Metrics& metrics, std::string table, const spi::Sink* sink = nullptr)
+      : metrics_(metrics), table_(std::move(table)), sink_(sink) {}
 
   /// TX.INVALID_STATE for a second listener, TX.INVALID_HANDLER for an empty one.
   Status add(const AggregateType& type, const Topic& topic, Listener listener);
+  /// A listener's; null: it has none.
   [[nodiscard]] const Route* find(std::string_view type, std::string_view topic) const;
+  /// Null: nobody takes it.
+  [[nodiscard]] const Route* route(const Message& message) const {
+    const auto* const found = find(message.aggregate_type(), message.topic());
+    return found != nullptr || sink_ == nullptr ? found : to_sink(message);
+  }
 
  private:
   struct Hash : std::hash<std::string_view> {
@@ -53,7 +64,15 @@ class Registry {
 
   Metrics& metrics_;
   std::string table_;
+  [[nodiscard]] Route made(const std::string& type, const std::string& topic,
+                           Listener listener) const;
+  [[nodiscard]] const Route* to_sink(const Message& message) const;
+
+  const spi::Sink* sink_;
   ByName<ByName<Route>> routes_;  // aggregate type → topic
+  mutable std::shared_mutex mutex_;
+  mutable ByName<ByName<Route>> to_sink_;  // made when first met
+  mutable std::size_t to_sink_count_ = 0;
 };
 
 /// Runs listeners with their interceptors and turns whatever they do into an outcome.
@@ -72,11 +91,16 @@ class Invoker {
   }
   /// With the route found before; null where there is none.
   [[nodiscard]] Outcome invoke(const Delivery& delivery, const Route* found) const noexcept;
+  /// For those that somebody else delivers: what comes before; nothing: it may go.
+  [[nodiscard]] std::optional<Outcome> enter(const Delivery& delivery) const noexcept;
+  /// And what comes after. The error text comes out cut and cleaned.
+  void leave(const Delivery& delivery, Outcome& outcome) const noexcept;
   [[nodiscard]] const Route* route(const Message& message) const {
-    return registry_.find(message.aggregate_type(), message.topic());
+    return registry_.route(message);
   }
 
  private:
+  void clean(const Delivery& delivery, Outcome& outcome) const;
   [[nodiscard]] Outcome call(const Delivery& delivery, const Route* found,
                              std::size_t& entered) const;
   void leave(const Delivery& delivery, const Outcome& outcome, std::size_t entered) const noexcept;

@@ -9,11 +9,12 @@ namespace sagabox::outbox {
 namespace {
 
 ShardState::Settings shard_settings(const spi::OutboxStore& store, const OutboxOptions& options,
-                                    const flow::Gate* gate) {
+                                    const spi::Gate* gate) {
   const auto runners = options.workers + options.spare_workers_max;
   return {.store = store.capabilities(),
           .head_policy = options.head_policy,
-          .attempts_max = options.retry.attempts_max,
+          .attempts_max = options.sink ? options.sink->attempts_max(options.retry.attempts_max)
+                                       : options.retry.attempts_max,
           // With every runner busy on a key of its own, half of the queue is left for others.
           .chain_max = std::max<std::uint32_t>(4, options.cold_capacity / (2 * runners)),
           .blocked_keys_max = options.blocked_keys_max,
@@ -38,7 +39,7 @@ Relay::Relay(spi::OutboxStore& store, spi::ControlStore& control, const TableNam
       room_({.hot_capacity = options.hot_capacity,
              .cold_capacity = options.cold_capacity,
              .bytes_max = options.queue_bytes_max}),
-      pauses_(parts.gate),
+      pauses_(parts.gate != nullptr ? parts.gate : options.sink.get()),
       shards_(scope_of(table), shard_settings(store, options, &pauses_), room_, parts.tracker,
               options.unsettled_max),
       dispatcher_({.table = table,
@@ -47,7 +48,12 @@ Relay::Relay(spi::OutboxStore& store, spi::ControlStore& control, const TableNam
                    .room = room_,
                    .registry = registry,
                    .pauses = pauses_,
-                   .wake_reader = [this] { wake(); }}),
+                   .wake_reader = [this] { wake(); },
+                   .reopen =
+                       [this] {
+                         intake_.reopen();
+                         wake();
+                       }}),
       intake_({.store = store,
                .table = table,
                .shards = shards_,
@@ -79,6 +85,11 @@ Relay::Relay(spi::OutboxStore& store, spi::ControlStore& control, const TableNam
                  .wake_reader = [this] { wake(); }},
                 options.control_interval) {
   show_leader();
+  if (options.sink) options.sink->join(dispatcher_);
+}
+
+Relay::~Relay() {
+  if (options_.sink) options_.sink->leave(dispatcher_);
 }
 
 void Relay::wake() {

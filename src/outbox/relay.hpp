@@ -15,7 +15,7 @@ namespace sagabox::outbox {
 /// Parts that tests put others in place of.
 struct RelayParts {
   TrackerFactory tracker = make_tracker;
-  const flow::Gate* gate = nullptr;
+  const spi::Gate* gate = nullptr;
   IntakeOptions intake{};
 };
 
@@ -27,6 +27,10 @@ class Relay final : public ownership::Holder {
   /// All of it outlives the relay.
   Relay(spi::OutboxStore& store, spi::ControlStore& control, const TableName& table,
         const OutboxOptions& options, const Registry& registry, RelayParts parts = {});
+  /// Waits for what the sink has in hand.
+  ~Relay() override;
+  Relay(const Relay&) = delete;
+  Relay& operator=(const Relay&) = delete;
 
   [[nodiscard]] static spi::Scope scope_of(const TableName& table) {
     return "outbox:" + table.str();

@@ -309,20 +309,24 @@ bool ShardState::held_back(const Message& message, Sequence sequence, LaneState*
 
 bool ShardState::put_off(const Entry& entry) {
   if (settings_.gate == nullptr) return false;
-  const auto& message = *entry.message;
-  const auto gated = settings_.gate->class_of(message);
+  const auto gated = settings_.gate->class_of(*entry.message);
   if (!gated || !settings_.gate->closed(*gated)) return false;
+  set_aside(entry, *gated);
+  return true;
+}
+
+void ShardState::set_aside(const Entry& entry, spi::ClassId gated) {
+  const auto& message = *entry.message;
   tracker_->forget(entry.sequence);
   auto& deferred = lane_for(message).deferred;
-  if (!entry.was_waiting) deferred.defer(*gated, entry.sequence);
-  if (!message.has_key()) return true;
+  if (!entry.was_waiting) deferred.defer(gated, entry.sequence);
+  if (!message.has_key()) return;
   const auto key_hash = message.key_hash();
   if (!entry.was_waiting) deferred.defer(class_of_key(key_hash), entry.sequence);
   give_back_waiting(entry.was_blocking ? keys_.block(key_hash, entry.sequence)
                                        : keys_.release(key_hash));
   // Its key does not wait for it, and nobody else would let those behind it go on.
   if (entry.was_waiting && !entry.was_blocking) resume_key(key_hash);
-  return true;
 }
 
 ShardState::Fate ShardState::admit(spi::Row& row, LaneState* lane, Sequence page_after,
@@ -344,6 +348,7 @@ ShardState::Fate ShardState::admit(spi::Row& row, LaneState* lane, Sequence page
            .sequence = row.sequence,
            .written_at = row.written_at,
            .attempts = row.attempts,
+           .targets_done = row.targets_done,
            .tenure = tenure_,
            .shard = shard_,
            .source = Source::cold,
@@ -425,12 +430,20 @@ std::optional<Epoch> ShardState::start(const Entry& entry) {
   return epoch_;
 }
 
+void ShardState::no_longer_running(Sequence sequence) {
+  const auto found = std::find_if(running_.begin(), running_.end(), [&](const Running& running) {
+    return running.sequence == sequence;
+  });
+  if (found == running_.end()) return;
+  *found = running_.back();
+  running_.pop_back();
+}
+
 ShardState::Completed ShardState::complete(const Entry& entry, Settling&& settling) {
   if (entry.tenure != tenure_) {
     return {.read_on = orphan_returned(entry)};
   }
-  std::erase_if(running_,
-                [&](const Running& running) { return running.sequence == entry.sequence; });
+  no_longer_running(entry.sequence);
   const bool blocks = settling.settlement.verdict == spi::Verdict::retry &&
                       settings_.head_policy == HeadPolicy::block;
   settle_beside(std::move(settling));
@@ -448,6 +461,27 @@ ShardState::Completed ShardState::complete(const Entry& entry, Settling&& settli
     give_back_waiting(keys_.release(key_hash));
   }
   return done;
+}
+
+ShardState::Completed ShardState::set_back(const Entry& entry) {
+  if (entry.tenure != tenure_) return {.read_on = orphan_returned(entry)};
+  no_longer_running(entry.sequence);
+  if (entry.cautious) {
+    settle_beside({.settlement = unspent_attempt(entry), .tenure = tenure_, .holds_place = false});
+  }
+  const auto gated =
+      settings_.gate == nullptr ? std::nullopt : settings_.gate->class_of(*entry.message);
+  if (phase_ != Phase::active || !gated) {
+    give_back(entry);
+    return {};
+  }
+  set_aside(entry, *gated);
+  if (settings_.gate->closed(*gated)) return {};
+  // Open again, or never closed: whoever opened it may have been here before.
+  auto& deferred = lane_for(*entry.message).deferred;
+  deferred.resume(*gated);
+  if (entry.message->has_key()) resume_key(entry.message->key_hash());
+  return {.read_on = true};
 }
 
 bool ShardState::resume_key(std::uint64_t key_hash) {

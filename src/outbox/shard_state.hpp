@@ -1,7 +1,6 @@
 #pragma once
 
 #include "flow/deferred.hpp"
-#include "flow/gate.hpp"
 #include "outbox/blocked_keys_check.hpp"
 #include "outbox/entry.hpp"
 #include "outbox/key_order.hpp"
@@ -11,6 +10,7 @@
 #include "outbox/tracker.hpp"
 
 #include <sagabox/outbox.hpp>
+#include <sagabox/spi/gate.hpp>
 #include <sagabox/spi/outbox_store.hpp>
 #include <sagabox/spi/ownership_store.hpp>
 
@@ -67,7 +67,7 @@ class ShardState {
     /// dispatched cautiously.
     std::uint32_t cautious_rows = 2048;
     Duration skip_recent{};
-    const flow::Gate* gate = nullptr;
+    const spi::Gate* gate = nullptr;
   };
 
   ShardState(Shard shard, const Settings& settings, Room& room, std::unique_ptr<Tracker> tracker);
@@ -160,6 +160,9 @@ class ShardState {
     std::optional<Entry> next;
   };
   Completed complete(const Entry& entry, Settling&& settling);
+  /// What was started could not be sent now: it waits with its class, and nothing is written but
+  /// an attempt that was written ahead. `accepted` is false: it needs no place any more.
+  Completed set_back(const Entry& entry);
   /// A settlement that is not the end of a handler: an attempt, a row that cannot be read.
   void settle_beside(Settling&& settling);
   /// Writes the attempt of a cautious message before it starts. False: it is void, the shard is
@@ -185,7 +188,7 @@ class ShardState {
   struct LaneState {
     LaneReader reader;
     flow::DeferredClasses deferred;
-    std::vector<flow::ClassId> resume_after_page{};  ///< not before: the page shows later rows
+    std::vector<spi::ClassId> resume_after_page{};  ///< not before: the page shows later rows
     std::optional<Sequence> safety_after;
     bool hungry = true;       ///< the last read did not exhaust it
     bool aside_next = false;  ///< a catch-up or safety read has its turn
@@ -200,6 +203,8 @@ class ShardState {
   Fate place(Entry& entry, LaneState* lane);
   /// True, and it waits with its class, if that was closed while the message was queued.
   bool put_off(const Entry& entry);
+  void no_longer_running(Sequence sequence);
+  void set_aside(const Entry& entry, spi::ClassId gated);
   void put_back(const Message& message, Sequence sequence, LaneState& lane);
   void bury(const spi::Row& row, Taken& taken);
   void give_back_waiting(std::vector<Entry> waiting);
@@ -209,8 +214,8 @@ class ShardState {
   bool resume_key(std::uint64_t key_hash);
   /// Messages with a key are not read ahead while too many keys are blocked or deferred.
   [[nodiscard]] bool reads_ahead(std::size_t lane) const;
-  [[nodiscard]] static flow::ClassId class_of_key(std::uint64_t key_hash) {
-    return flow::ClassId{key_hash};
+  [[nodiscard]] static spi::ClassId class_of_key(std::uint64_t key_hash) {
+    return spi::ClassId{key_hash};
   }
   LaneState& lane_for(const Message& message) { return lanes_[spi::lane_of(message).value]; }
 
@@ -238,7 +243,7 @@ class ShardState {
     Sequence sequence;
     const Message* message;  ///< of the entry that runs
   };
-  std::vector<Running> running_;  // as many as handlers run, at most
+  std::vector<Running> running_;  // handlers, and what a sink has in hand
   std::size_t unsettled_ = 0;
   std::vector<Settling> settlements_;
 

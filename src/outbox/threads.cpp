@@ -58,6 +58,7 @@ void Threads::start() {
 Status Threads::stop() {
   relay_.settler().begin_stop();
   worker_.begin_stop();
+  relay_.dispatcher().recall();
   keeper_.ring();
   const auto limit = options_.clock->boot_now() + options_.drain_timeout;
   if (!keeper_.worker_stopped_by(limit)) {
@@ -79,8 +80,8 @@ Status Threads::stop() {
   const auto running = relay_.dispatcher().running();
   if (running == 0) return {};
   return Error{Code::tx_timeout,
-               std::to_string(running) + " handlers still run after the drain limit; their " +
-                   "messages will be delivered again by whoever owns their shards next"};
+               std::to_string(running) + " handlers or sends still run after the drain limit; " +
+                   "their messages will be delivered again by whoever owns their shards next"};
 }
 
 void Threads::read() {
@@ -159,7 +160,13 @@ void Threads::handle(Runner& runner, std::uint32_t spare) {
   Crowd crowd;
   crowd.begin(now, dispatcher.taken());
   while (!ending() && dispatcher.overdue() >= spare) {
-    if (dispatcher.take(runner, now)) {
+    const auto took = dispatcher.take(runner, now);
+    if (took == Dispatcher::Took::sink) {
+      looks = 0;
+      now = options_.clock->boot_now();
+      continue;
+    }
+    if (took == Dispatcher::Took::handler) {
       auto outcome = dispatcher.invoke(runner);
       now = options_.clock->boot_now();
       dispatcher.complete(runner, std::move(outcome), now);

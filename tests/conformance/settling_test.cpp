@@ -66,6 +66,27 @@ TEST_P(StoreConformance, RetriedRowWaitsForItsDelay) {
   EXPECT_EQ(due[0].message->key(), "k");
 }
 
+TEST_P(StoreConformance, ARetriedRowKeepsWhichTargetsItHasReached) {
+  const auto owner = own();
+  const auto written = write(message("k"));
+  auto retry = settlement(written, spi::Verdict::retry, 0);
+  retry.targets_done = TargetsDone{0xF123'4567'89AB'CDEFULL};
+  ASSERT_EQ(settled(owner, {retry}), 1U);
+  auto due = read_due();
+  ASSERT_EQ(due.size(), 1U);
+  EXPECT_EQ(due[0].targets_done, retry.targets_done);
+
+  auto attempt = settlement(written, spi::Verdict::attempt, 1);
+  ASSERT_EQ(settled(owner, {attempt}), 1U);
+  due = read_due();
+  ASSERT_EQ(due.size(), 1U);
+  EXPECT_EQ(due[0].targets_done, retry.targets_done) << "an attempt says nothing about them";
+
+  retry.targets_done = {};
+  ASSERT_EQ(settled(owner, {retry}), 1U);
+  EXPECT_EQ(read_due().at(0).targets_done, TargetsDone{});
+}
+
 TEST_P(StoreConformance, WaitingRowCanBeSettledAgain) {
   const auto owner = own();
   const auto written = write(message());

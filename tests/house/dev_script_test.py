@@ -46,6 +46,7 @@ def setup_with_fake_apt(not_installed, apt_fails=""):
             ("dpkg-query", FAKE_DPKG_QUERY),
             ("apt-get", FAKE_APT_GET),
             ("sudo", '#!/bin/sh\nexec "$@"\n'),
+            ("npm", "#!/bin/sh\n"),
         ]:
             (Path(folder) / tool).write_text(text)
             (Path(folder) / tool).chmod(0o755)

@@ -43,7 +43,9 @@ PUBLIC_ROOMS = {
     "core": "error result id time random payload message retry delivery records",
     "observe": "metrics log audit",
     "spi": "store",
+    "flow": "limits",
     "outbox": "outbox",
+    "routing": "router",
     "admin": "admin explanation",
     "assembly": "open",
     "top": "sagabox",
@@ -55,7 +57,10 @@ ROOM_OF_HEADER = {
 # What all backends of a room share lies beside their folders.
 SHARED = {
     f"transports/{stem}"
-    for stem in ("crew", "envelope", "structured", "timed_parcels", "under_way", "wake")
+    for stem in (
+        "courier crew envelope pending_parcels server_url settings stream structured"
+        " timed_parcels tls under_way wake"
+    ).split()
 }
 
 # Rooms that must not name a backend: only stores, transports, assembly and cli may.

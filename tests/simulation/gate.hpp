@@ -1,6 +1,6 @@
 #pragma once
 
-#include "flow/gate.hpp"
+#include <sagabox/spi/gate.hpp>
 
 #include <map>
 #include <optional>
@@ -9,12 +9,12 @@
 namespace sagabox::simulation {
 
 /// Closes topics as a breaker would.
-class TopicGate final : public flow::Gate {
+class TopicGate final : public spi::Gate {
  public:
-  [[nodiscard]] std::optional<flow::ClassId> class_of(const Message& message) const override {
+  [[nodiscard]] std::optional<spi::ClassId> class_of(const Message& message) const override {
     return class_of_topic(message.topic());
   }
-  [[nodiscard]] bool closed(flow::ClassId id) const override { return closed_.contains(id.value); }
+  [[nodiscard]] bool closed(spi::ClassId id) const override { return closed_.contains(id.value); }
 
   void close(const std::string& topic, BootTime now) {
     closed_.emplace(class_of_topic(topic)->value, now);
@@ -29,9 +29,9 @@ class TopicGate final : public flow::Gate {
 
  private:
   /// Every other topic can be closed.
-  static std::optional<flow::ClassId> class_of_topic(const std::string& topic) {
+  static std::optional<spi::ClassId> class_of_topic(const std::string& topic) {
     if (topic != "t0" && topic != "t2") return std::nullopt;
-    return flow::ClassId{stable_hash("class of " + topic)};
+    return spi::ClassId{stable_hash("class of " + topic)};
   }
 
   std::map<std::uint64_t, BootTime> closed_;

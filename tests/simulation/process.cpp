@@ -285,7 +285,7 @@ void Process::take(std::size_t number) {
   auto& runner = dispatcher.runner(number);
   const bool on_duty =
       number < options_.workers || dispatcher.overdue() >= number - options_.workers + 1;
-  if (!on_duty || !dispatcher.take(runner, world_.now())) {
+  if (!on_duty || dispatcher.take(runner, world_.now()) == outbox::Dispatcher::Took::nothing) {
     return then_runner(world_.up_to(milliseconds(number < options_.workers ? 8 : 30)), number,
                        &Process::take);
   }

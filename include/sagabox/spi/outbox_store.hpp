@@ -50,6 +50,7 @@ struct Row {
   MessageId id;
   std::uint32_t attempts = 0;  ///< spent so far
   std::uint32_t replays = 0;
+  TargetsDone targets_done{};
   WallTime written_at{};  ///< by the database's clock
   WallTime due{};         ///< waiting rows only
   /// Null when the row could not be decoded; `decode_error` says why.
@@ -125,7 +126,8 @@ struct Settlement {
   MessageId id;
   Verdict verdict = Verdict::done;
   std::uint32_t attempts = 0;
-  Duration delay{};  ///< from the database's now
+  Duration delay{};            ///< from the database's now
+  TargetsDone targets_done{};  ///< retried ones keep it
   Code code = Code::unknown_internal;
   std::string error{};  ///< already cut and cleaned
   /// Dead ones: the code and error of the last attempt stay where the row has an error.

@@ -50,8 +50,8 @@ struct SendResult {
     failed,       ///< the other side could not handle it; another time it may
     unreachable,  ///< it did not come so far: connecting, names, TLS, logging in, a server that
                   ///< says that it is down
-    timed_out,  ///< no answer by the deadline; it may have arrived
-    busy,       ///< not now: the destination asks for less
+    timed_out,    ///< no answer by the deadline; it may have arrived
+    busy,         ///< not now: the destination asks for less
   };
   Kind kind = Kind::delivered;
   std::string error{};                    ///< what to do about it; no payload, no secret

@@ -45,6 +45,7 @@ struct Slot {
   Shard shard{};
   std::uint32_t attempts = 0;
   std::uint32_t settled = 0;
+  TargetsDone targets_done{};
   std::uint32_t bytes = 0;
   TransactionId writer{};
   WallTime written_at{};

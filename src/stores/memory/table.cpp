@@ -129,6 +129,7 @@ spi::Row Table::row_of(Sequence sequence, const Slot& slot) const {
   row.shard = slot.shard;
   row.id = slot.id;
   row.attempts = slot.attempts;
+  row.targets_done = slot.targets_done;
   row.written_at = slot.written_at;
   if (slot.waits) row.due = slot.due;
   row.message = slot.message;
@@ -256,6 +257,7 @@ bool Table::settle(const spi::Settlement& item, WallTime now, bool retain_done,
       break;
     case spi::Verdict::retry:
       note_failure(*slot, item, now);
+      slot->targets_done = item.targets_done;
       leave_lane(item.sequence, *slot);
       enter_waiting(item.sequence, *slot,
                     now + std::chrono::duration_cast<WallTime::duration>(item.delay));

@@ -77,6 +77,7 @@ void Table::replay(Sequence sequence, TransactionId writer, WallTime now) {
   fresh = old;
   fresh.state = SlotState::pending;
   fresh.attempts = 0;
+  fresh.targets_done = {};
   fresh.settled = 0;
   fresh.writer = writer;
   fresh.written_at = now;
@@ -116,6 +117,7 @@ void Table::release(Sequence sequence, WallTime now) {
   --count_of(slot.state);
   slot.state = SlotState::pending;
   slot.attempts = 0;
+  slot.targets_done = {};
   amend(slot, [](Trouble& trouble) {
     trouble.note.clear();
     trouble.failed_for_good = 0;

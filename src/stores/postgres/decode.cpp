@@ -86,6 +86,7 @@ struct Rest {
   static constexpr int tracestate = 13;
   static constexpr int request_id = 14;
   static constexpr int correlation_id = 15;
+  static constexpr int targets_done = 16;
 };
 
 void add_rest(const Composite& rest, NewMessage& fields) {
@@ -162,6 +163,7 @@ spi::Row decode_row(const Rows& rows, int row, int first, Shard shard, std::stri
     add_rest(rest, fields);
     out.attempts = static_cast<std::uint32_t>(rest.int4(Rest::attempts));
     out.replays = static_cast<std::uint32_t>(rest.int4(Rest::replays));
+    out.targets_done = TargetsDone{static_cast<std::uint64_t>(rest.int8(Rest::targets_done))};
     if (const auto waits = rest.maybe_timestamptz(Rest::due)) out.due = *waits;
     if (!rest.boolean(Rest::is_json)) form = PayloadForm::bytes;
     headers = rest.text(Rest::headers);

@@ -29,7 +29,8 @@ seq, id, topic, key, CASE WHEN octet_length(payload) <= $1 THEN payload END, dig
               THEN NULL
               ELSE ROW(octet_length(payload), attempts, replays, due, tenant, aggregate_type,
                        aggregate_id, priority::smallint, is_json, content_type, headers, not_before,
-                       traceparent, tracestate, request_id, correlation_id) END)sql"};
+                       traceparent, tracestate, request_id, correlation_id,
+                       coalesce(targets_done, 0)) END)sql"};
 
 /// Puts the statements of one outbox together: names, fragments that every statement may use, and
 /// those given.

@@ -202,7 +202,8 @@ CREATE TABLE "{schema}"."{table}_outbox" (
   correlation_id  text,
   code            text,
   error           text,
-  history         jsonb
+  history         jsonb,
+  targets_done    bigint
 ) WITH (
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 50000,

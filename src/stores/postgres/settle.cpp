@@ -102,6 +102,9 @@ Params kept_params(const spi::SettleRequest& request, const Items& items) {
   params.array(Type::boolean, items, [](const Item* i) { return fails(*i); });
   params.array(Type::text, items, [](const Item* i) { return code_name(i->code); });
   params.array(Type::text, items, [](const Item* i) { return std::string_view(i->error); });
+  params.array(Type::int8, items, [](const Item* i) -> std::int64_t {
+    return static_cast<std::int64_t>(i->targets_done.value);
+  });
   return params;
 }
 

@@ -202,7 +202,7 @@ SELECT held_by, count(*) FROM gone GROUP BY held_by
 )sql";
 
 /// $5 failures kept; from $6 on: sequences, shards, ids, attempts, whether it waits for a retry,
-/// delays in microseconds, whether there is a failure to note, its code and error.
+/// delays in microseconds, whether there is a failure to note, its code and error, targets done.
 constexpr std::string_view retry = R"sql(
 WITH {held},{let_go_waiting}
 now AS MATERIALIZED (SELECT clock_timestamp() AS at),
@@ -213,6 +213,7 @@ changed AS (
                  THEN (SELECT at FROM now) + item.delay * interval '1 microsecond'
                  ELSE t.due END,
       retrying = item.waits OR t.retrying,
+      targets_done = CASE WHEN item.waits THEN item.targets_done ELSE t.targets_done END,
       code = CASE WHEN item.fails THEN item.code ELSE t.code END,
       error = CASE WHEN item.fails THEN item.error ELSE t.error END,
       history = CASE WHEN item.fails AND item.attempts > t.failed_for_good
@@ -222,8 +223,8 @@ changed AS (
                              THEN greatest(t.failed_for_good, item.attempts)
                              ELSE t.failed_for_good END
   FROM unnest($6::int8[], $7::int2[], $8::text[], $9::int4[], $10::bool[], $11::int8[],
-              $12::bool[], $13::text[], $14::text[])
-         AS item(seq, shard, id, attempts, waits, delay, fails, code, error)
+              $12::bool[], $13::text[], $14::text[], $15::int8[])
+         AS item(seq, shard, id, attempts, waits, delay, fails, code, error, targets_done)
        JOIN held ON held.shard = item.shard
   WHERE t.seq = item.seq AND {bound} AND t.id IS NOT DISTINCT FROM item.id
   RETURNING item.shard

@@ -252,6 +252,7 @@ bool Composite::boolean(int field) const { return text(field).front() != '\0'; }
 std::int16_t Composite::int2(int field) const { return read<std::int16_t>(text(field)); }
 
 std::int32_t Composite::int4(int field) const { return read<std::int32_t>(text(field)); }
+std::int64_t Composite::int8(int field) const { return read<std::int64_t>(text(field)); }
 
 std::optional<WallTime> Composite::maybe_timestamptz(int field) const {
   if (is_null(field)) return std::nullopt;

@@ -134,13 +134,14 @@ class Composite {
   [[nodiscard]] bool boolean(int field) const;
   [[nodiscard]] std::int16_t int2(int field) const;
   [[nodiscard]] std::int32_t int4(int field) const;
+  [[nodiscard]] std::int64_t int8(int field) const;
   [[nodiscard]] std::string_view text(int field) const noexcept {
     return fields_[static_cast<std::size_t>(field)];
   }
   [[nodiscard]] std::optional<WallTime> maybe_timestamptz(int field) const;
 
  private:
-  static constexpr std::size_t fields_max = 16;
+  static constexpr std::size_t fields_max = 17;
   std::array<std::string_view, fields_max> fields_{};
 };
 

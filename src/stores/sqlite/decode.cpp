@@ -36,6 +36,7 @@ enum RowColumn : int {
   row_place,
   row_attempts,
   row_replays,
+  row_targets_done,
   row_written_at,
   row_due,
   row_columns,
@@ -121,6 +122,7 @@ spi::Row decode_row(const Run& run) {
   row.sequence = sequence_of(run.integer(row_place));
   row.attempts = static_cast<std::uint32_t>(run.integer(row_attempts));
   row.replays = static_cast<std::uint32_t>(run.integer(row_replays));
+  row.targets_done = TargetsDone{static_cast<std::uint64_t>(run.integer(row_targets_done))};
   row.written_at = run.time(row_written_at);
   if (const auto waits_for = run.maybe_time(row_due)) row.due = *waits_for;
   auto decoded = decode_message(run, row_message, row_payload);

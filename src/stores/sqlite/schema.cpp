@@ -119,6 +119,7 @@ CREATE TABLE "{table}_pending" (
   attempts        INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),
   failed_for_good INTEGER NOT NULL DEFAULT 0,
   replays         INTEGER NOT NULL DEFAULT 0,
+  targets_done    INTEGER,
   written_at      INTEGER NOT NULL,
   tenant          TEXT    NOT NULL,
   topic           TEXT    NOT NULL,

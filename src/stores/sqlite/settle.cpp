@@ -178,6 +178,7 @@ class Settling {
     run.with(now_ + std::chrono::duration_cast<std::chrono::microseconds>(item.delay));
     run.with(std::max(trouble.failed_for_good, item.attempts));
     run.with(code_name(item.code)).with(item.error).with_or_null(history);
+    run.with(static_cast<std::int64_t>(item.targets_done.value));
     if (auto changed_it = changed(run); !changed_it.ok()) return changed_it;
     counts_.waiting += waits(trouble.place) ? 0 : 1;
     counts_.last = std::max(counts_.last, item.sequence);

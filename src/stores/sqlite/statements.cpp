@@ -6,8 +6,8 @@ namespace sagabox::sqlite {
 namespace {
 
 /// The columns of a row as `decode_row` reads them.
-constexpr Fragment row{"row",
-                       R"sql(place, attempts, replays, written_at, due, {message}, payload)sql"};
+constexpr Fragment row{
+    "row", R"sql(place, attempts, replays, targets_done, written_at, due, {message}, payload)sql"};
 
 /// ?1 place after, ?2 last place of the lane, ?3 rows_max.
 constexpr std::string_view read = R"sql(
@@ -62,11 +62,12 @@ constexpr std::string_view trouble = R"sql(
 SELECT failed_for_good, code, error, history FROM "{table}_pending" WHERE place = ?1 AND id = ?2
 )sql";
 
-/// ?1 place, ?2 place then, ?3 attempts, ?4 due, ?5 failed for good, ?6 code, ?7 error, ?8 history.
+/// ?1 place, ?2 place then, ?3 attempts, ?4 due, ?5 failed for good, ?6 code, ?7 error, ?8 history,
+/// ?9 targets done.
 constexpr std::string_view retry = R"sql(
 UPDATE "{table}_pending"
 SET place = ?2, attempts = ?3, due = ?4, retrying = 1, failed_for_good = ?5, code = ?6,
-    error = ?7, history = ?8
+    error = ?7, history = ?8, targets_done = ?9
 WHERE place = ?1
 )sql";
 

@@ -12,6 +12,7 @@ namespace {
 
 using Kind = spi::SendResult::Kind;
 
+constexpr Duration second_look = std::chrono::milliseconds(20);
 constexpr Duration idle_wait = std::chrono::minutes(1);
 
 /// Signals are the program's business: its other threads take them.
@@ -211,6 +212,7 @@ Duration Courier::time_to_wait() {
   until += idle_wait;
   if (timer_) until = std::min(until, *timer_);
   if (!deadlines_.empty()) until = std::min(until, deadlines_.begin()->first);
+  if (may_have_missed_something()) until = std::min(until, now + second_look);
   return std::max(until - now, Duration::zero());
 }
 
@@ -223,11 +225,28 @@ void Courier::wait() {
   }
   const auto events = sockets_->wait(timeout);
   is_asleep_.store(false);
-  int running = 0;
-  for (const auto& event : events) {
-    curl_multi_socket_action(multi_.get(), event.socket, event.bits, &running);
-  }
+  for (const auto& event : events) look_at(event.socket, event.bits);
+  look_again();
   collect();
+}
+
+void Courier::look_at(int socket, int bits) {
+  int running = 0;
+  sockets_->look_at(socket);
+  curl_multi_socket_action(multi_.get(), socket, bits, &running);
+  sockets_->look_at(-1);
+}
+
+bool Courier::may_have_missed_something() const {
+  return !sockets_->shared().empty() && !deadlines_.empty();
+}
+
+void Courier::look_again() {
+  // libcurl 7.88 does not always notice that an HTTP/2 stream has ended when it is the one it reads
+  // for, and would wait for the connection to say something else, which may be never.
+  if (!may_have_missed_something()) return;
+  const auto shared = sockets_->shared();
+  for (const auto socket : shared) look_at(socket, CURL_CSELECT_IN);
 }
 
 void Courier::break_off_all() {

@@ -68,6 +68,9 @@ class Courier {
   void begin(Exchange& exchange);
   void run_timer();
   void collect();
+  void look_at(int socket, int bits);
+  [[nodiscard]] bool may_have_missed_something() const;
+  void look_again();
   void tell();
   void break_off_all();
   void end(Exchange& exchange, spi::SendResult result);

@@ -176,6 +176,7 @@ curl_socket_t Handle::open_socket(const curl_sockaddr& address) {
 }
 
 std::size_t Handle::header(std::string_view line) {
+  if (line.starts_with("HTTP/2")) settings_.watch.is_shared();
   header_bytes_ += line.size();
   if (header_bytes_ > header_bytes_max) return 0;
   if (same_name(line.substr(0, retry_after_name.size()), retry_after_name)) {

@@ -20,6 +20,8 @@ class SocketWatch {
   virtual void opened(int socket) = 0;
   /// Before it is.
   virtual void closed(int socket) = 0;
+  /// The one that is being looked at carries many requests at a time (HTTP/2).
+  virtual void is_shared() = 0;
 };
 
 /// What all handles of a transport have in common; outlives them.

@@ -92,6 +92,12 @@ void Sockets::closed(int socket) {
   interest.wanted = 0;
   interest.told = 0;
   interest.is_connection = false;
+  if (std::exchange(interest.is_shared, false)) std::erase(shared_, socket);
+}
+
+void Sockets::is_shared() {
+  if (looked_at_ < 0 || std::exchange(interest(looked_at_).is_shared, true)) return;
+  shared_.push_back(looked_at_);
 }
 
 void Sockets::tell(int socket, Interest& interest) const {

@@ -43,10 +43,16 @@ class Sockets final : public SocketWatch {
   /// Until something happens or the time is over. The events are valid until the next call.
   std::span<const Event> wait(Duration timeout_max);
 
+  /// Those that carry many requests at a time and are waited for.
+  [[nodiscard]] const std::vector<int>& shared() const noexcept { return shared_; }
+  /// Whose turn it is to be looked at; -1: nobody's.
+  void look_at(int socket) noexcept { looked_at_ = socket; }
+
   /// `what` is CURL_POLL_….
   void want(int socket, int what);
   void opened(int socket) override;
   void closed(int socket) override;
+  void is_shared() override;
 
  private:
   struct Interest {
@@ -54,6 +60,7 @@ class Sockets final : public SocketWatch {
     std::uint32_t told = 0;
     bool is_dirty = false;
     bool is_connection = false;  ///< else libcurl's own, whose end is not told
+    bool is_shared = false;
   };
 
   Sockets(Descriptor epoll, Descriptor wakeup);
@@ -65,6 +72,8 @@ class Sockets final : public SocketWatch {
   Descriptor wakeup_;
   std::vector<Interest> interests_;
   std::vector<int> dirty_;
+  std::vector<int> shared_;
+  int looked_at_ = -1;
   std::vector<epoll_event> ready_;
   std::vector<Event> events_;
 };

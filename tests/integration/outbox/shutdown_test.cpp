@@ -81,9 +81,10 @@ TEST_F(ShutdownTest, HandlerThatRunsPastTheLimitIsATimeoutAndItsMessageIsDeliver
   ASSERT_TRUE(eventually([&] { return barrier.arrived() == 1; }));
   const auto stopped = first.stop();
   ASSERT_FALSE(stopped.ok());
-  EXPECT_EQ(stopped.error().text(),
-            "TX.TIMEOUT: 1 handlers still run after the drain limit; their messages will be "
-            "delivered again by whoever owns their shards next");
+  EXPECT_EQ(
+      stopped.error().text(),
+      "TX.TIMEOUT: 1 handlers or sends still run after the drain limit; their messages will be "
+      "delivered again by whoever owns their shards next");
   {
     auto second = running(into_inbox(), watched());
     ASSERT_TRUE(settles_to(1));

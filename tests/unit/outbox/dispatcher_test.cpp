@@ -73,7 +73,7 @@ TEST_F(DispatcherTest, EveryRunningHandlerHearsTheStopWhileDeadlinesAreWatched) 
   });
   int heard = 0;
   for (int round = 0; round < rounds; ++round) {
-    while (!dispatcher.take(runner, now())) read();
+    while (dispatcher.take(runner, now()) == Dispatcher::Took::nothing) read();
     dispatcher.tell_all_to_stop();
     if (runner.delivery().stop_token().stop_requested()) ++heard;
     dispatcher.complete(runner, done(), now());

@@ -64,7 +64,7 @@ class SettlerTest : public ::testing::Test {
       relay.intake().apply(*plan, relay.intake().perform(*plan), now());
     }
     auto& runner = relay.dispatcher().runner(0);
-    while (relay.dispatcher().take(runner, now())) {
+    while (relay.dispatcher().take(runner, now()) == Dispatcher::Took::handler) {
       relay.dispatcher().complete(runner, done(), now());
     }
   }

@@ -17,16 +17,16 @@
 namespace sagabox::outbox::testing {
 
 /// A gate whose classes are topics.
-class TopicGate final : public flow::Gate {
+class TopicGate final : public spi::Gate {
  public:
-  [[nodiscard]] std::optional<flow::ClassId> class_of(const Message& message) const override {
-    return flow::ClassId{stable_hash(message.topic())};
+  [[nodiscard]] std::optional<spi::ClassId> class_of(const Message& message) const override {
+    return spi::ClassId{stable_hash(message.topic())};
   }
-  [[nodiscard]] bool closed(flow::ClassId id) const override { return shut.contains(id); }
-  void close(std::string_view topic) { shut.insert(flow::ClassId{stable_hash(topic)}); }
-  void open(std::string_view topic) { shut.erase(flow::ClassId{stable_hash(topic)}); }
+  [[nodiscard]] bool closed(spi::ClassId id) const override { return shut.contains(id); }
+  void close(std::string_view topic) { shut.insert(spi::ClassId{stable_hash(topic)}); }
+  void open(std::string_view topic) { shut.erase(spi::ClassId{stable_hash(topic)}); }
 
-  std::set<flow::ClassId> shut;
+  std::set<spi::ClassId> shut;
 };
 
 /// One shard, the rows it is read from, and handlers that end when the test says so.

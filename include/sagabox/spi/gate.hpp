@@ -1,12 +1,15 @@
 #pragma once
 
-#include "flow/deferred.hpp"
-
+#include <sagabox/id.hpp>
 #include <sagabox/message.hpp>
 
+#include <cstdint>
 #include <optional>
 
-namespace sagabox::flow {
+namespace sagabox::spi {
+
+/// A kind of message that cannot go now: a key whose head fails, a destination that is down.
+using ClassId = Number<struct ClassIdTag, std::uint64_t>;
 
 /// Says which messages cannot go now, class by class. Thread-safe. Whoever opens a class again
 /// tells the relay, which then takes up what it passed over.
@@ -18,4 +21,4 @@ class Gate {
   [[nodiscard]] virtual bool closed(ClassId id) const = 0;
 };
 
-}  // namespace sagabox::flow
+}  // namespace sagabox::spi

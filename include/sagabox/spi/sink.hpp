@@ -1,0 +1,65 @@
+#pragma once
+
+#include <sagabox/delivery.hpp>
+#include <sagabox/retry.hpp>
+#include <sagabox/spi/gate.hpp>
+#include <sagabox/spi/transport.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+namespace sagabox::spi {
+
+/// One attempt to deliver one message wherever its route says.
+struct Dispatch {
+  Ticket ticket{};
+  std::shared_ptr<const Message> message;
+  const TableName* table = nullptr;
+  Sequence sequence{};
+  Shard shard{};
+  Epoch epoch{};
+  std::uint32_t attempt = 1;
+  TargetsDone done{};
+  BootTime deadline{};
+};
+
+/// What became of an attempt.
+struct Dispatched {
+  Outcome outcome;
+  /// The message's class cannot go now: nothing happened that is worth writing, and it waits with
+  /// its class. Only for messages that have one.
+  bool put_off = false;
+  TargetsDone done{};
+  const RetryPolicy* retry = nullptr;  ///< the route's own; null: the table's
+};
+
+/// Told what became of attempts, once each. Called from any thread, also during `deliver`.
+class DispatchResults {
+ public:
+  virtual ~DispatchResults() = default;
+  virtual void dispatched(Ticket ticket, Dispatched result) noexcept = 0;
+  /// Classes that were closed may go again.
+  virtual void opened() noexcept = 0;
+};
+
+/// Where messages go that no listener of this process takes. Thread-safe.
+class Sink : public Gate {
+ public:
+  /// Whether there is a way for it; false: it is dead, `unroutable`.
+  [[nodiscard]] virtual bool takes(const Message& message) const = 0;
+  /// More than this many attempts no route makes.
+  [[nodiscard]] virtual std::uint32_t attempts_max(std::uint32_t of_table) const = 0;
+
+  /// Before the first `deliver` of these results; they outlive everything up to `leave`.
+  virtual void join(DispatchResults& results) = 0;
+  /// Returns soon. Each gets one result, at the latest at its deadline.
+  virtual void deliver(std::span<Dispatch> dispatches, DispatchResults& results) = 0;
+  /// What waits here for its turn gets its result at once.
+  virtual void recall(DispatchResults& results) = 0;
+  /// Recalls, and waits for what is on its way. After that nothing is told any more.
+  virtual void leave(DispatchResults& results) = 0;
+};
+
+}  // namespace sagabox::spi

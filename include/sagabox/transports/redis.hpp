@@ -1,0 +1,41 @@
+#pragma once
+
+#include <sagabox/result.hpp>
+#include <sagabox/spi/transport.hpp>
+#include <sagabox/transports/tls.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+/// Redis Streams, Redis 5 and newer: one server or a primary with replicas, no cluster.
+namespace sagabox::redis {
+
+struct Options {
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 6379;
+  std::string socket_path{};  ///< a Unix socket instead
+  std::string username{};     ///< empty: the server's default user
+  std::string password{};     ///< empty: no logging in
+  std::uint32_t database = 0;
+  transports::Tls tls{};
+
+  std::uint32_t in_flight_max = 4096;
+  Duration connect_max = std::chrono::seconds(5);
+  /// How long the server waits for replicas where an address says `wait`; everything behind such a
+  /// message on this connection waits too.
+  Duration replicas_max = std::chrono::seconds(1);
+
+  const Clock* clock = &system_clock();
+
+  /// `redis://user:password@host:6379/0`, `rediss://…` with TLS, `unix:///run/redis.sock`.
+  static Result<Options> from_url(std::string_view url);
+};
+
+/// Connects when the first message comes. An address is a stream's key; its settings are
+/// `maxlen` (entries kept), `approximate` (`maxlen` may be exceeded a little, default true) and
+/// `wait` (replicas that must have it).
+Result<std::unique_ptr<spi::Transport>> open(Options options);
+
+}  // namespace sagabox::redis

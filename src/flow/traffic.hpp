@@ -1,0 +1,135 @@
+#pragma once
+
+#include "flow/breaker.hpp"
+#include "flow/valve.hpp"
+
+#include <sagabox/spi/gate.hpp>
+#include <sagabox/spi/transport.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace sagabox::flow {
+
+using DestinationId = Number<struct DestinationIdTag, std::uint32_t>;
+using ValveId = Number<struct ValveIdTag, std::uint32_t>;
+/// What waits or is under way, as whoever offered it calls it.
+using PartId = Number<struct PartIdTag, std::uint64_t>;
+
+struct TrafficOptions {
+  BreakerOptions breaker{};
+  /// Waiting in all lines together; each has its share.
+  std::uint32_t waiting_max = 4096;
+  std::size_t waiting_bytes_max = 64UL * 1024 * 1024;
+  std::uint32_t lines_max = 10'000;
+};
+
+/// Decides what may be sent when. Messages of one class stand in one line; lines take turns, so
+/// that a long one does not hold up a short one. A line in which nothing more can wait is shut: its
+/// messages stay in the database until it opens. Pure; whoever calls brings the time along.
+class Traffic {
+ public:
+  explicit Traffic(const TrafficOptions& options);
+
+  /// Before the first offer.
+  DestinationId add_destination(std::uint32_t under_way_max);
+  ValveId add_valve(const Limits& limits, BootTime now);
+
+  static constexpr std::size_t valves_max = 3;
+  struct Way {
+    spi::ClassId line{};
+    DestinationId destination{};
+    std::array<std::optional<ValveId>, valves_max> valves{};
+  };
+  struct Waiting {
+    PartId part{};
+    std::size_t bytes = 0;
+    bool retry = false;  ///< those have a lane of their own, and a quarter of the destination
+    BootTime deadline{};
+  };
+  /// False: it cannot wait here now.
+  [[nodiscard]] bool offer(const Way& way, const Waiting& waiting, BootTime now);
+
+  /// One that may go now; it is under way until `ended`.
+  struct Going {
+    spi::ClassId line{};
+    PartId part{};
+    bool retry = false;
+  };
+  [[nodiscard]] std::optional<Going> next(BootTime now);
+  /// `sent`: when it went.
+  void ended(const Going& going, const spi::SendResult& result, BootTime sent, BootTime now);
+
+  /// Those that wait in vain: in a line that is shut for longer, or past their deadline.
+  [[nodiscard]] std::vector<PartId> give_up(BootTime now);
+  /// No longer wanted. False: it does not wait.
+  bool cancel(spi::ClassId line, PartId part);
+
+  [[nodiscard]] bool shut(spi::ClassId line) const;
+  [[nodiscard]] std::size_t shut_lines() const noexcept { return shut_; }
+  /// Whether a line has opened since `take_opened` was called last.
+  [[nodiscard]] bool opened() const noexcept { return opened_; }
+  bool take_opened() noexcept;
+
+  /// Time has passed: lines open whose wait is over.
+  void tick(BootTime now);
+  /// When something changes by itself; `BootTime::max()`: nothing does.
+  [[nodiscard]] BootTime wake_at(BootTime now) const;
+
+  [[nodiscard]] const Breaker& breaker(DestinationId id) const {
+    return destinations_[id.value].breaker;
+  }
+  [[nodiscard]] std::uint32_t under_way(DestinationId id) const {
+    return destinations_[id.value].under_way;
+  }
+  [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
+  [[nodiscard]] std::size_t lines() const noexcept { return lines_.size(); }
+
+ private:
+  struct Destination {
+    Breaker breaker;
+    std::uint32_t under_way_max = 0;
+    std::uint32_t under_way = 0;
+    std::uint32_t retries_under_way = 0;
+  };
+  struct Line {
+    Way way{};
+    std::deque<Waiting> fresh{};
+    std::deque<Waiting> retries{};
+    std::size_t bytes = 0;
+    std::uint32_t under_way = 0;
+    std::uint32_t turn = 0;
+    bool shut = false;
+    bool listed = false;  ///< in `busy_`
+    [[nodiscard]] std::size_t waiting() const noexcept { return fresh.size() + retries.size(); }
+  };
+  using Lines = std::unordered_map<std::uint64_t, std::unique_ptr<Line>>;
+
+  Line& line(const Way& way);
+  /// The lane the next one of this line comes from; null: none may go now.
+  std::deque<Waiting>* ready_lane(Line& line, BootTime now);
+  /// When the line may go on, as far as time decides.
+  [[nodiscard]] BootTime ready_at(const Line& line, BootTime now) const;
+  [[nodiscard]] std::uint32_t worth_holding(const Line& line, BootTime now) const;
+  void look(Line& line, BootTime now);
+  void look_at_all_of(DestinationId destination, BootTime now);
+  void forget_idle_lines();
+  void left(Line& line, const Waiting& waiting);
+
+  TrafficOptions options_;
+  std::vector<Destination> destinations_;
+  std::vector<Valve> valves_;
+  Lines lines_;
+  std::deque<Line*> busy_;  // in which somebody waits, by turns
+  std::size_t waiting_ = 0;
+  std::size_t shut_ = 0;
+  bool opened_ = false;
+};
+
+}  // namespace sagabox::flow

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "core/slab.hpp"
+#include "outbox/entry.hpp"
+
+#include <sagabox/delivery.hpp>
+#include <sagabox/spi/transport.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace sagabox::outbox {
+
+/// One message in the hands of the sink.
+struct Flight {
+  Entry entry;
+  Delivery::Facts facts;
+  BootTime started{};
+};
+
+/// What the sink has in hand, by ticket. Thread-safe.
+class Flights {
+ public:
+  spi::Ticket add(Flight flight) {
+    count_.fetch_add(1);
+    const std::scoped_lock lock(mutex_);
+    return spi::Ticket{flights_.add(std::move(flight))};
+  }
+
+  /// Nothing: it has been answered before.
+  std::optional<Flight> take(spi::Ticket ticket) {
+    const std::scoped_lock lock(mutex_);
+    auto* const found = flights_.find(ticket.value);
+    if (found == nullptr) return std::nullopt;
+    auto flight = std::move(*found);
+    flights_.remove(ticket.value);
+    return flight;
+  }
+  /// What `take` gave has been dealt with.
+  void landed() { count_.fetch_sub(1); }
+
+  [[nodiscard]] std::size_t count() const { return count_.load(); }
+
+ private:
+  std::mutex mutex_;
+  Slab<Flight> flights_;
+  std::atomic<std::size_t> count_{0};
+};
+
+}  // namespace sagabox::outbox

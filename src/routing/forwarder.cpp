@@ -1,0 +1,406 @@
+#include "routing/forwarder.hpp"
+
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace sagabox::routing {
+namespace {
+
+/// Sent in one round, so that answers do not wait long.
+constexpr std::size_t sends_max = 512;
+/// Above that tenants share limits by their hash.
+constexpr std::size_t tenant_valves_max = 100'000;
+/// What several targets wait for is written down: not too often.
+constexpr Duration wait_min = std::chrono::seconds(1);
+
+/// Without what a URL may hide: user, password, query.
+std::string shown(std::string_view target) {
+  const auto scheme = target.find("://");
+  if (scheme == std::string_view::npos) return std::string(target);
+  auto rest = target.substr(scheme + 3);
+  rest = rest.substr(0, rest.find('?'));
+  const auto host_end = rest.find('/');
+  const auto at = rest.substr(0, host_end).rfind('@');
+  return std::string(target.substr(0, scheme + 3)) +
+         std::string(at == std::string_view::npos ? rest : rest.substr(at + 1));
+}
+
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t more) {
+  return (hash ^ more) * 0x9E3779B97F4A7C15ULL + (hash >> 29U);
+}
+
+}  // namespace
+
+Forwarder::Forwarder(const RouterOptions& options, std::unique_ptr<RouteTable> table,
+                     std::function<void()> wake)
+    : clock_(*options.clock),
+      log_(*options.log),
+      metrics_(*options.metrics),
+      tenant_limits_(options.tenant_limits),
+      limits_of_tenant_(options.limits_of_tenant),
+      by_tenant_(options.fair_tenants || tenant_limits_.any() || !limits_of_tenant_.empty()),
+      table_(std::move(table)),
+      wake_(std::move(wake)),
+      traffic_({.breaker = options.breaker, .waiting_max = options.waiting_max}) {
+  add_destinations(options);
+}
+
+void Forwarder::add_destinations(const RouterOptions& options) {
+  const auto now = clock_.boot_now();
+  std::map<std::string, flow::DestinationId> known;
+  for (auto& route : table_->routes()) {
+    if (route.limits.any()) {
+      route_valves_.emplace(route.number, traffic_.add_valve(route.limits, now));
+    }
+    for (auto& target : route.targets) {
+      const auto traits = target.transport->traits();
+      if (!transport_valves_.contains(target.transport_name)) {
+        const auto found = options.transport_limits.find(target.transport_name);
+        auto limits = found == options.transport_limits.end() ? Limits{} : found->second;
+        limits.concurrency =
+            std::min(limits.concurrency.value_or(traits.in_flight_max), traits.in_flight_max);
+        transport_valves_.emplace(target.transport_name, traffic_.add_valve(limits, now));
+      }
+      const auto [at, fresh] = known.try_emplace(target.text);
+      if (fresh) {
+        at->second = traffic_.add_destination(traits.in_flight_max);
+        destinations_.push_back({.target = &target});
+      }
+      target.destination = at->second;
+    }
+  }
+}
+
+spi::ClassId Forwarder::line_of(const Route& route, const Target& target,
+                                const std::string& tenant) const {
+  auto hash = mixed(stable_hash("destination"), target.destination.value);
+  if (route.limits.any()) hash = mixed(hash, route.number + 1);
+  if (by_tenant_) hash = mixed(hash, stable_hash(tenant));
+  return spi::ClassId{hash};
+}
+
+std::optional<spi::ClassId> Forwarder::class_of(const Message& message) const {
+  const auto* const route = table_->find(message.topic());
+  if (route == nullptr || route->targets.size() != 1) return std::nullopt;
+  return line_of(*route, route->targets.front(), message.tenant());
+}
+
+bool Forwarder::closed(spi::ClassId id) const {
+  if (shut_.load(std::memory_order_acquire) == 0) return false;
+  const std::scoped_lock lock(mutex_);
+  return traffic_.shut(id);
+}
+
+std::optional<flow::ValveId> Forwarder::tenant_valve(const std::string& tenant, BootTime now) {
+  const auto own = limits_of_tenant_.find(tenant);
+  const auto& limits = own == limits_of_tenant_.end() ? tenant_limits_ : own->second;
+  if (!limits.any()) return std::nullopt;
+  auto name = tenant;
+  if (tenant_valves_.size() >= tenant_valves_max && !tenant_valves_.contains(tenant)) {
+    name = "#" + std::to_string(stable_hash(tenant) % 1024);
+  }
+  const auto [at, fresh] = tenant_valves_.try_emplace(std::move(name));
+  if (fresh) at->second = traffic_.add_valve(limits, now);
+  return at->second;
+}
+
+flow::Traffic::Way Forwarder::way(const Route& route, const Target& target,
+                                  const std::string& tenant, BootTime now) {
+  auto way = flow::Traffic::Way{.line = line_of(route, target, tenant),
+                                .destination = target.destination,
+                                .valves = {transport_valves_.at(target.transport_name)}};
+  if (const auto found = route_valves_.find(route.number); found != route_valves_.end()) {
+    way.valves[1] = found->second;
+  }
+  way.valves[2] = tenant_valve(tenant, now);
+  return way;
+}
+
+Forwarder::Client* Forwarder::client_of(const spi::DispatchResults& results) const {
+  const auto found = std::find_if(clients_.begin(), clients_.end(),
+                                  [&](const auto& one) { return one->results == &results; });
+  return found == clients_.end() ? nullptr : found->get();
+}
+
+void Forwarder::join(spi::DispatchResults& results) {
+  const std::scoped_lock lock(mutex_);
+  clients_.push_back(std::make_unique<Client>(Client{.results = &results}));
+}
+
+void Forwarder::deliver(std::span<spi::Dispatch> dispatches, spi::DispatchResults& results) {
+  std::vector<Answer> answers;
+  {
+    const std::scoped_lock lock(mutex_);
+    auto* const client = client_of(results);
+    const auto now = clock_.boot_now();
+    for (auto& dispatch : dispatches) {
+      ++client->open;
+      set_out(dispatch, *client, now, answers);
+    }
+    publish();
+  }
+  tell(answers);
+  pump();
+}
+
+void Forwarder::set_out(spi::Dispatch& dispatch, Client& client, BootTime now,
+                        std::vector<Answer>& answers) {
+  const auto ticket = dispatch.ticket;
+  const auto message = dispatch.message;
+  const auto* const route = table_->find(message->topic());
+  if (route == nullptr || !route->serves_tenant(message->tenant())) {
+    auto outcome = route == nullptr ? reject("no route for topic \"" + message->topic() +
+                                             "\"; add one, then "
+                                             "replay")
+                                    : reject("the route of topic \"" + message->topic() +
+                                             "\" does not serve this message's tenant");
+    outcome.code = route == nullptr ? Code::tx_unroutable : Code::auth_denied;
+    answers.push_back({&client, ticket, {.outcome = std::move(outcome), .done = dispatch.done}});
+    return;
+  }
+  const auto attempt = dispatch.attempt;
+  const auto deadline = dispatch.deadline;
+  const auto number = journeys_.add({Journey(std::move(dispatch), *route), &client});
+  auto& journey = journeys_.find(number)->journey;
+  for (std::size_t at = 0; at < route->targets.size(); ++at) {
+    if ((journey.done >> at & 1U) != 0) continue;
+    const auto& target = route->targets[at];
+    const auto there = way(*route, target, message->tenant(), now);
+    const auto part = parts_.add({.journey = number, .target = at, .going = {.line = there.line}});
+    ++journey.open;
+    if (traffic_.offer(there,
+                       {.part = flow::PartId{part},
+                        .bytes = message->bytes(),
+                        .retry = attempt > 1,
+                        .deadline = deadline},
+                       now)) {
+      continue;
+    }
+    journey.not_now(wait_for(target, now));
+    parts_.remove(part);
+    --journey.open;
+  }
+  if (journey.open > 0) return;
+  answers.push_back({&client, ticket, journey.result()});
+  journeys_.remove(number);
+}
+
+Duration Forwarder::wait_for(const Target& target, BootTime now) const {
+  const auto next = traffic_.breaker(target.destination).next(now);
+  return std::max(wait_min, next == BootTime::max() ? Duration{} : next - now);
+}
+
+void Forwarder::pump() {
+  std::unique_lock lock(mutex_);
+  again_ = true;
+  if (pumping_) return;
+  pumping_ = true;
+  while (std::exchange(again_, false)) {
+    auto due = round(clock_.boot_now());
+    again_ = again_ || due.more;
+    lock.unlock();
+    for (auto& [transport, parcels] : due.parcels) transport->send(parcels, *this);
+    tell(due.answers);
+    if (due.opened) tell_opened();
+    lock.lock();
+  }
+  pumping_ = false;
+}
+
+Forwarder::Round Forwarder::round(BootTime now) {
+  Round due;
+  traffic_.tick(now);
+  for (const auto part : traffic_.give_up(now)) {
+    auto& found = *parts_.find(part.value);
+    auto& journey = journeys_.find(found.journey)->journey;
+    journey.not_now(wait_for(journey.route->targets[found.target], now));
+    close_part(part.value, due.answers);
+  }
+  std::size_t sends = 0;
+  while (sends < sends_max) {
+    const auto going = traffic_.next(now);
+    if (!going) break;
+    ++sends;
+    auto& part = *parts_.find(going->part.value);
+    part.going = *going;
+    auto& journey = journeys_.find(part.journey)->journey;
+    due.parcels[journey.route->targets[part.target].transport].push_back(
+        parcel(going->part.value, part, now));
+  }
+  due.more = sends == sends_max;
+  due.opened = traffic_.take_opened();
+  publish();
+  return due;
+}
+
+spi::Parcel Forwarder::parcel(std::uint64_t number, Part& part, BootTime now) {
+  part.sent = now;
+  part.under_way = true;
+  const auto& journey = journeys_.find(part.journey)->journey;
+  const auto& dispatch = journey.dispatch;
+  return {.ticket = spi::Ticket{number},
+          .message = dispatch.message,
+          .address = journey.route->targets[part.target].address,
+          .table = dispatch.table,
+          .sequence = dispatch.sequence,
+          .shard = dispatch.shard,
+          .epoch = dispatch.epoch,
+          .attempt = dispatch.attempt,
+          .deadline = std::min(dispatch.deadline, now + journey.route->timeout)};
+}
+
+void Forwarder::sent(spi::Ticket ticket, spi::SendResult result) noexcept {
+  std::vector<Answer> answers;
+  bool due = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    auto* const part = parts_.find(ticket.value);
+    // A second result of one parcel is the transport's fault; the first one counts.
+    if (part == nullptr || !part->under_way) return;
+    const auto now = clock_.boot_now();
+    auto& journey = journeys_.find(part->journey)->journey;
+    const auto& target = journey.route->targets[part->target];
+    traffic_.ended(part->going, result, part->sent, now);
+    watch(target.destination, result, now);
+    judge(journey, *part, target, std::move(result), now);
+    close_part(ticket.value, answers);
+    publish();
+    due = traffic_.waiting() > 0 || traffic_.shut_lines() > 0 || traffic_.opened();
+  }
+  tell(answers);
+  if (due) wake_();
+}
+
+void Forwarder::judge(Journey& journey, const Part& part, const Target& target,
+                      spi::SendResult&& result, BootTime now) {
+  using Kind = spi::SendResult::Kind;
+  const auto& breaker = traffic_.breaker(target.destination);
+  auto why = shown(target.text) + ": " + result.error;
+  switch (result.kind) {
+    case Kind::delivered:
+      return journey.arrived(part.target);
+    case Kind::rejected:
+      return journey.refused(Code::provider_rejected, std::move(why));
+    case Kind::failed:
+      return journey.failed(Code::provider_unavailable, std::move(why), Attempt::spent,
+                            result.retry_after);
+    case Kind::unreachable:
+    case Kind::busy:
+      return journey.not_now(wait_for(target, now));
+    case Kind::timed_out:
+      break;
+  }
+  // Where others arrived meanwhile, it is this message that gets no answer.
+  if (breaker.alive_since(part.sent)) {
+    return journey.failed(Code::tx_timeout, std::move(why), Attempt::spent, result.retry_after);
+  }
+  if (breaker.open()) return journey.not_now(wait_for(target, now));
+  journey.failed(Code::tx_timeout, std::move(why), Attempt::not_spent, wait_min);
+}
+
+void Forwarder::watch(flow::DestinationId id, const spi::SendResult& result, BootTime now) {
+  auto& destination = destinations_[id.value];
+  if (result.kind != spi::SendResult::Kind::delivered) destination.last_error = result.error;
+  const bool down = traffic_.breaker(id).open();
+  if (down == std::exchange(destination.known_down, down)) return;
+  const auto target = shown(destination.target->text);
+  if (down) {
+    log_.log(LogLevel::warning, "destination is down; its messages wait, no attempt is spent",
+             {{"target", std::string_view(target)}, {"error", std::string_view(result.error)}});
+  } else {
+    const auto lasted = age_text(now - traffic_.breaker(id).down_since());
+    log_.log(LogLevel::info, "destination is back",
+             {{"target", std::string_view(target)}, {"after", std::string_view(lasted)}});
+  }
+}
+
+void Forwarder::close_part(std::uint64_t number, std::vector<Answer>& answers) {
+  const auto at = parts_.find(number)->journey;
+  parts_.remove(number);
+  auto& travelling = *journeys_.find(at);
+  if (--travelling.journey.open > 0) return;
+  answers.push_back(
+      {travelling.client, travelling.journey.dispatch.ticket, travelling.journey.result()});
+  journeys_.remove(at);
+}
+
+void Forwarder::tell(std::vector<Answer>& answers) noexcept {
+  if (answers.empty()) return;
+  for (auto& answer : answers) {
+    answer.client->results->dispatched(answer.ticket, std::move(answer.result));
+  }
+  const std::scoped_lock lock(mutex_);
+  for (const auto& answer : answers) --answer.client->open;
+  answered_.notify_all();
+}
+
+void Forwarder::tell_opened() noexcept {
+  const std::scoped_lock telling(telling_opened_);
+  std::vector<spi::DispatchResults*> all;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& client : clients_) all.push_back(client->results);
+  }
+  for (auto* results : all) results->opened();
+}
+
+void Forwarder::recall(spi::DispatchResults& results) {
+  std::vector<Answer> answers;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto* const client = client_of(results);
+    std::vector<std::uint64_t> waiting;
+    parts_.for_each([&](std::uint64_t number, const Part& part) {
+      if (!part.under_way && journeys_.find(part.journey)->client == client) {
+        waiting.push_back(number);
+      }
+    });
+    for (const auto number : waiting) {
+      const auto& part = *parts_.find(number);
+      (void)traffic_.cancel(part.going.line, flow::PartId{number});
+      journeys_.find(part.journey)->journey.not_now(wait_min);
+      close_part(number, answers);
+    }
+  }
+  tell(answers);
+}
+
+void Forwarder::leave(spi::DispatchResults& results) {
+  recall(results);
+  {
+    std::unique_lock lock(mutex_);
+    const auto* const client = client_of(results);
+    if (client == nullptr) return;
+    answered_.wait(lock, [&] { return client->open == 0; });
+  }
+  const std::scoped_lock lock(telling_opened_, mutex_);
+  std::erase_if(clients_, [&](const auto& one) { return one->results == &results; });
+}
+
+BootTime Forwarder::wake_at() const {
+  const std::scoped_lock lock(mutex_);
+  return traffic_.wake_at(clock_.boot_now());
+}
+
+std::vector<DestinationState> Forwarder::destinations() const {
+  const std::scoped_lock lock(mutex_);
+  const auto now = clock_.boot_now();
+  std::vector<DestinationState> states;
+  for (std::size_t at = 0; at < destinations_.size(); ++at) {
+    const auto id = flow::DestinationId{static_cast<std::uint32_t>(at)};
+    const auto& breaker = traffic_.breaker(id);
+    const auto next = breaker.next(now);
+    states.push_back({.target = shown(destinations_[at].target->text),
+                      .down = breaker.open(),
+                      .down_for = breaker.open() ? now - breaker.down_since() : Duration{},
+                      .next_probe = next == BootTime::max() ? Duration{} : next - now,
+                      .under_way = traffic_.under_way(id),
+                      .last_error = breaker.open() ? destinations_[at].last_error : ""});
+  }
+  return states;
+}
+
+}  // namespace sagabox::routing

@@ -1,0 +1,130 @@
+#pragma once
+
+#include "core/slab.hpp"
+#include "flow/traffic.hpp"
+#include "routing/journey.hpp"
+#include "routing/route_table.hpp"
+
+#include <sagabox/router.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace sagabox::routing {
+
+/// Hands messages to transports when their turn has come, and answers for them. It has no thread:
+/// what is due is sent by `pump`, which `deliver` calls and whoever watches the time. Thread-safe.
+class Forwarder final : public spi::SendResults {
+ public:
+  /// `wake`: there is something to pump, and this is a transport's thread.
+  Forwarder(const RouterOptions& options, std::unique_ptr<RouteTable> table,
+            std::function<void()> wake);
+
+  [[nodiscard]] const RouteTable& table() const noexcept { return *table_; }
+  [[nodiscard]] std::optional<spi::ClassId> class_of(const Message& message) const;
+  [[nodiscard]] bool closed(spi::ClassId id) const;
+
+  void join(spi::DispatchResults& results);
+  void deliver(std::span<spi::Dispatch> dispatches, spi::DispatchResults& results);
+  void recall(spi::DispatchResults& results);
+  void leave(spi::DispatchResults& results);
+
+  void sent(spi::Ticket ticket, spi::SendResult result) noexcept override;
+  /// Sends what may go, gives up what waits in vain.
+  void pump();
+  /// When `pump` has something to do by itself.
+  [[nodiscard]] BootTime wake_at() const;
+
+  [[nodiscard]] std::vector<DestinationState> destinations() const;
+
+ private:
+  struct Client {
+    spi::DispatchResults* results = nullptr;
+    std::size_t open = 0;  ///< dispatches that have not been answered
+  };
+  struct Travelling {
+    Journey journey;
+    Client* client = nullptr;
+  };
+  struct Part {
+    std::uint64_t journey = 0;
+    std::size_t target = 0;
+    flow::Traffic::Going going{};
+    BootTime sent{};
+    bool under_way = false;
+  };
+  /// An answer to be given without the lock.
+  struct Answer {
+    Client* client = nullptr;
+    spi::Ticket ticket{};
+    spi::Dispatched result;
+  };
+  struct Destination {
+    const Target* target = nullptr;
+    std::string last_error{};
+    bool known_down = false;
+  };
+  /// What one round of `pump` does without the lock.
+  struct Round {
+    std::map<spi::Transport*, std::vector<spi::Parcel>> parcels;
+    std::vector<Answer> answers;
+    bool opened = false;
+    bool more = false;
+  };
+
+  [[nodiscard]] Client* client_of(const spi::DispatchResults& results) const;
+  void add_destinations(const RouterOptions& options);
+  [[nodiscard]] flow::Traffic::Way way(const Route& route, const Target& target,
+                                       const std::string& tenant, BootTime now);
+  [[nodiscard]] std::optional<flow::ValveId> tenant_valve(const std::string& tenant, BootTime now);
+  [[nodiscard]] spi::ClassId line_of(const Route& route, const Target& target,
+                                     const std::string& tenant) const;
+  void set_out(spi::Dispatch& dispatch, Client& client, BootTime now, std::vector<Answer>& answers);
+  [[nodiscard]] Round round(BootTime now);
+  [[nodiscard]] spi::Parcel parcel(std::uint64_t number, Part& part, BootTime now);
+  void judge(Journey& journey, const Part& part, const Target& target, spi::SendResult&& result,
+             BootTime now);
+  void watch(flow::DestinationId id, const spi::SendResult& result, BootTime now);
+  [[nodiscard]] Duration wait_for(const Target& target, BootTime now) const;
+  void close_part(std::uint64_t number, std::vector<Answer>& answers);
+  void tell(std::vector<Answer>& answers) noexcept;
+  void tell_opened() noexcept;
+  void publish() { shut_.store(traffic_.shut_lines(), std::memory_order_release); }
+
+  const Clock& clock_;
+  Logger& log_;
+  Metrics& metrics_;
+  Limits tenant_limits_;
+  std::map<std::string, Limits, std::less<>> limits_of_tenant_;
+  bool by_tenant_;  ///< lines are
+  std::unique_ptr<RouteTable> table_;
+  std::function<void()> wake_;
+
+  mutable std::mutex mutex_;  // of all below
+  flow::Traffic traffic_;
+  std::vector<Destination> destinations_;
+  std::map<std::string, flow::ValveId, std::less<>> transport_valves_;
+  std::map<std::uint32_t, flow::ValveId> route_valves_;
+  std::unordered_map<std::string, flow::ValveId> tenant_valves_;
+  Slab<Travelling> journeys_;
+  Slab<Part> parts_;
+  std::vector<std::unique_ptr<Client>> clients_;
+  std::condition_variable answered_;
+  bool pumping_ = false;
+  bool again_ = false;
+
+  std::atomic<std::size_t> shut_{0};
+  std::mutex telling_opened_;  // nobody leaves meanwhile
+};
+
+}  // namespace sagabox::routing

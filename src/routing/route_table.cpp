@@ -1,0 +1,143 @@
+#include "routing/route_table.hpp"
+
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace sagabox::routing {
+namespace {
+
+/// Topics are few; whoever makes them up endlessly pays for the search each time.
+constexpr std::size_t topics_known_max = 10'000;
+constexpr unsigned fingerprint_shift = 32;
+
+Error in_route(std::size_t number, const RouteOptions& route, const std::string& what) {
+  return {Code::config_invalid,
+          "routes[" + std::to_string(number) + "] (" + route.topic + "): " + what};
+}
+
+/// "http" for "https://…", "kafka" for "kafka:orders".
+std::string_view transport_of(std::string_view target) {
+  const auto name = target.substr(0, target.find(':'));
+  return name == "https" ? std::string_view("http") : name;
+}
+
+std::string names_of(const RouterOptions& options) {
+  std::string names;
+  for (const auto& [name, transport] : options.transports) {
+    names += (names.empty() ? "" : ", ") + name + ":";
+  }
+  return names.empty() ? "none" : names;
+}
+
+Result<Target> target_of(const TargetOptions& target, const RouterOptions& options) {
+  const auto name = transport_of(target.to);
+  const auto colon = target.to.find(':');
+  if (colon == std::string::npos || name.empty()) {
+    return Error{Code::config_invalid,
+                 "target " + quoted(target.to) +
+                     " names no transport; write it as kafka:topic or https://host/path"};
+  }
+  const auto found = options.transports.find(name);
+  if (found == options.transports.end()) {
+    return Error{Code::config_invalid, "target " + quoted(target.to) + ": there is no transport " +
+                                           quoted(name) + "; there are: " + names_of(options)};
+  }
+  // Web addresses are whole with their scheme.
+  const bool web = std::string_view(target.to).substr(colon).starts_with("://");
+  auto address =
+      found->second->address(web ? target.to : target.to.substr(colon + 1), target.settings);
+  if (!address.ok()) {
+    return Error{address.error().code,
+                 "target " + quoted(target.to) + ": " + address.error().message};
+  }
+  return Target{.text = target.to,
+                .transport = found->second.get(),
+                .transport_name = std::string(name),
+                .address = std::move(address).value()};
+}
+
+Result<Route> route_of(const RouteOptions& route, const RouterOptions& options) {
+  auto topic = TopicPattern::parse(route.topic);
+  if (!topic.ok()) return topic.error();
+  if (route.to.empty()) return Error{Code::config_invalid, "has no target; give at least one"};
+  if (route.to.size() > targets_max) return Error{Code::config_invalid, "has over 32 targets"};
+  if (auto limits = route.limits.check(); !limits.ok()) return limits.error();
+  if (route.retry) {
+    if (auto retry = route.retry->check(); !retry.ok()) return retry.error();
+  }
+  if (route.timeout && *route.timeout <= Duration{}) {
+    return Error{Code::config_invalid, "timeout must be above 0"};
+  }
+  auto made = Route{.topic = std::move(topic).value(),
+                    .targets = {},
+                    .retry = route.retry,
+                    .timeout = route.timeout.value_or(options.timeout),
+                    .limits = route.limits,
+                    .tenants = route.tenants};
+  std::sort(made.tenants.begin(), made.tenants.end());
+  std::string names;
+  for (const auto& to : route.to) {
+    auto target = target_of(to, options);
+    if (!target.ok()) return target.error();
+    const bool twice = std::any_of(made.targets.begin(), made.targets.end(),
+                                   [&](const Target& other) { return other.text == to.to; });
+    if (twice) return Error{Code::config_invalid, "target " + quoted(to.to) + " is there twice"};
+    names += to.to + "\n";
+    made.targets.push_back(std::move(target).value());
+  }
+  made.fingerprint = static_cast<std::uint32_t>(stable_hash(names));
+  return made;
+}
+
+}  // namespace
+
+bool Route::serves_tenant(const std::string& tenant) const {
+  return tenants.empty() || std::binary_search(tenants.begin(), tenants.end(), tenant);
+}
+
+TargetBits Route::done(TargetsDone done) const noexcept {
+  const bool ours = static_cast<std::uint32_t>(done.value >> fingerprint_shift) == fingerprint;
+  return ours ? static_cast<TargetBits>(done.value) & all() : 0;
+}
+
+TargetsDone Route::as_done(TargetBits bits) const noexcept {
+  if (bits == 0) return {};
+  return TargetsDone{std::uint64_t{fingerprint} << fingerprint_shift | bits};
+}
+
+Result<std::unique_ptr<RouteTable>> RouteTable::build(const RouterOptions& options) {
+  auto table = std::make_unique<RouteTable>();
+  for (std::size_t number = 0; number < options.routes.size(); ++number) {
+    const auto& described = options.routes[number];
+    auto route = route_of(described, options);
+    if (!route.ok()) return in_route(number, described, route.error().message);
+    for (const auto& earlier : table->routes_) {
+      if (!earlier.topic.covers(route->topic)) continue;
+      return in_route(number, described,
+                      "is never used: routes[" + std::to_string(earlier.number) + "] (" +
+                          earlier.topic.text() +
+                          ") takes all of its topics; put the narrower one first");
+    }
+    route->number = static_cast<std::uint32_t>(number);
+    table->routes_.push_back(std::move(route).value());
+  }
+  return table;
+}
+
+const Route* RouteTable::find(const std::string& topic) const {
+  {
+    const std::shared_lock lock(mutex_);
+    if (const auto found = known_.find(topic); found != known_.end()) return found->second;
+  }
+  const auto at = std::find_if(routes_.begin(), routes_.end(),
+                               [&](const Route& route) { return route.topic.fits(topic); });
+  const auto* const found = at == routes_.end() ? nullptr : &*at;
+  const std::unique_lock lock(mutex_);
+  if (known_.size() < topics_known_max) known_.emplace(topic, found);
+  return found;
+}
+
+}  // namespace sagabox::routing

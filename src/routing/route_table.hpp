@@ -1,0 +1,68 @@
+#pragma once
+
+#include "flow/traffic.hpp"
+#include "routing/topic_pattern.hpp"
+
+#include <sagabox/router.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace sagabox::routing {
+
+/// Bit by bit, in the order of a route's targets.
+using TargetBits = std::uint32_t;
+inline constexpr std::size_t targets_max = 32;
+
+struct Target {
+  std::string text;
+  spi::Transport* transport = nullptr;
+  std::string transport_name;
+  std::shared_ptr<const spi::Address> address;
+  flow::DestinationId destination{};
+};
+
+struct Route {
+  TopicPattern topic;
+  std::vector<Target> targets;
+  std::optional<RetryPolicy> retry;
+  Duration timeout{};
+  Limits limits;
+  std::vector<std::string> tenants;  // sorted
+  std::uint32_t number = 0;
+  std::uint32_t fingerprint = 0;  ///< of the targets' names
+
+  [[nodiscard]] bool serves_tenant(const std::string& tenant) const;
+  [[nodiscard]] TargetBits all() const noexcept {
+    return targets.size() == targets_max ? ~TargetBits{0} : (TargetBits{1} << targets.size()) - 1;
+  }
+  /// Nothing where it speaks of other targets than these: the routes have changed since, and
+  /// sending again is better than not sending.
+  [[nodiscard]] TargetBits done(TargetsDone done) const noexcept;
+  [[nodiscard]] TargetsDone as_done(TargetBits bits) const noexcept;
+};
+
+/// The routes, checked; which one a topic takes is looked up once. Thread-safe.
+class RouteTable {
+ public:
+  /// Asks the transports about the addresses.
+  static Result<std::unique_ptr<RouteTable>> build(const RouterOptions& options);
+
+  /// Null: there is none.
+  [[nodiscard]] const Route* find(const std::string& topic) const;
+  [[nodiscard]] std::vector<Route>& routes() noexcept { return routes_; }
+  [[nodiscard]] const std::vector<Route>& routes() const noexcept { return routes_; }
+
+ private:
+  std::vector<Route> routes_;
+  mutable std::shared_mutex mutex_;
+  mutable std::unordered_map<std::string, const Route*> known_;
+};
+
+}  // namespace sagabox::routing

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "transports/amqp/frames.hpp"
+#include "transports/stream.hpp"
+
+#include <sagabox/transports/amqp.hpp>
+
+#include <array>
+#include <memory>
+#include <string>
+
+namespace sagabox::amqp {
+
+/// "404 NOT_FOUND - no exchange 'x' in vhost '/'"
+std::string closing_text(std::uint16_t code, std::string_view text);
+
+/// Logged in, the virtual host open. librabbitmq takes the bytes apart; it has no part in reading
+/// or writing them, as its own writing waits for the server without end.
+class Connection {
+ public:
+  static Result<std::unique_ptr<Connection>> open(const Options& options, BootTime deadline);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  [[nodiscard]] transports::Stream& stream() noexcept { return *stream_; }
+  [[nodiscard]] std::uint32_t frame_max() const noexcept { return frame_max_; }
+  [[nodiscard]] std::uint16_t channel_max() const noexcept { return channel_max_; }
+  [[nodiscard]] std::chrono::seconds heartbeat() const noexcept { return heartbeat_; }
+
+  /// Reads what has come; whether anything had.
+  Result<bool> receive();
+  /// The next frame that is complete; its type is 0 when none is. Good until the next call.
+  Result<amqp_frame_t> next_frame();
+
+ private:
+  explicit Connection(std::unique_ptr<transports::Stream> stream);
+  Status shake_hands(const Options& options, BootTime deadline);
+  /// Waits for a method; what else the server says instead is an error.
+  Result<amqp_method_t> expect(amqp_method_number_t id, BootTime deadline, const Clock& clock);
+
+  std::unique_ptr<transports::Stream> stream_;
+  amqp_connection_state_t state_;
+  std::array<char, 64UL * 1024> in_;
+  std::size_t in_begin_ = 0;
+  std::size_t in_end_ = 0;
+  amqp_channel_t last_channel_ = 0;
+  std::uint32_t frame_max_ = AMQP_FRAME_MIN_SIZE;
+  std::uint16_t channel_max_ = 1;
+  std::chrono::seconds heartbeat_{};
+};
+
+}  // namespace sagabox::amqp

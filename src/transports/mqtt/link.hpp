@@ -1,0 +1,102 @@
+#pragma once
+
+#include "transports/courier.hpp"
+
+#include <sagabox/transports/mqtt.hpp>
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+struct mosquitto;
+
+namespace sagabox::mqtt {
+
+struct TopicAddress final : spi::Address {
+  std::string topic;
+  bool retain = false;
+  bool require_subscriber = false;
+};
+
+/// What the server's answer to a publish means.
+spi::SendResult reason_meaning(int code, bool require_subscriber);
+
+/// What the server says of itself when it takes a connection.
+struct ServerLimits {
+  std::uint32_t packet_bytes_max = 0;  ///< 0: none
+  std::uint16_t receive_max = 65'535;
+  bool retains = true;
+};
+
+/// A client of libmosquitto's, used by one thread, that has logged in. Nothing waits but `open`.
+class Client {
+ public:
+  static Result<std::unique_ptr<Client>> open(const Options& options, BootTime deadline);
+  /// Cuts the connection.
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  [[nodiscard]] const ServerLimits& limits() const noexcept { return limits_; }
+  [[nodiscard]] int fd() const;
+  [[nodiscard]] bool wants_write() const;
+  /// The number that its answer comes under, or libmosquitto's code for what is wrong.
+  struct Published {
+    int code = 0;
+    int id = 0;
+  };
+  Published publish(const spi::Parcel& parcel, const TopicAddress& address);
+  /// Writes and reads what can be, keeps the connection alive.
+  Status turn();
+  /// What was answered since the last call: number and reason code.
+  std::vector<std::pair<int, int>> take_answers() { return std::exchange(answers_, {}); }
+  void leave();
+
+ private:
+  explicit Client(mosquitto* client) : client_(client) {}
+  Status prepare(const Options& options);
+  /// libmosquitto's code as text; the server's last word before it where there was one.
+  [[nodiscard]] Error trouble(int code) const;
+
+  mosquitto* client_;
+  ServerLimits limits_;
+  std::vector<std::pair<int, int>> answers_;
+  bool connected_ = false;
+  int refusal_ = 0;   ///< why it did not take the connection
+  int farewell_ = 0;  ///< why it ended the connection
+  bool cut_ = true;
+};
+
+class MqttLink final : public transports::Link {
+ public:
+  MqttLink(std::unique_ptr<Client> client, BootTime now)
+      : client_(std::move(client)), last_turn_(now) {}
+
+  std::optional<spi::SendResult> post(const spi::Parcel& parcel, std::uint64_t number) override;
+  [[nodiscard]] bool takes_more() const override { return open_bytes_ < open_bytes_max; }
+  Status turn(BootTime now, Answers& answers) override;
+  [[nodiscard]] int fd() const override { return client_->fd(); }
+  [[nodiscard]] bool wants_write() const override { return client_->wants_write(); }
+  [[nodiscard]] BootTime turn_by() const override { return last_turn_ + std::chrono::seconds(1); }
+  void leave() override { client_->leave(); }
+
+ private:
+  /// libmosquitto keeps a copy of each until it is answered.
+  static constexpr std::size_t open_bytes_max = 4UL * 1024 * 1024;
+
+  struct Open {
+    std::uint64_t number = 0;
+    std::size_t bytes = 0;
+    bool require_subscriber = false;
+  };
+
+  std::unique_ptr<Client> client_;
+  std::unordered_map<int, Open> open_;
+  std::size_t open_bytes_ = 0;
+  std::string lost_;
+  BootTime last_turn_;
+};
+
+}  // namespace sagabox::mqtt

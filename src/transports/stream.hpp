@@ -1,0 +1,65 @@
+#pragma once
+
+#include <sagabox/result.hpp>
+#include <sagabox/time.hpp>
+#include <sagabox/transports/tls.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+struct ssl_st;
+struct ssl_ctx_st;
+
+namespace sagabox::transports {
+
+struct Endpoint {
+  std::string host{};
+  std::uint16_t port = 0;
+  std::string socket_path{};  ///< a Unix socket instead of host and port
+  Tls tls{};
+};
+
+/// A connection that bytes go over, plain or TLS. Nothing waits but what takes a deadline.
+class Stream {
+ public:
+  /// Looking up names takes as long as the resolver lets it.
+  static Result<std::unique_ptr<Stream>> connect(const Endpoint& endpoint, BootTime deadline,
+                                                 const Clock& clock);
+  /// Cuts it: what the kernel has not sent yet is not sent any more.
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  [[nodiscard]] int fd() const noexcept { return fd_; }
+  /// How many bytes were taken; 0: none for now.
+  Result<std::size_t> write(std::string_view bytes);
+  /// How many bytes there were; 0: none for now. The other side's end is an error.
+  Result<std::size_t> read(std::span<char> into);
+
+  /// All of it, for the first words on a new connection.
+  Status write_all(std::string_view bytes, BootTime deadline, const Clock& clock);
+  /// At least one byte.
+  Result<std::size_t> read_some(std::span<char> into, BootTime deadline, const Clock& clock);
+  /// What was written leaves though the stream ends.
+  void end_gently();
+
+ private:
+  explicit Stream(int fd) : fd_(fd) {}
+  static Result<std::unique_ptr<Stream>> connect_unix(const std::string& path);
+  static Result<std::unique_ptr<Stream>> connect_tcp(const Endpoint& endpoint, BootTime deadline,
+                                                     const Clock& clock);
+  Status start_tls(const Endpoint& endpoint, BootTime deadline, const Clock& clock);
+  Status wait(short events, BootTime deadline, const Clock& clock) const;
+  /// What OpenSSL means by its result: 0 for "not now".
+  Result<std::size_t> tls_result(int result, std::size_t bytes);
+
+  int fd_;
+  ssl_ctx_st* context_ = nullptr;
+  ssl_st* tls_ = nullptr;
+  bool cut_ = true;
+};
+
+}  // namespace sagabox::transports

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <sagabox/spi/transport.hpp>
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace sagabox::testing {
+
+/// Every result that came, by ticket. Thread-safe.
+class CollectedResults final : public spi::SendResults {
+ public:
+  using Kind = spi::SendResult::Kind;
+
+  void sent(spi::Ticket ticket, spi::SendResult result) noexcept override {
+    if (then) then(result);
+    const std::lock_guard lock(mutex_);
+    all_[ticket.value].push_back(std::move(result));
+    ++count_;
+    changed_.notify_all();
+  }
+
+  /// Waits for so many in all; whether they came.
+  bool wait_for(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return count_ >= count; });
+  }
+  /// Of a ticket; empty: none yet.
+  std::vector<spi::SendResult> of(std::uint64_t ticket) {
+    const std::lock_guard lock(mutex_);
+    return all_[ticket];
+  }
+  /// The only one of a ticket; waits for it.
+  spi::SendResult only(std::uint64_t ticket) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(30), [&] { return !all_[ticket].empty(); });
+    return all_[ticket].size() == 1 ? all_[ticket].front()
+                                    : spi::SendResult{Kind::failed, "none, or several", {}};
+  }
+  std::size_t count() {
+    const std::lock_guard lock(mutex_);
+    return count_;
+  }
+
+  /// Called with each, before it is noted.
+  std::function<void(const spi::SendResult&)> then{};
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::uint64_t, std::vector<spi::SendResult>> all_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace sagabox::testing

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "support/scratch_server.hpp"
+
+#include <csignal>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sagabox::testing {
+
+/// A real Mosquitto on a free loopback port that keeps what it had over a restart. Nobody may
+/// publish below `refused/`. Ends with this object or this process.
+class MosquittoServer {
+ public:
+  /// What is not installed; empty: nothing.
+  static std::string missing();
+  /// `settings`: more lines of its configuration.
+  explicit MosquittoServer(const std::vector<std::string>& settings = {});
+  ~MosquittoServer() { server_.remove(); }
+  MosquittoServer(const MosquittoServer&) = delete;
+  MosquittoServer& operator=(const MosquittoServer&) = delete;
+
+  /// Empty: it runs.
+  [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+
+  void stop() const { server_.end(SIGTERM); }
+  void start();
+  void stall() const { server_.signal(SIGSTOP); }
+  void go_on() const { server_.signal(SIGCONT); }
+
+ private:
+  ScratchServer server_;
+  std::string problem_;
+  std::uint16_t port_ = 0;
+};
+
+}  // namespace sagabox::testing

@@ -1,0 +1,176 @@
+#include "support/scratch_server.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+namespace sagabox::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int end_ms_max = 20'000;
+
+std::vector<pid_t> groups(const fs::path& folder) {
+  std::vector<pid_t> all;
+  std::ifstream in(folder / "pids");
+  for (pid_t group = 0; in >> group;) all.push_back(group);
+  return all;
+}
+
+/// The processes of a group, the dead left out.
+std::vector<pid_t> members(pid_t group) {
+  std::vector<pid_t> all;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    const pid_t process = std::atoi(entry.path().filename().c_str());
+    if (process <= 0) continue;
+    std::string line;
+    std::getline(std::ifstream(entry.path() / "stat"), line);
+    // "17 (name) S parent group …"; the name may have anything in it.
+    std::istringstream rest(line.substr(line.rfind(')') + 1));
+    char state = 0;
+    pid_t parent = 0;
+    pid_t its_group = 0;
+    if (rest >> state >> parent >> its_group && its_group == group && state != 'Z') {
+      all.push_back(process);
+    }
+  }
+  return all;
+}
+
+/// Whether the process has ended in time.
+bool wait_for_end(pid_t process, int longest_ms) {
+  const int handle = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+  if (handle < 0) return true;
+  pollfd ended{handle, POLLIN, 0};
+  const bool in_time = poll(&ended, 1, longest_ms) == 1;
+  close(handle);
+  return in_time;
+}
+
+/// All of the group; those that are not gone in time are killed.
+void wait_for_group(pid_t group) {
+  for (const auto process : members(group)) {
+    if (!wait_for_end(process, end_ms_max)) kill(process, SIGKILL);
+  }
+  // What was born meanwhile, too.
+  kill(-group, SIGKILL);
+  for (const auto process : members(group)) wait_for_end(process, end_ms_max);
+}
+
+/// A process of its own, holding nothing of ours open, that waits for the end of `watched`.
+void guard(const fs::path& folder, int watched) {
+  const pid_t first = fork();
+  if (first != 0) {
+    int status = 0;
+    waitpid(first, &status, 0);
+    return;
+  }
+  if (fork() != 0) _exit(0);
+  setsid();
+  const int process = static_cast<int>(syscall(SYS_pidfd_open, watched, 0));
+  for (int fd = 0; fd < 1024; ++fd) {
+    if (fd != process) close(fd);
+  }
+  open("/dev/null", O_RDWR);
+  dup2(0, 1);
+  dup2(0, 2);
+  pollfd ended{process, POLLIN, 0};
+  while (process >= 0 && poll(&ended, 1, -1) < 0) {
+  }
+  ScratchServer(folder).remove();
+  _exit(0);
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (auto& text : texts) all.push_back(text.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+}  // namespace
+
+ScratchServer ScratchServer::make(const std::string& name, int watched) {
+  std::string folder = (fs::temp_directory_path() / ("sagabox-" + name + "-XXXXXX")).string();
+  if (mkdtemp(folder.data()) == nullptr) return ScratchServer({});
+  guard(folder, watched);
+  return ScratchServer(folder);
+}
+
+bool ScratchServer::exists() const { return !folder_.empty() && fs::exists(folder_); }
+
+int ScratchServer::spawn(const std::vector<std::string>& words,
+                         const std::vector<std::string>& environment) const {
+  auto arguments = words;
+  auto variables = environment;
+  for (char** ours = environ; *ours != nullptr; ++ours) variables.emplace_back(*ours);
+  const auto argument_pointers = pointers(arguments);
+  const auto variable_pointers = pointers(variables);
+  const auto log = folder_ / "log";
+  const pid_t child = fork();
+  if (child == 0) {
+    setpgid(0, 0);
+    const int out = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+    const int in = open("/dev/null", O_RDONLY);
+    dup2(in, 0);
+    dup2(out, 1);
+    dup2(out, 2);
+    for (int fd = 3; fd < 1024; ++fd) close(fd);
+    if (chdir(folder_.c_str()) == 0) {
+      execvpe(argument_pointers[0], argument_pointers.data(), variable_pointers.data());
+    }
+    _exit(127);
+  }
+  if (child > 0) setpgid(child, child);
+  return child;
+}
+
+void ScratchServer::run(const std::vector<std::string>& words,
+                        const std::vector<std::string>& environment) const {
+  const pid_t child = spawn(words, environment);
+  if (child > 0) std::ofstream(folder_ / "pids", std::ios::app) << child << '\n';
+}
+
+bool ScratchServer::run_to_end(const std::vector<std::string>& words,
+                               const std::vector<std::string>& environment) const {
+  const pid_t child = spawn(words, environment);
+  int status = 0;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+         WEXITSTATUS(status) == 0;
+}
+
+void ScratchServer::signal(int number) const {
+  for (const auto group : groups(folder_)) kill(-group, number);
+}
+
+void ScratchServer::end(int number) const {
+  const auto all = groups(folder_);
+  for (const auto group : all) {
+    kill(-group, number);
+    kill(-group, SIGCONT);
+  }
+  for (const auto group : all) {
+    wait_for_group(group);
+    waitpid(group, nullptr, WNOHANG);
+  }
+  std::error_code ignored;
+  fs::remove(folder_ / "pids", ignored);
+}
+
+void ScratchServer::remove() const {
+  if (folder_.empty()) return;
+  end(SIGKILL);
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+}  // namespace sagabox::testing

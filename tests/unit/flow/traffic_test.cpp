@@ -1,0 +1,182 @@
+#include "flow/traffic.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+namespace sagabox::flow {
+namespace {
+
+using Kind = spi::SendResult::Kind;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class TrafficTest : public ::testing::Test {
+ protected:
+  struct Sent {
+    Traffic::Going going;
+    BootTime at;
+  };
+
+  Traffic::Way way(std::uint64_t line, std::optional<ValveId> valve = std::nullopt) const {
+    return {.line = spi::ClassId{line}, .destination = destination, .valves = {valve}};
+  }
+  bool offer(const Traffic::Way& where, bool retry = false) {
+    return traffic.offer(
+        where,
+        {.part = PartId{++parts}, .bytes = 100, .retry = retry, .deadline = now + seconds(30)},
+        now);
+  }
+  /// All that may go now, by line.
+  std::map<std::uint64_t, int> go() {
+    std::map<std::uint64_t, int> gone;
+    while (const auto going = traffic.next(now)) {
+      ++gone[going->line.value];
+      under_way.push_back({*going, now});
+    }
+    return gone;
+  }
+  void end_all(Kind kind) {
+    for (const auto& sent : std::exchange(under_way, {})) {
+      traffic.ended(sent.going, {.kind = kind}, sent.at, now);
+    }
+  }
+
+  BootTime now{seconds(1000)};
+  Traffic traffic{
+      {.breaker = {.probe_min = milliseconds(100), .probe_max = seconds(1)}, .waiting_max = 64}};
+  DestinationId destination = traffic.add_destination(8);
+  std::uint64_t parts = 0;
+  std::vector<Sent> under_way;
+};
+
+TEST_F(TrafficTest, ADestinationGetsNoMoreAtOnceThanItTakes) {
+  for (int count = 0; count < 20; ++count) ASSERT_TRUE(offer(way(1)));
+  EXPECT_EQ(go()[1], 8);
+  end_all(Kind::delivered);
+  EXPECT_EQ(go()[1], 8);
+}
+
+TEST_F(TrafficTest, AFullLineIsShutAndOpensWhenHalfHasGone) {
+  int taken = 0;
+  while (offer(way(1))) ++taken;
+  EXPECT_EQ(taken, 64);
+  EXPECT_TRUE(traffic.shut(spi::ClassId{1}));
+  while (traffic.waiting() > 32) {
+    EXPECT_FALSE(traffic.take_opened());
+    go();
+    end_all(Kind::delivered);
+  }
+  EXPECT_FALSE(traffic.shut(spi::ClassId{1}));
+  EXPECT_TRUE(traffic.take_opened());
+}
+
+TEST_F(TrafficTest, ALongLineDoesNotHoldUpAShortOne) {
+  while (offer(way(1))) {
+  }
+  ASSERT_TRUE(offer(way(2))) << "the other line has a place of its own";
+  EXPECT_EQ(go()[2], 1) << "lines take turns";
+}
+
+TEST_F(TrafficTest, WhileADestinationIsDownNothingWaitsForItAndOneProbes) {
+  for (int count = 0; count < 20; ++count) ASSERT_TRUE(offer(way(1)));
+  go();
+  end_all(Kind::unreachable);
+  EXPECT_EQ(traffic.give_up(now).size(), 12U);
+  EXPECT_FALSE(offer(way(1)));
+  EXPECT_TRUE(traffic.shut(spi::ClassId{1}));
+  EXPECT_EQ(traffic.wake_at(now), now + milliseconds(100));
+
+  now += milliseconds(100);
+  traffic.tick(now);
+  EXPECT_TRUE(traffic.take_opened());
+  ASSERT_TRUE(offer(way(1)));
+  EXPECT_FALSE(offer(way(1))) << "one probe at a time";
+  EXPECT_EQ(go()[1], 1);
+  end_all(Kind::delivered);
+  EXPECT_TRUE(traffic.take_opened());
+  EXPECT_TRUE(offer(way(1)));
+}
+
+TEST_F(TrafficTest, ARefusalShowsThatTheDestinationIsUp) {
+  ASSERT_TRUE(offer(way(1)));
+  go();
+  end_all(Kind::unreachable);
+  now += milliseconds(100);
+  traffic.tick(now);
+  ASSERT_TRUE(offer(way(1)));
+  go();
+  end_all(Kind::rejected);
+  EXPECT_FALSE(traffic.breaker(destination).open());
+}
+
+TEST_F(TrafficTest, WhatIsOverItsRateIsNotKeptWaitingForLong) {
+  const auto valve = traffic.add_valve({.rate = 10, .burst = 1}, now);
+  int taken = 0;
+  while (offer(way(1, valve))) ++taken;
+  EXPECT_EQ(taken, 2) << "a fifth of a second's worth";
+  int gone = 0;
+  for (const auto end = now + seconds(10); now < end; now += milliseconds(10)) {
+    traffic.tick(now);
+    while (offer(way(1, valve))) {
+    }
+    gone += go()[1];
+    end_all(Kind::delivered);
+  }
+  EXPECT_GE(gone, 99);
+  EXPECT_LE(gone, 101);
+}
+
+TEST_F(TrafficTest, ASpentBudgetShutsTheLineUntilTheWindowEnds) {
+  const auto valve = traffic.add_valve({.budget = Budget{3, seconds(60)}}, now);
+  for (int count = 0; count < 10; ++count) ASSERT_TRUE(offer(way(1, valve)));
+  EXPECT_EQ(go()[1], 3);
+  EXPECT_EQ(traffic.give_up(now).size(), 7U);
+  EXPECT_TRUE(traffic.shut(spi::ClassId{1}));
+  now += seconds(60);
+  traffic.tick(now);
+  EXPECT_FALSE(traffic.shut(spi::ClassId{1}));
+}
+
+TEST_F(TrafficTest, RetriesHaveAQuarterOfTheDestination) {
+  for (int count = 0; count < 20; ++count) ASSERT_TRUE(offer(way(1), true));
+  EXPECT_EQ(go()[1], 2) << "of eight";
+  for (int count = 0; count < 20; ++count) ASSERT_TRUE(offer(way(1)));
+  EXPECT_EQ(go()[1], 6) << "fresh ones have the rest";
+}
+
+TEST_F(TrafficTest, PastItsDeadlineNothingWaits) {
+  while (offer(way(1))) {
+  }
+  go();
+  EXPECT_TRUE(traffic.give_up(now).empty());
+  EXPECT_LE(traffic.wake_at(now), now + seconds(30));
+  now += seconds(30);
+  EXPECT_EQ(traffic.give_up(now).size(), 56U);
+  EXPECT_EQ(traffic.waiting(), 0U);
+}
+
+TEST_F(TrafficTest, WhatIsCancelledNeverGoes) {
+  ASSERT_TRUE(offer(way(1)));
+  EXPECT_TRUE(traffic.cancel(spi::ClassId{1}, PartId{parts}));
+  EXPECT_FALSE(traffic.cancel(spi::ClassId{1}, PartId{parts}));
+  EXPECT_TRUE(go().empty());
+}
+
+TEST_F(TrafficTest, LinesThatNobodyUsesAreForgotten) {
+  Traffic small({.waiting_max = 64, .lines_max = 10});
+  const auto there = small.add_destination(1);
+  for (std::uint64_t line = 1; line <= 1000; ++line) {
+    ASSERT_TRUE(small.offer({.line = spi::ClassId{line}, .destination = there},
+                            {.part = PartId{line}, .deadline = now + seconds(1)}, now));
+    const auto going = small.next(now);
+    ASSERT_TRUE(going);
+    small.ended(*going, {}, now, now);
+    (void)small.next(now);
+    ASSERT_LE(small.lines(), 11U);
+  }
+}
+
+}  // namespace
+}  // namespace sagabox::flow
