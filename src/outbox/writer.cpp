@@ -113,7 +113,25 @@ Result<std::vector<Written>> Writer::write_all(Transaction& tx, std::vector<NewM
   return insert(tx, messages);
 }
 
+Status Writer::fits_schema(const Message& message) const {
+  const auto schema = options_.schemas.find(message.topic());
+  if (schema == options_.schemas.end()) return {};
+  if (message.payload().form() != PayloadForm::json) {
+    return Error{Code::schema_validation_failed,
+                 "payload of topic \"" + message.topic() + "\" must be JSON: it has a schema"};
+  }
+  const auto problem = schema->second.problem(message.payload().view());
+  if (problem.empty()) return {};
+  return Error{Code::schema_validation_failed,
+               "payload of topic \"" + message.topic() + "\" " + problem};
+}
+
 Result<std::vector<Written>> Writer::insert(Transaction& tx, Messages messages) {
+  if (!options_.schemas.empty()) {
+    for (const auto& message : messages) {
+      if (auto fits = fits_schema(*message); !fits.ok()) return fits.error();
+    }
+  }
   auto written = tx.insert(table_, messages);
   if (!written.ok()) return written;
   count(*written, messages);

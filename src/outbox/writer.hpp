@@ -32,6 +32,7 @@ class Writer {
   using Messages = std::span<const std::shared_ptr<const Message>>;
 
   [[nodiscard]] Result<std::vector<Written>> insert(Transaction& tx, Messages messages);
+  [[nodiscard]] Status fits_schema(const Message& message) const;
   [[nodiscard]] Status run_before_hooks(std::vector<NewMessage>& drafts) const;
   void watch(Transaction& tx, const std::vector<Written>& written, Messages messages);
   void count(const std::vector<Written>& written, Messages messages);

@@ -156,13 +156,13 @@ void Forwarder::set_out(spi::Dispatch& dispatch, Client& client, BootTime now,
   const auto ticket = dispatch.ticket;
   const auto message = dispatch.message;
   const auto* const route = table_->find(message->topic());
-  if (route == nullptr || !route->serves_tenant(message->tenant())) {
-    auto outcome = route == nullptr ? reject("no route for topic \"" + message->topic() +
-                                             "\"; add one, then "
-                                             "replay")
-                                    : reject("the route of topic \"" + message->topic() +
-                                             "\" does not serve this message's tenant");
-    outcome.code = route == nullptr ? Code::tx_unroutable : Code::auth_denied;
+  const auto objection =
+      route == nullptr ? Error{Code::tx_unroutable, "no route for topic \"" + message->topic() +
+                                                        "\"; add one, then replay"}
+                       : route->objection(*message);
+  if (objection) {
+    auto outcome = reject(objection->message);
+    outcome.code = objection->code;
     answers.push_back({&client, ticket, {.outcome = std::move(outcome), .done = dispatch.done}});
     return;
   }

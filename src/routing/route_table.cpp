@@ -73,7 +73,8 @@ Result<Route> route_of(const RouteOptions& route, const RouterOptions& options) 
                     .retry = route.retry,
                     .timeout = route.timeout.value_or(options.timeout),
                     .limits = route.limits,
-                    .tenants = route.tenants};
+                    .tenants = route.tenants,
+                    .schema = route.schema};
   std::sort(made.tenants.begin(), made.tenants.end());
   std::string names;
   for (const auto& to : route.to) {
@@ -91,8 +92,15 @@ Result<Route> route_of(const RouteOptions& route, const RouterOptions& options) 
 
 }  // namespace
 
-bool Route::serves_tenant(const std::string& tenant) const {
-  return tenants.empty() || std::binary_search(tenants.begin(), tenants.end(), tenant);
+std::optional<Error> Route::objection(const Message& message) const {
+  if (!tenants.empty() && !std::binary_search(tenants.begin(), tenants.end(), message.tenant())) {
+    return Error{Code::auth_denied, "the route of topic \"" + message.topic() +
+                                        "\" does not serve this message's tenant"};
+  }
+  if (!schema || message.payload().form() != PayloadForm::json) return std::nullopt;
+  const auto problem = schema->problem(message.payload().view());
+  if (problem.empty()) return std::nullopt;
+  return Error{Code::schema_validation_failed, "payload " + problem};
 }
 
 TargetBits Route::done(TargetsDone done) const noexcept {
