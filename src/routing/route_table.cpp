@@ -18,7 +18,7 @@ Error in_route(std::size_t number, const RouteOptions& route, const std::string&
           "routes[" + std::to_string(number) + "] (" + route.topic + "): " + what};
 }
 
-/// "http" for "https://…", "kafka" for "kafka:orders".
+/// "http" for "https://…", "bus" for "bus:orders".
 std::string_view transport_of(std::string_view target) {
   const auto name = target.substr(0, target.find(':'));
   return name == "https" ? std::string_view("http") : name;
@@ -38,7 +38,7 @@ Result<Target> target_of(const TargetOptions& target, const RouterOptions& optio
   if (colon == std::string::npos || name.empty()) {
     return Error{Code::config_invalid,
                  "target " + quoted(target.to) +
-                     " names no transport; write it as kafka:topic or https://host/path"};
+                     " names no transport; write it as transport:address, or https://host/path"};
   }
   const auto found = options.transports.find(name);
   if (found == options.transports.end()) {
