@@ -28,12 +28,12 @@ struct RouteOptions {
   /// `orders.order.placed.v1`; `*` stands for one part, `**` at the end for all that is left.
   std::string topic;
   /// All of them get it; a message is done when it has arrived everywhere, and what has arrived
-  /// is not sent again.
+  /// is not sent again. 16 at most.
   std::vector<TargetOptions> to;
   std::optional<RetryPolicy> retry{};  ///< default: the table's
-  /// One send to one target; default: `RouterOptions::timeout`.
+  /// Of one send to one target; default: `RouterOptions::timeout`.
   std::optional<Duration> timeout{};
-  Limits limits{};  ///< of all messages of this route together
+  Limits limits{};  ///< of all sends of this route together
   /// JSON payloads that do not fit are not sent: dead, SCHEMA.VALIDATION_FAILED. For what others
   /// write with plain SQL; an outbox checks its own writes (`OutboxOptions::schemas`).
   std::optional<JsonSchema> schema{};
@@ -57,7 +57,7 @@ struct RouterOptions {
   Duration timeout = std::chrono::seconds(30);
   BreakerOptions breaker{};
   /// Waiting in this process for their turn at most, all destinations together.
-  std::uint32_t waiting_max = 4096;
+  std::uint32_t waiting_max = 2048;
 
   /// These outlive the router.
   Metrics* metrics = &no_metrics();
@@ -75,9 +75,9 @@ struct DestinationState {
   std::string last_error{};
 };
 
-/// Brings messages to where their routes say, over transports. Give it to an outbox as
-/// `OutboxOptions::sink`; several may share it. A destination that cannot be reached is tried now
-/// and then, its messages wait in the database, and no attempt is spent.
+/// Brings messages to where their routes say, over transports, which it closes at its end. Give it
+/// to an outbox as `OutboxOptions::sink`; several may share it. A destination that cannot be
+/// reached is tried now and then, its messages wait in the database, and no attempt is spent.
 class Router final : public spi::Sink {
  public:
   /// Checks every route and asks the transports about every address. CONFIG.INVALID names the
@@ -95,7 +95,7 @@ class Router final : public spi::Sink {
   [[nodiscard]] std::uint32_t attempts_max(std::uint32_t of_table) const override;
   void join(spi::DispatchResults& results) override;
   void deliver(std::span<spi::Dispatch> dispatches, spi::DispatchResults& results) override;
-  void recall(spi::DispatchResults& results) override;
+  void recall(spi::DispatchResults& results, Shard shard) override;
   void leave(spi::DispatchResults& results) override;
 
  private:

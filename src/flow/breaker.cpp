@@ -15,16 +15,18 @@ constexpr std::uint32_t ramp_max = 256;
 std::uint32_t Breaker::allowed(BootTime now) const {
   switch (state_) {
     case State::closed:
-      return now < probe_at_ ? 0 : unlimited;
+      return unlimited;
     case State::open:
       return now < probe_at_ ? 0 : 1;
     case State::ramping:
       break;
   }
-  return now < probe_at_ ? 0 : ramp_;
+  return ramp_;
 }
 
-BootTime Breaker::next(BootTime now) const { return now < probe_at_ ? probe_at_ : BootTime::max(); }
+BootTime Breaker::next(BootTime now) const {
+  return state_ == State::open && now < probe_at_ ? probe_at_ : BootTime::max();
+}
 
 void Breaker::delivered(BootTime now) {
   last_delivered_ = now;
@@ -36,7 +38,6 @@ void Breaker::delivered(BootTime now) {
       state_ = State::ramping;
       ramp_ = 2;
       arrived_ = 0;
-      probe_at_ = {};
       return;
     case State::ramping:
       break;
@@ -57,7 +58,8 @@ void Breaker::timed_out(BootTime sent, BootTime now) {
   if (state_ != State::closed || ++timeouts_ >= options_.timeouts_max) trip(sent, now);
 }
 
-void Breaker::busy(Duration pause, BootTime now) {
+void Breaker::busy(Duration pause, BootTime sent, BootTime now) {
+  trip(sent, now);
   probe_at_ = std::max(probe_at_, now + std::min(pause, options_.pause_max));
 }
 

@@ -25,8 +25,8 @@ class Breaker {
   /// nothing new.
   void unreachable(BootTime sent, BootTime now);
   void timed_out(BootTime sent, BootTime now);
-  /// It asks for a pause.
-  void busy(Duration pause, BootTime now);
+  /// It asks for a pause: it gets at least as long as one that is down, and comes back as gently.
+  void busy(Duration pause, BootTime sent, BootTime now);
 
   /// Something has arrived there since `sent`: what failed meanwhile is not the destination's
   /// fault.

@@ -4,6 +4,7 @@
 #include <sagabox/spi/gate.hpp>
 
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -25,6 +26,15 @@ class DeferredClasses {
   bool resume(ClassId id);
   /// Considers all of them again; those that still cannot go are deferred again.
   void resume_all();
+  /// The same for those that `may_go` says yes to.
+  template <class MayGo>
+  void resume_if(MayGo&& may_go) {
+    for (auto at = closed_.begin(); at != closed_.end();) {
+      const auto next = std::next(at);
+      if (may_go(at->first)) resuming_.insert(closed_.extract(at));
+      at = next;
+    }
+  }
 
   /// Whether a row may be considered that a page beginning above `page_after` shows. If so, it
   /// counts as taken unless it is deferred or put back.

@@ -48,7 +48,10 @@ void Traffic::forget_idle_lines() {
 bool Traffic::offer(const Way& way, const Waiting& waiting, BootTime now) {
   auto& there = line(way);
   look(there, now);
-  if (there.shut) return false;
+  // However many lines there are, all together hold no more than twice what they should.
+  if (there.shut || waiting_ >= 2 * std::size_t{options_.waiting_max}) return false;
+  const auto retries_max = std::max(1U, worth_holding(there, now) / retry_turn);
+  if (waiting.retry && there.retries.size() >= retries_max) return false;
   (waiting.retry ? there.retries : there.fresh).push_back(waiting);
   there.bytes += waiting.bytes;
   ++waiting_;
@@ -85,12 +88,12 @@ void Traffic::look(Line& line, BootTime now) {
   const auto worth = worth_holding(line, now);
   const auto share = options_.waiting_bytes_max / std::max<std::size_t>(1, busy_.size());
   if (!line.shut) {
-    if (!in_vain && line.waiting() < worth && line.bytes < share) return;
+    if (!in_vain && line.fresh.size() < worth && line.bytes < share) return;
     line.shut = true;
     ++shut_;
     return;
   }
-  if (in_vain || worth == 0 || line.waiting() * 2 > worth || line.bytes * 2 > share) return;
+  if (in_vain || worth == 0 || line.fresh.size() * 2 > worth || line.bytes * 2 > share) return;
   line.shut = false;
   --shut_;
   opened_ = true;
@@ -103,6 +106,7 @@ void Traffic::look_at_all_of(DestinationId destination, BootTime now) {
 }
 
 std::deque<Traffic::Waiting>* Traffic::ready_lane(Line& line, BootTime now) {
+  if (bytes_under_way_ >= options_.under_way_bytes_max) return nullptr;
   const auto& destination = destinations_[line.way.destination.value];
   if (destination.under_way >=
       std::min(destination.under_way_max, destination.breaker.allowed(now))) {
@@ -135,6 +139,7 @@ std::optional<Traffic::Going> Traffic::next(BootTime now) {
     left(line, going);
     ++line.turn;
     ++line.under_way;
+    bytes_under_way_ += going.bytes;
     auto& destination = destinations_[line.way.destination.value];
     ++destination.under_way;
     if (going.retry) ++destination.retries_under_way;
@@ -142,7 +147,8 @@ std::optional<Traffic::Going> Traffic::next(BootTime now) {
       if (valve) valves_[valve->value].begin(now);
     }
     look(line, now);
-    return Going{.line = line.way.line, .part = going.part, .retry = going.retry};
+    return Going{
+        .line = line.way.line, .part = going.part, .bytes = going.bytes, .retry = going.retry};
   }
   return std::nullopt;
 }
@@ -160,8 +166,15 @@ void Traffic::ended(const Going& going, const spi::SendResult& result, BootTime 
   --line.under_way;
   --destination.under_way;
   if (going.retry) --destination.retries_under_way;
+  bytes_under_way_ -= going.bytes;
+  const bool in_vain = result.kind == Kind::unreachable || result.kind == Kind::busy;
   for (const auto& valve : line.way.valves) {
-    if (valve) valves_[valve->value].end();
+    if (!valve) continue;
+    if (in_vain) {
+      valves_[valve->value].end_in_vain();
+    } else {
+      valves_[valve->value].end();
+    }
   }
   auto& breaker = destination.breaker;
   const auto allowed = breaker.allowed(now);
@@ -179,7 +192,9 @@ void Traffic::ended(const Going& going, const spi::SendResult& result, BootTime 
       breaker.timed_out(sent, now);
       break;
     case Kind::busy:
-      breaker.busy(result.retry_after.value_or(options_.breaker.probe_min), now);
+      breaker.busy(result.retry_after.value_or(Duration{}), sent, now);
+      break;
+    case Kind::later:
       break;
   }
   if (breaker.allowed(now) != allowed) return look_at_all_of(line.way.destination, now);
@@ -222,6 +237,12 @@ bool Traffic::cancel(spi::ClassId line, PartId part) {
 bool Traffic::shut(spi::ClassId line) const {
   const auto found = lines_.find(line.value);
   return found != lines_.end() && found->second->shut;
+}
+
+bool Traffic::full(spi::ClassId line) const {
+  const auto found = lines_.find(line.value);
+  return found != lines_.end() && found->second->shut &&
+         !destinations_[found->second->way.destination.value].breaker.open();
 }
 
 bool Traffic::take_opened() noexcept { return std::exchange(opened_, false); }

@@ -25,8 +25,9 @@ using PartId = Number<struct PartIdTag, std::uint64_t>;
 struct TrafficOptions {
   BreakerOptions breaker{};
   /// Waiting in all lines together; each has its share.
-  std::uint32_t waiting_max = 4096;
-  std::size_t waiting_bytes_max = 64UL * 1024 * 1024;
+  std::uint32_t waiting_max = 2048;
+  std::size_t waiting_bytes_max = 32UL * 1024 * 1024;
+  std::size_t under_way_bytes_max = 32UL * 1024 * 1024;
   std::uint32_t lines_max = 10'000;
 };
 
@@ -60,6 +61,7 @@ class Traffic {
   struct Going {
     spi::ClassId line{};
     PartId part{};
+    std::size_t bytes = 0;
     bool retry = false;
   };
   [[nodiscard]] std::optional<Going> next(BootTime now);
@@ -72,6 +74,8 @@ class Traffic {
   bool cancel(spi::ClassId line, PartId part);
 
   [[nodiscard]] bool shut(spi::ClassId line) const;
+  /// Shut though its destination is up.
+  [[nodiscard]] bool full(spi::ClassId line) const;
   [[nodiscard]] std::size_t shut_lines() const noexcept { return shut_; }
   /// Whether a line has opened since `take_opened` was called last.
   [[nodiscard]] bool opened() const noexcept { return opened_; }
@@ -128,6 +132,7 @@ class Traffic {
   Lines lines_;
   std::deque<Line*> busy_;  // in which somebody waits, by turns
   std::size_t waiting_ = 0;
+  std::size_t bytes_under_way_ = 0;
   std::size_t shut_ = 0;
   bool opened_ = false;
 };

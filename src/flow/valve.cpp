@@ -1,7 +1,6 @@
 #include "flow/valve.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <limits>
 
 namespace sagabox::flow {
@@ -47,7 +46,6 @@ BootTime Valve::next(BootTime now) const {
 }
 
 void Valve::begin(BootTime now) {
-  assert(admits(now));
   ++under_way_;
   if (limits_.rate) free_from_ = token_at(now) + interval_;
   if (!limits_.budget) return;
@@ -58,9 +56,9 @@ void Valve::begin(BootTime now) {
   ++in_window_;
 }
 
-bool Valve::idle(BootTime now) const {
-  return under_way_ == 0 && (!limits_.rate || free_from_ <= now - burst_) &&
-         (!limits_.budget || now >= window_from_ + limits_.budget->window);
+void Valve::end_in_vain() {
+  end();
+  if (limits_.budget && in_window_ > 0) --in_window_;
 }
 
 }  // namespace sagabox::flow

@@ -18,10 +18,11 @@ class Valve {
   [[nodiscard]] BootTime next(BootTime now) const;
   void begin(BootTime now);
   void end() { --under_way_; }
+  /// It ended without having come there: the budget is not spent.
+  void end_in_vain();
 
   /// How many are worth keeping ready: what may begin before more can be fetched.
   [[nodiscard]] std::uint32_t worth_holding() const noexcept { return worth_holding_; }
-  [[nodiscard]] bool idle(BootTime now) const;
 
  private:
   [[nodiscard]] BootTime token_at(BootTime now) const;

@@ -70,7 +70,7 @@ constexpr std::array catalogue{
     MetricInfo{metric::outbox_replayed_total, counter, "table", "Messages replayed by jobs"},
     MetricInfo{metric::transport_sends_total, counter, "transport result",
                "Sends to targets by result: delivered, rejected, failed, unreachable, timed_out, "
-               "busy"},
+               "busy, later"},
     MetricInfo{metric::transport_send_seconds, histogram, "transport",
                "Time from handing a message to a transport to its result"},
     MetricInfo{metric::transport_destination_down, gauge, "target",

@@ -188,6 +188,8 @@ Dispatcher::Took Dispatcher::take(Runner& runner, BootTime now) {
     }
     if (entry.route == nullptr) entry.route = route(*entry.message, runner.route_);
     if (entry.route == nullptr || entry.route->listener) {
+      // Before the handler's time begins.
+      hand_over(out);
       begin(runner, std::move(entry), *epoch, now);
       took = Took::handler;
       break;
@@ -195,11 +197,14 @@ Dispatcher::Took Dispatcher::take(Runner& runner, BootTime now) {
     took = Took::sink;
     send(std::move(entry), *epoch, now, out);
   }
-  if (!out.empty()) {
-    parts_.options.sink->deliver(out, *this);
-    out.clear();
-  }
+  hand_over(out);
   return took;
+}
+
+void Dispatcher::hand_over(std::vector<spi::Dispatch>& out) {
+  if (out.empty()) return;
+  parts_.options.sink->deliver(out, *this);
+  out.clear();
 }
 
 void Dispatcher::send(Entry entry, Epoch epoch, BootTime now, std::vector<spi::Dispatch>& out) {
@@ -207,6 +212,7 @@ void Dispatcher::send(Entry entry, Epoch epoch, BootTime now, std::vector<spi::D
   const auto about = facts(entry, epoch, now);
   if (auto outcome = invoker_.enter(Delivery(about))) {
     auto settlement = judge(entry, *outcome, false, judgement_, *parts_.options.random);
+    settlement.targets_done = entry.targets_done;
     return conclude({.entry = entry,
                      .route = found,
                      .started = now,
@@ -221,6 +227,7 @@ void Dispatcher::send(Entry entry, Epoch epoch, BootTime now, std::vector<spi::D
                                 .epoch = epoch,
                                 .attempt = about.attempt,
                                 .done = entry.targets_done,
+                                .again = entry.was_waiting,
                                 .deadline = about.deadline};
   dispatch.ticket = flights_.add({.entry = std::move(entry), .facts = about, .started = now});
   out.push_back(std::move(dispatch));
@@ -234,7 +241,8 @@ void Dispatcher::dispatched(spi::Ticket ticket, spi::Dispatched result) noexcept
   auto& entry = flight->entry;
   auto& outcome = result.outcome;
   invoker_.leave(Delivery(flight->facts), outcome);
-  if (result.put_off) {
+  // What goes cautiously has its attempt written, which must be taken back before it is read again.
+  if (result.put_off && !entry.cautious) {
     set_back(entry, now);
   } else {
     auto rules = judgement_;
@@ -253,14 +261,9 @@ void Dispatcher::dispatched(spi::Ticket ticket, spi::Dispatched result) noexcept
 
 void Dispatcher::opened() noexcept { parts_.reopen(); }
 
-void Dispatcher::recall() {
-  if (parts_.options.sink) parts_.options.sink->recall(*this);
-}
-
 void Dispatcher::set_back(const Entry& entry, BootTime now) {
   auto completed =
       parts_.shards.with(entry.shard, [&](ShardState& state) { return state.set_back(entry); });
-  if (entry.cautious) parts_.shards.settlement_added(now);
   follow(entry, std::move(completed), now);
 }
 

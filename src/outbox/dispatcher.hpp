@@ -104,8 +104,6 @@ class Dispatcher final : public spi::DispatchResults {
   /// What the sink answers.
   void dispatched(spi::Ticket ticket, spi::Dispatched result) noexcept override;
   void opened() noexcept override;
-  /// What waits at the sink for its turn comes back.
-  void recall();
 
   /// Tells handlers past their deadline to stop and records the attempt. Returns how many were
   /// told for the first time.
@@ -154,6 +152,7 @@ class Dispatcher final : public spi::DispatchResults {
   /// Nothing: no message is left that may start.
   [[nodiscard]] std::optional<Epoch> pop(Runner& runner, Entry& entry);
   /// For the sink's hands, unless an interceptor will not have it.
+  void hand_over(std::vector<spi::Dispatch>& out);
   void send(Entry entry, Epoch epoch, BootTime now, std::vector<spi::Dispatch>& out);
 
   /// An attempt that has ended, wherever it was made.

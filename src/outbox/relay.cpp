@@ -160,6 +160,7 @@ void Relay::drain(Shard shard) {
   const auto taken_back = shards_.with(shard, [](ShardState& state) { return state.drain(); });
   const auto now = options_.clock->boot_now();
   for (std::size_t count = 0; count < taken_back; ++count) shards_.settlement_added(now);
+  if (options_.sink) options_.sink->recall(dispatcher_, shard);
 }
 
 bool Relay::idle(Shard shard) const {
@@ -169,6 +170,7 @@ bool Relay::idle(Shard shard) const {
 void Relay::lost(Shard shard) {
   shards_.lose(shard);
   dispatcher_.dropped(shard);
+  if (options_.sink) options_.sink->recall(dispatcher_, shard);
   show_leader();
 }
 

@@ -466,9 +466,6 @@ ShardState::Completed ShardState::complete(const Entry& entry, Settling&& settli
 ShardState::Completed ShardState::set_back(const Entry& entry) {
   if (entry.tenure != tenure_) return {.read_on = orphan_returned(entry)};
   no_longer_running(entry.sequence);
-  if (entry.cautious) {
-    settle_beside({.settlement = unspent_attempt(entry), .tenure = tenure_, .holds_place = false});
-  }
   const auto gated =
       settings_.gate == nullptr ? std::nullopt : settings_.gate->class_of(*entry.message);
   if (phase_ != Phase::active || !gated) {
@@ -543,7 +540,11 @@ void ShardState::settled(const spi::Settlement& settlement, std::uint32_t tenure
 }
 
 void ShardState::reopen() {
-  for (auto& lane : lanes_) lane.deferred.resume_all();
+  for (auto& lane : lanes_) {
+    lane.deferred.resume_if([this](spi::ClassId id) {
+      return settings_.gate == nullptr || !settings_.gate->closed(id);
+    });
+  }
 }
 
 }  // namespace sagabox::outbox

@@ -160,8 +160,8 @@ class ShardState {
     std::optional<Entry> next;
   };
   Completed complete(const Entry& entry, Settling&& settling);
-  /// What was started could not be sent now: it waits with its class, and nothing is written but
-  /// an attempt that was written ahead. `accepted` is false: it needs no place any more.
+  /// What was started could not be sent now: it waits with its class, and nothing is written. Not
+  /// for cautious ones: their attempt has been. `accepted` is false: it needs no place any more.
   Completed set_back(const Entry& entry);
   /// A settlement that is not the end of a handler: an attempt, a row that cannot be read.
   void settle_beside(Settling&& settling);

@@ -58,7 +58,6 @@ void Threads::start() {
 Status Threads::stop() {
   relay_.settler().begin_stop();
   worker_.begin_stop();
-  relay_.dispatcher().recall();
   keeper_.ring();
   const auto limit = options_.clock->boot_now() + options_.drain_timeout;
   if (!keeper_.worker_stopped_by(limit)) {

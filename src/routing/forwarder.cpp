@@ -14,8 +14,13 @@ namespace {
 constexpr std::size_t sends_max = 512;
 /// Above that tenants share limits by their hash.
 constexpr std::size_t tenant_valves_max = 100'000;
-/// What several targets wait for is written down: not too often.
+/// What is written down waits as long as the destination has been down, within these.
 constexpr Duration wait_min = std::chrono::seconds(1);
+constexpr Duration wait_max = std::chrono::seconds(40);
+constexpr int rounds_max = 8;
+constexpr std::size_t classes_max = 10'000;
+/// Under way to one destination: what hangs must not take all places.
+constexpr std::uint32_t under_way_max = 1024;
 
 /// Without what a URL may hide: user, password, query.
 std::string shown(std::string_view target) {
@@ -67,7 +72,9 @@ void Forwarder::add_destinations(const RouterOptions& options) {
       }
       const auto [at, fresh] = known.try_emplace(target.text);
       if (fresh) {
-        at->second = traffic_.add_destination(traits.in_flight_max);
+        at->second = traffic_.add_destination(
+            std::min({target.address->at_once().value_or(traits.in_flight_max),
+                      traits.in_flight_max, under_way_max}));
         auto& down = metrics_.gauge(metric::transport_destination_down,
                                     {{"target", std::string_view(shown(target.text))}});
         down.set(0);
@@ -89,14 +96,27 @@ spi::ClassId Forwarder::line_of(const Route& route, const Target& target,
 
 std::optional<spi::ClassId> Forwarder::class_of(const Message& message) const {
   const auto* const route = table_->find(message.topic());
-  if (route == nullptr || route->targets.size() != 1) return std::nullopt;
-  return line_of(*route, route->targets.front(), message.tenant());
+  return route == nullptr ? std::nullopt : class_of(*route, message.tenant());
+}
+
+std::optional<spi::ClassId> Forwarder::class_of(const Route& route,
+                                                const std::string& tenant) const {
+  if (route.targets.size() == 1) return line_of(route, route.targets.front(), tenant);
+  auto hash = stable_hash("several");
+  for (const auto& target : route.targets) {
+    hash = mixed(hash, line_of(route, target, tenant).value);
+  }
+  return spi::ClassId{hash};
 }
 
 bool Forwarder::closed(spi::ClassId id) const {
   if (shut_.load(std::memory_order_acquire) == 0) return false;
   const std::scoped_lock lock(mutex_);
-  return traffic_.shut(id);
+  const auto several = lines_of_class_.find(id.value);
+  if (several == lines_of_class_.end()) return traffic_.shut(id);
+  // One that is down does not keep a message from the others; one that is full does.
+  return std::any_of(several->second.begin(), several->second.end(),
+                     [&](spi::ClassId line) { return traffic_.full(line); });
 }
 
 std::optional<flow::ValveId> Forwarder::tenant_valve(const std::string& tenant, BootTime now) {
@@ -136,14 +156,31 @@ void Forwarder::join(spi::DispatchResults& results) {
 }
 
 void Forwarder::deliver(std::span<spi::Dispatch> dispatches, spi::DispatchResults& results) {
+  std::vector<const Route*> routes;
+  std::vector<std::optional<Error>> objections;
+  for (const auto& dispatch : dispatches) {
+    const auto& message = *dispatch.message;
+    routes.push_back(table_->find(message.topic()));
+    objections.push_back(
+        routes.back() == nullptr
+            ? Error{Code::tx_unroutable,
+                    "no route for topic \"" + message.topic() + "\"; add one, then replay"}
+            : routes.back()->objection(message));
+  }
   std::vector<Answer> answers;
   {
     const std::scoped_lock lock(mutex_);
     auto* const client = client_of(results);
     const auto now = clock_.boot_now();
-    for (auto& dispatch : dispatches) {
+    for (std::size_t at = 0; at < dispatches.size(); ++at) {
       ++client->open;
-      set_out(dispatch, *client, now, answers);
+      if (const auto& objection = objections[at]) {
+        auto outcome = reject(objection->message);
+        outcome.code = objection->code;
+        answers.push_back({client, dispatches[at].ticket, {.outcome = std::move(outcome)}});
+      } else {
+        set_out(dispatches[at], *routes[at], *client, now, answers);
+      }
     }
     publish();
   }
@@ -151,51 +188,57 @@ void Forwarder::deliver(std::span<spi::Dispatch> dispatches, spi::DispatchResult
   pump();
 }
 
-void Forwarder::set_out(spi::Dispatch& dispatch, Client& client, BootTime now,
+void Forwarder::set_out(spi::Dispatch& dispatch, const Route& route, Client& client, BootTime now,
                         std::vector<Answer>& answers) {
   const auto ticket = dispatch.ticket;
   const auto message = dispatch.message;
-  const auto* const route = table_->find(message->topic());
-  const auto objection =
-      route == nullptr ? Error{Code::tx_unroutable, "no route for topic \"" + message->topic() +
-                                                        "\"; add one, then replay"}
-                       : route->objection(*message);
-  if (objection) {
-    auto outcome = reject(objection->message);
-    outcome.code = objection->code;
-    answers.push_back({&client, ticket, {.outcome = std::move(outcome), .done = dispatch.done}});
-    return;
-  }
-  const auto attempt = dispatch.attempt;
-  const auto deadline = dispatch.deadline;
-  const auto number = journeys_.add({Journey(std::move(dispatch), *route), &client});
+  const auto waiting = flow::Traffic::Waiting{
+      .bytes = message->bytes(), .retry = dispatch.again, .deadline = dispatch.deadline};
+  const auto number = journeys_.add({Journey(std::move(dispatch), route), &client});
   auto& journey = journeys_.find(number)->journey;
-  for (std::size_t at = 0; at < route->targets.size(); ++at) {
-    if ((journey.done >> at & 1U) != 0) continue;
-    const auto& target = route->targets[at];
-    const auto there = way(*route, target, message->tenant(), now);
+  std::vector<spi::ClassId> lines;
+  for (std::size_t at = 0; at < route.targets.size(); ++at) {
+    const auto& target = route.targets[at];
+    const auto there = way(route, target, message->tenant(), now);
+    lines.push_back(there.line);
+    if (journey.has_answered(at)) continue;
     const auto part = parts_.add({.journey = number, .target = at, .going = {.line = there.line}});
-    ++journey.open;
-    if (traffic_.offer(there,
-                       {.part = flow::PartId{part},
-                        .bytes = message->bytes(),
-                        .retry = attempt > 1,
-                        .deadline = deadline},
-                       now)) {
+    auto offered = waiting;
+    offered.part = flow::PartId{part};
+    if (traffic_.offer(there, offered, now)) {
+      ++journey.open;
       continue;
     }
-    journey.not_now(wait_for(target, now));
+    not_now(journey, target, now);
     parts_.remove(part);
-    --journey.open;
+  }
+  if (lines.size() > 1) {
+    if (lines_of_class_.size() >= classes_max) lines_of_class_.clear();
+    lines_of_class_.try_emplace(class_of(route, message->tenant())->value, std::move(lines));
   }
   if (journey.open > 0) return;
-  answers.push_back({&client, ticket, journey.result()});
+  answers.push_back({&client, ticket, result_of(journey)});
   journeys_.remove(number);
 }
 
-Duration Forwarder::wait_for(const Target& target, BootTime now) const {
-  const auto next = traffic_.breaker(target.destination).next(now);
-  return std::max(wait_min, next == BootTime::max() ? Duration{} : next - now);
+spi::Dispatched Forwarder::result_of(const Journey& journey) const {
+  return journey.result(class_of(*journey.route, journey.dispatch.message->tenant()).has_value());
+}
+
+void Forwarder::not_now(Journey& journey, const Target& target, BootTime now) const {
+  const auto& breaker = traffic_.breaker(target.destination);
+  if (!breaker.open()) return journey.no_room();
+  journey.down(
+      shown(target.text) + " is down: " + destinations_[target.destination.value].last_error,
+      wait_for(journey, target, now));
+}
+
+Duration Forwarder::wait_for(const Journey& journey, const Target& target, BootTime now) const {
+  const auto& breaker = traffic_.breaker(target.destination);
+  const auto lasted = breaker.open() ? now - breaker.down_since() : Duration{};
+  const auto delay = std::clamp(lasted, wait_min, wait_max);
+  // Not all at once.
+  return delay + delay * static_cast<int>(journey.dispatch.sequence.value % 32) / 64;
 }
 
 void Forwarder::pump() {
@@ -203,9 +246,11 @@ void Forwarder::pump() {
   again_ = true;
   if (pumping_) return;
   pumping_ = true;
-  while (std::exchange(again_, false)) {
+  // Whoever pumps for others has work of its own.
+  for (int rounds = 0; again_ && rounds < rounds_max; ++rounds) {
+    again_ = false;
     auto due = round(clock_.boot_now());
-    again_ = again_ || due.more;
+    again_ = due.more;
     lock.unlock();
     for (auto& [transport, parcels] : due.parcels) transport->send(parcels, *this);
     tell(due.answers);
@@ -213,6 +258,9 @@ void Forwarder::pump() {
     lock.lock();
   }
   pumping_ = false;
+  const bool more = again_;
+  lock.unlock();
+  if (more) wake_();
 }
 
 Forwarder::Round Forwarder::round(BootTime now) {
@@ -221,7 +269,7 @@ Forwarder::Round Forwarder::round(BootTime now) {
   for (const auto part : traffic_.give_up(now)) {
     auto& found = *parts_.find(part.value);
     auto& journey = journeys_.find(found.journey)->journey;
-    journey.not_now(wait_for(journey.route->targets[found.target], now));
+    not_now(journey, journey.route->targets[found.target], now);
     close_part(part.value, due.answers);
   }
   std::size_t sends = 0;
@@ -231,6 +279,10 @@ Forwarder::Round Forwarder::round(BootTime now) {
     ++sends;
     auto& part = *parts_.find(going->part.value);
     part.going = *going;
+    part.probe =
+        traffic_
+            .breaker(journeys_.find(part.journey)->journey.route->targets[part.target].destination)
+            .open();
     auto& journey = journeys_.find(part.journey)->journey;
     due.parcels[journey.route->targets[part.target].transport].push_back(
         parcel(going->part.value, part, now));
@@ -254,7 +306,7 @@ spi::Parcel Forwarder::parcel(std::uint64_t number, Part& part, BootTime now) {
           .shard = dispatch.shard,
           .epoch = dispatch.epoch,
           .attempt = dispatch.attempt,
-          .deadline = std::min(dispatch.deadline, now + journey.route->timeout)};
+          .deadline = now + journey.route->timeout};
 }
 
 void Forwarder::sent(spi::Ticket ticket, spi::SendResult result) noexcept {
@@ -283,18 +335,25 @@ void Forwarder::judge(Journey& journey, const Part& part, const Target& target,
                       spi::SendResult&& result, BootTime now) {
   using Kind = spi::SendResult::Kind;
   const auto& breaker = traffic_.breaker(target.destination);
+  auto& destination = destinations_[target.destination.value];
   auto why = shown(target.text) + ": " + result.error;
   switch (result.kind) {
     case Kind::delivered:
+      destination.arrived_since = true;
       return journey.arrived(part.target);
     case Kind::rejected:
-      return journey.refused(result.code.value_or(Code::provider_rejected), std::move(why));
+      return journey.refused(part.target, result.code.value_or(Code::provider_rejected),
+                             std::move(why));
     case Kind::failed:
       return journey.failed(result.code.value_or(Code::provider_unavailable), std::move(why),
                             Attempt::spent, result.retry_after);
-    case Kind::unreachable:
+    case Kind::later:
+      return journey.failed(result.code.value_or(Code::provider_unavailable), std::move(why),
+                            Attempt::not_spent, result.retry_after.value_or(wait_min));
     case Kind::busy:
-      return journey.not_now(wait_for(target, now));
+      return not_now(journey, target, now);
+    case Kind::unreachable:
+      return unreachable(journey, part, target, std::move(why), now);
     case Kind::timed_out:
       break;
   }
@@ -302,13 +361,30 @@ void Forwarder::judge(Journey& journey, const Part& part, const Target& target,
   if (breaker.alive_since(part.sent)) {
     return journey.failed(Code::tx_timeout, std::move(why), Attempt::spent, result.retry_after);
   }
-  if (breaker.open()) return journey.not_now(wait_for(target, now));
+  if (breaker.open()) return unreachable(journey, part, target, std::move(why), now);
   journey.failed(Code::tx_timeout, std::move(why), Attempt::not_spent, wait_min);
+}
+
+void Forwarder::unreachable(Journey& journey, const Part& part, const Target& target,
+                            std::string why, BootTime now) {
+  auto& destination = destinations_[target.destination.value];
+  const auto& id = journey.dispatch.message->id();
+  const bool same = std::exchange(destination.tripped_by, id) == id;
+  const bool again = std::exchange(destination.arrived_since, false) && same;
+  if (again) {
+    return journey.failed(Code::provider_unavailable, std::move(why), Attempt::spent, std::nullopt);
+  }
+  // Another one probes next: this one may be what brings it down.
+  if (part.probe) {
+    return journey.failed(Code::provider_unavailable, std::move(why), Attempt::not_spent,
+                          wait_for(journey, target, now));
+  }
+  not_now(journey, target, now);
 }
 
 Forwarder::Figures Forwarder::figures_of(const std::string& transport) const {
   constexpr std::array<std::string_view, Figures::results> names = {
-      "delivered", "rejected", "failed", "unreachable", "timed_out", "busy"};
+      "delivered", "rejected", "failed", "unreachable", "timed_out", "busy", "later"};
   Figures figures;
   for (std::size_t kind = 0; kind < names.size(); ++kind) {
     figures.sends.at(kind) =
@@ -346,7 +422,7 @@ void Forwarder::close_part(std::uint64_t number, std::vector<Answer>& answers) {
   auto& travelling = *journeys_.find(at);
   if (--travelling.journey.open > 0) return;
   answers.push_back(
-      {travelling.client, travelling.journey.dispatch.ticket, travelling.journey.result()});
+      {travelling.client, travelling.journey.dispatch.ticket, result_of(travelling.journey)});
   journeys_.remove(at);
 }
 
@@ -370,21 +446,21 @@ void Forwarder::tell_opened() noexcept {
   for (auto* results : all) results->opened();
 }
 
-void Forwarder::recall(spi::DispatchResults& results) {
+void Forwarder::recall(spi::DispatchResults& results, std::optional<Shard> shard) {
   std::vector<Answer> answers;
   {
     const std::scoped_lock lock(mutex_);
     const auto* const client = client_of(results);
     std::vector<std::uint64_t> waiting;
     parts_.for_each([&](std::uint64_t number, const Part& part) {
-      if (!part.under_way && journeys_.find(part.journey)->client == client) {
-        waiting.push_back(number);
-      }
+      const auto& travelling = *journeys_.find(part.journey);
+      const bool meant = !shard || travelling.journey.dispatch.shard == *shard;
+      if (!part.under_way && travelling.client == client && meant) waiting.push_back(number);
     });
     for (const auto number : waiting) {
       const auto& part = *parts_.find(number);
       (void)traffic_.cancel(part.going.line, flow::PartId{number});
-      journeys_.find(part.journey)->journey.not_now(wait_min);
+      journeys_.find(part.journey)->journey.no_room();
       close_part(number, answers);
     }
   }
@@ -392,7 +468,7 @@ void Forwarder::recall(spi::DispatchResults& results) {
 }
 
 void Forwarder::leave(spi::DispatchResults& results) {
-  recall(results);
+  recall(results, std::nullopt);
   {
     std::unique_lock lock(mutex_);
     const auto* const client = client_of(results);

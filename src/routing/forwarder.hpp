@@ -37,7 +37,7 @@ class Forwarder final : public spi::SendResults {
 
   void join(spi::DispatchResults& results);
   void deliver(std::span<spi::Dispatch> dispatches, spi::DispatchResults& results);
-  void recall(spi::DispatchResults& results);
+  void recall(spi::DispatchResults& results, std::optional<Shard> shard);
   void leave(spi::DispatchResults& results);
 
   void sent(spi::Ticket ticket, spi::SendResult result) noexcept override;
@@ -63,6 +63,7 @@ class Forwarder final : public spi::SendResults {
     flow::Traffic::Going going{};
     BootTime sent{};
     bool under_way = false;
+    bool probe = false;
   };
   /// An answer to be given without the lock.
   struct Answer {
@@ -72,7 +73,7 @@ class Forwarder final : public spi::SendResults {
   };
   /// The instruments of one transport, looked up once.
   struct Figures {
-    static constexpr std::size_t results = 6;  ///< kinds of results
+    static constexpr std::size_t results = 7;  ///< kinds of results
     std::array<Counter*, results> sends{};
     Histogram* seconds = nullptr;
   };
@@ -82,6 +83,10 @@ class Forwarder final : public spi::SendResults {
     Gauge* down = nullptr;
     std::string last_error{};
     bool known_down = false;
+    /// Whose send found it down last, and whether something has arrived since: one that does so
+    /// again and again is to blame itself.
+    MessageId tripped_by{};
+    bool arrived_since = false;
   };
   /// What one round of `pump` does without the lock.
   struct Round {
@@ -98,14 +103,21 @@ class Forwarder final : public spi::SendResults {
   [[nodiscard]] std::optional<flow::ValveId> tenant_valve(const std::string& tenant, BootTime now);
   [[nodiscard]] spi::ClassId line_of(const Route& route, const Target& target,
                                      const std::string& tenant) const;
-  void set_out(spi::Dispatch& dispatch, Client& client, BootTime now, std::vector<Answer>& answers);
+  [[nodiscard]] std::optional<spi::ClassId> class_of(const Route& route,
+                                                     const std::string& tenant) const;
+  void set_out(spi::Dispatch& dispatch, const Route& route, Client& client, BootTime now,
+               std::vector<Answer>& answers);
+  void not_now(Journey& journey, const Target& target, BootTime now) const;
+  void unreachable(Journey& journey, const Part& part, const Target& target, std::string why,
+                   BootTime now);
   [[nodiscard]] Round round(BootTime now);
   [[nodiscard]] spi::Parcel parcel(std::uint64_t number, Part& part, BootTime now);
   void judge(Journey& journey, const Part& part, const Target& target, spi::SendResult&& result,
              BootTime now);
   void watch(flow::DestinationId id, const spi::SendResult& result, BootTime sent, BootTime now);
   [[nodiscard]] Figures figures_of(const std::string& transport) const;
-  [[nodiscard]] Duration wait_for(const Target& target, BootTime now) const;
+  [[nodiscard]] Duration wait_for(const Journey& journey, const Target& target, BootTime now) const;
+  [[nodiscard]] spi::Dispatched result_of(const Journey& journey) const;
   void close_part(std::uint64_t number, std::vector<Answer>& answers);
   void tell(std::vector<Answer>& answers) noexcept;
   void tell_opened() noexcept;
@@ -126,6 +138,8 @@ class Forwarder final : public spi::SendResults {
   std::map<std::string, flow::ValveId, std::less<>> transport_valves_;
   std::map<std::uint32_t, flow::ValveId> route_valves_;
   std::unordered_map<std::string, flow::ValveId> tenant_valves_;
+  /// The lines of routes with several targets, by their class.
+  std::unordered_map<std::uint64_t, std::vector<spi::ClassId>> lines_of_class_;
   Slab<Travelling> journeys_;
   Slab<Part> parts_;
   std::vector<std::unique_ptr<Client>> clients_;

@@ -4,40 +4,56 @@
 #include <utility>
 
 namespace sagabox::routing {
+namespace {
 
-void Journey::refused(Code code, std::string why) { refusal_ = {code, std::move(why)}; }
+/// What has no room and cannot wait with its class comes again so soon.
+constexpr Duration no_room_delay = std::chrono::seconds(1);
+
+TargetBits bit(std::size_t target) { return static_cast<TargetBits>(1U << target); }
+
+}  // namespace
+
+void Journey::arrived(std::size_t target) {
+  answers.arrived = static_cast<TargetBits>(answers.arrived | bit(target));
+  answered_now_ = true;
+}
+
+void Journey::refused(std::size_t target, Code code, std::string why) {
+  answers.refused = static_cast<TargetBits>(answers.refused | bit(target));
+  answered_now_ = true;
+  refusal_ = {code, std::move(why)};
+}
 
 void Journey::failed(Code code, std::string why, Attempt attempt, std::optional<Duration> delay) {
   failure_ = {code, std::move(why)};
   spent_ = spent_ || attempt == Attempt::spent;
-  if (delay) delay_ = std::max(*delay, delay_.value_or(Duration{}));
+  if (delay) failure_delay_ = std::max(*delay, failure_delay_.value_or(Duration{}));
 }
 
-void Journey::not_now(Duration delay) {
-  later_ = true;
-  // Whoever else failed has a delay of its own; the sooner one may find both well.
-  if (!failure_) delay_ = delay_ ? std::min(*delay_, delay) : delay;
+void Journey::down(std::string why, Duration delay) {
+  down_ = {Code::provider_unavailable, std::move(why)};
+  down_delay_ = std::max(delay, down_delay_.value_or(Duration{}));
 }
 
-spi::Dispatched Journey::result() const {
+spi::Dispatched Journey::result(bool has_class) const {
   auto result = spi::Dispatched{.outcome = sagabox::done(),
-                                .done = route->as_done(done),
+                                .done = route->as_done(answers),
                                 .retry = route->retry ? &*route->retry : nullptr};
-  if (failure_ || later_) {
-    // Only what has a class can wait with it.
-    result.put_off = !failure_ && route->targets.size() == 1;
-    result.outcome =
-        retry_after(delay_.value_or(Duration{}), spent_ ? Attempt::spent : Attempt::not_spent);
-    if (!delay_) result.outcome.delay.reset();
-    if (failure_) {
-      result.outcome.code = failure_->code;
-      result.outcome.error = failure_->why;
-    }
+  if (failure_ || down_ || no_room_) {
+    result.outcome = retry_after({}, spent_ ? Attempt::spent : Attempt::not_spent);
+    // A failure's delay is the policy's unless the other side named one.
+    result.outcome.delay = failure_ ? failure_delay_ : down_ ? down_delay_ : no_room_delay;
+    const auto& trouble = failure_ ? failure_ : down_;
+    result.outcome.code = trouble ? trouble->code : Code::provider_unavailable;
+    result.outcome.error = trouble ? trouble->why : "waits for its turn at its targets";
+    const bool only_full = !failure_ && !down_;
+    const bool one_target = route->targets.size() == 1;
+    result.put_off = has_class && !failure_ && !answered_now_ && (only_full || one_target);
     return result;
   }
-  if (!refusal_) return result;
-  result.outcome = reject(refusal_->why);
-  result.outcome.code = refusal_->code;
+  if (answers.refused == 0) return result;
+  result.outcome = reject(refusal_ ? refusal_->why : "refused at an earlier attempt");
+  result.outcome.code = refusal_ ? refusal_->code : Code::provider_rejected;
   return result;
 }
 

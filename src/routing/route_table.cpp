@@ -12,6 +12,7 @@ namespace {
 /// Topics are few; whoever makes them up endlessly pays for the search each time.
 constexpr std::size_t topics_known_max = 10'000;
 constexpr unsigned fingerprint_shift = 32;
+constexpr unsigned refused_shift = 16;
 
 Error in_route(std::size_t number, const RouteOptions& route, const std::string& what) {
   return {Code::config_invalid,
@@ -60,7 +61,7 @@ Result<Route> route_of(const RouteOptions& route, const RouterOptions& options) 
   auto topic = TopicPattern::parse(route.topic);
   if (!topic.ok()) return topic.error();
   if (route.to.empty()) return Error{Code::config_invalid, "has no target; give at least one"};
-  if (route.to.size() > targets_max) return Error{Code::config_invalid, "has over 32 targets"};
+  if (route.to.size() > targets_max) return Error{Code::config_invalid, "has over 16 targets"};
   if (auto limits = route.limits.check(); !limits.ok()) return limits.error();
   if (route.retry) {
     if (auto retry = route.retry->check(); !retry.ok()) return retry.error();
@@ -103,14 +104,16 @@ std::optional<Error> Route::objection(const Message& message) const {
   return Error{Code::schema_validation_failed, "payload " + problem};
 }
 
-TargetBits Route::done(TargetsDone done) const noexcept {
-  const bool ours = static_cast<std::uint32_t>(done.value >> fingerprint_shift) == fingerprint;
-  return ours ? static_cast<TargetBits>(done.value) & all() : 0;
+TargetAnswers Route::answers(TargetsDone done) const noexcept {
+  if (static_cast<std::uint32_t>(done.value >> fingerprint_shift) != fingerprint) return {};
+  return {.arrived = static_cast<TargetBits>(done.value),
+          .refused = static_cast<TargetBits>(done.value >> refused_shift)};
 }
 
-TargetsDone Route::as_done(TargetBits bits) const noexcept {
-  if (bits == 0) return {};
-  return TargetsDone{std::uint64_t{fingerprint} << fingerprint_shift | bits};
+TargetsDone Route::as_done(const TargetAnswers& answers) const noexcept {
+  if (answers.arrived == 0 && answers.refused == 0) return {};
+  return TargetsDone{std::uint64_t{fingerprint} << fingerprint_shift |
+                     std::uint64_t{answers.refused} << refused_shift | answers.arrived};
 }
 
 Result<std::unique_ptr<RouteTable>> RouteTable::build(const RouterOptions& options) {

@@ -17,8 +17,14 @@
 namespace sagabox::routing {
 
 /// Bit by bit, in the order of a route's targets.
-using TargetBits = std::uint32_t;
-inline constexpr std::size_t targets_max = 32;
+using TargetBits = std::uint16_t;
+inline constexpr std::size_t targets_max = 16;
+
+/// What the targets have said for good.
+struct TargetAnswers {
+  TargetBits arrived = 0;
+  TargetBits refused = 0;
+};
 
 struct Target {
   std::string text;
@@ -41,13 +47,10 @@ struct Route {
 
   /// Why it may not go this way; nothing: it may.
   [[nodiscard]] std::optional<Error> objection(const Message& message) const;
-  [[nodiscard]] TargetBits all() const noexcept {
-    return targets.size() == targets_max ? ~TargetBits{0} : (TargetBits{1} << targets.size()) - 1;
-  }
   /// Nothing where it speaks of other targets than these: the routes have changed since, and
   /// sending again is better than not sending.
-  [[nodiscard]] TargetBits done(TargetsDone done) const noexcept;
-  [[nodiscard]] TargetsDone as_done(TargetBits bits) const noexcept;
+  [[nodiscard]] TargetAnswers answers(TargetsDone done) const noexcept;
+  [[nodiscard]] TargetsDone as_done(const TargetAnswers& answers) const noexcept;
 };
 
 /// The routes, checked; which one a topic takes is looked up once. Thread-safe.

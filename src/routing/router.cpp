@@ -135,7 +135,9 @@ void Router::deliver(std::span<spi::Dispatch> dispatches, spi::DispatchResults& 
   parts_->forwarder.deliver(dispatches, results);
 }
 
-void Router::recall(spi::DispatchResults& results) { parts_->forwarder.recall(results); }
+void Router::recall(spi::DispatchResults& results, Shard shard) {
+  parts_->forwarder.recall(results, shard);
+}
 
 void Router::leave(spi::DispatchResults& results) { parts_->forwarder.leave(results); }
 

@@ -44,7 +44,7 @@ Result<std::shared_ptr<const LocalName>> local_name(std::string_view scheme, std
   const auto name = text.substr(scheme.size());
   if (auto problem = local_name_problem(name); !problem.empty()) return invalid(problem);
   if (!settings.empty()) return invalid("there is no setting " + quoted(settings.front().first));
-  return std::make_shared<const LocalName>(std::string(name));
+  return std::make_shared<const LocalName>(std::string(name), threads);
 }
 
 Crew::Crew(Options options)
@@ -87,7 +87,7 @@ void Crew::work() {
     if (mine.item->answered()) continue;
     if (follows_an_overdue_one(mine.item->parcel())) {
       lock.unlock();
-      parcels_.answer(*mine.item, {Kind::busy,
+      parcels_.answer(*mine.item, {Kind::later,
                                    "one before it, of its key, is past its deadline and has not "
                                    "returned yet",
                                    {}});

@@ -23,11 +23,13 @@ namespace sagabox::transports {
 /// What a function in this process is called by: `bus:orders`, `fn:charge_card`.
 class LocalName final : public spi::Address {
  public:
-  explicit LocalName(std::string name) : name_(std::move(name)) {}
+  LocalName(std::string name, std::uint32_t threads) : name_(std::move(name)), threads_(threads) {}
   [[nodiscard]] const std::string& str() const noexcept { return name_; }
+  [[nodiscard]] std::optional<std::uint32_t> at_once() const override { return threads_; }
 
  private:
   std::string name_;
+  std::uint32_t threads_;
 };
 
 /// Empty: `name` can stand in an address.
@@ -35,11 +37,12 @@ std::string local_name_problem(std::string_view name);
 
 /// `scheme` with its colon.
 Result<std::shared_ptr<const LocalName>> local_name(std::string_view scheme, std::string_view text,
-                                                    const spi::AddressSettings& settings);
+                                                    const spi::AddressSettings& settings,
+                                                    std::uint32_t threads);
 
 /// A few threads that call functions of this process for parcels whose addresses are LocalNames.
 /// C++ cannot end a function: one past its deadline is told to stop, its parcel has timed out, and
-/// until it returns others of its name and key are busy. Thread-safe.
+/// until it returns others of its name and key are put off. Thread-safe.
 class Crew {
  public:
   struct Options {
@@ -55,6 +58,7 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
+  [[nodiscard]] std::uint32_t threads() const noexcept { return options_.threads; }
   [[nodiscard]] spi::TransportTraits traits() const {
     return {.keeps_order = false, .in_flight_max = options_.in_flight_max};
   }

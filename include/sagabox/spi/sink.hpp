@@ -22,7 +22,8 @@ struct Dispatch {
   Epoch epoch{};
   std::uint32_t attempt = 1;
   TargetsDone done{};
-  BootTime deadline{};
+  bool again = false;   ///< it has waited for a retry
+  BootTime deadline{};  ///< not begun later; a send has its route's time on top
 };
 
 /// What became of an attempt.
@@ -54,11 +55,11 @@ class Sink : public Gate {
 
   /// Before the first `deliver` of these results; they outlive everything up to `leave`.
   virtual void join(DispatchResults& results) = 0;
-  /// Returns soon. Each gets one result, at the latest at its deadline.
+  /// Returns soon. Each gets one result.
   virtual void deliver(std::span<Dispatch> dispatches, DispatchResults& results) = 0;
-  /// What waits here for its turn gets its result at once.
-  virtual void recall(DispatchResults& results) = 0;
-  /// Recalls, and waits for what is on its way. After that nothing is told any more.
+  /// What of this shard waits here for its turn gets its result at once.
+  virtual void recall(DispatchResults& results, Shard shard) = 0;
+  /// The same for all, and waits for what is on its way. After that nothing is told any more.
   virtual void leave(DispatchResults& results) = 0;
 };
 

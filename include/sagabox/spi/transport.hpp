@@ -21,6 +21,9 @@ namespace sagabox::spi {
 class Address {
  public:
   virtual ~Address() = default;
+  /// How many its transport works on there at the same time; nothing: `in_flight_max`. More would
+  /// wait in the transport, where nobody takes turns.
+  [[nodiscard]] virtual std::optional<std::uint32_t> at_once() const { return std::nullopt; }
 };
 
 /// What a route says about one of its addresses, as in the configuration: `maxlen: 10000`.
@@ -52,6 +55,7 @@ struct SendResult {
                   ///< says that it is down
     timed_out,    ///< no answer by the deadline; it may have arrived
     busy,         ///< not now: the destination asks for less
+    later,        ///< not now, this one alone: it did not come to an attempt
   };
   Kind kind = Kind::delivered;
   std::string error{};                    ///< what to do about it; no payload, no secret
@@ -89,8 +93,9 @@ class Transport {
   virtual Result<std::shared_ptr<const Address>> address(std::string_view text,
                                                          const AddressSettings& settings) = 0;
 
-  /// Returns soon. Each parcel gets one result, at the latest at its deadline (a timer's
-  /// imprecision later); after that nothing of it is on its way any more. `results` outlives them.
+  /// Returns soon, does not throw. Each parcel gets one result, at the latest at its deadline (a
+  /// timer's imprecision later); after that nothing of it is on its way any more. `results`
+  /// outlives them.
   virtual void send(std::span<Parcel> parcels, SendResults& results) = 0;
 
   /// What an operator should know of the server's settings, one finding each: asked by `doctor`.

@@ -94,7 +94,7 @@ spi::TransportTraits Bus::traits() const { return parts_->crew.traits(); }
 
 Result<std::shared_ptr<const spi::Address>> Bus::address(std::string_view text,
                                                          const spi::AddressSettings& settings) {
-  auto name = transports::local_name(scheme, text, settings);
+  auto name = transports::local_name(scheme, text, settings, parts_->crew.threads());
   if (!name) return name.error();
   return std::shared_ptr<const spi::Address>(std::move(name).value());
 }

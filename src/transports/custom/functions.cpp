@@ -23,8 +23,7 @@ SendResult result_of(Outcome outcome) {
     case Outcome::Kind::reject:
       return {Kind::rejected, std::move(outcome.error), {}};
     case Outcome::Kind::retry:
-      // What spends no attempt is the destination's doing.
-      return {outcome.spends_attempt ? Kind::failed : Kind::busy, std::move(outcome.error),
+      return {outcome.spends_attempt ? Kind::failed : Kind::later, std::move(outcome.error),
               outcome.delay};
   }
   return {Kind::failed, "an outcome of no known kind", {}};
@@ -74,7 +73,7 @@ spi::TransportTraits Functions::traits() const { return parts_->crew.traits(); }
 
 Result<std::shared_ptr<const spi::Address>> Functions::address(
     std::string_view text, const spi::AddressSettings& settings) {
-  auto name = transports::local_name(scheme, text, settings);
+  auto name = transports::local_name(scheme, text, settings, parts_->crew.threads());
   if (!name) return name.error();
   const std::lock_guard lock(parts_->mutex);
   if (!parts_->functions.contains((*name)->str())) {

@@ -28,6 +28,7 @@ struct HttpAddress final : spi::Address {
   std::string method = "POST";
   SigningKeys keys;
   std::uint32_t concurrency = 0;
+  [[nodiscard]] std::optional<std::uint32_t> at_once() const override { return concurrency; }
   std::optional<Duration> timeout;
   Headers headers;
 };

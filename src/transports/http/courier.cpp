@@ -182,8 +182,8 @@ void Courier::expire() {
   while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
     auto& exchange = *deadlines_.begin()->second;
     if (exchange.is_waiting) {
-      end(exchange, {Kind::timed_out, "waited for its turn at " + exchange.address->host +
-                                          " until the deadline: too many others were there"});
+      end(exchange, {Kind::later, "waited for its turn at " + exchange.address->host +
+                                      " until the deadline: too many others were there"});
       continue;
     }
     auto& handle = *exchange.handle;

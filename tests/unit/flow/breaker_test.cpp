@@ -97,12 +97,24 @@ TEST_F(BreakerTest, TimeoutsOfWhatOthersOvertookAreNotItsFault) {
 }
 
 TEST_F(BreakerTest, APauseThatIsAskedForIsKeptUpToABound) {
-  breaker.busy(seconds(10), at({}));
-  EXPECT_FALSE(breaker.open());
+  breaker.busy(seconds(10), at({}), at({}));
   EXPECT_EQ(breaker.allowed(at(seconds(9))), 0U);
-  EXPECT_EQ(breaker.allowed(at(seconds(10))), unlimited);
-  breaker.busy(std::chrono::hours(24), at({}));
-  EXPECT_EQ(breaker.allowed(at(seconds(60))), unlimited);
+  EXPECT_EQ(breaker.allowed(at(seconds(10))), 1U) << "and then gently";
+  breaker.busy(std::chrono::hours(24), at(seconds(10)), at(seconds(10)));
+  EXPECT_EQ(breaker.allowed(at(seconds(70))), 1U);
+}
+
+TEST_F(BreakerTest, OneThatIsAlwaysBusyIsAskedLessAndLess) {
+  auto now = at({});
+  std::vector<Duration> waits;
+  for (int probe = 0; probe < 5; ++probe) {
+    breaker.busy(Duration{}, now, now);
+    waits.push_back(breaker.next(now) - now);
+    now = breaker.next(now);
+  }
+  const std::vector<Duration> expected = {milliseconds(100), milliseconds(200), milliseconds(400),
+                                          milliseconds(800), seconds(1)};
+  EXPECT_EQ(waits, expected);
 }
 
 }  // namespace

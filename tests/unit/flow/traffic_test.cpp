@@ -140,10 +140,39 @@ TEST_F(TrafficTest, ASpentBudgetShutsTheLineUntilTheWindowEnds) {
 }
 
 TEST_F(TrafficTest, RetriesHaveAQuarterOfTheDestination) {
-  for (int count = 0; count < 20; ++count) ASSERT_TRUE(offer(way(1), true));
+  int retries = 0;
+  while (offer(way(1), true)) ++retries;
+  EXPECT_EQ(retries, 16) << "a quarter of what may wait";
+  EXPECT_FALSE(traffic.shut(spi::ClassId{1})) << "fresh ones have a lane of their own";
   EXPECT_EQ(go()[1], 2) << "of eight";
   for (int count = 0; count < 20; ++count) ASSERT_TRUE(offer(way(1)));
   EXPECT_EQ(go()[1], 6) << "fresh ones have the rest";
+}
+
+TEST_F(TrafficTest, BytesUnderWayAreBounded) {
+  Traffic heavy({.under_way_bytes_max = 1000});
+  const auto there = heavy.add_destination(100);
+  for (std::uint64_t part = 1; part <= 20; ++part) {
+    ASSERT_TRUE(heavy.offer({.line = spi::ClassId{1}, .destination = there},
+                            {.part = PartId{part}, .bytes = 300, .deadline = now + seconds(1)},
+                            now));
+  }
+  std::vector<Traffic::Going> gone;
+  while (const auto going = heavy.next(now)) gone.push_back(*going);
+  EXPECT_EQ(gone.size(), 4U) << "one may go over it";
+  heavy.ended(gone.back(), {}, now, now);
+  EXPECT_TRUE(heavy.next(now));
+}
+
+TEST_F(TrafficTest, WhatDidNotComeSoFarSpendsNoBudget) {
+  const auto valve = traffic.add_valve({.budget = Budget{1, seconds(60)}}, now);
+  ASSERT_TRUE(offer(way(1, valve)));
+  go();
+  end_all(Kind::unreachable);
+  now += milliseconds(100);
+  traffic.tick(now);
+  ASSERT_TRUE(offer(way(1, valve)));
+  EXPECT_EQ(go()[1], 1);
 }
 
 TEST_F(TrafficTest, PastItsDeadlineNothingWaits) {
