@@ -2,6 +2,7 @@
 
 #include <sagabox/audit.hpp>
 #include <sagabox/delivery.hpp>
+#include <sagabox/json_schema.hpp>
 #include <sagabox/log.hpp>
 #include <sagabox/message.hpp>
 #include <sagabox/metrics.hpp>
@@ -10,6 +11,8 @@
 #include <sagabox/store.hpp>
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +46,8 @@ struct OutboxOptions {
   ClaimMode claim = ClaimMode::sharded;
 
   MessageRules rules{};
+  /// By topic: JSON payloads that do not fit are not written.
+  std::map<std::string, JsonSchema, std::less<>> schemas{};
   RetryPolicy retry{};
   HeadPolicy head_policy = HeadPolicy::block;
   /// Done messages are kept so long, to be replayed; 0 deletes them at once.

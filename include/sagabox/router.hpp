@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sagabox/json_schema.hpp>
 #include <sagabox/limits.hpp>
 #include <sagabox/log.hpp>
 #include <sagabox/metrics.hpp>
@@ -33,6 +34,9 @@ struct RouteOptions {
   /// One send to one target; default: `RouterOptions::timeout`.
   std::optional<Duration> timeout{};
   Limits limits{};  ///< of all messages of this route together
+  /// JSON payloads that do not fit are not sent: dead, SCHEMA.VALIDATION_FAILED. For what others
+  /// write with plain SQL; an outbox checks its own writes (`OutboxOptions::schemas`).
+  std::optional<JsonSchema> schema{};
   /// Who may use it; empty: everybody. Messages of others are dead, AUTH.DENIED.
   std::vector<std::string> tenants{};
 };

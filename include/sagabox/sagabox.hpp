@@ -6,6 +6,7 @@
 ///   message.hpp      what a message is made of
 ///   delivery.hpp     what a listener gets and answers
 ///   router.hpp       send them elsewhere: topics to targets, over transports/
+///   json_schema.hpp  what a topic's payloads must look like
 ///   limits.hpp       how fast, how many at once
 ///   admin.hpp        what an operator sees and does: list, explain, replay, pause, purge
 ///   store.hpp        a database; stores/memory.hpp opens one for tests
@@ -20,6 +21,7 @@
 #include <sagabox/error.hpp>
 #include <sagabox/explanation.hpp>
 #include <sagabox/id.hpp>
+#include <sagabox/json_schema.hpp>
 #include <sagabox/limits.hpp>
 #include <sagabox/log.hpp>
 #include <sagabox/message.hpp>

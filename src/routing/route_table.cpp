@@ -18,7 +18,7 @@ Error in_route(std::size_t number, const RouteOptions& route, const std::string&
           "routes[" + std::to_string(number) + "] (" + route.topic + "): " + what};
 }
 
-/// "http" for "https://…", "kafka" for "kafka:orders".
+/// "http" for "https://…", "bus" for "bus:orders".
 std::string_view transport_of(std::string_view target) {
   const auto name = target.substr(0, target.find(':'));
   return name == "https" ? std::string_view("http") : name;
@@ -38,17 +38,14 @@ Result<Target> target_of(const TargetOptions& target, const RouterOptions& optio
   if (colon == std::string::npos || name.empty()) {
     return Error{Code::config_invalid,
                  "target " + quoted(target.to) +
-                     " names no transport; write it as kafka:topic or https://host/path"};
+                     " names no transport; write it as transport:address, or https://host/path"};
   }
   const auto found = options.transports.find(name);
   if (found == options.transports.end()) {
     return Error{Code::config_invalid, "target " + quoted(target.to) + ": there is no transport " +
                                            quoted(name) + "; there are: " + names_of(options)};
   }
-  // Web addresses are whole with their scheme.
-  const bool web = std::string_view(target.to).substr(colon).starts_with("://");
-  auto address =
-      found->second->address(web ? target.to : target.to.substr(colon + 1), target.settings);
+  auto address = found->second->address(target.to, target.settings);
   if (!address.ok()) {
     return Error{address.error().code,
                  "target " + quoted(target.to) + ": " + address.error().message};
@@ -76,7 +73,8 @@ Result<Route> route_of(const RouteOptions& route, const RouterOptions& options) 
                     .retry = route.retry,
                     .timeout = route.timeout.value_or(options.timeout),
                     .limits = route.limits,
-                    .tenants = route.tenants};
+                    .tenants = route.tenants,
+                    .schema = route.schema};
   std::sort(made.tenants.begin(), made.tenants.end());
   std::string names;
   for (const auto& to : route.to) {
@@ -94,8 +92,15 @@ Result<Route> route_of(const RouteOptions& route, const RouterOptions& options) 
 
 }  // namespace
 
-bool Route::serves_tenant(const std::string& tenant) const {
-  return tenants.empty() || std::binary_search(tenants.begin(), tenants.end(), tenant);
+std::optional<Error> Route::objection(const Message& message) const {
+  if (!tenants.empty() && !std::binary_search(tenants.begin(), tenants.end(), message.tenant())) {
+    return Error{Code::auth_denied, "the route of topic \"" + message.topic() +
+                                        "\" does not serve this message's tenant"};
+  }
+  if (!schema || message.payload().form() != PayloadForm::json) return std::nullopt;
+  const auto problem = schema->problem(message.payload().view());
+  if (problem.empty()) return std::nullopt;
+  return Error{Code::schema_validation_failed, "payload " + problem};
 }
 
 TargetBits Route::done(TargetsDone done) const noexcept {

@@ -35,10 +35,12 @@ struct Route {
   Duration timeout{};
   Limits limits;
   std::vector<std::string> tenants;  // sorted
+  std::optional<JsonSchema> schema;
   std::uint32_t number = 0;
   std::uint32_t fingerprint = 0;  ///< of the targets' names
 
-  [[nodiscard]] bool serves_tenant(const std::string& tenant) const;
+  /// Why it may not go this way; nothing: it may.
+  [[nodiscard]] std::optional<Error> objection(const Message& message) const;
   [[nodiscard]] TargetBits all() const noexcept {
     return targets.size() == targets_max ? ~TargetBits{0} : (TargetBits{1} << targets.size()) - 1;
   }

@@ -27,7 +27,7 @@ bool UnderWay::admit(std::span<spi::Parcel> parcels, spi::SendResults& results,
       slot.results = &results;
       slot.ticket = parcel.ticket;
       slot.deadline = parcel.deadline;
-      slot.address = parcel.address;
+      slot.address = parcel.address.get();
       slot.stage = Stage::waiting;
       if (slot.deadline < next_due_) {
         next_due_ = slot.deadline;
@@ -61,20 +61,25 @@ UnderWay::Slot* UnderWay::find(Key key) {
 
 UnderWay::Told UnderWay::release(Slot& slot) {
   const Told told{std::exchange(slot.results, nullptr), slot.ticket, slot.stage};
-  slot.address.reset();
   ++slot.turn;
   free_.push_back(static_cast<std::uint32_t>(&slot - slots_.data()));
   ++telling_;
   return told;
 }
 
+void UnderWay::told_all(std::size_t count) {
+  telling_ -= count;
+  if (!shut_) return;
+  // Whoever waits has looked before, or waits by now.
+  const std::lock_guard lock(mutex_);
+  changed_.notify_all();
+}
+
 void UnderWay::tell(std::span<const Told> told,
                     const std::function<spi::SendResult(const Told&)>& result) {
   if (told.empty()) return;
   for (const auto& one : told) one.results->sent(one.ticket, result(one));
-  const std::lock_guard lock(mutex_);
-  telling_ -= told.size();
-  if (shut_) changed_.notify_all();
+  told_all(told.size());
 }
 
 bool UnderWay::leave(Key key, BootTime now) {
@@ -86,12 +91,24 @@ bool UnderWay::leave(Key key, BootTime now) {
   return true;
 }
 
+void UnderWay::leave(std::span<const Key> keys, BootTime now, std::vector<bool>& may) {
+  may.assign(keys.size(), false);
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    auto* const slot = find(keys[i]);
+    if (slot == nullptr) continue;
+    slot->stage = Stage::sent;
+    slot->sent_at = now;
+    may[i] = true;
+  }
+}
+
 void UnderWay::stay(Key key) {
   const std::lock_guard lock(mutex_);
   if (auto* const slot = find(key)) slot->stage = Stage::waiting;
 }
 
-std::shared_ptr<const spi::Address> UnderWay::inquire(Key key) {
+const spi::Address* UnderWay::inquire(Key key) {
   const std::lock_guard lock(mutex_);
   auto* const slot = find(key);
   if (slot == nullptr) return nullptr;
@@ -99,7 +116,7 @@ std::shared_ptr<const spi::Address> UnderWay::inquire(Key key) {
   return slot->address;
 }
 
-std::shared_ptr<const spi::Address> UnderWay::address_of(Key key) const {
+const spi::Address* UnderWay::address_of(Key key) const {
   const std::lock_guard lock(mutex_);
   const auto* const slot = find(key);
   return slot == nullptr ? nullptr : slot->address;
@@ -114,9 +131,20 @@ void UnderWay::finish(Key key, spi::SendResult result) {
     told = release(*slot);
   }
   told.results->sent(told.ticket, std::move(result));
-  const std::lock_guard lock(mutex_);
-  --telling_;
-  if (shut_) changed_.notify_all();
+  told_all(1);
+}
+
+void UnderWay::deliver(std::span<const Key> keys) {
+  std::vector<Told> told;
+  told.reserve(keys.size());
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto key : keys) {
+      if (auto* const slot = find(key)) told.push_back(release(*slot));
+    }
+  }
+  for (const auto& one : told) one.results->sent(one.ticket, {});
+  if (!told.empty()) told_all(told.size());
 }
 
 void UnderWay::finish_if(const std::function<bool(const View&)>& which,

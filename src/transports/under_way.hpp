@@ -2,10 +2,10 @@
 
 #include <sagabox/spi/transport.hpp>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -43,22 +43,27 @@ class UnderWay {
     Key key;
     spi::Parcel parcel;
   };
-  /// Adds those that are taken to `taken`. The others have their result when it returns: `busy`
+  /// Addresses must live until their parcels' results, which those of a transport do. Adds those
+  /// that are taken to `taken`. The others have their result when it returns: `busy`
   /// above the bound, `unreachable` after `shut`. Whether the next deadline is now an earlier one.
   bool admit(std::span<spi::Parcel> parcels, spi::SendResults& results,
              std::vector<Admitted>& taken);
 
   /// Says that it leaves now; false: it has its result already and must not.
   bool leave(Key key, BootTime now);
+  /// For many at once: `may[i]` says whether `keys[i]` may.
+  void leave(std::span<const Key> keys, BootTime now, std::vector<bool>& may);
   /// It has not left after all.
   void stay(Key key);
   /// As `leave`, for what was refused and is being asked about; null: it has its result already.
-  std::shared_ptr<const spi::Address> inquire(Key key);
+  const spi::Address* inquire(Key key);
   /// Null: it has its result already.
-  [[nodiscard]] std::shared_ptr<const spi::Address> address_of(Key key) const;
+  [[nodiscard]] const spi::Address* address_of(Key key) const;
   [[nodiscard]] bool holds(Key key) const { return address_of(key) != nullptr; }
   /// No effect on one that has its result.
   void finish(Key key, spi::SendResult result);
+  /// The same for many that were delivered.
+  void deliver(std::span<const Key> keys);
 
   struct View {
     Stage stage;
@@ -93,7 +98,7 @@ class UnderWay {
     spi::Ticket ticket{};
     BootTime deadline{};
     BootTime sent_at{};
-    std::shared_ptr<const spi::Address> address{};
+    const spi::Address* address = nullptr;
     std::uint32_t turn = 0;
     Stage stage = Stage::waiting;
   };
@@ -106,6 +111,7 @@ class UnderWay {
   [[nodiscard]] const Slot* find(Key key) const;
   [[nodiscard]] Slot* find(Key key);
   Told release(Slot& slot);
+  void told_all(std::size_t count);
   void tell(std::span<const Told> told, const std::function<spi::SendResult(const Told&)>& result);
 
   mutable std::mutex mutex_;
@@ -113,8 +119,8 @@ class UnderWay {
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
   BootTime next_due_ = BootTime::max();
-  std::size_t telling_ = 0;
-  bool shut_ = false;
+  std::atomic<std::size_t> telling_ = 0;  ///< raised under the mutex
+  std::atomic<bool> shut_ = false;
 };
 
 }  // namespace sagabox::transports

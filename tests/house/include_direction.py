@@ -40,7 +40,7 @@ MAY_SEE = {
 
 # Rooms of the installed headers that lie directly in include/sagabox.
 PUBLIC_ROOMS = {
-    "core": "error result id time random payload message retry delivery records",
+    "core": "error result id time random payload message retry delivery records json_schema",
     "observe": "metrics log audit",
     "spi": "store",
     "flow": "limits",

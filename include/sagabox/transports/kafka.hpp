@@ -23,7 +23,7 @@ struct Options {
   Duration backoff_min = std::chrono::milliseconds(50);
   Duration backoff_max = std::chrono::seconds(2);
 
-  std::uint32_t in_flight_max = 8192;
+  std::uint32_t in_flight_max = 2048;
   /// Brokers take 1 MiB unless configured, and count headers too: this leaves room for ours and
   /// a few of the author's. For more, raise the property `message.max.bytes` too.
   std::size_t payload_bytes_max = MessageRules::payload_bytes_ceiling - 16UL * 1024;

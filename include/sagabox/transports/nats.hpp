@@ -45,7 +45,7 @@ struct Options {
   Duration backoff_min = std::chrono::milliseconds(50);
   Duration backoff_max = std::chrono::seconds(2);
 
-  std::uint32_t in_flight_max = 4096;
+  std::uint32_t in_flight_max = 2048;
   /// The server's `max_payload`, 1 MiB unless it is configured, counts headers too: this leaves
   /// room for ours and a few of the author's.
   std::size_t payload_bytes_max = MessageRules::payload_bytes_ceiling - 16UL * 1024;

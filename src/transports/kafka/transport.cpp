@@ -1,6 +1,5 @@
 #include "transports/kafka/transport.hpp"
 
-#include "transports/kafka/address.hpp"
 #include "transports/kafka/findings.hpp"
 #include "transports/kafka/verdict.hpp"
 
@@ -43,8 +42,8 @@ Result<std::shared_ptr<const spi::Address>> KafkaTransport::address(
   auto topic = KafkaTopic::parse(text, settings);
   if (!topic) return topic.error();
   const std::lock_guard lock(mutex_);
-  topics_.insert((*topic)->name());
-  return std::shared_ptr<const spi::Address>(std::move(topic).value());
+  const auto& made = *topic;
+  return std::shared_ptr<const spi::Address>(topics_.try_emplace(made->name(), made).first->second);
 }
 
 void KafkaTransport::send(std::span<spi::Parcel> parcels, spi::SendResults& results) {
@@ -52,16 +51,15 @@ void KafkaTransport::send(std::span<spi::Parcel> parcels, spi::SendResults& resu
   taken.reserve(parcels.size());
   under_way_.admit(parcels, results, taken);
   if (taken.empty()) return;
-  std::vector<std::unique_ptr<Letter>> letters;
-  letters.reserve(taken.size());
-  for (auto& [key, parcel] : taken) {
-    letters.push_back(std::make_unique<Letter>(Letter{key, std::move(parcel)}));
-  }
   bool was_empty = false;
   {
     const std::lock_guard lock(mutex_);
     was_empty = incoming_.empty();
-    std::move(letters.begin(), letters.end(), std::back_inserter(incoming_));
+    if (was_empty) {
+      incoming_ = std::move(taken);
+    } else {
+      std::move(taken.begin(), taken.end(), std::back_inserter(incoming_));
+    }
   }
   if (was_empty) wake_.ring();
 }
@@ -70,7 +68,7 @@ Result<std::vector<std::string>> KafkaTransport::findings(BootTime deadline) {
   std::vector<std::string> topics;
   {
     const std::lock_guard lock(mutex_);
-    topics.assign(topics_.begin(), topics_.end());
+    for (const auto& [name, topic] : topics_) topics.push_back(name);
   }
   return find_trouble(options_, topics, deadline);
 }
@@ -94,19 +92,21 @@ void KafkaTransport::run() {
     produce_waiting();
     look_after_producer();
     if (!ending_) wait();
-    if (producer_ != nullptr) producer_->poll();
+    poll_producer();
   }
   if (producer_ != nullptr) end_producer(&no_answer);
   if (burial_.joinable()) burial_.join();
 }
 
 void KafkaTransport::take_incoming() {
-  std::vector<std::unique_ptr<Letter>> taken;
+  std::vector<transports::UnderWay::Admitted> taken;
   {
     const std::lock_guard lock(mutex_);
     taken.swap(incoming_);
   }
-  std::move(taken.begin(), taken.end(), std::back_inserter(waiting_));
+  for (auto& [key, parcel] : taken) {
+    waiting_.push_back(std::make_unique<Letter>(Letter{key, std::move(parcel)}));
+  }
 }
 
 spi::SendResult KafkaTransport::not_sent(std::string_view why) const {
@@ -122,6 +122,7 @@ void KafkaTransport::expire() {
   if (producer_ != nullptr && !producer_->held().empty()) {
     // What is still in its queue never left: those that are due are told so, the others go on.
     producer_->withdraw(Producer::Withdraw::queued);
+    poll_producer();
     std::erase_if(withdrawn_, [&](const std::unique_ptr<Letter>& letter) {
       if (letter->parcel.deadline > now) return false;
       under_way_.finish(letter->key, unsent);
@@ -165,42 +166,61 @@ void KafkaTransport::produce_waiting() {
   if (waiting_.empty()) return;
   const auto now = options_.clock->boot_now();
   if (!have_producer(now)) return;
-  while (!waiting_.empty()) {
-    auto letter = std::move(waiting_.front());
-    waiting_.pop_front();
-    const auto bytes = letter->parcel.message->payload().size();
-    if (bytes > options_.payload_bytes_max) {
-      under_way_.finish(letter->key,
-                        {Kind::rejected, "too large: the payload has " + std::to_string(bytes) +
-                                             " bytes, payload_bytes_max is " +
-                                             std::to_string(options_.payload_bytes_max)});
-    } else if (under_way_.leave(letter->key, now) && !produce(std::move(letter))) {
-      return;
-    }
-  }
+  while (!waiting_.empty() && !is_full_ && !is_broken_) produce_some(now);
 }
 
-bool KafkaTransport::produce(std::unique_ptr<Letter> letter) {
+void KafkaTransport::produce_some(BootTime now) {
+  constexpr std::size_t batch_max = 64;
+  std::vector<transports::UnderWay::Key> keys;
+  const auto count = std::min(batch_max, waiting_.size());
+  for (std::size_t i = 0; i < count; ++i) keys.push_back(waiting_[i]->key);
+  std::vector<bool> may;
+  under_way_.leave(keys, now, may);
+  std::size_t taken = 0;
+  while (taken < count) {
+    auto& letter = waiting_[taken];
+    if (may[taken] && !produce(letter)) break;
+    ++taken;
+  }
+  for (auto i = taken; i < count; ++i) under_way_.stay(waiting_[i]->key);
+  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(taken));
+}
+
+bool KafkaTransport::produce(std::unique_ptr<Letter>& letter) {
+  const auto bytes = letter->parcel.message->payload().size();
+  if (bytes > options_.payload_bytes_max) {
+    under_way_.finish(letter->key,
+                      {Kind::rejected, "too large: the payload has " + std::to_string(bytes) +
+                                           " bytes, payload_bytes_max is " +
+                                           std::to_string(options_.payload_bytes_max)});
+    return true;
+  }
   const auto error = producer_->produce(letter);
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return true;
-  const bool is_over = ends_the_producer(error);
-  if (is_over || error == RD_KAFKA_RESP_ERR__QUEUE_FULL) {
-    under_way_.stay(letter->key);
-    waiting_.push_front(std::move(letter));
-    is_broken_ = is_broken_ || is_over;
-    return false;
-  }
+  is_full_ = error == RD_KAFKA_RESP_ERR__QUEUE_FULL;
+  is_broken_ = is_broken_ || ends_the_producer(error);
+  if (is_full_ || is_broken_) return false;
   under_way_.finish(letter->key, judge(error, false, topic_of(*letter)));
   return true;
 }
 
+void KafkaTransport::poll_producer() {
+  if (producer_ == nullptr) return;
+  producer_->poll();
+  if (delivered_.empty()) return;
+  under_way_.deliver(delivered_);
+  delivered_.clear();
+  is_full_ = false;
+  backoff_ = options_.backoff_min;
+  last_error_.clear();
+}
+
 void KafkaTransport::reported(Letter& letter, rd_kafka_resp_err_t error, bool may_have_arrived) {
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    under_way_.finish(letter.key, {});
-    backoff_ = options_.backoff_min;
-    last_error_.clear();
+    delivered_.push_back(letter.key);
     return;
   }
+  is_full_ = false;
   if (ends_the_producer(error)) is_broken_ = true;
   const bool is_withdrawn = error == RD_KAFKA_RESP_ERR__PURGE_QUEUE ||
                             error == RD_KAFKA_RESP_ERR__PURGE_INFLIGHT || ends_the_producer(error);
@@ -224,7 +244,7 @@ void KafkaTransport::troubled(rd_kafka_resp_err_t error, std::string_view text) 
 }
 
 void KafkaTransport::look_after_producer() {
-  if (producer_ != nullptr) producer_->poll();
+  poll_producer();
   put_back();
   if (!is_down_ && !is_broken_) return;
   const spi::SendResult unreachable{
@@ -244,7 +264,9 @@ void KafkaTransport::end_producer(const spi::SendResult* verdict) {
   if (producer_ == nullptr) return;
   verdict_ = verdict;
   producer_->withdraw(Producer::Withdraw::everything);
+  poll_producer();
   verdict_ = nullptr;
+  is_full_ = false;
   for (const auto& letter : producer_->held()) {
     under_way_.finish(letter->key, verdict == nullptr ? no_answer : *verdict);
   }

@@ -1,13 +1,14 @@
 #pragma once
 
+#include "transports/kafka/address.hpp"
 #include "transports/kafka/producer.hpp"
 
 #include <atomic>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -37,9 +38,11 @@ class KafkaTransport final : public spi::Transport, private Producer::Events {
   void take_incoming();
   void expire();
   void produce_waiting();
+  void produce_some(BootTime now);
   /// False: librdkafka takes no more now.
-  bool produce(std::unique_ptr<Letter> letter);
+  bool produce(std::unique_ptr<Letter>& letter);
   [[nodiscard]] bool have_producer(BootTime now);
+  void poll_producer();
   void look_after_producer();
   /// Ends it; what it had not sent goes to the next, unless `verdict` is given for all of it.
   void end_producer(const spi::SendResult* verdict);
@@ -52,16 +55,19 @@ class KafkaTransport final : public spi::Transport, private Producer::Events {
   transports::Wake wake_;
 
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Letter>> incoming_;
-  std::set<std::string> topics_;
+  std::vector<transports::UnderWay::Admitted> incoming_;
+  /// Kept, because parcels under way refer to them.
+  std::map<std::string, std::shared_ptr<const KafkaTopic>> topics_;
 
   // Of the thread alone.
   std::unique_ptr<Producer> producer_;
   std::deque<std::unique_ptr<Letter>> waiting_;
   std::vector<std::unique_ptr<Letter>> withdrawn_;
+  std::vector<transports::UnderWay::Key> delivered_;  ///< to be told together
   const spi::SendResult* verdict_ = nullptr;  ///< of what is withdrawn; null: it is sent again
   bool is_down_ = false;                      ///< no broker is left
   bool is_broken_ = false;
+  bool is_full_ = false;  ///< until the next report
   std::string last_error_;
   Duration backoff_;
   std::optional<BootTime> retry_at_;

@@ -55,7 +55,7 @@ std::optional<UnderWay::Key> key_of(std::string_view digits) {
 
 /// No stream answered: either none takes the subject, or its leader is away. Asks which.
 void inquire(natsConnection* connection, const Connection::Shared& shared, UnderWay::Key key) {
-  const auto address = shared.under_way->inquire(key);
+  const auto* const address = shared.under_way->inquire(key);
   if (address == nullptr) return;
   const auto& subject = static_cast<const Subject&>(*address).text();
   std::string reply = shared.inbox;
@@ -85,7 +85,7 @@ void answered(natsConnection* connection, natsSubscription*, natsMsg* raw, void*
   if (token.front() == form_publish && is_plain_ack(data)) {
     return shared.under_way->finish(*key, {});
   }
-  const auto address = shared.under_way->address_of(*key);
+  const auto* const address = shared.under_way->address_of(*key);
   if (address == nullptr) return;
   const auto& text = static_cast<const Subject&>(*address).text();
   if (token.front() == form_publish) {

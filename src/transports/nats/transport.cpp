@@ -1,6 +1,5 @@
 #include "transports/nats/transport.hpp"
 
-#include "transports/nats/address.hpp"
 #include "transports/nats/findings.hpp"
 
 #include <poll.h>
@@ -53,8 +52,9 @@ Result<std::shared_ptr<const spi::Address>> NatsTransport::address(
   auto subject = Subject::parse(text, settings);
   if (!subject) return subject.error();
   const std::lock_guard lock(mutex_);
-  subjects_.insert((*subject)->text());
-  return std::shared_ptr<const spi::Address>(std::move(subject).value());
+  const auto& made = *subject;
+  return std::shared_ptr<const spi::Address>(
+      subjects_.try_emplace({made->text(), made->stream()}, made).first->second);
 }
 
 void NatsTransport::send(std::span<spi::Parcel> parcels, spi::SendResults& results) {
@@ -79,7 +79,7 @@ Result<std::vector<std::string>> NatsTransport::findings(BootTime deadline) {
   std::vector<std::string> subjects;
   {
     const std::lock_guard lock(mutex_);
-    subjects.assign(subjects_.begin(), subjects_.end());
+    for (const auto& [name, subject] : subjects_) subjects.push_back(subject->text());
   }
   return find_trouble(options_, subjects, deadline);
 }
@@ -146,16 +146,32 @@ spi::SendResult NatsTransport::too_large(const spi::Parcel& parcel) const {
 }
 
 void NatsTransport::publish_waiting() {
-  if (connection_ == nullptr || waiting_.empty()) return;
+  if (connection_ == nullptr) return;
+  constexpr std::size_t batch_max = 64;
   const auto now = options_.clock->boot_now();
+  std::vector<UnderWay::Key> keys;
+  std::vector<bool> may;
   while (!waiting_.empty() && connection_->buffered() < buffered_bytes_max) {
-    const auto& next = waiting_.front();
-    if (next.parcel.message->payload().size() > options_.payload_bytes_max) {
-      under_way_->finish(next.key, too_large(next.parcel));
-    } else if (under_way_->leave(next.key, now)) {
-      connection_->publish(next.key, next.parcel);
+    // A large one goes alone, so that the buffer's bound holds.
+    const auto is_large = [](const Admitted& one) {
+      return one.parcel.message->bytes() > buffered_bytes_max / batch_max;
+    };
+    keys.clear();
+    for (const auto& one : waiting_) {
+      if (keys.size() == batch_max || (!keys.empty() && is_large(one))) break;
+      keys.push_back(one.key);
+      if (is_large(one)) break;
     }
-    waiting_.pop_front();
+    under_way_->leave(keys, now, may);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const auto& next = waiting_.front();
+      if (next.parcel.message->payload().size() > options_.payload_bytes_max) {
+        under_way_->finish(next.key, too_large(next.parcel));
+      } else if (may[i]) {
+        connection_->publish(next.key, next.parcel);
+      }
+      waiting_.pop_front();
+    }
   }
 }
 

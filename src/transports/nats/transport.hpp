@@ -1,13 +1,15 @@
 #pragma once
 
+#include "transports/nats/address.hpp"
 #include "transports/nats/connector.hpp"
 
 #include <atomic>
 #include <deque>
+#include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace sagabox::nats {
@@ -45,7 +47,8 @@ class NatsTransport final : public spi::Transport {
 
   std::mutex mutex_;
   std::vector<Admitted> incoming_;
-  std::set<std::string> subjects_;
+  /// By subject and stream; kept, because parcels under way refer to them.
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<const Subject>> subjects_;
 
   // Of the thread alone.
   std::deque<Admitted> waiting_;

@@ -71,6 +71,29 @@ class WriterTest : public ::testing::Test {
   std::shared_ptr<RecordingHook> hook = std::make_shared<RecordingHook>();
 };
 
+TEST_F(WriterTest, PayloadsThatDoNotFitTheirTopicsSchemaAreNotWritten) {
+  auto outbox = Outbox::writer_only(
+                    store, {.table = "orders",
+                            .schemas = {{"orders.order.placed.v1",
+                                         JsonSchema::parse(R"({"required": ["id"]})").value()}}})
+                    .value();
+  const auto write = [&](std::string topic, Payload payload) {
+    return store.transaction([&](OwnedTransaction& tx) {
+      return outbox.write(tx, {.topic = std::move(topic), .payload = std::move(payload)});
+    });
+  };
+  EXPECT_TRUE(write("orders.order.placed.v1", json(R"({"id": 1})")).ok());
+  EXPECT_TRUE(write("orders.order.paid.v1", json("{}")).ok());
+  const auto refused = write("orders.order.placed.v1", json(R"({"hunter2": 1})"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::schema_validation_failed);
+  EXPECT_EQ(refused.error().message,
+            "payload of topic \"orders.order.placed.v1\" breaks the rule \"required\" at # of its "
+            "topic's schema");
+  EXPECT_FALSE(write("orders.order.placed.v1", bytes("x")).ok());
+  EXPECT_EQ(rows(), 2U);
+}
+
 using Calls = std::vector<std::string>;
 
 TEST_F(WriterTest, CommitPublishesAndRollbackLeavesNothing) {

@@ -152,6 +152,16 @@ TEST_F(RouterTest, AMessageOfATenantThatTheRouteDoesNotServeIsDenied) {
   EXPECT_EQ(transport->sent("a").size(), 1U);
 }
 
+TEST_F(RouterTest, AMessageThatDoesNotFitItsSchemaIsNotSent) {
+  open({{.topic = "**",
+         .to = {{"test:a"}},
+         .schema = JsonSchema::parse(R"({"type": "array"})").value()}});
+  const auto result = answers.of(deliver(message("t")));
+  EXPECT_EQ(result.outcome.kind, Outcome::Kind::reject);
+  EXPECT_EQ(result.outcome.code, Code::schema_validation_failed);
+  EXPECT_TRUE(transport->sent("a").empty());
+}
+
 TEST_F(RouterTest, ARefusalIsTheMessagesFaultAndAFailureCostsAnAttempt) {
   open({{.topic = "refused", .to = {{"test:refuses"}}},
         {.topic = "failed", .to = {{"test:fails"}}}});
@@ -312,7 +322,7 @@ TEST_F(RouterTest, WrongRoutesAreRefusedAtTheStartByName) {
   EXPECT_NE(
       refused(options({{.topic = "a", .to = {{"kafka:x"}}}})).find("there are: other:, test:"),
       std::string::npos);
-  EXPECT_NE(refused(options({{.topic = "a", .to = {{"nothing"}}}})).find("kafka:topic"),
+  EXPECT_NE(refused(options({{.topic = "a", .to = {{"nothing"}}}})).find("transport:address"),
             std::string::npos);
   EXPECT_NE(refused(options({{.topic = "a", .to = {{"test:"}}}})).find("address is empty"),
             std::string::npos);
