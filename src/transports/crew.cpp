@@ -2,6 +2,7 @@
 
 #include "core/error_text.hpp"
 #include "core/text.hpp"
+#include "transports/settings.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -12,7 +13,6 @@ namespace sagabox::transports {
 namespace {
 
 using Kind = spi::SendResult::Kind;
-constexpr std::size_t name_length_max = 128;
 
 const LocalName& name_of(const spi::Parcel& parcel) {
   return static_cast<const LocalName&>(*parcel.address);
@@ -23,28 +23,20 @@ spi::SendResult failed(std::string_view error) { return {Kind::failed, std::stri
 }  // namespace
 
 std::string local_name_problem(std::string_view name) {
-  const auto facts = text_facts(name);
   if (name.empty()) return "names nothing";
-  if (facts.unprintable_at != std::string_view::npos) {
+  if (text_facts(name).unprintable_at != std::string_view::npos) {
     return "has a control character or is not UTF-8";
-  }
-  if (facts.characters > name_length_max) {
-    return "is longer than " + std::to_string(name_length_max) + " characters";
   }
   return {};
 }
 
 Result<std::shared_ptr<const LocalName>> local_name(std::string_view scheme, std::string_view text,
-                                                    const spi::AddressSettings& settings) {
-  const auto invalid = [&](const std::string& what) {
-    return Error{Code::config_invalid,
-                 quoted(text) + ": " + what + "; say " + std::string(scheme) + "name"};
-  };
-  if (!text.starts_with(scheme)) return invalid("is not of this transport");
-  const auto name = text.substr(scheme.size());
-  if (auto problem = local_name_problem(name); !problem.empty()) return invalid(problem);
-  if (!settings.empty()) return invalid("there is no setting " + quoted(settings.front().first));
-  return std::make_shared<const LocalName>(std::string(name), threads);
+                                                    const spi::AddressSettings& settings,
+                                                    std::uint32_t threads) {
+  const auto name = after_scheme(text, scheme, std::string(scheme) + "name");
+  if (!name) return name.error();
+  if (auto known = Settings(settings).check(); !known) return known.error();
+  return std::make_shared<const LocalName>(std::string(*name), threads);
 }
 
 Crew::Crew(Options options)

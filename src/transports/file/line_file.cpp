@@ -39,7 +39,7 @@ std::string_view advice(int reason) {
   }
 }
 
-/// So that the name of a new file survives a power cut, too.
+/// So that the name of a new file survives a power cut, too. Sets errno when it does not.
 bool sync_folder(const std::string& path) {
   const auto folder = std::filesystem::path(path).parent_path();
   const int descriptor =
@@ -61,12 +61,16 @@ void LineFile::close() {
   descriptor_ = -1;
 }
 
-std::string LineFile::problem(std::string_view what, int reason) const {
-  return (path_.empty() ? std::string("stdout:") : "file:" + path_) + ": " + std::string(what) +
-         ": " + std::generic_category().message(reason) + std::string(advice(reason));
+std::string LineFile::problem(std::string_view what) const {
+  return (path_.empty() ? "stdout" : "file:" + path_) + " " + std::string(what);
 }
 
-std::string LineFile::open(Sync sync) {
+std::string LineFile::problem(std::string_view what, int reason) const {
+  return problem(what) + ": " + std::generic_category().message(reason) +
+         std::string(advice(reason));
+}
+
+std::string LineFile::open() {
   struct stat facts{};
   if (path_.empty()) {
     descriptor_ = STDOUT_FILENO;
@@ -80,17 +84,11 @@ std::string LineFile::open(Sync sync) {
     // Not blocking: a pipe that nobody reads is an error, not a wait. Read, too, to see how the
     // last line ends; what cannot be read is written all the same.
     constexpr int flags = O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-    struct stat before{};
-    const bool is_new = ::stat(path_.c_str(), &before) != 0;
-    const bool may_read = is_new || S_ISREG(before.st_mode);
-    if (may_read) descriptor_ = ::open(path_.c_str(), flags | O_RDWR, mode);
+    const bool is_other = ::stat(path_.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode);
+    if (!is_other) descriptor_ = ::open(path_.c_str(), flags | O_RDWR, mode);
     if (descriptor_ < 0) descriptor_ = ::open(path_.c_str(), flags | O_WRONLY, mode);
     if (descriptor_ < 0) return problem("cannot be opened", errno);
-    if (is_new && sync == Sync::yes && !sync_folder(path_)) {
-      const int reason = errno;
-      close();
-      return problem("its folder cannot be synced", reason);
-    }
+    name_synced_ = false;
   }
   if (::fstat(descriptor_, &facts) != 0) {
     const int reason = errno;
@@ -135,7 +133,7 @@ LineFile::Appended LineFile::write_patiently(std::string_view lines,
     const int polled = ::poll(&ready, 1, poll_milliseconds);
     if (polled == 0 || (polled < 0 && errno == EINTR)) {
       if (wanted()) continue;
-      done.error = problem("nobody has read it in time", ETIMEDOUT);
+      done.error = problem("has not been read in time");
       return done;
     }
     // So much is taken without a wait once poll says that there is room.
@@ -151,20 +149,28 @@ LineFile::Appended LineFile::write_patiently(std::string_view lines,
   return done;
 }
 
+std::string LineFile::sync_all() {
+  if (!regular_) return {};
+  if (::fdatasync(descriptor_) != 0) return problem("cannot be synced", errno);
+  if (name_synced_ || path_.empty()) return {};
+  if (!sync_folder(path_)) return problem("is in a folder that cannot be synced", errno);
+  name_synced_ = true;
+  return {};
+}
+
 LineFile::Appended LineFile::append(std::string_view lines, Sync sync,
                                     const std::function<bool()>& wanted) {
-  if (auto error = open(sync); !error.empty()) return {0, std::move(error)};
+  if (auto error = open(); !error.empty()) return {0, std::move(error)};
   std::string ended;
   const std::size_t extra = line_is_open() ? 1 : 0;
   if (extra != 0) lines = ended.append("\n").append(lines);
   auto done = regular_ ? write_regular(lines) : write_patiently(lines, wanted);
   if (done.bytes > 0) broken_line_ = lines[done.bytes - 1] != '\n';
   done.bytes -= std::min(done.bytes, extra);
-  if (sync == Sync::yes && regular_ && ::fdatasync(descriptor_) != 0) {
-    const int reason = errno;
+  if (auto error = sync == Sync::yes ? sync_all() : std::string(); !error.empty()) {
     // What a failed sync leaves behind cannot be synced again.
     close();
-    return {0, problem("cannot be synced", reason)};
+    return {0, std::move(error)};
   }
   if (!done.error.empty()) close();
   return done;

@@ -33,18 +33,22 @@ class LineFile {
 
  private:
   /// Empty: it is open and the one that the path means.
-  [[nodiscard]] std::string open(Sync sync);
+  [[nodiscard]] std::string open();
   void close();
   /// What is there ends in the middle of a line.
   [[nodiscard]] bool line_is_open() const;
   [[nodiscard]] Appended write_regular(std::string_view lines) const;
   [[nodiscard]] Appended write_patiently(std::string_view lines,
                                          const std::function<bool()>& wanted) const;
+  /// Empty: what is written is on the disk.
+  [[nodiscard]] std::string sync_all();
+  [[nodiscard]] std::string problem(std::string_view what) const;
   [[nodiscard]] std::string problem(std::string_view what, int reason) const;
 
   const std::string path_;
   int descriptor_ = -1;
   bool regular_ = false;
+  bool name_synced_ = false;
   bool broken_line_ = false;  ///< of ours, where reading back is not possible
   dev_t device_{};
   ino_t inode_{};

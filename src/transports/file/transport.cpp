@@ -1,5 +1,6 @@
 #include "core/text.hpp"
 #include "transports/file/line_file.hpp"
+#include "transports/settings.hpp"
 #include "transports/structured.hpp"
 #include "transports/timed_parcels.hpp"
 
@@ -48,40 +49,19 @@ const Place& place_of(const TimedParcels::Item& item) {
   return static_cast<const Place&>(*item.parcel().address);
 }
 
-Error invalid(std::string_view address, const std::string& what) {
-  return {Code::config_invalid, quoted(address) + ": " + what};
-}
-
-/// Empty: it is one.
-std::string path_problem(std::string_view path) {
-  constexpr std::string_view right = "; say file:/var/log/orders.jsonl";
-  std::string_view wrong;
-  if (path.empty()) {
-    wrong = "names no file";
-  } else if (text_facts(path).unprintable_at != std::string_view::npos) {
-    wrong = "has a control character or is not UTF-8";
-  } else if (path.starts_with("//") && !path.starts_with("///")) {
-    wrong = "names a host, and files are on this one";
-  } else if (path.ends_with('/')) {
-    wrong = "names a folder";
-  } else {
-    return {};
+Result<std::string_view> path_of(std::string_view address) {
+  constexpr std::string_view example = "file:/var/log/orders.jsonl";
+  const auto path = transports::after_scheme(address, file_scheme, example);
+  if (!path) return path;
+  const auto wrong = [&](const std::string& what) {
+    return Error{Code::config_invalid, "address " + quoted(address) + ": " + what +
+                                           "; write it as " + std::string(example)};
+  };
+  if (path->starts_with("//") && !path->starts_with("///")) {
+    return wrong("it names a host, and files are on this one");
   }
-  return std::string(wrong) + std::string(right);
-}
-
-Result<Sync> sync_of(std::string_view address, const spi::AddressSettings& settings) {
-  auto sync = Sync::no;
-  for (const auto& [name, value] : settings) {
-    if (name != "sync") {
-      return invalid(address, "unknown setting " + quoted(name) + "; there is sync: true");
-    }
-    if (value != "true" && value != "false") {
-      return invalid(address, "sync is " + quoted(value) + "; say true or false");
-    }
-    sync = value == "true" ? Sync::yes : Sync::no;
-  }
-  return sync;
+  if (path->ends_with('/')) return wrong("it names a folder");
+  return path;
 }
 
 class FileTransport final : public spi::Transport {
@@ -108,20 +88,16 @@ class FileTransport final : public spi::Transport {
 
   Result<std::shared_ptr<const spi::Address>> address(
       std::string_view text, const spi::AddressSettings& settings) override {
+    transports::Settings known(settings);
     if (text == stdout_name) {
-      if (!settings.empty()) {
-        return invalid(text, "has no settings; leave out " + quoted(settings[0].first));
-      }
+      if (auto status = known.check(); !status) return status.error();
       return place("", Sync::no);
     }
-    if (!text.starts_with(file_scheme)) {
-      return invalid(text, "not of this transport; say file:path or stdout:");
-    }
-    const auto path = text.substr(file_scheme.size());
-    if (auto problem = path_problem(path); !problem.empty()) return invalid(text, problem);
-    const auto sync = sync_of(text, settings);
-    if (!sync) return sync.error();
-    return place(std::string(path), *sync);
+    const auto path = path_of(text);
+    if (!path) return path.error();
+    const auto sync = known.flag("sync", false) ? Sync::yes : Sync::no;
+    if (auto status = known.check(); !status) return status.error();
+    return place(std::string(*path), sync);
   }
 
   void send(std::span<spi::Parcel> parcels, spi::SendResults& results) override {

