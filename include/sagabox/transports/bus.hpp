@@ -30,7 +30,7 @@ struct BusOptions {
 /// like any that failed, with all subscribers.
 ///
 /// At the deadline the stop token is set and the message has timed out. While a subscriber goes on
-/// all the same its thread is not free, and messages of its topic and key are refused as busy: they
+/// all the same its thread is not free, and messages of its topic and key are put off: they
 /// do not overtake it.
 class Bus final : public spi::Transport {
  public:
