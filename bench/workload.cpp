@@ -47,6 +47,7 @@ NewMessage draft(std::uint64_t number) {
 void write_messages(Store& store, Outbox& outbox, std::uint64_t count, std::uint64_t batch) {
   for (std::uint64_t first = 0; first < count; first += batch) {
     std::vector<NewMessage> drafts;
+    drafts.reserve(std::min(batch, count - first));
     for (auto number = first; number < std::min(count, first + batch); ++number) {
       drafts.push_back(draft(number));
     }

@@ -75,6 +75,7 @@ double write_all(Store& store, Outbox& outbox, const Size& size, int batch, int 
         const auto before = left.fetch_sub(batch);
         if (before <= 0) return;
         std::vector<NewMessage> drafts;
+        drafts.reserve(static_cast<std::size_t>(std::min<std::int64_t>(before, batch)));
         for (auto i = before; i > std::max<std::int64_t>(0, before - batch); --i) {
           drafts.push_back(draft(static_cast<std::uint64_t>(i)));
         }

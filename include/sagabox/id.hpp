@@ -44,12 +44,15 @@ class Id {
 
 /// Shared by every Id::parse: empty when `text` is acceptable, else what is wrong with it.
 std::string id_problem(std::string_view text);
+constexpr bool is_id(std::string_view text) noexcept {
+  bool printable = true;
+  for (const char c : text) printable = printable && c > ' ' && c <= '~';
+  return printable && !text.empty() && text.size() <= Id<void>::length_max;
+}
 
 template <class Tag>
 Result<Id<Tag>> Id<Tag>::parse(std::string_view text) {
-  if (auto problem = id_problem(text); !problem.empty()) {
-    return Error{Code::schema_validation_failed, std::move(problem)};
-  }
+  if (!is_id(text)) return Error{Code::schema_validation_failed, id_problem(text)};
   Id id;
   std::memcpy(id.chars_.data(), text.data(), text.size());
   id.length_ = static_cast<std::uint8_t>(text.size());

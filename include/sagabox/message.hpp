@@ -7,6 +7,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,7 +33,8 @@ class Name {
     }
   Name(Enum value) : text_(std::string_view(sagabox_name(value))) {}  // NOLINT(*-explicit-*)
 
-  [[nodiscard]] const std::string& str() const noexcept { return text_; }
+  [[nodiscard]] const std::string& str() const& noexcept { return text_; }
+  [[nodiscard]] std::string str() && noexcept { return std::move(text_); }
   [[nodiscard]] bool empty() const noexcept { return text_.empty(); }
   friend bool operator==(const Name&, const Name&) = default;
 
@@ -106,6 +108,18 @@ struct MessageRules {
 /// Empty when `topic` fits `<module>.<aggregate>.<event>.vN`, else what is wrong with it.
 std::string strict_topic_problem(std::string_view topic);
 
+/// The fields that most messages leave as they are here.
+struct MessageDetails {
+  std::string tenant{tenant_default};
+  std::string aggregate_type{aggregate_global};
+  std::string aggregate_id{};
+  std::string content_type{json_content_type};
+  Headers headers{};
+  std::optional<WallTime> not_before{};
+  TraceContext trace{};
+  friend bool operator==(const MessageDetails&, const MessageDetails&) = default;
+};
+
 /// A message as a store kept it: checked when it was built, everything filled in.
 struct StoredMessage {
   MessageId id;
@@ -113,54 +127,94 @@ struct StoredMessage {
   Digest digest{};
 };
 
+/// The same, still where the store read it: texts and payload are copied from there.
+struct StoredRow {
+  MessageId id;
+  std::string_view topic{};
+  std::string_view key{};
+  PayloadForm form = PayloadForm::json;
+  std::string_view payload{};
+  Priority priority = Priority::normal;
+  WallTime occurred_at{};
+  Digest digest{};
+  std::optional<MessageDetails> details{};  ///< nothing: as most messages have them
+};
+
 /// A checked message. Immutable; copies share the payload.
 class Message {
+  struct Key {  // only the functions below make messages
+    explicit Key() = default;
+  };
+
  public:
   /// Everything that is wrong is an error that names the field and the rule.
   static Result<Message> build(NewMessage draft, const MessageRules& rules, UlidSource& ids,
                                const Clock& clock);
+  /// The same, made where it stays. `draft` is used up also by an error.
+  static Result<std::shared_ptr<const Message>> build_shared(NewMessage&& draft,
+                                                             const MessageRules& rules,
+                                                             UlidSource& ids, const Clock& clock);
 
   /// For stores: what `build` made, read back. Nothing is checked, parsed or hashed again, so it
   /// must have been built once; rows of other writers go through `build`.
   static Message restore(StoredMessage stored);
+  static std::shared_ptr<const Message> restore_shared(StoredRow&& stored);
+
+  Message(Key, const MessageId& id, NewMessage&& fields, const Digest& digest);
+  Message(Key, StoredRow&& stored);
 
   [[nodiscard]] const MessageId& id() const noexcept { return id_; }
   /// `build` made the id: nobody can have written it before this message was, and stores need not
   /// look for it among those that have ended. Written once only.
   [[nodiscard]] bool has_fresh_id() const noexcept { return fresh_id_; }
-  [[nodiscard]] const std::string& tenant() const noexcept { return draft_.tenant; }
-  [[nodiscard]] const std::string& topic() const noexcept { return draft_.topic.str(); }
+  [[nodiscard]] const std::string& tenant() const noexcept { return details_->tenant; }
+  [[nodiscard]] const std::string& topic() const noexcept { return topic_; }
   [[nodiscard]] const std::string& aggregate_type() const noexcept {
-    return draft_.aggregate_type.str();
+    return details_->aggregate_type;
   }
-  [[nodiscard]] const std::string& aggregate_id() const noexcept { return draft_.aggregate_id; }
-  [[nodiscard]] const std::string& key() const noexcept { return draft_.key; }
-  [[nodiscard]] bool has_key() const noexcept { return !draft_.key.empty(); }
+  [[nodiscard]] const std::string& aggregate_id() const noexcept { return details_->aggregate_id; }
+  [[nodiscard]] const std::string& key() const noexcept { return key_; }
+  [[nodiscard]] bool has_key() const noexcept { return !key_.empty(); }
   /// `stable_hash` of the key; 0 without one.
   [[nodiscard]] std::uint64_t key_hash() const noexcept { return key_hash_; }
-  [[nodiscard]] Priority priority() const noexcept { return draft_.priority; }
-  [[nodiscard]] const Payload& payload() const noexcept { return draft_.payload; }
+  [[nodiscard]] Priority priority() const noexcept { return priority_; }
+  [[nodiscard]] const Payload& payload() const noexcept { return payload_; }
   [[nodiscard]] const Digest& digest() const noexcept { return digest_; }
-  [[nodiscard]] const std::string& content_type() const noexcept { return draft_.content_type; }
-  [[nodiscard]] const Headers& headers() const noexcept { return draft_.headers; }
-  [[nodiscard]] WallTime occurred_at() const noexcept { return *draft_.occurred_at; }
+  [[nodiscard]] const std::string& content_type() const noexcept { return details_->content_type; }
+  [[nodiscard]] const Headers& headers() const noexcept { return details_->headers; }
+  [[nodiscard]] WallTime occurred_at() const noexcept { return occurred_at_; }
   [[nodiscard]] const std::optional<WallTime>& not_before() const noexcept {
-    return draft_.not_before;
+    return details_->not_before;
   }
-  [[nodiscard]] const TraceContext& trace() const noexcept { return draft_.trace; }
+  [[nodiscard]] const TraceContext& trace() const noexcept { return details_->trace; }
+  /// Tenant, aggregate, content type, headers, `not_before` and trace are those of a message that
+  /// says nothing of them.
+  [[nodiscard]] bool has_usual_details() const noexcept {
+    return details_.get() == usual_details().get();
+  }
   /// What it costs to hold this message: payload, headers and names.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
  private:
-  Message() = default;
+  using SharedDetails = std::shared_ptr<const MessageDetails>;
+
+  /// Owned by nobody, so that sharing it costs nothing.
+  static const SharedDetails& usual_details() noexcept;
+  static SharedDetails shared(std::optional<MessageDetails>&& details);
+  [[nodiscard]] std::size_t bytes_held() const noexcept;
 
   // What every dispatch looks at lies together, so that it is fetched together.
   MessageId id_;
+  Priority priority_ = Priority::normal;
+  bool fresh_id_ = false;
   std::uint64_t key_hash_ = 0;
   std::size_t bytes_ = 0;
-  NewMessage draft_;
+  std::string key_;
+  std::string topic_;
+  Payload payload_;
+  SharedDetails details_;
+  WallTime occurred_at_{};
   Digest digest_{};
-  bool fresh_id_ = false;
 };
 
 /// Says a message step by step; `draft()` reports a payload given twice.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sagabox/spi/transport.hpp>
 #include <sagabox/store.hpp>
 
 #include <cstdint>
@@ -21,7 +22,14 @@ struct StoreOptions {
 /// CONFIG.INVALID for one that this build does not have; the text says which it has.
 Result<std::unique_ptr<Store>> open_store(const std::string& url, const StoreOptions& options = {});
 
+/// The transport to a server, by its URL: `redis://`, `rediss://`, `amqp://`, `amqps://`,
+/// `mqtt://`, `mqtts://`, `nats://`, `kafka://host:9092,host:9092`; and those that need no server:
+/// `http:`, `file:`. Everything but the URL as its header's defaults are.
+Result<std::unique_ptr<spi::Transport>> open_transport(const std::string& url);
+
 /// How the URLs of the stores in this build begin: "memory:", "postgres://" …
 std::vector<std::string> store_schemes();
+/// The same of the transports.
+std::vector<std::string> transport_schemes();
 
 }  // namespace sagabox

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace sagabox {
 
@@ -23,15 +24,18 @@ class Payload {
  public:
   /// No payload given. A message needs one; `json("null")` is one.
   Payload() = default;
-  Payload(PayloadForm form, std::string data)
-      : form_(form), data_(std::make_shared<const std::string>(std::move(data))) {}
+  Payload(PayloadForm form, std::string data) : form_(form), size_(data.size()) {
+    auto kept = std::make_shared<const std::string>(std::move(data));
+    const char* const first = kept->data();
+    data_ = std::shared_ptr<const char>(std::move(kept), first);
+  }
+  /// For bytes that belong to somebody else: one allocation.
+  static Payload copy_of(PayloadForm form, std::string_view data);
 
   [[nodiscard]] bool given() const noexcept { return data_ != nullptr; }
   [[nodiscard]] PayloadForm form() const noexcept { return form_; }
-  [[nodiscard]] std::string_view view() const noexcept {
-    return data_ ? std::string_view(*data_) : std::string_view();
-  }
-  [[nodiscard]] std::size_t size() const noexcept { return data_ ? data_->size() : 0; }
+  [[nodiscard]] std::string_view view() const noexcept { return {data_.get(), size_}; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
   /// The JSON text as written; empty for bytes.
   [[nodiscard]] std::string_view json() const noexcept {
     return form_ == PayloadForm::json ? view() : std::string_view();
@@ -43,7 +47,8 @@ class Payload {
 
  private:
   PayloadForm form_ = PayloadForm::bytes;
-  std::shared_ptr<const std::string> data_;
+  std::size_t size_ = 0;
+  std::shared_ptr<const char> data_;
 };
 
 /// JSON text (RFC 8259), checked when the message is built and delivered byte for byte.

@@ -1,3 +1,5 @@
+#include "assembly/schemes.hpp"
+
 #include <sagabox/open.hpp>
 #include <sagabox/stores/memory.hpp>
 #ifdef SAGABOX_POSTGRES
@@ -7,7 +9,6 @@
 #include <sagabox/stores/sqlite.hpp>
 #endif
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -16,11 +17,7 @@ namespace {
 
 using Opened = Result<std::unique_ptr<Store>>;
 
-struct Scheme {
-  std::string_view begin;                                               ///< of the URL
-  Opened (*open)(const std::string& url, const StoreOptions& options);  ///< null: left out
-  std::string_view left_out{};                                          ///< why
-};
+using Scheme = assembly::Scheme<Opened (*)(const std::string& url, const StoreOptions& options)>;
 
 Opened open_memory(const std::string&, const StoreOptions& options) {
   memory::Options memory_options;
@@ -55,46 +52,13 @@ constexpr std::array schemes{
     Scheme{"postgresql://", open_postgres, no_postgres},
 };
 
-std::string available() {
-  std::string list;
-  for (const auto& name : store_schemes()) list += (list.empty() ? "" : ", ") + name;
-  return "this build has " + list;
-}
-
-/// Nothing behind the scheme is shown: it may have a password.
-Error unknown(std::string_view url) {
-  const auto end = url.find(':');
-  const std::string_view scheme = url.substr(0, end);
-  const bool named =
-      end != std::string_view::npos && !scheme.empty() && std::ranges::all_of(scheme, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '+' || c == '-' || c == '.';
-      });
-  return {Code::config_invalid, (named ? "there is no store for \"" + std::string(scheme) + ":\""
-                                       : std::string("the store's URL has no scheme")) +
-                                    "; " + available()};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_store(const std::string& url, const StoreOptions& options) {
-  const auto scheme = std::ranges::find_if(
-      schemes, [&](const Scheme& known) { return url.starts_with(known.begin); });
-  if (scheme == schemes.end()) return unknown(url);
-  if (scheme->open == nullptr) {
-    return Error{Code::config_invalid, std::string(scheme->begin) +
-                                           " was left out of this build (" +
-                                           std::string(scheme->left_out) + "); " + available()};
-  }
-  return scheme->open(url, options);
+  const auto found = assembly::find<Scheme>(schemes, url, "store");
+  return found.ok() ? (*found)->open(url, options) : found.error();
 }
 
-std::vector<std::string> store_schemes() {
-  std::vector<std::string> names;
-  for (const auto& scheme : schemes) {
-    if (scheme.open != nullptr) names.emplace_back(scheme.begin);
-  }
-  return names;
-}
+std::vector<std::string> store_schemes() { return assembly::names<Scheme>(schemes); }
 
 }  // namespace sagabox

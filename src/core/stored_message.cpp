@@ -14,6 +14,23 @@ UlidSource& unused_ids() {
   return ids;
 }
 
+NewMessage draft_of(StoredRow&& row) {
+  auto details = std::move(row.details).value_or(MessageDetails{});
+  return {.topic = row.topic,
+          .key = std::string(row.key),
+          .payload = Payload::copy_of(row.form, row.payload),
+          .tenant = std::move(details.tenant),
+          .aggregate_type = std::move(details.aggregate_type),
+          .aggregate_id = std::move(details.aggregate_id),
+          .priority = row.priority,
+          .content_type = std::move(details.content_type),
+          .headers = std::move(details.headers),
+          .occurred_at = row.occurred_at,
+          .not_before = details.not_before,
+          .trace = std::move(details.trace),
+          .id = row.id.str()};
+}
+
 }  // namespace
 
 std::string_view bytes_of(const Digest& digest) {
@@ -26,24 +43,20 @@ Digest digest_of(std::string_view bytes) {
   return out;
 }
 
-DecodedMessage decode_stored(std::string_view id, NewMessage&& fields, std::string_view headers,
-                             const std::optional<Digest>& digest) {
-  auto known_id = MessageId::parse(id);
+DecodedMessage decode_stored(Stored&& stored) {
+  auto known_id = MessageId::parse(stored.id);
   if (!known_id.ok()) return {nullptr, known_id.error().message};
-  if (!headers.empty()) {
-    auto parsed = headers_from_text(headers);
+  auto& row = stored.row;
+  row.id = *known_id;
+  if (!stored.headers.empty()) {
+    auto parsed = headers_from_text(stored.headers);
     if (!parsed.ok()) return {nullptr, parsed.error().message};
-    fields.headers = std::move(*parsed);
+    row.details->headers = std::move(*parsed);
   }
-  if (digest) {
-    return {
-        std::make_shared<const Message>(Message::restore({*known_id, std::move(fields), *digest})),
-        {}};
-  }
-  fields.id = known_id->str();
-  auto built = Message::build(std::move(fields), {}, unused_ids(), system_clock());
+  if (stored.built_by_us) return {Message::restore_shared(std::move(row)), {}};
+  auto built = Message::build_shared(draft_of(std::move(row)), {}, unused_ids(), system_clock());
   if (!built.ok()) return {nullptr, built.error().message};
-  return {std::make_shared<const Message>(std::move(built).value()), {}};
+  return {std::move(*built), {}};
 }
 
 }  // namespace sagabox

@@ -19,9 +19,15 @@ std::string_view bytes_of(const Digest& digest);
 /// Of its bytes; fewer are filled up with zeros.
 Digest digest_of(std::string_view bytes);
 
-/// A message as it lies in a store. With a digest it was built by us, and is taken as it is;
-/// without one it was written by somebody else, and is checked now.
-DecodedMessage decode_stored(std::string_view id, NewMessage&& fields, std::string_view headers,
-                             const std::optional<Digest>& digest);
+/// A message as it lies in a store. One that was built by us is taken as it is; what somebody else
+/// has written is checked now, and its digest made. `row.id` is not looked at. With headers the row
+/// has details.
+struct Stored {
+  std::string_view id;
+  StoredRow row;
+  std::string_view headers{};
+  bool built_by_us = true;
+};
+DecodedMessage decode_stored(Stored&& stored);
 
 }  // namespace sagabox

@@ -68,6 +68,13 @@ constexpr std::array catalogue{
     MetricInfo{metric::outbox_strays, gauge, "table",
                "Pending rows that no reader would find; anything above 0 is a fault"},
     MetricInfo{metric::outbox_replayed_total, counter, "table", "Messages replayed by jobs"},
+    MetricInfo{metric::transport_sends_total, counter, "transport result",
+               "Sends to targets by result: delivered, rejected, failed, unreachable, timed_out, "
+               "busy"},
+    MetricInfo{metric::transport_send_seconds, histogram, "transport",
+               "Time from handing a message to a transport to its result"},
+    MetricInfo{metric::transport_destination_down, gauge, "target",
+               "1 while a destination cannot be reached and its messages wait"},
     MetricInfo{metric::relay_leader, gauge, "table",
                "Mode leader: 1 while this process delivers the table, 0 while it stands by"},
     MetricInfo{metric::replay_total, counter, "kind",

@@ -44,6 +44,10 @@ inline constexpr std::string_view outbox_purged_total = "outbox_purged_total";
 inline constexpr std::string_view outbox_strays = "outbox_strays";
 inline constexpr std::string_view outbox_replayed_total = "outbox_replayed_total";
 
+inline constexpr std::string_view transport_sends_total = "transport_sends_total";
+inline constexpr std::string_view transport_send_seconds = "transport_send_seconds";
+inline constexpr std::string_view transport_destination_down = "transport_destination_down";
+
 inline constexpr std::string_view relay_leader = "relay_leader";
 inline constexpr std::string_view replay_total = "replay_total";
 

@@ -160,12 +160,7 @@ Status Outbox::listen(AggregateType type, Topic topic, Listener listener) {
 }
 
 Result<std::optional<Written>> Outbox::write(Transaction& tx, NewMessage message) {
-  std::vector<NewMessage> one;
-  one.push_back(std::move(message));
-  auto written = write_all(tx, std::move(one));
-  if (!written.ok()) return written.error();
-  if (written->empty()) return std::optional<Written>();
-  return std::optional<Written>(written->front());
+  return parts_->writer->write(tx, std::move(message));
 }
 
 Result<std::vector<Written>> Outbox::write_all(Transaction& tx, std::vector<NewMessage> messages) {

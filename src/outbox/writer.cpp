@@ -28,6 +28,11 @@ void run_hooks(const OutboxOptions& options, std::string_view when, Call&& call)
   }
 }
 
+Error no_transaction() {
+  return {Code::tx_no_transaction,
+          "write() needs an open transaction on this connection; call BEGIN first"};
+}
+
 /// Waits for the verdict on one batch.
 class BatchObserver final : public TransactionObserver {
  public:
@@ -71,11 +76,26 @@ class BatchObserver final : public TransactionObserver {
 
 }  // namespace
 
-Result<std::vector<Written>> Writer::write_all(Transaction& tx, std::vector<NewMessage> drafts) {
-  if (!tx.is_open()) {
-    return Error{Code::tx_no_transaction,
-                 "write() needs an open transaction on this connection; call BEGIN first"};
+Result<std::optional<Written>> Writer::write(Transaction& tx, NewMessage&& draft) {
+  if (!options_.hooks.empty()) {
+    std::vector<NewMessage> one;
+    one.push_back(std::move(draft));
+    auto written = write_all(tx, std::move(one));
+    if (!written.ok()) return written.error();
+    if (written->empty()) return std::optional<Written>();
+    return std::optional(written->front());
   }
+  if (!tx.is_open()) return no_transaction();
+  const auto message =
+      Message::build_shared(std::move(draft), options_.rules, ids_, *options_.clock);
+  if (!message.ok()) return message.error();
+  auto written = insert(tx, std::span(&*message, 1));
+  if (!written.ok()) return written.error();
+  return std::optional(written->front());
+}
+
+Result<std::vector<Written>> Writer::write_all(Transaction& tx, std::vector<NewMessage> drafts) {
+  if (!tx.is_open()) return no_transaction();
   const auto wanted = drafts.size();
   if (auto hooked = run_before_hooks(drafts); !hooked.ok()) return hooked.error();
   if (drafts.size() < wanted) {
@@ -83,12 +103,21 @@ Result<std::vector<Written>> Writer::write_all(Transaction& tx, std::vector<NewM
         .add(static_cast<double>(wanted - drafts.size()));
   }
   if (drafts.empty()) return std::vector<Written>{};
-  auto messages = build(std::move(drafts));
-  if (!messages.ok()) return messages.error();
-  auto written = tx.insert(table_, *messages);
-  if (!written.ok()) return written.error();
-  count(*written, *messages);
-  watch(tx, *written, *messages);
+  std::vector<std::shared_ptr<const Message>> messages;
+  messages.reserve(drafts.size());
+  for (auto& draft : drafts) {
+    auto message = Message::build_shared(std::move(draft), options_.rules, ids_, *options_.clock);
+    if (!message.ok()) return message.error();
+    messages.push_back(std::move(*message));
+  }
+  return insert(tx, messages);
+}
+
+Result<std::vector<Written>> Writer::insert(Transaction& tx, Messages messages) {
+  auto written = tx.insert(table_, messages);
+  if (!written.ok()) return written;
+  count(*written, messages);
+  watch(tx, *written, messages);
   run_hooks(options_, "after write", [&](WriterHook& hook) { hook.after_write(*written); });
   return written;
 }
@@ -111,18 +140,7 @@ Status Writer::run_before_hooks(std::vector<NewMessage>& drafts) const {
   return {};
 }
 
-Result<Writer::Messages> Writer::build(std::vector<NewMessage> drafts) {
-  Messages messages;
-  messages.reserve(drafts.size());
-  for (auto& draft : drafts) {
-    auto message = Message::build(std::move(draft), options_.rules, ids_, *options_.clock);
-    if (!message.ok()) return message.error();
-    messages.push_back(std::make_shared<const Message>(std::move(message).value()));
-  }
-  return messages;
-}
-
-void Writer::watch(Transaction& tx, const std::vector<Written>& written, const Messages& messages) {
+void Writer::watch(Transaction& tx, const std::vector<Written>& written, Messages messages) {
   if (relay_ == nullptr && options_.hooks.empty()) return;
   std::vector<Reservation> reservations;
   if (relay_ != nullptr) {
@@ -135,7 +153,7 @@ void Writer::watch(Transaction& tx, const std::vector<Written>& written, const M
                                              std::move(reservations)));
 }
 
-void Writer::count(const std::vector<Written>& written, const Messages& messages) {
+void Writer::count(const std::vector<Written>& written, Messages messages) {
   for (std::size_t at = 0; at < written.size(); ++at) {
     const auto& message = *messages[at];
     if (written[at].duplicate) {

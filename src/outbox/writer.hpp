@@ -6,6 +6,8 @@
 #include <sagabox/spi/transaction.hpp>
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -22,15 +24,17 @@ class Writer {
   /// Open transactions keep this alive, so that their verdict finds what it needs.
   void belongs_to(std::weak_ptr<void> owner) { owner_ = std::move(owner); }
 
+  /// Nothing when a hook suppressed the write.
+  Result<std::optional<Written>> write(Transaction& tx, NewMessage&& draft);
   Result<std::vector<Written>> write_all(Transaction& tx, std::vector<NewMessage> drafts);
 
  private:
-  using Messages = std::vector<std::shared_ptr<const Message>>;
+  using Messages = std::span<const std::shared_ptr<const Message>>;
 
+  [[nodiscard]] Result<std::vector<Written>> insert(Transaction& tx, Messages messages);
   [[nodiscard]] Status run_before_hooks(std::vector<NewMessage>& drafts) const;
-  [[nodiscard]] Result<Messages> build(std::vector<NewMessage> drafts);
-  void watch(Transaction& tx, const std::vector<Written>& written, const Messages& messages);
-  void count(const std::vector<Written>& written, const Messages& messages);
+  void watch(Transaction& tx, const std::vector<Written>& written, Messages messages);
+  void count(const std::vector<Written>& written, Messages messages);
 
   const TableName& table_;
   const OutboxOptions& options_;

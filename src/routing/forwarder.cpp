@@ -1,6 +1,7 @@
 #include "routing/forwarder.hpp"
 
 #include "core/text.hpp"
+#include "observe/metric_names.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -67,7 +68,11 @@ void Forwarder::add_destinations(const RouterOptions& options) {
       const auto [at, fresh] = known.try_emplace(target.text);
       if (fresh) {
         at->second = traffic_.add_destination(traits.in_flight_max);
-        destinations_.push_back({.target = &target});
+        auto& down = metrics_.gauge(metric::transport_destination_down,
+                                    {{"target", std::string_view(shown(target.text))}});
+        down.set(0);
+        destinations_.push_back(
+            {.target = &target, .figures = figures_of(target.transport_name), .down = &down});
       }
       target.destination = at->second;
     }
@@ -264,7 +269,7 @@ void Forwarder::sent(spi::Ticket ticket, spi::SendResult result) noexcept {
     auto& journey = journeys_.find(part->journey)->journey;
     const auto& target = journey.route->targets[part->target];
     traffic_.ended(part->going, result, part->sent, now);
-    watch(target.destination, result, now);
+    watch(target.destination, result, part->sent, now);
     judge(journey, *part, target, std::move(result), now);
     close_part(ticket.value, answers);
     publish();
@@ -283,10 +288,10 @@ void Forwarder::judge(Journey& journey, const Part& part, const Target& target,
     case Kind::delivered:
       return journey.arrived(part.target);
     case Kind::rejected:
-      return journey.refused(Code::provider_rejected, std::move(why));
+      return journey.refused(result.code.value_or(Code::provider_rejected), std::move(why));
     case Kind::failed:
-      return journey.failed(Code::provider_unavailable, std::move(why), Attempt::spent,
-                            result.retry_after);
+      return journey.failed(result.code.value_or(Code::provider_unavailable), std::move(why),
+                            Attempt::spent, result.retry_after);
     case Kind::unreachable:
     case Kind::busy:
       return journey.not_now(wait_for(target, now));
@@ -301,12 +306,30 @@ void Forwarder::judge(Journey& journey, const Part& part, const Target& target,
   journey.failed(Code::tx_timeout, std::move(why), Attempt::not_spent, wait_min);
 }
 
-void Forwarder::watch(flow::DestinationId id, const spi::SendResult& result, BootTime now) {
+Forwarder::Figures Forwarder::figures_of(const std::string& transport) const {
+  constexpr std::array<std::string_view, Figures::results> names = {
+      "delivered", "rejected", "failed", "unreachable", "timed_out", "busy"};
+  Figures figures;
+  for (std::size_t kind = 0; kind < names.size(); ++kind) {
+    figures.sends.at(kind) =
+        &metrics_.counter(metric::transport_sends_total,
+                          {{"transport", std::string_view(transport)}, {"result", names.at(kind)}});
+  }
+  figures.seconds = &metrics_.histogram(metric::transport_send_seconds,
+                                        {{"transport", std::string_view(transport)}});
+  return figures;
+}
+
+void Forwarder::watch(flow::DestinationId id, const spi::SendResult& result, BootTime sent,
+                      BootTime now) {
   auto& destination = destinations_[id.value];
+  destination.figures.sends.at(static_cast<std::size_t>(result.kind))->increment();
+  destination.figures.seconds->observe(std::chrono::duration<double>(now - sent).count());
   if (result.kind != spi::SendResult::Kind::delivered) destination.last_error = result.error;
   const bool down = traffic_.breaker(id).open();
   if (down == std::exchange(destination.known_down, down)) return;
   const auto target = shown(destination.target->text);
+  destination.down->set(down ? 1 : 0);
   if (down) {
     log_.log(LogLevel::warning, "destination is down; its messages wait, no attempt is spent",
              {{"target", std::string_view(target)}, {"error", std::string_view(result.error)}});

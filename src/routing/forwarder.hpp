@@ -7,6 +7,7 @@
 
 #include <sagabox/router.hpp>
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -69,8 +70,16 @@ class Forwarder final : public spi::SendResults {
     spi::Ticket ticket{};
     spi::Dispatched result;
   };
+  /// The instruments of one transport, looked up once.
+  struct Figures {
+    static constexpr std::size_t results = 6;  ///< kinds of results
+    std::array<Counter*, results> sends{};
+    Histogram* seconds = nullptr;
+  };
   struct Destination {
     const Target* target = nullptr;
+    Figures figures{};
+    Gauge* down = nullptr;
     std::string last_error{};
     bool known_down = false;
   };
@@ -94,7 +103,8 @@ class Forwarder final : public spi::SendResults {
   [[nodiscard]] spi::Parcel parcel(std::uint64_t number, Part& part, BootTime now);
   void judge(Journey& journey, const Part& part, const Target& target, spi::SendResult&& result,
              BootTime now);
-  void watch(flow::DestinationId id, const spi::SendResult& result, BootTime now);
+  void watch(flow::DestinationId id, const spi::SendResult& result, BootTime sent, BootTime now);
+  [[nodiscard]] Figures figures_of(const std::string& transport) const;
   [[nodiscard]] Duration wait_for(const Target& target, BootTime now) const;
   void close_part(std::uint64_t number, std::vector<Answer>& answers);
   void tell(std::vector<Answer>& answers) noexcept;

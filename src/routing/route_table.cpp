@@ -45,10 +45,7 @@ Result<Target> target_of(const TargetOptions& target, const RouterOptions& optio
     return Error{Code::config_invalid, "target " + quoted(target.to) + ": there is no transport " +
                                            quoted(name) + "; there are: " + names_of(options)};
   }
-  // Web addresses are whole with their scheme.
-  const bool web = std::string_view(target.to).substr(colon).starts_with("://");
-  auto address =
-      found->second->address(web ? target.to : target.to.substr(colon + 1), target.settings);
+  auto address = found->second->address(target.to, target.settings);
   if (!address.ok()) {
     return Error{address.error().code,
                  "target " + quoted(target.to) + ": " + address.error().message};

@@ -53,7 +53,8 @@ Crew::Crew(Options options)
                 .items_max = options_.in_flight_max,
                 .timed_out_error = "not handled by the deadline",
                 .expired = [this](const auto& item) { tell_to_stop(item); }}) {
-  for (std::uint32_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
+  const auto count = std::max<std::uint32_t>(options_.threads, 1);
+  for (std::uint32_t i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
 }
 
 Crew::~Crew() {

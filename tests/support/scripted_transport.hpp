@@ -68,6 +68,7 @@ class ScriptedTransport final : public spi::Transport {
   }
   Result<std::shared_ptr<const spi::Address>> address(
       std::string_view text, const spi::AddressSettings& settings) override {
+    if (!text.starts_with("http")) text.remove_prefix(text.find(':') + 1);
     if (text.empty()) return Error{Code::config_invalid, "address is empty; give a name"};
     if (!settings.empty()) {
       return Error{Code::config_invalid, "unknown setting \"" + settings.front().first + "\""};

@@ -56,6 +56,7 @@ struct SendResult {
   Kind kind = Kind::delivered;
   std::string error{};                    ///< what to do about it; no payload, no secret
   std::optional<Duration> retry_after{};  ///< what the destination asks for
+  std::optional<Code> code{};             ///< where it is another than PROVIDER.…
 };
 
 /// Told what became of parcels. Called from any thread, also during `send`; takes no long time.

@@ -21,7 +21,7 @@ struct Options {
   std::string password = "guest";
   transports::Tls tls{};
 
-  std::uint32_t in_flight_max = 4096;
+  std::uint32_t in_flight_max = 1024;
   Duration connect_max = std::chrono::seconds(5);
   /// A server that is silent for twice as long is gone. Whole seconds; 0: none.
   std::chrono::seconds heartbeat{10};

@@ -50,22 +50,16 @@ enum RecordColumn : int {
 };
 constexpr int record_payload = message + message_columns;
 
-NewMessage fields_of(const Rows& rows, int row, int first) {
+MessageDetails details_of(const Rows& rows, int row, int first) {
   const auto text = [&](MessageColumn column) {
     return std::string(rows.text(row, first + column));
   };
-  NewMessage fields;
-  fields.topic = text(topic);
-  fields.key = text(key);
-  fields.tenant = text(tenant);
-  fields.aggregate_type = text(aggregate_type);
-  fields.aggregate_id = text(aggregate_id);
-  fields.priority = static_cast<Priority>(rows.int2(row, first + priority));
-  fields.content_type = text(content_type);
-  fields.occurred_at = rows.timestamptz(row, first + occurred_at);
-  fields.not_before = rows.maybe_timestamptz(row, first + not_before);
-  fields.trace = {text(traceparent), text(tracestate), text(request_id), text(correlation_id)};
-  return fields;
+  return {.tenant = text(tenant),
+          .aggregate_type = text(aggregate_type),
+          .aggregate_id = text(aggregate_id),
+          .content_type = text(content_type),
+          .not_before = rows.maybe_timestamptz(row, first + not_before),
+          .trace = {text(traceparent), text(tracestate), text(request_id), text(correlation_id)}};
 }
 
 /// Of what a row of a read has beside its columns.
@@ -89,22 +83,26 @@ struct Rest {
   static constexpr int targets_done = 16;
 };
 
-void add_rest(const Composite& rest, NewMessage& fields) {
+MessageDetails details_of(const Composite& rest) {
   const auto text = [&](int field) { return std::string(rest.text(field)); };
-  fields.tenant = text(Rest::tenant);
-  fields.aggregate_type = text(Rest::aggregate_type);
-  fields.aggregate_id = text(Rest::aggregate_id);
-  fields.priority = static_cast<Priority>(rest.int2(Rest::priority));
-  fields.content_type = text(Rest::content_type);
-  fields.not_before = rest.maybe_timestamptz(Rest::not_before);
-  fields.trace = {text(Rest::traceparent), text(Rest::tracestate), text(Rest::request_id),
-                  text(Rest::correlation_id)};
+  return {.tenant = text(Rest::tenant),
+          .aggregate_type = text(Rest::aggregate_type),
+          .aggregate_id = text(Rest::aggregate_id),
+          .content_type = text(Rest::content_type),
+          .not_before = rest.maybe_timestamptz(Rest::not_before),
+          .trace = {text(Rest::traceparent), text(Rest::tracestate), text(Rest::request_id),
+                    text(Rest::correlation_id)}};
 }
 
 std::uint64_t big_endian(std::string_view bytes) {
   std::uint64_t value = 0;
   for (const char byte : bytes) value = value << 8 | static_cast<unsigned char>(byte);
   return value;
+}
+
+MessageId id_of(std::string_view text) {
+  auto parsed = MessageId::parse(text);
+  return parsed.ok() ? *parsed : MessageId{};
 }
 
 bool was_checked(const Rows& rows, int row, int first) {
@@ -116,13 +114,19 @@ bool was_checked(const Rows& rows, int row, int first) {
 
 DecodedMessage decode_message(const Rows& rows, int row, int first,
                               std::optional<std::string_view> payload) {
-  auto fields = fields_of(rows, row, first);
-  const auto form = rows.boolean(row, first + is_json) ? PayloadForm::json : PayloadForm::bytes;
-  fields.payload = Payload(form, std::string(payload.value_or(std::string_view())));
-  std::optional<Digest> known;
-  if (!payload || was_checked(rows, row, first)) known = digest_of(rows.text(row, first + digest));
-  return decode_stored(rows.text(row, first + id), std::move(fields),
-                       rows.text(row, first + headers), known);
+  const auto text = [&](MessageColumn column) { return rows.text(row, first + column); };
+  return decode_stored(
+      {.id = text(id),
+       .row = {.topic = text(topic),
+               .key = text(key),
+               .form = rows.boolean(row, first + is_json) ? PayloadForm::json : PayloadForm::bytes,
+               .payload = payload.value_or(std::string_view()),
+               .priority = static_cast<Priority>(rows.int2(row, first + priority)),
+               .occurred_at = rows.timestamptz(row, first + occurred_at),
+               .digest = digest_of(text(digest)),
+               .details = details_of(rows, row, first)},
+       .headers = text(headers),
+       .built_by_us = !payload || was_checked(rows, row, first)});
 }
 
 std::size_t bytes_of_row(const Rows& rows, int row, int first) {
@@ -148,32 +152,29 @@ spi::Row decode_row(const Rows& rows, int row, int first, Shard shard, std::stri
   out.sequence = Sequence{rows.uint8(row, first + RowColumns::sequence)};
   out.shard = shard;
   out.written_at = rows.timestamptz(row, first + RowColumns::written_at);
-  // The table checks ids: none is refused here.
-  if (auto known = MessageId::parse(text(RowColumns::id)); known.ok()) out.id = *known;
-  NewMessage fields;
-  fields.topic = text(RowColumns::topic);
-  fields.key = text(RowColumns::key);
-  fields.occurred_at = rows.timestamptz(row, first + RowColumns::occurred_at);
-  auto form = PayloadForm::json;
-  std::string headers;
-  if (rows.is_null(row, first + RowColumns::rest)) {
-    fields.content_type = json_content_type;
-  } else {
+  Stored stored{.id = text(RowColumns::id),
+                .row = {.topic = text(RowColumns::topic),
+                        .key = text(RowColumns::key),
+                        .payload = payload,
+                        .occurred_at = rows.timestamptz(row, first + RowColumns::occurred_at)},
+                .built_by_us = !rows.is_null(row, first + RowColumns::digest)};
+  if (stored.built_by_us) stored.row.digest = digest_of(text(RowColumns::digest));
+  if (!rows.is_null(row, first + RowColumns::rest)) {
     const auto rest = rows.composite(row, first + RowColumns::rest);
-    add_rest(rest, fields);
     out.attempts = static_cast<std::uint32_t>(rest.int4(Rest::attempts));
     out.replays = static_cast<std::uint32_t>(rest.int4(Rest::replays));
     out.targets_done = TargetsDone{static_cast<std::uint64_t>(rest.int8(Rest::targets_done))};
     if (const auto waits = rest.maybe_timestamptz(Rest::due)) out.due = *waits;
-    if (!rest.boolean(Rest::is_json)) form = PayloadForm::bytes;
-    headers = rest.text(Rest::headers);
+    stored.row.priority = static_cast<Priority>(rest.int2(Rest::priority));
+    if (!rest.boolean(Rest::is_json)) stored.row.form = PayloadForm::bytes;
+    stored.row.details = details_of(rest);
+    stored.headers = rest.text(Rest::headers);
   }
-  fields.payload = Payload(form, std::string(payload));
-  std::optional<Digest> known;
-  if (!rows.is_null(row, first + RowColumns::digest)) known = digest_of(text(RowColumns::digest));
-  auto decoded = decode_stored(text(RowColumns::id), std::move(fields), headers, known);
+  auto decoded = decode_stored(std::move(stored));
   out.message = std::move(decoded.message);
   out.decode_error = std::move(decoded.error);
+  // The table checks ids: none is refused here.
+  out.id = out.message ? out.message->id() : id_of(text(RowColumns::id));
   return out;
 }
 
@@ -184,8 +185,7 @@ MessageRecord decode_record(const Rows& rows, int row, int first, RecordParts pa
       has_payload ? std::optional(rows.text(row, first + record_payload)) : std::nullopt);
   MessageRecord record;
   record.state = state_from_name(rows.text(row, first + state)).value_or(MessageState::pending);
-  if (auto known = MessageId::parse(rows.text(row, first + message)); known.ok())
-    record.id = *known;
+  record.id = id_of(rows.text(row, first + message));
   record.sequence = Sequence{rows.uint8(row, first + sequence)};
   record.shard = Shard{static_cast<std::uint16_t>(rows.int2(row, first + shard))};
   record.decode_error = std::move(decoded.error);

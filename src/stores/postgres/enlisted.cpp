@@ -17,6 +17,13 @@
 namespace sagabox::postgres {
 namespace {
 
+/// The outboxes of one schema that were written to.
+struct KnownSchema {
+  explicit KnownSchema(Names of) : names(std::move(of)) {}
+  Names names;
+  std::map<TableName, InsertStatements> statements;
+};
+
 /// What we remember of a connection that is not ours, as long as it lives.
 struct Known {
   PreparedNames prepared;
@@ -24,7 +31,7 @@ struct Known {
   bool prepares = true;  ///< false behind one, and once somebody took our statements away
   std::uint64_t begun = 0;
   std::uint64_t rollbacks = 0;  ///< of savepoints and of transactions: libpq does not tell which
-  std::map<std::string, InsertStatements, std::less<>> statements;  // by schema and table
+  std::map<std::string, KnownSchema, std::less<>> schemas;
 };
 
 /// Which transaction this is: another number after every BEGIN, and COMMIT AND CHAIN.
@@ -75,6 +82,15 @@ Known* get_to_know(PGconn* connection) {
   return known.release();
 }
 
+Result<KnownSchema*> schema_of(Known& known, std::string_view schema) {
+  if (const auto found = known.schemas.find(schema); found != known.schemas.end()) {
+    return &found->second;
+  }
+  auto names = Names::parse(schema);
+  if (!names.ok()) return names.error();
+  return &known.schemas.try_emplace(std::string(schema), std::move(*names)).first->second;
+}
+
 const Statement process_statement{"", "SELECT pg_backend_pid()"};
 
 /// Behind a pooler another server process answers than the one we were told of, and the next
@@ -97,21 +113,20 @@ Error no_transaction(std::string_view call) {
 struct Enlisted::Borrowed {
   PGconn* connection;
   Known* known;
-  Names names;
+  KnownSchema* schema;
   std::uint64_t begun;
   std::uint64_t rollbacks;
   /// A row of this transaction that only its end takes away, and how to look for it.
   const InsertStatements* statements = nullptr;
   std::optional<MessageId> lasting{};
 
-  InsertStatements& statements_of(const TableName& table);
+  [[nodiscard]] const InsertStatements& statements_of(const TableName& table) const;
   void remember(const InsertStatements& by, const std::vector<Written>& written);
   Result<bool> rolled_back();
 };
 
-InsertStatements& Enlisted::Borrowed::statements_of(const TableName& table) {
-  return known->statements.try_emplace(names.schema() + "." + table.str(), names, table)
-      .first->second;
+const InsertStatements& Enlisted::Borrowed::statements_of(const TableName& table) const {
+  return schema->statements.try_emplace(table, schema->names, table).first->second;
 }
 
 void Enlisted::Borrowed::remember(const InsertStatements& by, const std::vector<Written>& written) {
@@ -173,8 +188,6 @@ Result<std::vector<Written>> Enlisted::insert(
 }
 
 Result<Enlisted> enlist(PGconn* connection, std::string_view schema) {
-  auto names = Names::parse(schema);
-  if (!names.ok()) return names.error();
   if (connection == nullptr || PQstatus(connection) != CONNECTION_OK) {
     return Error{Code::storage_unavailable,
                  "enlist() needs a connection that is open; connect, and call BEGIN first"};
@@ -190,8 +203,10 @@ Result<Enlisted> enlist(PGconn* connection, std::string_view schema) {
     default:
       return no_transaction("write()");
   }
-  return Enlisted(std::make_unique<Enlisted::Borrowed>(Enlisted::Borrowed{
-      connection, known, std::move(names).value(), known->begun, known->rollbacks}));
+  auto in = schema_of(*known, schema);
+  if (!in.ok()) return in.error();
+  return Enlisted(std::make_unique<Enlisted::Borrowed>(
+      Enlisted::Borrowed{connection, known, *in, known->begun, known->rollbacks}));
 }
 
 }  // namespace sagabox::postgres

@@ -57,14 +57,14 @@ constexpr unsigned traced = 8;
 /// without being sent, and every value that is bound costs the server more than storing it.
 unsigned groups_of(const Message& m) {
   unsigned groups = 0;
+  if (m.priority() != Priority::normal) groups |= group::addressed;
+  if (m.payload().form() != PayloadForm::json) groups |= group::described;
+  if (m.has_usual_details()) return groups;
   if (m.tenant() != tenant_default || m.aggregate_type() != aggregate_global ||
-      !m.aggregate_id().empty() || m.priority() != Priority::normal) {
+      !m.aggregate_id().empty()) {
     groups |= group::addressed;
   }
-  if (m.payload().form() != PayloadForm::json || m.content_type() != json_content_type ||
-      !m.headers().empty()) {
-    groups |= group::described;
-  }
+  if (m.content_type() != json_content_type || !m.headers().empty()) groups |= group::described;
   if (m.not_before()) groups |= group::scheduled;
   if (m.trace() != TraceContext{}) groups |= group::traced;
   return groups;
@@ -150,8 +150,12 @@ std::string insert_sql(const InsertForm& form) {
 }
 
 Params insert_params(unsigned groups, Messages messages) {
-  constexpr std::size_t columns_max = 18;
-  Params params(columns_max);
+  // Of each message, what comes beside its texts: the digest, and lengths.
+  constexpr std::size_t beside = 128;
+  std::size_t bytes = 0;
+  for (const auto& message : messages) bytes += message->bytes() + beside;
+  Params params;
+  params.reserve(bytes);
   const bool single = messages.size() == 1;
   each_column(groups, [&](std::string_view, Type type, auto&& value) {
     if (single) {

@@ -39,6 +39,11 @@ bool is_own_error(const PGresult* result) {
          PQresultErrorField(result, PG_DIAG_SQLSTATE) == nullptr;
 }
 
+Error busy() {
+  return {Code::tx_invalid_state,
+          "the connection is busy with another statement; read its results to the end first"};
+}
+
 /// There is no such statement, or there is one already.
 bool statements_differ(const PGresult* result) {
   const char* field = PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -49,6 +54,9 @@ bool statements_differ(const PGresult* result) {
 }  // namespace
 
 Result<Rows> Link::run(const Statement& statement, const Params& params, Effect effect) {
+  if (effect == Effect::none && prepared_ != nullptr && prepared_->contains(statement.name)) {
+    return run_prepared(statement.name, params);
+  }
   const Call call{&statement, &params};
   auto answers = run(std::span(&call, 1), effect);
   if (!answers.ok()) return answers.error();
@@ -60,13 +68,46 @@ Result<std::vector<Rows>> Link::run(std::span<const Call> calls, Effect effect,
   if (PQstatus(connection_) != CONNECTION_OK) return lost_now(Effect::none);
   const NonBlocking nonblocking(connection_);
   if (PQpipelineStatus(connection_) != PQ_PIPELINE_OFF || PQenterPipelineMode(connection_) != 1) {
-    return Error{
-        Code::tx_invalid_state,
-        "the connection is busy with another statement; read its results to the end first"};
+    return busy();
   }
   auto answers = exchange(calls, effect, on_first);
   if (!lost_ && PQexitPipelineMode(connection_) != 1) lost_ = true;
   return answers;
+}
+
+/// Most calls are one statement that is prepared already: a pipeline of one would only cost more.
+Result<Rows> Link::run_prepared(const std::string& name, const Params& params) {
+  if (PQstatus(connection_) != CONNECTION_OK) return lost_now(Effect::none);
+  const NonBlocking nonblocking(connection_);
+  const auto values = params.values();
+  if (PQpipelineStatus(connection_) != PQ_PIPELINE_OFF ||
+      PQtransactionStatus(connection_) == PQTRANS_ACTIVE) {
+    return busy();
+  }
+  if (PQsendQueryPrepared(connection_, name.c_str(), params.count(), values.data(),
+                          params.lengths(), Params::formats(), 1) != 1) {
+    return lost_now(Effect::none);
+  }
+  const auto deadline = answer_deadline();
+  Rows answer;
+  std::optional<Error> failure;
+  for (;;) {
+    auto result = next(deadline, Effect::none);
+    if (!result.ok()) return failure ? *failure : result.error();
+    if (*result == nullptr) break;
+    Rows rows(*result);
+    if (is_own_error(*result)) {
+      auto error = lost_now(Effect::none);
+      return failure ? *failure : error;
+    }
+    if (!failed(*result)) {
+      answer = std::move(rows);
+    } else if (!failure) {
+      failure = failed_with(*result, {&name, false}, Effect::none);
+    }
+  }
+  if (failure) return *failure;
+  return answer;
 }
 
 bool Link::send(const Call& call, std::vector<Piece>& sent) {
@@ -104,8 +145,7 @@ bool Link::send_all(std::span<const Call> calls, bool first_at_once, std::vector
 
 Result<std::vector<Rows>> Link::exchange(std::span<const Call> calls, Effect effect,
                                          const OnFirst& on_first) {
-  const BootTime deadline =
-      limits_.answer_max ? limits_.clock->boot_now() + *limits_.answer_max : BootTime::max();
+  const auto deadline = answer_deadline();
   std::vector<Piece> sent;
   // What is not synchronised is not committed.
   if (!send_all(calls, on_first != nullptr, sent)) return lost_now(Effect::none);
@@ -120,10 +160,8 @@ Result<std::vector<Rows>> Link::exchange(std::span<const Call> calls, Effect eff
     Rows rows(*result);
     if (is_own_error(*result)) return failure ? *failure : lost_now(effect);
     if (failed(*result)) {
-      if (!failure) failure = server_error(*result, effect);
-      const bool differ = statements_differ(*result);
-      confused_ = confused_ || differ;
-      if (prepared_ != nullptr && (piece.prepares || differ)) prepared_->erase(*piece.name);
+      auto error = failed_with(*result, piece, effect);
+      if (!failure) failure = std::move(error);
     } else if (!piece.prepares) {
       answers.push_back(std::move(rows));
       if (on_first && answers.size() == 1) on_first(answers.front());
@@ -134,6 +172,17 @@ Result<std::vector<Rows>> Link::exchange(std::span<const Call> calls, Effect eff
   if (failure) return *failure;
   if (!ended.ok()) return ended.error();
   return answers;
+}
+
+Error Link::failed_with(const PGresult* result, const Piece& piece, Effect effect) {
+  const bool differ = statements_differ(result);
+  confused_ = confused_ || differ;
+  if (prepared_ != nullptr && (piece.prepares || differ)) prepared_->erase(*piece.name);
+  return server_error(result, effect);
+}
+
+BootTime Link::answer_deadline() const {
+  return limits_.answer_max ? limits_.clock->boot_now() + *limits_.answer_max : BootTime::max();
 }
 
 Status Link::end(BootTime deadline, Effect effect) {

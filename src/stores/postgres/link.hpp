@@ -70,11 +70,14 @@ class Link {
     bool prepares = false;
   };
 
+  Result<Rows> run_prepared(const std::string& name, const Params& params);
   Result<std::vector<Rows>> exchange(std::span<const Call> calls, Effect effect,
                                      const OnFirst& on_first);
   bool send_all(std::span<const Call> calls, bool first_at_once, std::vector<Piece>& sent);
+  [[nodiscard]] BootTime answer_deadline() const;
   Status end(BootTime deadline, Effect effect);
   bool send(const Call& call, std::vector<Piece>& sent);
+  Error failed_with(const PGresult* result, const Piece& piece, Effect effect);
   /// Null: the end of one piece's results.
   Result<PGresult*> next(BootTime deadline, Effect effect);
   Status wait(bool to_send, BootTime deadline, Effect effect);

@@ -73,11 +73,13 @@ std::string_view sql_name(Type type) noexcept {
   return "";
 }
 
-Params::Params(std::size_t expected) {
-  types_.reserve(expected);
-  offsets_.reserve(expected);
-  lengths_.reserve(expected);
-  formats_.reserve(expected);
+const int* Params::formats() noexcept {
+  static constexpr auto all_binary = [] {
+    std::array<int, count_max> formats{};
+    formats.fill(1);
+    return formats;
+  }();
+  return all_binary.data();
 }
 
 template <class Int>
@@ -91,13 +93,15 @@ void Params::put(Int value) {
 }
 
 void Params::begin(Oid type) {
-  types_.push_back(type);
-  offsets_.push_back(buffer_.size());
-  lengths_.push_back(0);
-  formats_.push_back(1);
+  assert(count_ < count_max);
+  types_[count_] = type;
+  offsets_[count_] = buffer_.size();
+  ++count_;
 }
 
-void Params::end() { lengths_.back() = static_cast<int>(buffer_.size() - offsets_.back()); }
+void Params::end() {
+  lengths_[count_ - 1] = static_cast<int>(buffer_.size() - offsets_[count_ - 1]);
+}
 
 Params& Params::boolean(bool value) {
   begin(static_cast<Oid>(Type::boolean));
@@ -154,7 +158,7 @@ Params& Params::microseconds(Duration value) {
 
 Params& Params::null(Type type) {
   begin(static_cast<Oid>(type));
-  offsets_.back() = is_null;
+  offsets_[count_ - 1] = is_null;
   return *this;
 }
 
@@ -203,11 +207,10 @@ void Params::put_null_element() {
   buffer_[array_at_ + 7] = '\1';
 }
 
-std::vector<const char*> Params::values() const {
-  std::vector<const char*> values;
-  values.reserve(offsets_.size());
-  for (const auto offset : offsets_) {
-    values.push_back(offset == is_null ? nullptr : buffer_.data() + offset);
+Params::Values Params::values() const {
+  Values values{};
+  for (std::size_t at = 0; at < count_; ++at) {
+    values[at] = offsets_[at] == is_null ? nullptr : buffer_.data() + offsets_[at];
   }
   return values;
 }

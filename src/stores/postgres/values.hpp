@@ -11,7 +11,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace sagabox::postgres {
 
@@ -33,9 +32,11 @@ std::string_view sql_name(Type type) noexcept;
 /// the next of $1, $2 …
 class Params {
  public:
-  Params() = default;
-  /// With room for so many.
-  explicit Params(std::size_t expected);
+  /// No statement has more.
+  static constexpr std::size_t count_max = 32;
+
+  /// Room for so many bytes, where that can be guessed.
+  void reserve(std::size_t bytes) { buffer_.reserve(bytes); }
 
   Params& boolean(bool value);
   Params& int2(std::int16_t value);
@@ -58,7 +59,7 @@ class Params {
     begin(static_cast<Oid>(type));
     put_element(given);
     // Elements bring their length along.
-    offsets_.back() += sizeof(std::int32_t);
+    offsets_[count_ - 1] += sizeof(std::int32_t);
     end();
     return *this;
   }
@@ -73,12 +74,13 @@ class Params {
     return *this;
   }
 
-  [[nodiscard]] int count() const noexcept { return static_cast<int>(types_.size()); }
+  [[nodiscard]] int count() const noexcept { return static_cast<int>(count_); }
   [[nodiscard]] const Oid* types() const noexcept { return types_.data(); }
   [[nodiscard]] const int* lengths() const noexcept { return lengths_.data(); }
-  [[nodiscard]] const int* formats() const noexcept { return formats_.data(); }
+  [[nodiscard]] static const int* formats() noexcept;
   /// Valid until the next one is added.
-  [[nodiscard]] std::vector<const char*> values() const;
+  using Values = std::array<const char*, count_max>;
+  [[nodiscard]] Values values() const;
 
  private:
   static constexpr std::size_t is_null = std::size_t(-1);
@@ -117,10 +119,10 @@ class Params {
   void put_null_element();
 
   std::string buffer_;
-  std::vector<Oid> types_;
-  std::vector<std::size_t> offsets_;
-  std::vector<int> lengths_;
-  std::vector<int> formats_;
+  std::size_t count_ = 0;
+  std::array<Oid, count_max> types_{};
+  std::array<std::size_t, count_max> offsets_{};
+  std::array<int, count_max> lengths_{};
   std::size_t array_at_ = 0;  // where the open array begins
 };
 

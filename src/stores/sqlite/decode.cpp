@@ -64,46 +64,51 @@ enum RecordColumn : int {
 constexpr int record_message = record_columns;
 constexpr int record_payload = record_message + int{message_columns};
 
-NewMessage fields_of(const Run& run, int first) {
+/// Nothing where all of them are as most messages have them.
+std::optional<MessageDetails> details_of(const Run& run, int first) {
   const auto text = [&](MessageColumn column) { return run.value(first + column).text(); };
-  const auto integer = [&](MessageColumn column) { return run.value(first + column).integer(); };
-  NewMessage fields;
-  fields.topic = Topic(text(topic));
-  fields.key.assign(text(key));
-  fields.tenant.assign(text(tenant));
-  // Most have none of their own, as a new message has.
-  if (const auto type = text(aggregate_type); type != fields.aggregate_type.str()) {
-    fields.aggregate_type = AggregateType(type);
+  const auto is_null = [&](MessageColumn column) { return run.value(first + column).is_null(); };
+  const auto of_tenant = text(tenant);
+  const auto of_type = text(aggregate_type);
+  const auto of_content = text(content_type);
+  if (of_tenant == tenant_default && of_type == aggregate_global &&
+      of_content == json_content_type && is_null(aggregate_id) && is_null(headers) &&
+      is_null(not_before) && is_null(traceparent) && is_null(tracestate) && is_null(request_id) &&
+      is_null(correlation_id)) {
+    return std::nullopt;
   }
-  fields.aggregate_id.assign(text(aggregate_id));
-  fields.priority = static_cast<Priority>(integer(priority));
-  fields.content_type.assign(text(content_type));
-  fields.occurred_at = WallTime(std::chrono::microseconds(integer(occurred_at)));
+  MessageDetails details{
+      .tenant = std::string(of_tenant),
+      .aggregate_type = std::string(of_type),
+      .aggregate_id = std::string(text(aggregate_id)),
+      .content_type = std::string(of_content),
+      .trace = {std::string(text(traceparent)), std::string(text(tracestate)),
+                std::string(text(request_id)), std::string(text(correlation_id))}};
   if (const auto at = run.value(first + not_before); !at.is_null()) {
-    fields.not_before = WallTime(std::chrono::microseconds(at.integer()));
+    details.not_before = WallTime(std::chrono::microseconds(at.integer()));
   }
-  fields.trace.traceparent.assign(text(traceparent));
-  fields.trace.tracestate.assign(text(tracestate));
-  fields.trace.request_id.assign(text(request_id));
-  fields.trace.correlation_id.assign(text(correlation_id));
-  return fields;
+  return details;
 }
 
 /// Without a payload the message has an empty one, and the digest of what it would be, if that is
 /// known.
 DecodedMessage decode_message(const Run& run, int first, int payload) {
-  auto fields = fields_of(run, first);
-  const auto form = run.boolean(first + is_json) ? PayloadForm::json : PayloadForm::bytes;
+  const auto value = [&](MessageColumn column) { return run.value(first + column); };
   const auto body = run.value(payload);
-  fields.payload = Payload(form, std::string(body.bytes()));
-  std::optional<Digest> known;
-  if (const auto stored = run.value(first + digest); !stored.is_null()) {
-    known = digest_of(stored.bytes());
-  } else if (body.is_null()) {
-    known = Digest{};
-  }
-  return decode_stored(run.value(first + id).text(), std::move(fields),
-                       run.value(first + headers).text(), known);
+  const auto hash = value(digest);
+  const auto when = std::chrono::microseconds(value(occurred_at).integer());
+  return decode_stored(
+      {.id = value(id).text(),
+       .row = {.topic = value(topic).text(),
+               .key = value(key).text(),
+               .form = value(is_json).integer() != 0 ? PayloadForm::json : PayloadForm::bytes,
+               .payload = body.bytes(),
+               .priority = static_cast<Priority>(value(priority).integer()),
+               .occurred_at = WallTime(when),
+               .digest = hash.is_null() ? Digest{} : digest_of(hash.bytes()),
+               .details = details_of(run, first)},
+       .headers = value(headers).text(),
+       .built_by_us = !hash.is_null() || body.is_null()});
 }
 
 MessageId id_of(std::string_view text) {

@@ -14,8 +14,8 @@ Error not_synced() {
 Status GroupSync::wait() {
   std::unique_lock lock(mutex_);
   const std::uint64_t wanted = begun_ + 1;
-  while (ended_ < wanted && !failed_) {
-    if (running_) {
+  while ((ended_ < wanted || elsewhere_) && !failed_) {
+    if (running_ || ended_ >= wanted) {
       ended_one_.wait(lock);
       continue;
     }
@@ -33,9 +33,15 @@ Status GroupSync::wait() {
   return {};
 }
 
-void GroupSync::fail() {
+void GroupSync::begun_elsewhere() {
   const std::lock_guard lock(mutex_);
-  failed_ = true;
+  elsewhere_ = true;
+}
+
+void GroupSync::ended_elsewhere(bool failed) {
+  const std::lock_guard lock(mutex_);
+  elsewhere_ = false;
+  failed_ = failed_ || failed;
   ended_one_.notify_all();
 }
 

@@ -20,8 +20,10 @@ class GroupSync {
   /// Returns when everything written before this call is on the disk. An error stays: after a
   /// failed sync the system may have forgotten what was not written.
   Status wait();
-  /// A sync of the log failed elsewhere.
-  void fail();
+  /// Somebody else syncs the log, too, from here to `ended_elsewhere`. The system tells a failure
+  /// once, and may tell it there: until then nobody hears that a sync has succeeded.
+  void begun_elsewhere();
+  void ended_elsewhere(bool failed);
   /// STORAGE.UNAVAILABLE after a sync that failed.
   Status check();
 
@@ -32,6 +34,7 @@ class GroupSync {
   std::uint64_t begun_ = 0;
   std::uint64_t ended_ = 0;
   bool running_ = false;
+  bool elsewhere_ = false;
   bool failed_ = false;
 };
 

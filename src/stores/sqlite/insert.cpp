@@ -39,6 +39,21 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?
 ON CONFLICT (id) DO NOTHING
 )sql";
 
+/// place, id, written_at, topic, key, digest, occurred_at, payload. OR FAIL: what a statement that
+/// fails has written is removed by `Batch::undo`, and needs no journal of its own.
+std::string plain_sql(std::size_t rows) {
+  std::string sql = R"sql(
+INSERT OR FAIL INTO "{table}_pending" (
+  place, id, written_at, tenant, topic, aggregate_type, key, priority, is_json, digest,
+  content_type, occurred_at, payload)
+VALUES )sql";
+  for (std::size_t row = 0; row < rows; ++row) {
+    sql += row == 0 ? "" : ", ";
+    sql += "(?, ?, ?, 'default', ?, '__GLOBAL__', ?, 1, 1, ?, 'application/json', ?, ?)";
+  }
+  return sql + "\nON CONFLICT (id) DO NOTHING\n";
+}
+
 /// ?1 id.
 constexpr std::string_view ended_sql = R"sql(
 SELECT seq FROM "{table}_archive" WHERE id = ?1
@@ -56,9 +71,9 @@ constexpr std::string_view note_sql = R"sql(
 UPDATE sagabox_outbox SET waiting = waiting + ?2, seq = max(seq, ?3) WHERE name = ?1
 )sql";
 
-/// ?1 place.
+/// ?1 place, ?2 id.
 constexpr std::string_view remove_sql = R"sql(
-DELETE FROM "{table}_pending" WHERE place = ?1
+DELETE FROM "{table}_pending" WHERE place = ?1 AND id = ?2
 )sql";
 
 using Messages = std::span<const std::shared_ptr<const Message>>;
@@ -67,10 +82,21 @@ bool is_delayed(const Message& message, WallTime now) {
   return message.not_before() && *message.not_before() > now;
 }
 
+/// Goes in as `plain_sql` says it, and nobody can have written it before.
+bool is_plain(const Message& message) {
+  return message.has_fresh_id() && message.has_usual_details() &&
+         message.priority() == Priority::normal && message.payload().form() == PayloadForm::json;
+}
+
+void bind_plain(Run& run, const Message& message, Place place, WallTime now) {
+  run.with(place).with(message.id().view()).with(now).with(message.topic());
+  run.with_or_null(message.key()).with_blob(bytes_of(message.digest()));
+  run.with(message.occurred_at()).with_blob(message.payload().view());
+}
+
 Status insert_one(Run& run, const Message& message, Place place, WallTime now) {
   const std::string headers =
       message.headers().empty() ? std::string() : headers_text(message.headers());
-  run.reset();
   run.with(place).with(message.id().view());
   run.with(waits(place) ? message.not_before() : std::nullopt).with(now);
   run.with(message.tenant()).with(message.topic()).with(message.aggregate_type());
@@ -107,29 +133,33 @@ class Batch {
     auto last = last_sequence(link_, statements_);
     if (!last.ok()) return last.error();
     last_ = *last;
-    std::vector<Written> written;
-    written.reserve(messages_.size());
+    written_.reserve(messages_.size());
     inserted_.reserve(messages_.size());
-    auto run = link_.run(statements_.insert);
-    for (const auto& message : messages_) {
-      auto first = ended(*message);
-      if (!first.ok()) return first.error();
-      if (!*first) first = insert_one_of(run, *message);
-      if (!first.ok()) return first.error();
-      const bool known = first->has_value();
-      written.push_back({message->id(), known ? **first : last_, Shard{}, known});
+    for (auto rest = messages_; !rest.empty();) {
+      auto side_by_side = insert_plains(rest);
+      if (!side_by_side.ok()) return side_by_side.error();
+      const auto count = *side_by_side ? plains_together : 1;
+      if (count == 1) {
+        if (auto one = insert_next(*rest.front()); !one.ok()) return one.error();
+      }
+      rest = rest.subspan(count);
     }
     if (auto noted = note(); !noted.ok()) return noted.error();
-    return written;
+    return std::move(written_);
   }
 
   /// Whoever commits in spite of the error finds nothing of the batch.
   void undo() {
     if (!link_.in_transaction()) return;
-    for (const auto place : inserted_) (void)link_.run(statements_.remove).with(place).finish();
+    for (const auto& row : inserted_) (void)remove(row);
   }
 
  private:
+  struct Inserted {
+    Place place;
+    const Message* message;
+  };
+
   /// After a plain BEGIN. One that has read first is not waited for when it wants to write.
   Status lock() {
     if (sqlite3_txn_state(link_.handle(), "main") == SQLITE_TXN_WRITE) return {};
@@ -143,7 +173,7 @@ class Batch {
   Status note() {
     std::int64_t waiting = 0;
     Sequence last{};
-    for (const auto place : inserted_) {
+    for (const auto& [place, message] : inserted_) {
       if (place >= normal_from) continue;
       waiting += waits(place) ? 1 : 0;
       last = sqlite::sequence_of(place);
@@ -153,6 +183,53 @@ class Batch {
     return run.with(statements_.name).with(waiting).with(last.value).finish();
   }
 
+  /// False: the next ones have to go one by one.
+  Result<bool> insert_plains(Messages rest) {
+    if (rest.size() < plains_together) return false;
+    const auto plains = rest.first(plains_together);
+    if (!std::ranges::all_of(plains, [](const auto& message) { return is_plain(*message); })) {
+      return false;
+    }
+    auto run = link_.run(statements_.plains);
+    auto sequence = last_;
+    for (const auto& message : plains) {
+      ++sequence.value;
+      inserted_.push_back({place_of(normal_from, sequence), message.get()});
+      bind_plain(run, *message, inserted_.back().place, now_);
+    }
+    if (auto done = run.finish(); !done.ok()) return done.error();
+    // Somebody has written one of them before, though its id was made for it.
+    if (link_.changes() != std::int64_t{plains_together}) return take_back_plains();
+    for (const auto& message : plains) {
+      ++last_.value;
+      written_.push_back({message->id(), last_, Shard{}, false});
+    }
+    return true;
+  }
+
+  Result<bool> take_back_plains() {
+    for (std::size_t row = 0; row < plains_together; ++row) {
+      if (auto gone = remove(inserted_.back()); !gone.ok()) return gone.error();
+      inserted_.pop_back();
+    }
+    return false;
+  }
+
+  Status remove(const Inserted& row) {
+    auto run = link_.run(statements_.remove);
+    return run.with(row.place).with(row.message->id().view()).finish();
+  }
+
+  Status insert_next(const Message& message) {
+    auto first = ended(message);
+    if (!first.ok()) return first.error();
+    if (!*first) first = insert_one_of(message);
+    if (!first.ok()) return first.error();
+    const bool known = first->has_value();
+    written_.push_back({message.id(), known ? **first : last_, Shard{}, known});
+    return {};
+  }
+
   /// Where the message is that has this id and has ended.
   Result<std::optional<Sequence>> ended(const Message& message) {
     if (message.has_fresh_id()) return std::optional<Sequence>();
@@ -160,15 +237,25 @@ class Batch {
   }
 
   /// Where the message is that has this id and is pending; nothing: it is this one.
-  Result<std::optional<Sequence>> insert_one_of(Run& run, const Message& message) {
+  Result<std::optional<Sequence>> insert_one_of(const Message& message) {
     const bool waits = is_delayed(message, now_);
     const auto place = place_of(waits ? waiting_from : lane_from(spi::lane_of(message)),
                                 Sequence{last_.value + 1});
-    if (auto done = insert_one(run, message, place, now_); !done.ok()) return done.error();
+    if (auto done = insert_at(place, message); !done.ok()) return done.error();
     if (link_.changes() == 0) return sequence_of(link_.run(statements_.pending), message.id());
     ++last_.value;
-    inserted_.push_back(place);
+    inserted_.push_back({place, &message});
     return std::optional<Sequence>();
+  }
+
+  Status insert_at(Place place, const Message& message) {
+    if (!is_plain(message)) {
+      auto run = link_.run(statements_.insert);
+      return insert_one(run, message, place, now_);
+    }
+    auto run = link_.run(statements_.plain);
+    bind_plain(run, message, place, now_);
+    return run.finish();
   }
 
   Link& link_;
@@ -176,7 +263,8 @@ class Batch {
   Messages messages_;
   WallTime now_;
   Sequence last_{};
-  std::vector<Place> inserted_;
+  std::vector<Written> written_;
+  std::vector<Inserted> inserted_;
 };
 
 }  // namespace
@@ -187,6 +275,8 @@ InsertStatements::InsertStatements(const TableName& table) : name(table.str()) {
   last = fill(last_sql);
   known = fill(known_sql);
   insert = fill(insert_sql);
+  plain = fill(plain_sql(1));
+  plains = fill(plain_sql(plains_together));
   ended = fill(ended_sql);
   pending = fill(pending_sql);
   note = fill(note_sql);

@@ -146,11 +146,12 @@ void Writer::check_point() {
   const bool restart = wal_pages_ >= bounds_.restart_pages;
   auto* handle = connection_->handle();
   if (restart) connection_->wait_for_locks(restart_wait_max);
+  sync_.begun_elsewhere();
   const int result = sqlite3_wal_checkpoint_v2(
       handle, "main", restart ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE, nullptr,
       nullptr);
   // The system tells a failed sync once: the one for this commit would succeed.
-  if (result == SQLITE_IOERR_FSYNC) sync_.fail();
+  sync_.ended_elsewhere(result == SQLITE_IOERR_FSYNC);
   if (restart) connection_->wait_for_locks(lock_max_);
 }
 

@@ -49,9 +49,10 @@ struct Bus::Parts {
       }
     }
     if (called.empty()) {
-      return failed(std::string(code_name(Code::tx_no_subscribers)) +
-                    ": nobody has subscribed to " + quoted(topic) +
-                    "; call Bus::subscribe before the outbox starts");
+      auto nobody = failed("nobody has subscribed to " + quoted(topic) +
+                           "; call Bus::subscribe before the outbox starts");
+      nobody.code = Code::tx_no_subscribers;
+      return nobody;
     }
     std::string errors;
     for (const auto& subscriber : called) {

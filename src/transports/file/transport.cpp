@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <condition_variable>
 #include <csignal>
-#include <functional>
-#include <iterator>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <set>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -28,9 +28,19 @@ constexpr std::string_view stdout_name = "stdout:";
 /// Written at once.
 constexpr std::size_t write_bytes_max = 4UL * 1024 * 1024;
 
+using Items = std::vector<TimedParcels::ItemPtr>;
+
+/// A file and what waits to be written to it; one for all addresses with its path, so that its
+/// lines have one order.
+struct Lane {
+  explicit Lane(const std::string& path) : file(path) {}
+  LineFile file;  ///< the writing thread's
+  Items waiting{};
+};
+
 struct Place final : spi::Address {
-  Place(std::shared_ptr<LineFile> to, Sync how) : file(std::move(to)), sync(how) {}
-  std::shared_ptr<LineFile> file;
+  Place(std::shared_ptr<Lane> to, Sync how) : lane(std::move(to)), sync(how) {}
+  std::shared_ptr<Lane> lane;
   Sync sync;
 };
 
@@ -99,8 +109,9 @@ class FileTransport final : public spi::Transport {
   Result<std::shared_ptr<const spi::Address>> address(
       std::string_view text, const spi::AddressSettings& settings) override {
     if (text == stdout_name) {
-      if (!settings.empty())
+      if (!settings.empty()) {
         return invalid(text, "has no settings; leave out " + quoted(settings[0].first));
+      }
       return place("", Sync::no);
     }
     if (!text.starts_with(file_scheme)) {
@@ -117,7 +128,11 @@ class FileTransport final : public spi::Transport {
     auto taken = parcels_.take(parcels, results);
     if (taken.empty()) return;
     const std::lock_guard lock(mutex_);
-    std::ranges::move(taken, std::back_inserter(queue_));
+    for (auto& item : taken) {
+      const auto& lane = place_of(*item).lane;
+      if (lane->waiting.empty()) lanes_.push_back(lane);
+      lane->waiting.push_back(std::move(item));
+    }
     changed_.notify_one();
   }
 
@@ -134,15 +149,12 @@ class FileTransport final : public spi::Transport {
   void close(BootTime deadline) override { parcels_.close(deadline); }
 
  private:
-  using Items = std::vector<TimedParcels::ItemPtr>;
-
   std::shared_ptr<const spi::Address> place(const std::string& path, Sync sync) {
     const std::lock_guard lock(mutex_);
-    // All addresses with this path, so that its lines have one order.
-    auto& file = files_[path];
-    if (!file) file = std::make_shared<LineFile>(path);
+    auto& lane = known_[path];
+    if (!lane) lane = std::make_shared<Lane>(path);
     if (sync == Sync::no && !path.empty()) not_synced_.insert(path);
-    return std::make_shared<const Place>(file, sync);
+    return std::make_shared<const Place>(lane, sync);
   }
 
   void write_all() {
@@ -153,74 +165,80 @@ class FileTransport final : public spi::Transport {
     pthread_sigmask(SIG_BLOCK, &broken_pipe, nullptr);
     std::unique_lock lock(mutex_);
     for (;;) {
-      changed_.wait(lock, [&] { return ended_ || !queue_.empty(); });
-      if (queue_.empty()) return;
-      auto items = std::exchange(queue_, {});
+      changed_.wait(lock, [&] { return ended_ || !lanes_.empty(); });
+      if (lanes_.empty()) return;
+      const auto lane = std::move(lanes_.front());
+      lanes_.pop_front();
+      const auto items = std::exchange(lane->waiting, {});
       lock.unlock();
-      while (!items.empty()) write_some(items);
+      write(*lane, items);
       lock.lock();
     }
   }
 
-  /// All that goes to the file of the first one, as much as is written at once.
-  void write_some(Items& items) {
-    auto* const file = place_of(*items.front()).file.get();
-    Items mine;
-    std::vector<std::size_t> ends;
-    std::string lines;
-    auto sync = Sync::no;
-    const auto rest = std::stable_partition(items.begin(), items.end(), [&](const auto& item) {
-      return place_of(*item).file.get() == file;
-    });
-    auto next = items.begin();
-    for (; next != rest && lines.size() < write_bytes_max; ++next) {
-      if ((*next)->answered()) continue;
-      transports::append_structured(lines, (*next)->parcel(), {.one_line = true, .headers = true});
-      lines += '\n';
-      ends.push_back(lines.size());
-      if (place_of(**next).sync == Sync::yes) sync = Sync::yes;
-      mine.push_back(std::move(*next));
+  void write(Lane& lane, const Items& items) {
+    std::string error;
+    for (std::span rest(items); !rest.empty();) {
+      rest = rest.subspan(write_some(lane.file, rest, error));
+      if (error.empty()) continue;
+      fail(rest, error);
+      // What was handed over before the failure was known must not overtake it.
+      Items behind;
+      {
+        const std::lock_guard lock(mutex_);
+        behind.swap(lane.waiting);
+        std::erase_if(lanes_, [&](const auto& other) { return other.get() == &lane; });
+      }
+      fail(behind, error);
+      return;
     }
-    items.erase(items.begin(), next);
-    if (mine.empty()) return;
-    const auto wanted = [&] {
-      return std::ranges::any_of(mine, [](const auto& item) { return !item->answered(); });
-    };
-    const auto done = file->append(lines, sync, wanted);
-    for (std::size_t at = 0; at < mine.size(); ++at) {
-      parcels_.answer(*mine[at], ends[at] <= done.bytes
-                                     ? SendResult{}
-                                     : SendResult{Kind::unreachable, done.error, {}});
-    }
-    if (!done.error.empty()) fail_those_behind(items, *file, done.error);
   }
 
-  /// What was handed over before a failure was known must not overtake it.
-  void fail_those_behind(Items& items, const LineFile& file, const std::string& error) {
-    const auto is_behind = [&](const auto& item) { return place_of(*item).file.get() == &file; };
-    Items behind;
-    const auto take_from = [&](Items& some) {
-      const auto rest = std::ranges::stable_partition(some, std::not_fn(is_behind));
-      behind.insert(behind.end(), rest.begin(), rest.end());
-      some.erase(rest.begin(), rest.end());
-    };
-    take_from(items);
-    {
-      const std::lock_guard lock(mutex_);
-      take_from(queue_);
+  /// The first ones, as many as go in one write; how many that were. With an error those behind
+  /// them must not be written.
+  std::size_t write_some(LineFile& file, std::span<const TimedParcels::ItemPtr> items,
+                         std::string& error) {
+    std::string lines;
+    std::vector<std::size_t> ends;
+    auto sync = Sync::no;
+    for (const auto& item : items) {
+      if (lines.size() >= write_bytes_max || item->answered()) break;
+      transports::append_structured(lines, item->parcel(), {.one_line = true, .headers = true});
+      lines += '\n';
+      ends.push_back(lines.size());
+      if (place_of(*item).sync == Sync::yes) sync = Sync::yes;
     }
-    for (const auto& item : behind) {
-      parcels_.answer(*item, SendResult{Kind::unreachable, error, {}});
+    if (lines.empty()) {
+      error = "one before it was not written by its deadline";
+      return 1;
     }
+    const auto batch = items.first(ends.size());
+    // Nothing is written of one that was told that its time is over.
+    const auto done = file.append(lines, sync, [&] {
+      return std::ranges::none_of(batch, [](const auto& item) { return item->answered(); });
+    });
+    for (std::size_t at = 0; at < batch.size(); ++at) {
+      if (ends[at] <= done.bytes) {
+        parcels_.answer(*batch[at], {});
+      } else {
+        parcels_.answer(*batch[at], {Kind::unreachable, done.error, {}});
+      }
+    }
+    error = done.error;
+    return batch.size();
+  }
+
+  void fail(std::span<const TimedParcels::ItemPtr> items, const std::string& error) {
+    for (const auto& item : items) parcels_.answer(*item, {Kind::unreachable, error, {}});
   }
 
   const Options options_;
   TimedParcels parcels_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  Items queue_;
-  std::map<std::string, std::shared_ptr<LineFile>> files_;
+  std::map<std::string, std::shared_ptr<Lane>> known_;  ///< by path
   std::set<std::string> not_synced_;
+  std::deque<std::shared_ptr<Lane>> lanes_;  ///< where something waits
   bool ended_ = false;
   std::thread writer_;
 };

@@ -76,6 +76,7 @@ class HttpTransport final : public spi::Transport, Exchanges {
   void leave();
   /// Nothing, or why it cannot be sent.
   std::optional<spi::SendResult> prepare(Exchange& exchange, spi::Parcel& parcel, BootTime now);
+  [[nodiscard]] static spi::SendResult denied(std::string why);
   std::optional<spi::SendResult> find_credentials(const Exchange& exchange, Headers& headers) const;
   std::shared_ptr<Endpoint> endpoint(const std::string& name);
 
@@ -209,6 +210,10 @@ std::optional<spi::SendResult> HttpTransport::prepare(Exchange& exchange, spi::P
   return std::nullopt;
 }
 
+spi::SendResult HttpTransport::denied(std::string why) {
+  return {.kind = Kind::rejected, .error = std::move(why), .code = Code::auth_denied};
+}
+
 std::optional<spi::SendResult> HttpTransport::find_credentials(const Exchange& exchange,
                                                                Headers& headers) const {
   const auto& tenant = exchange.parcel.message->tenant();
@@ -219,7 +224,7 @@ std::optional<spi::SendResult> HttpTransport::find_credentials(const Exchange& e
     if (!found) {
       const auto code = found.error().code;
       if (code == Code::auth_denied) {
-        return spi::SendResult{Kind::rejected, "AUTH.DENIED: there are no " + whose};
+        return denied("there are no " + whose);
       }
       return spi::SendResult{Kind::failed,
                              std::string(code_name(code)) + ": could not get the " + whose};
@@ -231,8 +236,7 @@ std::optional<spi::SendResult> HttpTransport::find_credentials(const Exchange& e
   }
   for (const auto& [name, value] : headers) {
     if (!is_header_name(name) || belongs_to_protocol(name) || !is_header_value(value)) {
-      return spi::SendResult{Kind::rejected, "AUTH.DENIED: the " + whose +
-                                                 " have a header that HTTP does not allow there"};
+      return denied("the " + whose + " have a header that HTTP does not allow there");
     }
   }
   return std::nullopt;

@@ -75,7 +75,9 @@ class MqttLink final : public transports::Link {
       : client_(std::move(client)), last_turn_(now) {}
 
   std::optional<spi::SendResult> post(const spi::Parcel& parcel, std::uint64_t number) override;
-  [[nodiscard]] bool takes_more() const override { return open_bytes_ < open_bytes_max; }
+  [[nodiscard]] bool takes_more() const override {
+    return open_.size() < open_max && open_bytes_ < open_bytes_max;
+  }
   Status turn(BootTime now, Answers& answers) override;
   [[nodiscard]] int fd() const override { return client_->fd(); }
   [[nodiscard]] bool wants_write() const override { return client_->wants_write(); }
@@ -83,7 +85,9 @@ class MqttLink final : public transports::Link {
   void leave() override { client_->leave(); }
 
  private:
-  /// libmosquitto keeps a copy of each until it is answered.
+  /// libmosquitto goes through all that it has with every answer.
+  static constexpr std::size_t open_max = 100;
+  /// And keeps a copy of each until it is answered.
   static constexpr std::size_t open_bytes_max = 4UL * 1024 * 1024;
 
   struct Open {

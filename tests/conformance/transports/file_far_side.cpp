@@ -1,12 +1,8 @@
+#include "conformance/transports/event_line.hpp"
 #include "conformance/transports/transport_conformance.hpp"
-#include "core/headers_text.hpp"
 
 #include <sagabox/transports/file.hpp>
 
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
-#include <openssl/evp.h>
 #include <stdlib.h>
 
 #include <filesystem>
@@ -14,42 +10,6 @@
 
 namespace sagabox::testing {
 namespace {
-
-std::string from_base64(std::string_view text) {
-  std::string bytes(text.size(), '\0');
-  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
-                                   reinterpret_cast<const unsigned char*>(text.data()),
-                                   static_cast<int>(text.size()));
-  const auto padding = static_cast<int>(std::ranges::count(text, '='));
-  bytes.resize(static_cast<std::size_t>(size - padding));
-  return bytes;
-}
-
-/// As it stands in the line, not as a parser would say it again.
-std::string data_of(std::string_view line) {
-  constexpr std::string_view before = "\"data\":";
-  const auto begin = line.find(before) + before.size();
-  return std::string(line.substr(begin, line.size() - begin - 1));
-}
-
-Arrived parsed(const std::string& line) {
-  Arrived arrived;
-  const auto event = boost::json::parse(line).as_object();
-  for (const auto& [name, value] : event) {
-    if (name == "data") {
-      arrived.payload = data_of(line);
-    } else if (name == "data_base64") {
-      arrived.payload = from_base64(std::string_view(value.as_string()));
-    } else if (name == "datacontenttype") {
-      arrived.content_type = value.as_string().c_str();
-    } else if (name == "headers") {
-      arrived.headers = headers_from_text(std::string_view(value.as_string())).value();
-    } else {
-      arrived.attributes.emplace_back(std::string(name), std::string(value.as_string()));
-    }
-  }
-  return arrived;
-}
 
 /// A folder of its own; a disk that is not there is a folder that is not there.
 class FileSide final : public FarSide {
@@ -69,7 +29,7 @@ class FileSide final : public FarSide {
   std::vector<Arrived> arrived(const std::string& address, std::size_t) override {
     std::vector<Arrived> all;
     std::ifstream lines(address.substr(address.find(':') + 1));
-    for (std::string line; std::getline(lines, line);) all.push_back(parsed(line));
+    for (std::string line; std::getline(lines, line);) all.push_back(event_of(line).value());
     return all;
   }
   bool stop() override {

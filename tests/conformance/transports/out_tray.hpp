@@ -1,5 +1,7 @@
 #pragma once
 
+#include "conformance/transports/far_side.hpp"
+
 #include <sagabox/spi/transport.hpp>
 
 #include <condition_variable>
@@ -62,8 +64,8 @@ class OutTray final : public spi::SendResults {
   /// parcels unknown; failures that do not say why, and errors that show a payload.
   [[nodiscard]] std::vector<std::string> problems() const;
   /// A parcel was delivered though one before it, of its key and address, failed while it was
-  /// under way. Keys must belong to one thread each.
-  [[nodiscard]] std::vector<std::string> overtakings() const;
+  /// under way and is not among those that arrived. Keys must belong to one thread each.
+  [[nodiscard]] std::vector<std::string> overtakings(const std::vector<Arrived>& arrived) const;
 
  private:
   template <class Done>

@@ -42,7 +42,7 @@ TEST_P(TransportConformance, OrderWithinAKeyIsKeptWhereItIsPromised) {
   const auto sent = parcels(400, to, 8);
   send_in_turn(sent);
   expect_only({Kind::delivered});
-  EXPECT_EQ(out_of_order(sent, far_side().arrived(to.text, sent.size())), "");
+  EXPECT_EQ(out_of_order(sent, arrivals(sent, to)), "");
 }
 
 TEST_P(TransportConformance, SeveralThreadsSendAtTheSameTime) {
@@ -63,7 +63,7 @@ TEST_P(TransportConformance, SeveralThreadsSendAtTheSameTime) {
   expect_only({Kind::delivered});
   expect_arrived_once(all, to);
   if (transport().traits().keeps_order) {
-    EXPECT_EQ(out_of_order(all, far_side().arrived(to.text, all.size())), "");
+    EXPECT_EQ(out_of_order(all, arrivals(all, to)), "");
   }
 }
 

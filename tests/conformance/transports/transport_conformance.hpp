@@ -72,6 +72,8 @@ class TransportConformance : public ::testing::TestWithParam<FarSideCase> {
   Arrived arrival_of(const MessagePtr& message);
   /// It arrives byte for byte, with its content type.
   void expect_payload_arrives(Payload payload, std::string content_type = {});
+  /// What has arrived there; all of `sent` are among it unless the far side has had ample time.
+  std::vector<Arrived> arrivals(const std::vector<spi::Parcel>& sent, const Target& at);
   /// All of them are at the target, each once.
   void expect_arrived_once(const std::vector<spi::Parcel>& sent, const Target& at);
   /// No result is of another kind.

@@ -128,6 +128,90 @@ TEST_F(MessageTest, RestoredMessageIsTheOneThatWasBuilt) {
   EXPECT_EQ(restored.payload().view(), built.payload().view());
 }
 
+/// All that a message tells of itself, but its payload's bytes and whether its id is fresh.
+void expect_same(const Message& a, const Message& b) {
+  EXPECT_EQ(a.id(), b.id());
+  EXPECT_EQ(a.topic(), b.topic());
+  EXPECT_EQ(a.key(), b.key());
+  EXPECT_EQ(a.key_hash(), b.key_hash());
+  EXPECT_EQ(a.tenant(), b.tenant());
+  EXPECT_EQ(a.aggregate_type(), b.aggregate_type());
+  EXPECT_EQ(a.aggregate_id(), b.aggregate_id());
+  EXPECT_EQ(a.priority(), b.priority());
+  EXPECT_EQ(a.content_type(), b.content_type());
+  EXPECT_EQ(a.headers(), b.headers());
+  EXPECT_EQ(a.occurred_at(), b.occurred_at());
+  EXPECT_EQ(a.not_before(), b.not_before());
+  EXPECT_EQ(a.trace(), b.trace());
+  EXPECT_EQ(a.digest(), b.digest());
+  EXPECT_EQ(a.bytes(), b.bytes());
+  EXPECT_EQ(a.has_usual_details(), b.has_usual_details());
+}
+
+TEST_F(MessageTest, RowOfAStoreIsTheMessageThatWasBuilt) {
+  const auto full = build({.topic = "UserCreated",
+                           .key = "user-7",
+                           .payload = bytes("\x01"),
+                           .tenant = "acme",
+                           .priority = Priority::low,
+                           .headers = {{"x-a", "1"}},
+                           .not_before = WallTime{2s}})
+                        .value();
+  for (const auto& built : {build(valid()).value(), full}) {
+    const auto row = [&](std::optional<MessageDetails> details) {
+      return StoredRow{.id = built.id(),
+                       .topic = built.topic(),
+                       .key = built.key(),
+                       .form = built.payload().form(),
+                       .payload = built.payload().view(),
+                       .priority = built.priority(),
+                       .occurred_at = built.occurred_at(),
+                       .digest = built.digest(),
+                       .details = std::move(details)};
+    };
+    const MessageDetails details{.tenant = built.tenant(),
+                                 .content_type = built.content_type(),
+                                 .headers = built.headers(),
+                                 .not_before = built.not_before()};
+    const auto restored = Message::restore_shared(row(details));
+    expect_same(*restored, built);
+    EXPECT_EQ(restored->payload().view(), built.payload().view());
+    EXPECT_FALSE(restored->has_fresh_id());
+    if (built.has_usual_details()) expect_same(*Message::restore_shared(row({})), built);
+  }
+}
+
+TEST_F(MessageTest, AnyDetailIsUnusual) {
+  EXPECT_TRUE(build(valid())->has_usual_details());
+  const auto unusual = [&](const std::function<void(NewMessage&)>& change) {
+    auto draft = valid();
+    change(draft);
+    return !build(std::move(draft))->has_usual_details();
+  };
+  EXPECT_TRUE(unusual([](auto& d) { d.tenant = "acme"; }));
+  EXPECT_TRUE(unusual([](auto& d) { d.aggregate_type = "Order"; }));
+  EXPECT_TRUE(unusual([](auto& d) { d.aggregate_id = "7"; }));
+  EXPECT_TRUE(unusual([](auto& d) { d.content_type = "application/ld+json"; }));
+  EXPECT_TRUE(unusual([](auto& d) { d.payload = bytes("x"); }));
+  EXPECT_TRUE(unusual([](auto& d) { d.headers = {{"a", "1"}}; }));
+  EXPECT_TRUE(unusual([](auto& d) { d.not_before = WallTime{1s}; }));
+  EXPECT_TRUE(unusual([](auto& d) { d.trace.request_id = "r"; }));
+  EXPECT_FALSE(unusual([](auto& d) { d.key = "k"; }));
+  EXPECT_FALSE(unusual([](auto& d) { d.content_type = "application/json"; }));
+}
+
+TEST_F(MessageTest, SharedOneIsTheSame) {
+  auto draft = valid();
+  draft.id = "mine";
+  const auto built = build(draft).value();
+  const auto shared = Message::build_shared(std::move(draft), rules, ids, clock).value();
+  expect_same(*shared, built);
+  EXPECT_TRUE(Message::build_shared(valid(), rules, ids, clock).value()->has_fresh_id());
+  auto broken = valid();
+  broken.topic = "";
+  EXPECT_FALSE(Message::build_shared(std::move(broken), rules, ids, clock).ok());
+}
+
 TEST_F(MessageTest, BytesDefaultToOctetStream) {
   auto draft = valid();
   draft.payload = bytes("{not json");

@@ -30,6 +30,15 @@ TEST(Payload, BytesAreNotJson) {
 TEST(Payload, NotGivenIsNotEmpty) {
   EXPECT_FALSE(Payload().given());
   EXPECT_TRUE(bytes("").given());
+  EXPECT_TRUE(Payload::copy_of(PayloadForm::bytes, "").given());
+  EXPECT_EQ(Payload().view(), "");
+}
+
+TEST(Payload, CopyStandsForItself) {
+  std::string text = R"({"a": 1})";
+  const auto copy = Payload::copy_of(PayloadForm::json, text);
+  text.assign(text.size(), 'x');
+  EXPECT_EQ(copy.json(), R"({"a": 1})");
 }
 
 TEST(Sha256, KnownAnswers) {

@@ -272,6 +272,49 @@ TEST_F(SqliteTransaction, FullDatabaseIsToldAndNothingIsKept) {
   EXPECT_EQ(count("orders_outbox"), "1");
 }
 
+/// Sixteen of them go in by one statement.
+TEST_F(SqliteTransaction, ManyPlainMessagesKeepTheirOrderAndTheirDuplicates) {
+  std::vector<std::shared_ptr<const Message>> batch;
+  for (int i = 0; i < 40; ++i) batch.push_back(message());
+  batch[20] = batch[3];
+  const auto with_delay = std::make_shared<const Message>(
+      Message::build({.topic = "a.b.c.v1",
+                      .key = "k",
+                      .payload = json("{}"),
+                      .not_before = system_clock().wall_now() + std::chrono::hours(1)},
+                     MessageRules{}, ids_, author_clock_)
+          .value());
+  batch.push_back(with_delay);
+  for (int i = 0; i < 20; ++i) batch.push_back(message());
+  auto tx = store_->begin().value();
+  const auto written = tx->insert(table_, batch).value();
+  tx->commit().value();
+  ASSERT_EQ(written.size(), batch.size());
+  std::uint64_t next = 0;
+  for (std::size_t at = 0; at < batch.size(); ++at) {
+    EXPECT_EQ(written[at].id, batch[at]->id()) << at;
+    EXPECT_EQ(written[at].duplicate, at == 20) << at;
+    EXPECT_EQ(written[at].sequence.value, at == 20 ? written[3].sequence.value : ++next) << at;
+  }
+  EXPECT_EQ(count("orders_outbox"), "60");
+  EXPECT_EQ(readable(*store_), 59U);
+  EXPECT_EQ(store_->outbox_admin().stats(table_).value().pending, 60U);
+}
+
+/// What a statement of sixteen had written when it failed goes, too; what others have stays.
+TEST_F(SqliteTransaction, BatchThatFailsInTheMiddleLeavesNothing) {
+  write(*store_).value();
+  std::vector<std::shared_ptr<const Message>> batch;
+  for (int i = 0; i < 30; ++i) batch.push_back(message());
+  sql("CREATE TRIGGER refuse BEFORE INSERT ON orders_pending WHEN NEW.id = '" +
+      batch[20]->id().str() + "' BEGIN SELECT RAISE(FAIL, 'refused'); END");
+  auto tx = store_->begin().value();
+  EXPECT_FALSE(tx->insert(table_, batch).ok());
+  tx->commit().value();
+  EXPECT_EQ(count("orders_outbox"), "1");
+  EXPECT_EQ(readable(*store_), 1U);
+}
+
 TEST_F(SqliteTransaction, StoreIsFoundFromAConnection) {
   const auto found = open(user_.get(), {}).value();
   write(*found).value();

@@ -68,7 +68,7 @@ TEST_F(BusTest, NobodyThereIsAnErrorThatIsTriedAgain) {
   const auto result = publish("orders");
   EXPECT_EQ(result.kind, Kind::failed);
   EXPECT_EQ(result.error,
-            "TX.NO_SUBSCRIBERS: nobody has subscribed to \"orders\"; call Bus::subscribe before "
+            "nobody has subscribed to \"orders\"; call Bus::subscribe before "
             "the outbox starts");
 }
 
