@@ -214,7 +214,8 @@ void UnderWay::shut() {
 
 bool UnderWay::drained(Duration wait_max) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::max(wait_max, Duration::zero()),
+  constexpr Duration sensible_max = std::chrono::hours(24);  // longer ones overflow clocks
+  return changed_.wait_for(lock, std::clamp(wait_max, Duration::zero(), sensible_max),
                            [this] { return free_.size() == slots_.size() && telling_ == 0; });
 }
 

@@ -46,8 +46,8 @@ std::vector<std::int64_t> ends(rd_kafka_t* consumer, const std::string& topic) {
   return found;
 }
 
-KafkaCluster::Record record_of(const rd_kafka_message_t& message) {
-  KafkaCluster::Record record;
+KafkaRecord record_of(const rd_kafka_message_t& message) {
+  KafkaRecord record;
   record.partition = message.partition;
   record.key.assign(static_cast<const char*>(message.key), message.key_len);
   record.has_value = message.payload != nullptr;
@@ -77,9 +77,9 @@ KafkaCluster::~KafkaCluster() { rd_kafka_destroy(keeper_); }
 
 std::string KafkaCluster::brokers() const { return rd_kafka_mock_cluster_bootstraps(mock_); }
 
-std::vector<KafkaCluster::Record> KafkaCluster::records(const std::string& topic,
-                                                        std::size_t count) const {
-  auto* const consumer = client(RD_KAFKA_CONSUMER, {{"bootstrap.servers", brokers()},
+std::vector<KafkaRecord> kafka_records(const std::string& brokers, const std::string& topic,
+                                       std::size_t count) {
+  auto* const consumer = client(RD_KAFKA_CONSUMER, {{"bootstrap.servers", brokers},
                                                     {"group.id", "reader"},
                                                     {"enable.partition.eof", "true"},
                                                     {"fetch.wait.max.ms", "10"},
@@ -96,7 +96,7 @@ std::vector<KafkaCluster::Record> KafkaCluster::records(const std::string& topic
 
   // Until all partitions have ended with enough of them, or nothing has come for long.
   constexpr int quiet_polls_max = 20;
-  std::vector<Record> records;
+  std::vector<KafkaRecord> records;
   std::set<int> ended;
   for (int quiet = 0;
        quiet < quiet_polls_max && (records.size() < count || ended.size() < partitions);) {

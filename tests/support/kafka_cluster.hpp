@@ -9,9 +9,25 @@
 
 namespace sagabox::testing {
 
+/// A record as any other client reads it.
+struct KafkaRecord {
+  std::string key;
+  std::string value;
+  bool has_value = true;
+  std::vector<std::pair<std::string, std::string>> headers;
+  int partition = 0;
+};
+
+/// Waits until the topic has so many; fewer when they have had ample time. Partition by partition
+/// as they come, each in its order.
+std::vector<KafkaRecord> kafka_records(const std::string& brokers, const std::string& topic,
+                                       std::size_t count);
+
 /// librdkafka's mock cluster, in this process on loopback.
 class KafkaCluster {
  public:
+  using Record = KafkaRecord;
+
   explicit KafkaCluster(int brokers = 1);
   KafkaCluster(const KafkaCluster&) = delete;
   KafkaCluster& operator=(const KafkaCluster&) = delete;
@@ -20,16 +36,9 @@ class KafkaCluster {
   [[nodiscard]] std::string brokers() const;
   [[nodiscard]] rd_kafka_mock_cluster_t* mock() const noexcept { return mock_; }
 
-  struct Record {
-    std::string key;
-    std::string value;
-    bool has_value = true;
-    std::vector<std::pair<std::string, std::string>> headers;
-    int partition = 0;
-  };
-  /// Waits until the topic has so many; fewer when they have had ample time. Partition by
-  /// partition as they come, each in its order.
-  [[nodiscard]] std::vector<Record> records(const std::string& topic, std::size_t count) const;
+  [[nodiscard]] std::vector<Record> records(const std::string& topic, std::size_t count) const {
+    return kafka_records(brokers(), topic, count);
+  }
 
  private:
   rd_kafka_t* keeper_;

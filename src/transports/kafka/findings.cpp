@@ -49,7 +49,7 @@ Result<ClientHandle> client(const Options& options) {
   if (made == nullptr) {
     return Error{Code::config_invalid, "transports kafka: " + hushed(text.data(), options)};
   }
-  (void)conf->release();
+  (void)conf->release();  // NOLINT(bugprone-unused-return-value): it is the client's now
   return made;
 }
 

@@ -67,7 +67,7 @@ Result<std::unique_ptr<Producer>> Producer::open(const Options& options, Events&
   if (producer->client_ == nullptr) {
     return Error{Code::config_invalid, "transports kafka: " + hushed(text.data(), options)};
   }
-  (void)conf->release();
+  (void)conf->release();  // NOLINT(bugprone-unused-return-value): it is the client's now
   producer->queue_ = rd_kafka_queue_get_main(producer->client_);
   const std::uint64_t once = 1;
   rd_kafka_queue_io_event_enable(producer->queue_, wake.descriptor(), &once, sizeof once);
@@ -112,7 +112,7 @@ rd_kafka_resp_err_t Producer::produce(std::unique_ptr<Letter>& letter) {
     rd_kafka_error_destroy(error);
     return code;
   }
-  (void)headers.release();
+  (void)headers.release();  // NOLINT(bugprone-unused-return-value): they are the message's now
   letter->place = held_.size();
   held_.push_back(std::move(letter));
   return RD_KAFKA_RESP_ERR_NO_ERROR;

@@ -193,8 +193,9 @@ Result<std::unique_ptr<Connection>> Connection::open(const Options& options,
   if (const auto status = natsConnection_Connect(&raw, client); status != NATS_OK) {
     return Error{Code::provider_unavailable, "cannot connect to NATS: " + trouble(status)};
   }
-  (void)for_loop.release();
-  (void)for_callbacks.release();
+  // libnats gives them back by `detached` and `closed`.
+  (void)for_loop.release();       // NOLINT(bugprone-unused-return-value)
+  (void)for_callbacks.release();  // NOLINT(bugprone-unused-return-value)
   std::unique_ptr<Connection> connection(new Connection(raw, shared));
 
   natsInbox* inbox = nullptr;
@@ -208,7 +209,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const Options& options,
   }
   if (status == NATS_OK) {
     status = natsSubscription_SetOnCompleteCB(connection->inbox_, forget, for_answers.get());
-    (void)for_answers.release();
+    (void)for_answers.release();  // NOLINT(bugprone-unused-return-value): by `forget`
     natsSubscription_SetPendingLimits(connection->inbox_, -1, -1);
   }
   if (status != NATS_OK) {
@@ -276,7 +277,9 @@ void Connection::abandon() {
   const linger at_once{.l_onoff = 1, .l_linger = 0};
   setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   shutdown(socket, SHUT_RDWR);
-  while (!is_lost()) read();
+  // What had arrived is read first.
+  constexpr int reads_max = 10'000;
+  for (int i = 0; i < reads_max && !is_lost(); ++i) read();
 }
 
 }  // namespace sagabox::nats

@@ -7,6 +7,7 @@
 #include <nats/nats.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace sagabox::testing {
 namespace {
@@ -171,6 +172,32 @@ TEST_F(NatsTest, WrongPasswordIsUnreachableAndTheErrorDoesNotShowIt) {
   const auto found = transport_->findings(system_clock().boot_now() + Sender::ample);
   ASSERT_FALSE(found.ok());
   EXPECT_FALSE(mentions(found.error().message, "hush")) << found.error().message;
+}
+
+TEST_F(NatsTest, TlsIsVerified) {
+  if (program_path("openssl").empty()) GTEST_SKIP() << "openssl is not installed";
+  const auto folder = scratch_folder("nats-tls");
+  const auto certificate = (folder / "certificate.pem").string();
+  const auto key = (folder / "key.pem").string();
+  ASSERT_EQ(std::system(("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes "
+                         "-days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -out " +
+                         certificate + " -keyout " + key + " 2>/dev/null")
+                            .c_str()),
+            0);
+  start("tls { cert_file: \"" + certificate + "\", key_file: \"" + key + "\" }");
+  if (IsSkipped()) return;
+  open({.tls = {.required = true, .ca_file = certificate, .host_name = "localhost"}});
+  // No stream takes it: the answer came through a verified connection.
+  EXPECT_EQ(sender_->send_one({}, "nats:orders.new").kind, Kind::rejected);
+
+  for (const nats::Tls& tls :
+       {nats::Tls{.required = true, .host_name = "localhost"},
+        nats::Tls{.required = true, .ca_file = certificate, .host_name = "elsewhere"}}) {
+    transport_->close(system_clock().boot_now());
+    open({.tls = tls});
+    const auto result = sender_->send_one({}, "nats:orders.new");
+    EXPECT_EQ(result.kind, Kind::unreachable) << result.error;
+  }
 }
 
 TEST_F(NatsTest, StreamGivenByTheRouteIsTheOnlyOneThatMayTakeIt) {
