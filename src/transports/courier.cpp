@@ -1,12 +1,13 @@
 #include "transports/courier.hpp"
 
+#include "transports/broken_pipes.hpp"
+
 #include <poll.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <ctime>
+#include <system_error>
 
 namespace sagabox::transports {
 namespace {
@@ -16,14 +17,6 @@ using Kind = SendResult::Kind;
 
 /// A resolver that hangs must not cost a thread every few seconds.
 constexpr std::uint32_t dials_max = 4;
-
-/// TLS libraries write without MSG_NOSIGNAL; a connection that is gone is an error, no signal.
-void ignore_broken_pipes() {
-  sigset_t pipes;
-  sigemptyset(&pipes);
-  sigaddset(&pipes, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &pipes, nullptr);
-}
 
 timespec until(BootTime then, BootTime now) {
   constexpr auto longest = std::chrono::seconds(3600);
@@ -96,7 +89,7 @@ void Courier::close(BootTime deadline) {
 }
 
 void Courier::run() {
-  ignore_broken_pipes();
+  const BrokenPipes are_errors;
   for (;;) {
     const auto now = options_.clock->boot_now();
     wake_->silence();
@@ -169,14 +162,20 @@ void Courier::dial(BootTime now) {
   // A little longer than the attempt itself has: what it says is better than that it said nothing.
   dial_->give_up_at = deadline + options_.connect_max / 8;
   ++*dials_;
-  std::thread([dial = dial_, wake = wake_, dials = dials_, connect = connect_, deadline] {
-    ignore_broken_pipes();
-    auto outcome = connect(deadline);
-    --*dials;
-    const std::lock_guard lock(dial->mutex);
-    dial->outcome.emplace(std::move(outcome));
-    wake->ring();
-  }).detach();
+  try {
+    std::thread([dial = dial_, wake = wake_, dials = dials_, connect = connect_, deadline] {
+      const BrokenPipes are_errors;
+      auto outcome = connect(deadline);
+      --*dials;
+      const std::lock_guard lock(dial->mutex);
+      dial->outcome.emplace(std::move(outcome));
+      wake->ring();
+    }).detach();
+  } catch (const std::system_error&) {
+    --*dials_;
+    dial_.reset();
+    dial_failed(now, {Code::provider_unavailable, "no thread to connect with"});
+  }
 }
 
 void Courier::dial_failed(BootTime now, const Error& error) {

@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <deque>
 #include <fstream>
 #include <sstream>
 
@@ -46,24 +47,38 @@ std::vector<pid_t> members(pid_t group) {
   return all;
 }
 
-/// Whether the process has ended in time.
-bool wait_for_end(pid_t process, int longest_ms) {
-  const int handle = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
-  if (handle < 0) return true;
-  pollfd ended{handle, POLLIN, 0};
-  const bool in_time = poll(&ended, 1, longest_ms) == 1;
-  close(handle);
-  return in_time;
-}
-
-/// All of the group; those that are not gone in time are killed.
-void wait_for_group(pid_t group) {
-  for (const auto process : members(group)) {
-    if (!wait_for_end(process, end_ms_max)) kill(process, SIGKILL);
+/// A process that can be waited for though it is nobody's child here. Taken before it is told to
+/// end: one of many threads looks dead while some of them still hold its sockets.
+class Watched {
+ public:
+  explicit Watched(pid_t process)
+      : process_(process), handle_(static_cast<int>(syscall(SYS_pidfd_open, process, 0))) {}
+  ~Watched() {
+    if (handle_ >= 0) close(handle_);
   }
-  // What was born meanwhile, too.
-  kill(-group, SIGKILL);
-  for (const auto process : members(group)) wait_for_end(process, end_ms_max);
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+
+  /// Kills it when it does not end in time.
+  void wait() const {
+    pollfd ended{handle_, POLLIN, 0};
+    if (handle_ < 0 || poll(&ended, 1, end_ms_max) == 1) return;
+    kill(process_, SIGKILL);
+    poll(&ended, 1, end_ms_max);
+  }
+
+ private:
+  pid_t process_;
+  int handle_;
+};
+
+/// Tells all of the group and waits until they are gone.
+void end_group(pid_t group, int signal) {
+  std::deque<Watched> all;
+  for (const auto process : members(group)) all.emplace_back(process);
+  kill(-group, signal);
+  kill(-group, SIGCONT);
+  for (const auto& one : all) one.wait();
 }
 
 /// A process of its own, holding nothing of ours open, that waits for the end of `watched`.
@@ -153,13 +168,10 @@ void ScratchServer::signal(int number) const {
 }
 
 void ScratchServer::end(int number) const {
-  const auto all = groups(folder_);
-  for (const auto group : all) {
-    kill(-group, number);
-    kill(-group, SIGCONT);
-  }
-  for (const auto group : all) {
-    wait_for_group(group);
+  for (const auto group : groups(folder_)) {
+    end_group(group, number);
+    // What was born meanwhile, too.
+    end_group(group, SIGKILL);
     waitpid(group, nullptr, WNOHANG);
   }
   std::error_code ignored;

@@ -1,5 +1,6 @@
 #include "core/text.hpp"
 #include "transports/amqp/link.hpp"
+#include "transports/broken_pipes.hpp"
 #include "transports/server_url.hpp"
 #include "transports/settings.hpp"
 
@@ -75,6 +76,7 @@ class AmqpTransport final : public spi::Transport {
   }
 
   Result<std::vector<std::string>> findings(BootTime deadline) override {
+    const transports::BrokenPipes are_errors;
     auto connection = Connection::open(options_, deadline);
     if (!connection) {
       return Error{connection.error().code,

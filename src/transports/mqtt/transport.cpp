@@ -1,4 +1,5 @@
 #include "core/text.hpp"
+#include "transports/broken_pipes.hpp"
 #include "transports/mqtt/link.hpp"
 #include "transports/server_url.hpp"
 #include "transports/settings.hpp"
@@ -83,6 +84,7 @@ Result<std::vector<std::string>> MqttTransport::findings(BootTime deadline) {
   auto asking = options_;
   // With ours it would end the connection that is in use.
   asking.client_id.clear();
+  const transports::BrokenPipes are_errors;
   auto client = Client::open(asking, deadline);
   if (!client) return Error{client.error().code, name + ": " + client.error().message};
   const auto& limits = (*client)->limits();

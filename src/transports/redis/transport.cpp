@@ -1,3 +1,4 @@
+#include "transports/broken_pipes.hpp"
 #include "transports/redis/link.hpp"
 #include "transports/server_url.hpp"
 #include "transports/settings.hpp"
@@ -79,6 +80,7 @@ std::string setting(Connection& connection, std::string_view name, BootTime dead
 }
 
 Result<std::vector<std::string>> RedisTransport::findings(BootTime deadline) {
+  const transports::BrokenPipes are_errors;
   auto connection = Connection::open(options_, deadline);
   if (!connection) {
     return Error{connection.error().code,
