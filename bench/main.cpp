@@ -53,6 +53,9 @@ constexpr std::array benchmarks{
     Benchmark{"sqlite.hot", bench::sqlite::hot},
     Benchmark{"sqlite.pending_1m", bench::sqlite::pending_memory},
 #endif
+#ifdef SAGABOX_BENCH_HTTP
+    Benchmark{"transports.http.transport", bench::transports::http_transport},
+#endif
 #ifdef SAGABOX_BENCH_KAFKA
     Benchmark{"transports.kafka.publish", bench::transports::kafka_publish},
 #endif
@@ -105,6 +108,7 @@ constexpr const char* explanation = R"(Benchmarks:
   sqlite.pending_1m   memory with a million pending
 
   transports      each alone, without an outbox, to a server that is started for it:
+  transports.http.transport, also beside wrk
   transports.kafka.publish, transports.nats.publish, transports.amqp.publish,
   transports.redis.publish, transports.mqtt.publish
 

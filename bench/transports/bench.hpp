@@ -7,6 +7,7 @@
 /// messages and headers, on the same server.
 namespace sagabox::bench::transports {
 
+void http_transport(const Size& size, Report& report);
 void nats_publish(const Size& size, Report& report);
 void kafka_publish(const Size& size, Report& report);
 void amqp_publish(const Size& size, Report& report);

@@ -30,6 +30,8 @@ bool is_token_character(char c) noexcept {
          others.find(c) != std::string_view::npos;
 }
 
+bool goes_as_it_is(char c) noexcept { return c > ' ' && c < '\x7f' && c != '"' && c != '%'; }
+
 }  // namespace
 
 std::string lower_case(std::string_view text) {
@@ -65,15 +67,14 @@ bool belongs_to_protocol(std::string_view name) noexcept {
 
 void append_percent_encoded(std::string_view value, std::string& out) {
   static constexpr std::string_view digits = "0123456789ABCDEF";
-  for (const auto c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte > 0x20 && byte < 0x7f && c != '"' && c != '%') {
-      out.push_back(c);
-    } else {
-      out.push_back('%');
-      out.push_back(digits[byte >> 4U]);
-      out.push_back(digits[byte & 0xfU]);
-    }
+  while (true) {
+    const auto plain = std::find_if_not(value.begin(), value.end(), goes_as_it_is) - value.begin();
+    out.append(value.substr(0, static_cast<std::size_t>(plain)));
+    value.remove_prefix(static_cast<std::size_t>(plain));
+    if (value.empty()) return;
+    const auto byte = static_cast<unsigned char>(value.front());
+    out.append({'%', digits[byte >> 4U], digits[byte & 0xfU]});
+    value.remove_prefix(1);
   }
 }
 
