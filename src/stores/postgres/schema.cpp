@@ -218,6 +218,9 @@ CREATE INDEX "{table}_outbox_waiting" ON "{schema}"."{table}_outbox" (shard, due
   WHERE due IS NOT NULL;
 CREATE INDEX "{table}_outbox_keys" ON "{schema}"."{table}_outbox" (shard, seq)
   WHERE retrying AND key IS NOT NULL;
+-- Whoever has no tenants does not pay for their backlogs.
+CREATE INDEX "{table}_outbox_tenant" ON "{schema}"."{table}_outbox" (tenant, seq)
+  WHERE tenant <> 'default';
 
 -- Mode competing: which fresh messages without a key are in which shard's hands, whatever shard
 -- they were written to. A table of its own, so that the other modes pay nothing for it.
@@ -266,7 +269,7 @@ CREATE TABLE "{schema}"."{table}_dead" (
   history         jsonb
 );
 CREATE UNIQUE INDEX "{table}_dead_id" ON "{schema}"."{table}_dead" (id);
-CREATE INDEX "{table}_dead_tenant" ON "{schema}"."{table}_dead" (tenant, ended_at);
+CREATE INDEX "{table}_dead_tenant" ON "{schema}"."{table}_dead" (tenant, state, ended_at);
 CREATE INDEX "{table}_dead_ended" ON "{schema}"."{table}_dead" (state, ended_at);
 
 -- Delivered messages, as long as they are retained.

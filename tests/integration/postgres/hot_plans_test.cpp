@@ -1,4 +1,5 @@
 #include "integration/postgres/plans.hpp"
+#include "stores/postgres/admin_store.hpp"
 
 namespace sagabox::integration {
 namespace {
@@ -13,6 +14,30 @@ TEST_F(PostgresPlans, HotStatementsWalkTheirIndexOnAFullTable) {
   look_at_every_plan();
   database->sql("VACUUM ANALYZE " + outbox_table());
   look_at_every_plan();
+}
+
+TEST_F(PostgresPlans, WhatATenantHasIsFoundByTheTenant) {
+  fill();
+  const auto dead = database->schema() + ".orders_dead";
+  database->sql("INSERT INTO " + outbox_table() +
+                " (topic, payload, tenant) SELECT 'a.b.c.v1', '{}', 'tenant ' || n % 20 FROM "
+                "generate_series(1, 200) AS n");
+  database->sql("INSERT INTO " + dead +
+                " (seq, id, shard, state, ended_at, attempts, replays, written_at, tenant, topic, "
+                "aggregate_type, priority, payload, is_json, content_type, occurred_at) SELECT -n, "
+                "'d' || n, 0, 'dead', at, 1, 0, at, 'tenant ' || n % 1000, 'a.b.c.v1', "
+                "'__GLOBAL__', 1, '{}', true, 'application/json', at FROM (SELECT "
+                "clock_timestamp() AS at) AS now, generate_series(1, 20000) AS n");
+  database->sql("ANALYZE " + outbox_table());
+  database->sql("ANALYZE " + dead);
+  const MessageFilter filter{.tenant = "tenant 7"};
+  auto page = postgres::filter_params(filter);
+  page.int8(0).int8(100).boolean(false);
+  uses_only("orders_outbox_tenant", plan(admin->list_pending, page));
+  uses_only("orders_outbox_tenant", plan(admin->extent_pending, postgres::filter_params(filter)));
+  auto ended = postgres::filter_params({.tenant = "tenant 7", .from = WallTime{}});
+  ended.int8(-30'000).int8(100).boolean(false).text("dead");
+  uses_only("orders_dead_tenant", plan(admin->list_ended, ended));
 }
 
 TEST_F(PostgresPlans, CompetingStatementsWalkTheirIndexOnAFullTable) {
