@@ -143,6 +143,8 @@ void Courier::run_timer() {
   int running = 0;
   // What has just begun is due at once.
   if (timer_ && *timer_ <= settings_.clock->boot_now()) {
+    // It goes off once; libcurl sets another if it wants one.
+    timer_.reset();
     curl_multi_socket_action(multi_.get(), CURL_SOCKET_TIMEOUT, 0, &running);
   }
 }

@@ -5,6 +5,20 @@
 namespace sagabox::testing {
 namespace {
 
+/// The machine's clock; how often somebody looked at it says how often somebody was awake.
+class CountingClock final : public Clock {
+ public:
+  [[nodiscard]] WallTime wall_now() const override { return system_clock().wall_now(); }
+  [[nodiscard]] BootTime boot_now() const override {
+    ++looks_;
+    return system_clock().boot_now();
+  }
+  [[nodiscard]] std::size_t looks() const { return looks_; }
+
+ private:
+  mutable std::atomic<std::size_t> looks_ = 0;
+};
+
 class HttpConnections : public HttpTransportTest {
  protected:
   void send_many(const std::shared_ptr<const spi::Address>& to, std::size_t count) {
@@ -70,6 +84,16 @@ TEST_F(HttpConnections, AtTheDeadlineTheConnectionIsClosedAndTheNextWorks) {
   EXPECT_EQ(server.connections_made(), 2U);
 }
 
+TEST_F(HttpConnections, WaitingForAnAnswerKeepsNobodyAwake) {
+  const CountingClock clock;
+  HttpServer server([](const HttpRequest&) { return HttpReply{.never = true}; });
+  open({.allow = {"127.0.0.0/8"}, .connect_max = std::chrono::milliseconds(50), .clock = &clock});
+  const auto result = deliver(address(server.url("/")), {}, std::chrono::milliseconds(500));
+  EXPECT_EQ(result.kind, Kind::timed_out) << result.error;
+  transport_.reset();  // looks at the clock to the end
+  EXPECT_LT(clock.looks(), 200U);
+}
+
 TEST_F(HttpConnections, WaitingForATurnEndsAtTheDeadlineToo) {
   HttpServer server([](const HttpRequest&) { return HttpReply{.never = true}; });
   open();
@@ -77,7 +101,7 @@ TEST_F(HttpConnections, WaitingForATurnEndsAtTheDeadlineToo) {
   const auto first = send(to, {}, ample);
   ASSERT_EQ(server.requests("/", 1).size(), 1U);
   const auto second = deliver(to, {}, std::chrono::milliseconds(100));
-  EXPECT_EQ(second.kind, Kind::timed_out);
+  EXPECT_EQ(second.kind, Kind::later);
   EXPECT_NE(second.error.find("turn"), std::string::npos) << second.error;
   server.answer_held();
   EXPECT_EQ(results_.of(first).kind, Kind::delivered);
