@@ -168,6 +168,14 @@ void Courier::put_away(Handle& handle) {
   idle_.push_back(&handle);
 }
 
+bool Courier::break_off(Handle& handle) {
+  sockets_->begin_cutting();
+  curl_multi_remove_handle(multi_.get(), handle.easy());
+  const auto cut = sockets_->end_cutting();
+  put_away(handle);
+  return cut > 0;
+}
+
 void Courier::end(Exchange& exchange, spi::SendResult result) {
   if (exchange.is_waiting) {
     turns_.withdraw(exchange);
@@ -190,9 +198,7 @@ void Courier::expire() {
     }
     auto& handle = *exchange.handle;
     auto result = handle.result(std::nullopt, settings_.clock->wall_now());
-    // Closes the connection: nothing of it is on its way any more.
-    curl_multi_remove_handle(multi_.get(), handle.easy());
-    put_away(handle);
+    break_off(handle);
     end(exchange, std::move(result));
   }
 }
@@ -252,19 +258,21 @@ void Courier::look_again() {
 }
 
 void Courier::break_off_all() {
+  bool broke_off = false;
   while (!deadlines_.empty()) {
     auto& exchange = *deadlines_.begin()->second;
     if (exchange.is_waiting) {
       end(exchange, {Kind::unreachable, "closed before it was sent"});
       continue;
     }
-    auto& handle = *exchange.handle;
-    curl_multi_remove_handle(multi_.get(), handle.easy());
-    put_away(handle);
+    break_off(*exchange.handle);
+    broke_off = true;
     end(exchange, {Kind::timed_out, "closed before " + exchange.address->host + " answered"});
   }
   tell();
   handles_.clear();
+  // Connections that carry many requests are still open.
+  if (broke_off) sockets_->begin_cutting();
   multi_.reset();
 }
 

@@ -75,6 +75,8 @@ class Courier {
   void break_off_all();
   void end(Exchange& exchange, spi::SendResult result);
   void put_away(Handle& handle);
+  /// Nothing of it is on its way any more. False: its connection stays, others may be using it.
+  bool break_off(Handle& handle);
   [[nodiscard]] Duration time_to_wait();
   void wait();
 

@@ -1,6 +1,7 @@
 #include "transports/http/sockets.hpp"
 
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,6 +31,12 @@ int bits_of(std::uint32_t events) {
   if ((events & EPOLLOUT) != 0) bits |= CURL_CSELECT_OUT;
   if ((events & EPOLLERR) != 0) bits |= CURL_CSELECT_ERR;
   return bits;
+}
+
+void drop_unsent(int socket) {
+  // Closing resets the connection, and the kernel forgets what it still has of it.
+  const linger none{.l_onoff = 1, .l_linger = 0};
+  setsockopt(socket, SOL_SOCKET, SO_LINGER, &none, sizeof none);
 }
 
 }  // namespace
@@ -86,7 +93,21 @@ void Sockets::opened(int socket) {
   interest.is_connection = true;
 }
 
+void Sockets::begin_cutting() noexcept {
+  cutting_ = true;
+  cut_ = 0;
+}
+
+std::size_t Sockets::end_cutting() noexcept {
+  cutting_ = false;
+  return cut_;
+}
+
 void Sockets::closed(int socket) {
+  if (cutting_) {
+    drop_unsent(socket);
+    ++cut_;
+  }
   // The kernel forgets a socket when it is closed.
   auto& interest = this->interest(socket);
   interest.wanted = 0;

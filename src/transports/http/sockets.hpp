@@ -45,6 +45,10 @@ class Sockets final : public SocketWatch {
 
   /// Those that carry many requests at a time and are waited for.
   [[nodiscard]] const std::vector<int>& shared() const noexcept { return shared_; }
+  /// What is closed from here on is cut: what the kernel has not sent yet never leaves.
+  void begin_cutting() noexcept;
+  /// How many were.
+  std::size_t end_cutting() noexcept;
   /// Whose turn it is to be looked at; -1: nobody's.
   void look_at(int socket) noexcept { looked_at_ = socket; }
 
@@ -74,6 +78,8 @@ class Sockets final : public SocketWatch {
   std::vector<int> dirty_;
   std::vector<int> shared_;
   int looked_at_ = -1;
+  bool cutting_ = false;
+  std::size_t cut_ = 0;
   std::vector<epoll_event> ready_;
   std::vector<Event> events_;
 };

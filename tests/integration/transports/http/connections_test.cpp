@@ -84,6 +84,33 @@ TEST_F(HttpConnections, AtTheDeadlineTheConnectionIsClosedAndTheNextWorks) {
   EXPECT_EQ(server.connections_made(), 2U);
 }
 
+TEST_F(HttpConnections, WhatHasTimedOutDoesNotArriveLater) {
+  HttpServer server;
+  open();
+  ASSERT_EQ(deliver(address(server.url("/before"))).kind, Kind::delivered);
+  server.stall();
+  const auto large = bytes(std::string(400'000, 'x'));
+  const auto late = deliver(address(server.url("/late")), {.payload = large},
+                            std::chrono::milliseconds(200));
+  EXPECT_EQ(late.kind, Kind::timed_out) << late.error;
+  server.go_on();
+  EXPECT_EQ(deliver(address(server.url("/after")), {.payload = large}).kind, Kind::delivered);
+  EXPECT_TRUE(server.requests("/late", 1, std::chrono::milliseconds(500)).empty());
+}
+
+TEST_F(HttpConnections, WhatIsBrokenOffByClosingDoesNotArriveLater) {
+  HttpServer server;
+  open();
+  ASSERT_EQ(deliver(address(server.url("/before"))).kind, Kind::delivered);
+  server.stall();
+  const auto late =
+      send(address(server.url("/late")), {.payload = bytes(std::string(400'000, 'x'))});
+  transport_->close(system_clock().boot_now() + std::chrono::milliseconds(200));
+  EXPECT_EQ(results_.of(late).kind, Kind::timed_out);
+  server.go_on();
+  EXPECT_TRUE(server.requests("/late", 1, std::chrono::milliseconds(500)).empty());
+}
+
 TEST_F(HttpConnections, WaitingForAnAnswerKeepsNobodyAwake) {
   const CountingClock clock;
   HttpServer server([](const HttpRequest&) { return HttpReply{.never = true}; });
