@@ -133,6 +133,7 @@ void Courier::begin(Exchange& exchange) {
   auto& handle = *idle_.back();
   idle_.pop_back();
   handle.begin(exchange);
+  exchange.begun = sockets_->round();
   if (curl_multi_add_handle(multi_.get(), handle.easy()) != CURLM_OK) {
     put_away(handle);
     end(exchange, {Kind::failed, "libcurl did not take the request"});
@@ -176,6 +177,14 @@ bool Courier::break_off(Handle& handle) {
   return cut > 0;
 }
 
+void Courier::retire_silent(const Exchange& exchange) {
+  // A connection of many requests outlives those that time out, also when it is dead. What others
+  // have on it goes another way, or ends.
+  for (const auto socket : sockets_->cut_silent(exchange.endpoint, exchange.begun)) {
+    look_at(socket, CURL_CSELECT_IN);
+  }
+}
+
 void Courier::end(Exchange& exchange, spi::SendResult result) {
   if (exchange.is_waiting) {
     turns_.withdraw(exchange);
@@ -198,7 +207,8 @@ void Courier::expire() {
     }
     auto& handle = *exchange.handle;
     auto result = handle.result(std::nullopt, settings_.clock->wall_now());
-    break_off(handle);
+    const bool closed = break_off(handle);
+    if (!closed && result.kind == Kind::timed_out) retire_silent(exchange);
     end(exchange, std::move(result));
   }
 }

@@ -3,6 +3,8 @@
 #include "transports/http/answer.hpp"
 #include "transports/http/header_rules.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,6 +18,8 @@ constexpr std::size_t header_bytes_max = 64UL * 1024;
 /// Read to the end so that the connection can be used again; a longer body is not worth it.
 constexpr std::size_t body_bytes_max = 64UL * 1024;
 constexpr long buffer_bytes = 4096;
+/// So long may what was sent go without a sign that the other machine has got it.
+constexpr unsigned unacknowledged_ms_max = 20'000;
 constexpr std::size_t retry_after_bytes_max = 64;
 constexpr std::string_view retry_after_name = "retry-after:";
 
@@ -171,7 +175,11 @@ curl_socket_t Handle::open_socket(const curl_sockaddr& address) {
   }
   let_through_ = true;
   const auto number = socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
-  if (number >= 0) settings_.watch.opened(number);
+  if (number < 0) return CURL_SOCKET_BAD;
+  // A connection to a machine that is gone must not be used again and again.
+  setsockopt(number, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms_max,
+             sizeof unacknowledged_ms_max);
+  settings_.watch.opened(number, address_->endpoint.get());
   return number;
 }
 

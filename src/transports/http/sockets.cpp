@@ -39,6 +39,14 @@ void drop_unsent(int socket) {
   setsockopt(socket, SOL_SOCKET, SO_LINGER, &none, sizeof none);
 }
 
+void disconnect(int socket) {
+  drop_unsent(socket);
+  // Resets the connection at once; the number stays its owner's.
+  sockaddr nowhere{};
+  nowhere.sa_family = AF_UNSPEC;
+  if (connect(socket, &nowhere, sizeof nowhere) != 0) shutdown(socket, SHUT_RDWR);
+}
+
 }  // namespace
 
 Descriptor::~Descriptor() {
@@ -87,8 +95,10 @@ void Sockets::want(int socket, int what) {
   }
 }
 
-void Sockets::opened(int socket) {
+void Sockets::opened(int socket, const Endpoint* to) {
   auto& interest = this->interest(socket);
+  interest.to = to;
+  interest.heard = round_ + 1;
   interest.told = 0;
   interest.is_connection = true;
 }
@@ -101,6 +111,17 @@ void Sockets::begin_cutting() noexcept {
 std::size_t Sockets::end_cutting() noexcept {
   cutting_ = false;
   return cut_;
+}
+
+std::vector<int> Sockets::cut_silent(const Endpoint* endpoint, std::uint64_t since) {
+  std::vector<int> silent;
+  for (std::size_t at = 0; at < interests_.size(); ++at) {
+    const auto& interest = interests_[at];
+    if (!interest.is_connection || interest.to != endpoint || interest.heard > since) continue;
+    silent.push_back(static_cast<int>(at));
+    disconnect(silent.back());
+  }
+  return silent;
 }
 
 void Sockets::closed(int socket) {
@@ -152,12 +173,14 @@ std::span<const Sockets::Event> Sockets::wait(Duration timeout_max) {
   const auto count = epoll_wait(epoll_.get(), ready_.data(), static_cast<int>(ready_.size()),
                                 static_cast<int>(timeout.count()));
   events_.clear();
+  ++round_;
   for (int i = 0; i < count; ++i) {
     const auto& event = ready_[static_cast<std::size_t>(i)];
     if (event.data.fd == wakeup_.get()) {
       std::uint64_t rung = 0;
       [[maybe_unused]] const auto bytes = read(wakeup_.get(), &rung, sizeof rung);
     } else {
+      if ((event.events & EPOLLIN) != 0) interest(event.data.fd).heard = round_;
       events_.push_back({event.data.fd, bits_of(event.events)});
     }
   }

@@ -90,8 +90,8 @@ TEST_F(HttpConnections, WhatHasTimedOutDoesNotArriveLater) {
   ASSERT_EQ(deliver(address(server.url("/before"))).kind, Kind::delivered);
   server.stall();
   const auto large = bytes(std::string(400'000, 'x'));
-  const auto late = deliver(address(server.url("/late")), {.payload = large},
-                            std::chrono::milliseconds(200));
+  const auto late =
+      deliver(address(server.url("/late")), {.payload = large}, std::chrono::milliseconds(200));
   EXPECT_EQ(late.kind, Kind::timed_out) << late.error;
   server.go_on();
   EXPECT_EQ(deliver(address(server.url("/after")), {.payload = large}).kind, Kind::delivered);
