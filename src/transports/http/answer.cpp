@@ -58,6 +58,11 @@ bool is_ours(int curl_code) {
   }
 }
 
+/// Whether the connection ended where an answer was waited for.
+bool is_cut_off(int curl_code) {
+  return curl_code == CURLE_RECV_ERROR || curl_code == CURLE_GOT_NOTHING;
+}
+
 }  // namespace
 
 std::optional<Duration> retry_after(std::string_view value, WallTime now) {
@@ -88,6 +93,9 @@ spi::SendResult judge(const Answer& answer, WallTime now) {
     return {Kind::unreachable, "no connection to " + host + " by the deadline"};
   }
   auto text = host + ": " + std::string(answer.curl_error);
+  if (answer.request_sent && is_cut_off(answer.curl_code)) {
+    return {Kind::timed_out, std::move(text)};
+  }
   return {is_ours(answer.curl_code) ? Kind::failed : Kind::unreachable, std::move(text)};
 }
 

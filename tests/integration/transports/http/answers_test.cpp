@@ -65,9 +65,9 @@ TEST_F(HttpAnswers, HeadersWithoutEndAreCutOff) {
   EXPECT_EQ(answered({.status = 204}).kind, Kind::delivered);
 }
 
-TEST_F(HttpAnswers, HangingUpBeforeAnAnswerIsUnreachable) {
+TEST_F(HttpAnswers, HangingUpInsteadOfAnAnswerIsATimeoutForItMayHaveArrived) {
   const auto result = answered({.hang_up = true});
-  EXPECT_EQ(result.kind, Kind::unreachable) << result.error;
+  EXPECT_EQ(result.kind, Kind::timed_out) << result.error;
   EXPECT_NE(result.error.find("127.0.0.1"), std::string::npos) << result.error;
 }
 
@@ -78,6 +78,15 @@ TEST_F(HttpAnswers, NoAnswerByTheDeadlineIsATimeout) {
   EXPECT_GE(system_clock().boot_now() - began, std::chrono::milliseconds(200));
 }
 
+TEST_F(HttpAnswers, NoConnectionByTheDeadlineIsUnreachable) {
+  ASSERT_EQ(answered({}).kind, Kind::delivered);
+  server_.stall();  // the handshake of TLS is not answered
+  const auto result = deliver(address("https://127.0.0.1:" + std::to_string(server_.port()) + "/"),
+                              {}, std::chrono::milliseconds(200));
+  server_.go_on();
+  EXPECT_EQ(result.kind, Kind::unreachable) << result.error;
+}
+
 TEST_F(HttpAnswers, TimeoutOfTheRouteComesBeforeTheDeadline) {
   reply_ = {.never = true};
   const auto result = deliver(address(server_.url("/"), {{"timeout", "100ms"}}));
@@ -85,6 +94,7 @@ TEST_F(HttpAnswers, TimeoutOfTheRouteComesBeforeTheDeadline) {
 }
 
 TEST_F(HttpAnswers, PortWhereNobodyListensIsUnreachable) {
+  ASSERT_EQ(answered({}).kind, Kind::delivered);
   server_.stop();
   const auto result = answered({});
   EXPECT_EQ(result.kind, Kind::unreachable);

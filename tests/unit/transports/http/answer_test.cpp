@@ -83,6 +83,21 @@ TEST(Answer, WithoutAStatusTheDestinationIsToBlame) {
   }
 }
 
+TEST(Answer, CutOffAfterTheRequestItMayHaveArrived) {
+  for (const auto code : {CURLE_RECV_ERROR, CURLE_GOT_NOTHING}) {
+    const auto result = judge({.host = "hooks.example.com",
+                               .curl_code = code,
+                               .curl_error = "it broke",
+                               .request_sent = true},
+                              then);
+    EXPECT_EQ(result.kind, Kind::timed_out) << code;
+    EXPECT_EQ(result.error, "hooks.example.com: it broke");
+  }
+  EXPECT_EQ(
+      judge({.host = "h", .curl_code = CURLE_COULDNT_CONNECT, .request_sent = true}, then).kind,
+      Kind::unreachable);
+}
+
 TEST(Answer, WhatIsOurOwnFaultIsNotTheDestinations) {
   EXPECT_EQ(judge({.host = "h", .curl_code = CURLE_OUT_OF_MEMORY}, then).kind, Kind::failed);
 }
