@@ -226,13 +226,13 @@ std::optional<spi::SendResult> HttpTransport::find_credentials(const Exchange& e
       if (code == Code::auth_denied) {
         return denied("there are no " + whose);
       }
-      return spi::SendResult{Kind::failed,
+      return spi::SendResult{Kind::later,
                              std::string(code_name(code)) + ": could not get the " + whose};
     }
     headers = std::move(found).value();
   } catch (...) {
     // What it says may quote what it must not.
-    return spi::SendResult{Kind::failed, "could not get the " + whose + ": an exception"};
+    return spi::SendResult{Kind::later, "could not get the " + whose + ": an exception"};
   }
   for (const auto& [name, value] : headers) {
     if (!is_header_name(name) || belongs_to_protocol(name) || !is_header_value(value)) {
