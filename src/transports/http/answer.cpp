@@ -85,7 +85,9 @@ std::optional<Duration> retry_after(std::string_view value, WallTime now) {
 spi::SendResult judge(const Answer& answer, WallTime now) {
   const std::string host(answer.host);
   if (answer.status >= 200) return by_status(answer, now);
-  if (!answer.refusal.empty()) return {Kind::rejected, std::string(answer.refusal)};
+  if (!answer.refusal.empty()) {
+    return {answer.is_name ? Kind::unreachable : Kind::rejected, std::string(answer.refusal)};
+  }
   if (answer.past_deadline && answer.request_sent) {
     return {Kind::timed_out, "no answer from " + host + " by the deadline"};
   }

@@ -29,6 +29,11 @@ void set(CURL* easy, CURLoption option, Value value) {
   if (curl_easy_setopt(easy, option, value) != CURLE_OK) throw std::bad_alloc();
 }
 
+bool is_ip_address(std::string_view host) {
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return IpAddress::parse(std::string(host)).has_value();
+}
+
 }  // namespace
 
 Handle::Handle(const HandleSettings& settings) : settings_(settings), easy_(curl_easy_init()) {
@@ -147,6 +152,7 @@ spi::SendResult Handle::result(std::optional<CURLcode> code, WallTime now) const
                 .status = static_cast<int>(status),
                 .retry_after = retry_after_,
                 .refusal = let_through_ ? std::string_view() : refusal_,
+                .is_name = !is_ip_address(address_->host),
                 .past_deadline = !code,
                 .request_sent = request_bytes > 0},
                now);

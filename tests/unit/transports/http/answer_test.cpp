@@ -116,11 +116,13 @@ TEST(Answer, StatusCountsHoweverTheConnectionEnded) {
             Kind::unreachable);
 }
 
-TEST(Answer, RefusedAddressIsRejected) {
-  const auto result =
-      judge({.host = "h", .curl_code = CURLE_COULDNT_CONNECT, .refusal = "h is at 10.0.0.1"}, then);
-  EXPECT_EQ(result.kind, Kind::rejected);
-  EXPECT_EQ(result.error, "h is at 10.0.0.1");
+TEST(Answer, RefusedAddressIsRejectedButANameMayLeadElsewhereAnotherTime) {
+  Answer refused{.host = "h", .curl_code = CURLE_COULDNT_CONNECT, .refusal = "h is at 10.0.0.1"};
+  EXPECT_EQ(judge(refused, then).kind, Kind::unreachable);
+  EXPECT_EQ(judge(refused, then).error, "h is at 10.0.0.1");
+  refused.is_name = false;
+  EXPECT_EQ(judge(refused, then).kind, Kind::rejected);
+  EXPECT_EQ(judge(refused, then).error, "h is at 10.0.0.1");
 }
 
 }  // namespace
