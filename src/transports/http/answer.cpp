@@ -28,8 +28,13 @@ Kind kind_of(int status) {
       return Kind::busy;
     case 502:  // Bad Gateway
     case 504:  // Gateway Timeout
+    case 530:  // a proxy's: what is behind it is not there
       return Kind::unreachable;
+    case 421:  // Misdirected Request: another connection may be taken
+      return Kind::failed;
     default:
+      // The same in more detail: what is behind the proxy refuses, times out, fails at TLS.
+      if (status >= 520 && status <= 527) return Kind::unreachable;
       return status >= 500 ? Kind::failed : Kind::rejected;
   }
 }

@@ -52,7 +52,10 @@ TEST(Answer, StatusSaysWhoIsToBlame) {
       {410, Kind::rejected},    {413, Kind::rejected},    {422, Kind::rejected},
       {425, Kind::busy},        {429, Kind::busy},        {500, Kind::failed},
       {501, Kind::failed},      {502, Kind::unreachable}, {503, Kind::busy},
-      {504, Kind::unreachable}, {505, Kind::failed},      {599, Kind::failed}};
+      {504, Kind::unreachable}, {505, Kind::failed},      {599, Kind::failed},
+      {421, Kind::failed},      {519, Kind::failed},      {520, Kind::unreachable},
+      {523, Kind::unreachable}, {527, Kind::unreachable}, {528, Kind::failed},
+      {529, Kind::failed},      {530, Kind::unreachable}};
   for (const auto& [status, kind] : table) {
     const auto result = judged(status);
     EXPECT_EQ(result.kind, kind) << status;
