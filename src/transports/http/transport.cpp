@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -71,9 +72,9 @@ class HttpTransport final : public spi::Transport, Exchanges {
     std::vector<Exchange*> exchanges;  ///< as many as there was room for
     bool closing = false;
   };
-  /// Followed by `leave`, also when nothing could be had.
+  /// Somebody is sending: `close` waits.
+  class Visit;
   Entered enter(std::size_t count);
-  void leave();
   /// Nothing, or why it cannot be sent.
   std::optional<spi::SendResult> prepare(Exchange& exchange, spi::Parcel& parcel, BootTime now);
   [[nodiscard]] static spi::SendResult denied(std::string why);
@@ -134,9 +135,26 @@ Result<std::shared_ptr<const spi::Address>> HttpTransport::address(
   return std::shared_ptr<const spi::Address>(std::move(address));
 }
 
+class HttpTransport::Visit {
+ public:
+  explicit Visit(HttpTransport& transport) : transport_(transport) {
+    const std::scoped_lock lock(transport_.mutex_);
+    ++transport_.senders_;
+  }
+  ~Visit() {
+    const std::scoped_lock lock(transport_.mutex_);
+    --transport_.senders_;
+    if (transport_.closing_) transport_.changed_.notify_all();
+  }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+ private:
+  HttpTransport& transport_;
+};
+
 HttpTransport::Entered HttpTransport::enter(std::size_t count) {
   const std::scoped_lock lock(mutex_);
-  ++senders_;
   Entered entered{.closing = closing_};
   if (closing_) return entered;
   auto& exchanges = entered.exchanges;
@@ -150,12 +168,6 @@ HttpTransport::Entered HttpTransport::enter(std::size_t count) {
   return entered;
 }
 
-void HttpTransport::leave() {
-  const std::scoped_lock lock(mutex_);
-  --senders_;
-  if (closing_) changed_.notify_all();
-}
-
 void HttpTransport::give_back(std::span<Exchange* const> ended) {
   const std::scoped_lock lock(mutex_);
   free_.insert(free_.end(), ended.begin(), ended.end());
@@ -164,6 +176,7 @@ void HttpTransport::give_back(std::span<Exchange* const> ended) {
 }
 
 void HttpTransport::send(std::span<spi::Parcel> parcels, spi::SendResults& results) {
+  const Visit visit(*this);
   auto entered = enter(parcels.size());
   auto& exchanges = entered.exchanges;
   std::vector<Exchange*> unused;
@@ -187,7 +200,6 @@ void HttpTransport::send(std::span<spi::Parcel> parcels, spi::SendResults& resul
   }
   if (!exchanges.empty()) courier_->take(exchanges);
   for (auto& [ticket, result] : told) results.sent(ticket, std::move(result));
-  leave();
 }
 
 std::optional<spi::SendResult> HttpTransport::prepare(Exchange& exchange, spi::Parcel& parcel,
@@ -206,7 +218,12 @@ std::optional<spi::SendResult> HttpTransport::prepare(Exchange& exchange, spi::P
   if (options_.credentials) {
     if (auto problem = find_credentials(exchange, credentials)) return problem;
   }
-  exchange.request.prepare({exchange.parcel, address, credentials, options_.clock->wall_now()});
+  try {
+    exchange.request.prepare({exchange.parcel, address, credentials, options_.clock->wall_now()});
+  } catch (const std::exception&) {
+    return spi::SendResult{Kind::failed,
+                           "the request to " + address.host + " could not be made or signed"};
+  }
   return std::nullopt;
 }
 

@@ -1,4 +1,7 @@
 #include "integration/transports/http/world.hpp"
+#include "transports/http/address.hpp"
+
+#include <stdexcept>
 
 namespace sagabox::testing {
 namespace {
@@ -101,6 +104,23 @@ TEST_F(HttpAnswers, PortWhereNobodyListensIsUnreachable) {
   EXPECT_NE(result.error.find("refused"), std::string::npos) << result.error;
   server_.start();
   EXPECT_EQ(answered({}).kind, Kind::delivered);
+}
+
+TEST_F(HttpAnswers, RequestThatCannotBeSignedIsAFailureAndNotSent) {
+  class Broken final : public http::SigningKey {
+    void sign(const http::Signed&, std::string&) const override {
+      throw std::runtime_error("no engine");
+    }
+  };
+  const auto to = address(server_.url("/"));
+  const auto ours = std::static_pointer_cast<const http::HttpAddress>(to);
+  std::const_pointer_cast<http::HttpAddress>(ours)->keys.push_back(std::make_unique<Broken>());
+  const auto result = deliver(to);
+  EXPECT_EQ(result.kind, Kind::failed);
+  EXPECT_NE(result.error.find("signed"), std::string::npos) << result.error;
+  EXPECT_EQ(answered({}).kind, Kind::delivered);
+  EXPECT_EQ(server_.connections_made(), 1U);
+  transport_->close(system_clock().boot_now() + ample);
 }
 
 TEST_F(HttpAnswers, NameThatCannotBeFoundIsUnreachable) {
