@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <unordered_map>
 #include <utility>
 
@@ -20,6 +21,8 @@ namespace {
 using Kind = spi::SendResult::Kind;
 
 constexpr std::uint32_t in_flight_ceiling = 1'000'000;
+/// Until some of those under way have ended.
+constexpr Duration full_wait = std::chrono::milliseconds(50);
 constexpr std::size_t endpoints_swept_min = 1024;
 /// Files that the rest of the process has open.
 constexpr std::uint64_t files_elsewhere = 256;
@@ -45,8 +48,9 @@ Status check(const Options& options) {
 spi::SendResult closed() { return {Kind::unreachable, "the HTTP transport is closed"}; }
 
 spi::SendResult too_many(std::uint32_t in_flight_max) {
-  return {Kind::busy,
-          "in_flight_max: " + std::to_string(in_flight_max) + " requests are under way already"};
+  return {Kind::later,
+          "in_flight_max: " + std::to_string(in_flight_max) + " requests are under way already",
+          full_wait};
 }
 
 class HttpTransport final : public spi::Transport, Exchanges {
@@ -75,6 +79,8 @@ class HttpTransport final : public spi::Transport, Exchanges {
   /// Somebody is sending: `close` waits.
   class Visit;
   Entered enter(std::size_t count);
+  /// For one more; false: there is no memory.
+  bool make_room();
   /// Nothing, or why it cannot be sent.
   std::optional<spi::SendResult> prepare(Exchange& exchange, spi::Parcel& parcel, BootTime now);
   [[nodiscard]] static spi::SendResult denied(std::string why);
@@ -153,6 +159,17 @@ class HttpTransport::Visit {
   HttpTransport& transport_;
 };
 
+bool HttpTransport::make_room() {
+  try {
+    // All come back at some time, where memory must not be asked for.
+    if (free_.capacity() <= all_.size()) free_.reserve(2 * all_.size() + 1);
+    free_.push_back(all_.emplace_back(std::make_unique<Exchange>()).get());
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 HttpTransport::Entered HttpTransport::enter(std::size_t count) {
   const std::scoped_lock lock(mutex_);
   Entered entered{.closing = closing_};
@@ -160,7 +177,7 @@ HttpTransport::Entered HttpTransport::enter(std::size_t count) {
   auto& exchanges = entered.exchanges;
   exchanges.reserve(std::min<std::size_t>(count, options_.in_flight_max - in_flight_));
   while (exchanges.size() < count && in_flight_ < options_.in_flight_max) {
-    if (free_.empty()) free_.push_back(all_.emplace_back(std::make_unique<Exchange>()).get());
+    if (free_.empty() && !make_room()) break;
     exchanges.push_back(free_.back());
     free_.pop_back();
     ++in_flight_;

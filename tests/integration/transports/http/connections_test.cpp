@@ -135,6 +135,21 @@ TEST_F(HttpConnections, WaitingForATurnEndsAtTheDeadlineToo) {
   EXPECT_EQ(server.requests("/", 1).size(), 1U);
 }
 
+TEST_F(HttpConnections, WhereTooManyAreUnderWayTheNextIsPutOffWithoutBlame) {
+  HttpServer server([](const HttpRequest&) { return HttpReply{.never = true}; });
+  open({.allow = {"127.0.0.0/8"}, .in_flight_max = 2});
+  const auto to = address(server.url("/"));
+  send_many(to, 3);
+  const auto result = results_.of(3);
+  EXPECT_EQ(result.kind, Kind::later);
+  EXPECT_GT(result.retry_after.value_or(Duration::zero()), Duration::zero());
+  EXPECT_NE(result.error.find("in_flight_max"), std::string::npos) << result.error;
+  ASSERT_EQ(server.requests("/", 2).size(), 2U);
+  server.answer_held();
+  EXPECT_EQ(results_.wait_for(3), 3U);
+  EXPECT_EQ(results_.count(Kind::delivered), 2U);
+}
+
 TEST_F(HttpConnections, ProxyOfTheEnvironmentIsNotAsked) {
   HttpServer proxy;
   HttpServer server;
