@@ -138,6 +138,9 @@ void HttpNginx::wait_until_it_listens() const {
   }
 }
 
+void HttpNginx::stall() { kill(id_, SIGSTOP); }
+void HttpNginx::go_on() { kill(id_, SIGCONT); }
+
 std::vector<HttpNginx::Logged> HttpNginx::stop() {
   if (id_ > 0) {
     kill(id_, SIGQUIT);

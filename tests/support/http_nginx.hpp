@@ -33,6 +33,9 @@ class HttpNginx {
     std::string method;
     std::string path;
   };
+  /// Does nothing but stays connected, until it goes on. One process only.
+  void stall();
+  void go_on();
   /// Lets it end what it is doing and stop.
   std::vector<Logged> stop();
 

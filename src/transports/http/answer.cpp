@@ -28,8 +28,13 @@ Kind kind_of(int status) {
       return Kind::busy;
     case 502:  // Bad Gateway
     case 504:  // Gateway Timeout
+    case 530:  // a proxy's: what is behind it is not there
       return Kind::unreachable;
+    case 421:  // Misdirected Request: another connection may be taken
+      return Kind::failed;
     default:
+      // The same in more detail: what is behind the proxy refuses, times out, fails at TLS.
+      if (status >= 520 && status <= 527) return Kind::unreachable;
       return status >= 500 ? Kind::failed : Kind::rejected;
   }
 }
@@ -58,6 +63,11 @@ bool is_ours(int curl_code) {
   }
 }
 
+/// Whether the connection ended where an answer was waited for.
+bool is_cut_off(int curl_code) {
+  return curl_code == CURLE_RECV_ERROR || curl_code == CURLE_GOT_NOTHING;
+}
+
 }  // namespace
 
 std::optional<Duration> retry_after(std::string_view value, WallTime now) {
@@ -80,7 +90,9 @@ std::optional<Duration> retry_after(std::string_view value, WallTime now) {
 spi::SendResult judge(const Answer& answer, WallTime now) {
   const std::string host(answer.host);
   if (answer.status >= 200) return by_status(answer, now);
-  if (!answer.refusal.empty()) return {Kind::rejected, std::string(answer.refusal)};
+  if (!answer.refusal.empty()) {
+    return {answer.is_name ? Kind::unreachable : Kind::rejected, std::string(answer.refusal)};
+  }
   if (answer.past_deadline && answer.request_sent) {
     return {Kind::timed_out, "no answer from " + host + " by the deadline"};
   }
@@ -88,6 +100,9 @@ spi::SendResult judge(const Answer& answer, WallTime now) {
     return {Kind::unreachable, "no connection to " + host + " by the deadline"};
   }
   auto text = host + ": " + std::string(answer.curl_error);
+  if (answer.request_sent && is_cut_off(answer.curl_code)) {
+    return {Kind::timed_out, std::move(text)};
+  }
   return {is_ours(answer.curl_code) ? Kind::failed : Kind::unreachable, std::move(text)};
 }
 

@@ -20,6 +20,7 @@ struct Answer {
   int status = 0;                 ///< 0: none came
   std::string_view retry_after{};
   std::string_view refusal{};  ///< the guard's, when it let no address through
+  bool is_name = true;         ///< of the host: may lead elsewhere another time
   bool past_deadline = false;
   bool request_sent = false;  ///< at least in part
 };

@@ -133,6 +133,7 @@ void Courier::begin(Exchange& exchange) {
   auto& handle = *idle_.back();
   idle_.pop_back();
   handle.begin(exchange);
+  exchange.begun = sockets_->round();
   if (curl_multi_add_handle(multi_.get(), handle.easy()) != CURLM_OK) {
     put_away(handle);
     end(exchange, {Kind::failed, "libcurl did not take the request"});
@@ -143,6 +144,8 @@ void Courier::run_timer() {
   int running = 0;
   // What has just begun is due at once.
   if (timer_ && *timer_ <= settings_.clock->boot_now()) {
+    // It goes off once; libcurl sets another if it wants one.
+    timer_.reset();
     curl_multi_socket_action(multi_.get(), CURL_SOCKET_TIMEOUT, 0, &running);
   }
 }
@@ -164,6 +167,22 @@ void Courier::collect() {
 void Courier::put_away(Handle& handle) {
   handle.end();
   idle_.push_back(&handle);
+}
+
+bool Courier::break_off(Handle& handle) {
+  sockets_->begin_cutting();
+  curl_multi_remove_handle(multi_.get(), handle.easy());
+  const auto cut = sockets_->end_cutting();
+  put_away(handle);
+  return cut > 0;
+}
+
+void Courier::retire_silent(const Exchange& exchange) {
+  // A connection of many requests outlives those that time out, also when it is dead. What others
+  // have on it goes another way, or ends.
+  for (const auto socket : sockets_->cut_silent(exchange.endpoint, exchange.begun)) {
+    look_at(socket, CURL_CSELECT_IN);
+  }
 }
 
 void Courier::end(Exchange& exchange, spi::SendResult result) {
@@ -188,9 +207,8 @@ void Courier::expire() {
     }
     auto& handle = *exchange.handle;
     auto result = handle.result(std::nullopt, settings_.clock->wall_now());
-    // Closes the connection: nothing of it is on its way any more.
-    curl_multi_remove_handle(multi_.get(), handle.easy());
-    put_away(handle);
+    const bool closed = break_off(handle);
+    if (!closed && result.kind == Kind::timed_out) retire_silent(exchange);
     end(exchange, std::move(result));
   }
 }
@@ -250,19 +268,21 @@ void Courier::look_again() {
 }
 
 void Courier::break_off_all() {
+  bool broke_off = false;
   while (!deadlines_.empty()) {
     auto& exchange = *deadlines_.begin()->second;
     if (exchange.is_waiting) {
       end(exchange, {Kind::unreachable, "closed before it was sent"});
       continue;
     }
-    auto& handle = *exchange.handle;
-    curl_multi_remove_handle(multi_.get(), handle.easy());
-    put_away(handle);
+    break_off(*exchange.handle);
+    broke_off = true;
     end(exchange, {Kind::timed_out, "closed before " + exchange.address->host + " answered"});
   }
   tell();
   handles_.clear();
+  // Connections that carry many requests are still open.
+  if (broke_off) sockets_->begin_cutting();
   multi_.reset();
 }
 

@@ -75,6 +75,10 @@ class Courier {
   void break_off_all();
   void end(Exchange& exchange, spi::SendResult result);
   void put_away(Handle& handle);
+  /// Nothing of it is on its way any more. False: its connection stays, others may be using it.
+  bool break_off(Handle& handle);
+  /// Gives up the connections that have said nothing since `exchange` began.
+  void retire_silent(const Exchange& exchange);
   [[nodiscard]] Duration time_to_wait();
   void wait();
 

@@ -17,6 +17,7 @@ struct Exchange : Turn {
   BootTime deadline{};
   Request request;
   Handle* handle = nullptr;  ///< while libcurl has it
+  std::uint64_t begun = 0;   ///< in the round of the sockets
 
   /// Ready for another parcel.
   void clear() {

@@ -3,6 +3,8 @@
 #include "transports/http/answer.hpp"
 #include "transports/http/header_rules.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,6 +18,8 @@ constexpr std::size_t header_bytes_max = 64UL * 1024;
 /// Read to the end so that the connection can be used again; a longer body is not worth it.
 constexpr std::size_t body_bytes_max = 64UL * 1024;
 constexpr long buffer_bytes = 4096;
+/// So long may what was sent go without a sign that the other machine has got it.
+constexpr unsigned unacknowledged_ms_max = 20'000;
 constexpr std::size_t retry_after_bytes_max = 64;
 constexpr std::string_view retry_after_name = "retry-after:";
 
@@ -23,6 +27,11 @@ template <class Value>
 void set(CURL* easy, CURLoption option, Value value) {
   // Only unknown options, wrong types and lack of memory are refused: none can be made good here.
   if (curl_easy_setopt(easy, option, value) != CURLE_OK) throw std::bad_alloc();
+}
+
+bool is_ip_address(std::string_view host) {
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return IpAddress::parse(std::string(host)).has_value();
 }
 
 }  // namespace
@@ -143,6 +152,7 @@ spi::SendResult Handle::result(std::optional<CURLcode> code, WallTime now) const
                 .status = static_cast<int>(status),
                 .retry_after = retry_after_,
                 .refusal = let_through_ ? std::string_view() : refusal_,
+                .is_name = !is_ip_address(address_->host),
                 .past_deadline = !code,
                 .request_sent = request_bytes > 0},
                now);
@@ -171,7 +181,11 @@ curl_socket_t Handle::open_socket(const curl_sockaddr& address) {
   }
   let_through_ = true;
   const auto number = socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
-  if (number >= 0) settings_.watch.opened(number);
+  if (number < 0) return CURL_SOCKET_BAD;
+  // A connection to a machine that is gone must not be used again and again.
+  setsockopt(number, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms_max,
+             sizeof unacknowledged_ms_max);
+  settings_.watch.opened(number, address_->endpoint.get());
   return number;
 }
 

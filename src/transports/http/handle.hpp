@@ -17,7 +17,7 @@ namespace sagabox::http {
 class SocketWatch {
  public:
   virtual ~SocketWatch() = default;
-  virtual void opened(int socket) = 0;
+  virtual void opened(int socket, const Endpoint* to) = 0;
   /// Before it is.
   virtual void closed(int socket) = 0;
   /// The one that is being looked at carries many requests at a time (HTTP/2).

@@ -1,6 +1,7 @@
 #include "transports/http/sockets.hpp"
 
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,6 +31,20 @@ int bits_of(std::uint32_t events) {
   if ((events & EPOLLOUT) != 0) bits |= CURL_CSELECT_OUT;
   if ((events & EPOLLERR) != 0) bits |= CURL_CSELECT_ERR;
   return bits;
+}
+
+void drop_unsent(int socket) {
+  // Closing resets the connection, and the kernel forgets what it still has of it.
+  const linger none{.l_onoff = 1, .l_linger = 0};
+  setsockopt(socket, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+}
+
+void disconnect(int socket) {
+  drop_unsent(socket);
+  // Resets the connection at once; the number stays its owner's.
+  sockaddr nowhere{};
+  nowhere.sa_family = AF_UNSPEC;
+  if (connect(socket, &nowhere, sizeof nowhere) != 0) shutdown(socket, SHUT_RDWR);
 }
 
 }  // namespace
@@ -80,13 +95,40 @@ void Sockets::want(int socket, int what) {
   }
 }
 
-void Sockets::opened(int socket) {
+void Sockets::opened(int socket, const Endpoint* to) {
   auto& interest = this->interest(socket);
+  interest.to = to;
+  interest.heard = round_ + 1;
   interest.told = 0;
   interest.is_connection = true;
 }
 
+void Sockets::begin_cutting() noexcept {
+  cutting_ = true;
+  cut_ = 0;
+}
+
+std::size_t Sockets::end_cutting() noexcept {
+  cutting_ = false;
+  return cut_;
+}
+
+std::vector<int> Sockets::cut_silent(const Endpoint* endpoint, std::uint64_t since) {
+  std::vector<int> silent;
+  for (std::size_t at = 0; at < interests_.size(); ++at) {
+    const auto& interest = interests_[at];
+    if (!interest.is_connection || interest.to != endpoint || interest.heard > since) continue;
+    silent.push_back(static_cast<int>(at));
+    disconnect(silent.back());
+  }
+  return silent;
+}
+
 void Sockets::closed(int socket) {
+  if (cutting_) {
+    drop_unsent(socket);
+    ++cut_;
+  }
   // The kernel forgets a socket when it is closed.
   auto& interest = this->interest(socket);
   interest.wanted = 0;
@@ -131,12 +173,14 @@ std::span<const Sockets::Event> Sockets::wait(Duration timeout_max) {
   const auto count = epoll_wait(epoll_.get(), ready_.data(), static_cast<int>(ready_.size()),
                                 static_cast<int>(timeout.count()));
   events_.clear();
+  ++round_;
   for (int i = 0; i < count; ++i) {
     const auto& event = ready_[static_cast<std::size_t>(i)];
     if (event.data.fd == wakeup_.get()) {
       std::uint64_t rung = 0;
       [[maybe_unused]] const auto bytes = read(wakeup_.get(), &rung, sizeof rung);
     } else {
+      if ((event.events & EPOLLIN) != 0) interest(event.data.fd).heard = round_;
       events_.push_back({event.data.fd, bits_of(event.events)});
     }
   }

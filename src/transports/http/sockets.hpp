@@ -45,12 +45,21 @@ class Sockets final : public SocketWatch {
 
   /// Those that carry many requests at a time and are waited for.
   [[nodiscard]] const std::vector<int>& shared() const noexcept { return shared_; }
+  /// Counts calls of `wait`.
+  [[nodiscard]] std::uint64_t round() const noexcept { return round_; }
+  /// Cuts the connections to `endpoint` that have said nothing since that round: none of them is
+  /// used any more. libcurl must be told of each.
+  std::vector<int> cut_silent(const Endpoint* endpoint, std::uint64_t since);
+  /// What is closed from here on is cut: what the kernel has not sent yet never leaves.
+  void begin_cutting() noexcept;
+  /// How many were.
+  std::size_t end_cutting() noexcept;
   /// Whose turn it is to be looked at; -1: nobody's.
   void look_at(int socket) noexcept { looked_at_ = socket; }
 
   /// `what` is CURL_POLL_….
   void want(int socket, int what);
-  void opened(int socket) override;
+  void opened(int socket, const Endpoint* to) override;
   void closed(int socket) override;
   void is_shared() override;
 
@@ -61,6 +70,8 @@ class Sockets final : public SocketWatch {
     bool is_dirty = false;
     bool is_connection = false;  ///< else libcurl's own, whose end is not told
     bool is_shared = false;
+    const Endpoint* to = nullptr;
+    std::uint64_t heard = 0;  ///< the round in which it last said something
   };
 
   Sockets(Descriptor epoll, Descriptor wakeup);
@@ -74,6 +85,9 @@ class Sockets final : public SocketWatch {
   std::vector<int> dirty_;
   std::vector<int> shared_;
   int looked_at_ = -1;
+  std::uint64_t round_ = 0;
+  bool cutting_ = false;
+  std::size_t cut_ = 0;
   std::vector<epoll_event> ready_;
   std::vector<Event> events_;
 };

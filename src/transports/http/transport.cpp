@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
+#include <new>
 #include <unordered_map>
 #include <utility>
 
@@ -19,6 +21,8 @@ namespace {
 using Kind = spi::SendResult::Kind;
 
 constexpr std::uint32_t in_flight_ceiling = 1'000'000;
+/// Until some of those under way have ended.
+constexpr Duration full_wait = std::chrono::milliseconds(50);
 constexpr std::size_t endpoints_swept_min = 1024;
 /// Files that the rest of the process has open.
 constexpr std::uint64_t files_elsewhere = 256;
@@ -44,8 +48,9 @@ Status check(const Options& options) {
 spi::SendResult closed() { return {Kind::unreachable, "the HTTP transport is closed"}; }
 
 spi::SendResult too_many(std::uint32_t in_flight_max) {
-  return {Kind::busy,
-          "in_flight_max: " + std::to_string(in_flight_max) + " requests are under way already"};
+  return {Kind::later,
+          "in_flight_max: " + std::to_string(in_flight_max) + " requests are under way already",
+          full_wait};
 }
 
 class HttpTransport final : public spi::Transport, Exchanges {
@@ -71,9 +76,11 @@ class HttpTransport final : public spi::Transport, Exchanges {
     std::vector<Exchange*> exchanges;  ///< as many as there was room for
     bool closing = false;
   };
-  /// Followed by `leave`, also when nothing could be had.
+  /// Somebody is sending: `close` waits.
+  class Visit;
   Entered enter(std::size_t count);
-  void leave();
+  /// For one more; false: there is no memory.
+  bool make_room();
   /// Nothing, or why it cannot be sent.
   std::optional<spi::SendResult> prepare(Exchange& exchange, spi::Parcel& parcel, BootTime now);
   [[nodiscard]] static spi::SendResult denied(std::string why);
@@ -134,26 +141,48 @@ Result<std::shared_ptr<const spi::Address>> HttpTransport::address(
   return std::shared_ptr<const spi::Address>(std::move(address));
 }
 
+class HttpTransport::Visit {
+ public:
+  explicit Visit(HttpTransport& transport) : transport_(transport) {
+    const std::scoped_lock lock(transport_.mutex_);
+    ++transport_.senders_;
+  }
+  ~Visit() {
+    const std::scoped_lock lock(transport_.mutex_);
+    --transport_.senders_;
+    if (transport_.closing_) transport_.changed_.notify_all();
+  }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+ private:
+  HttpTransport& transport_;
+};
+
+bool HttpTransport::make_room() {
+  try {
+    // All come back at some time, where memory must not be asked for.
+    if (free_.capacity() <= all_.size()) free_.reserve(2 * all_.size() + 1);
+    free_.push_back(all_.emplace_back(std::make_unique<Exchange>()).get());
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 HttpTransport::Entered HttpTransport::enter(std::size_t count) {
   const std::scoped_lock lock(mutex_);
-  ++senders_;
   Entered entered{.closing = closing_};
   if (closing_) return entered;
   auto& exchanges = entered.exchanges;
   exchanges.reserve(std::min<std::size_t>(count, options_.in_flight_max - in_flight_));
   while (exchanges.size() < count && in_flight_ < options_.in_flight_max) {
-    if (free_.empty()) free_.push_back(all_.emplace_back(std::make_unique<Exchange>()).get());
+    if (free_.empty() && !make_room()) break;
     exchanges.push_back(free_.back());
     free_.pop_back();
     ++in_flight_;
   }
   return entered;
-}
-
-void HttpTransport::leave() {
-  const std::scoped_lock lock(mutex_);
-  --senders_;
-  if (closing_) changed_.notify_all();
 }
 
 void HttpTransport::give_back(std::span<Exchange* const> ended) {
@@ -164,6 +193,7 @@ void HttpTransport::give_back(std::span<Exchange* const> ended) {
 }
 
 void HttpTransport::send(std::span<spi::Parcel> parcels, spi::SendResults& results) {
+  const Visit visit(*this);
   auto entered = enter(parcels.size());
   auto& exchanges = entered.exchanges;
   std::vector<Exchange*> unused;
@@ -187,7 +217,6 @@ void HttpTransport::send(std::span<spi::Parcel> parcels, spi::SendResults& resul
   }
   if (!exchanges.empty()) courier_->take(exchanges);
   for (auto& [ticket, result] : told) results.sent(ticket, std::move(result));
-  leave();
 }
 
 std::optional<spi::SendResult> HttpTransport::prepare(Exchange& exchange, spi::Parcel& parcel,
@@ -206,7 +235,12 @@ std::optional<spi::SendResult> HttpTransport::prepare(Exchange& exchange, spi::P
   if (options_.credentials) {
     if (auto problem = find_credentials(exchange, credentials)) return problem;
   }
-  exchange.request.prepare({exchange.parcel, address, credentials, options_.clock->wall_now()});
+  try {
+    exchange.request.prepare({exchange.parcel, address, credentials, options_.clock->wall_now()});
+  } catch (const std::exception&) {
+    return spi::SendResult{Kind::failed,
+                           "the request to " + address.host + " could not be made or signed"};
+  }
   return std::nullopt;
 }
 
@@ -226,13 +260,13 @@ std::optional<spi::SendResult> HttpTransport::find_credentials(const Exchange& e
       if (code == Code::auth_denied) {
         return denied("there are no " + whose);
       }
-      return spi::SendResult{Kind::failed,
+      return spi::SendResult{Kind::later,
                              std::string(code_name(code)) + ": could not get the " + whose};
     }
     headers = std::move(found).value();
   } catch (...) {
     // What it says may quote what it must not.
-    return spi::SendResult{Kind::failed, "could not get the " + whose + ": an exception"};
+    return spi::SendResult{Kind::later, "could not get the " + whose + ": an exception"};
   }
   for (const auto& [name, value] : headers) {
     if (!is_header_name(name) || belongs_to_protocol(name) || !is_header_value(value)) {

@@ -1,4 +1,7 @@
 #include "integration/transports/http/world.hpp"
+#include "transports/http/address.hpp"
+
+#include <stdexcept>
 
 namespace sagabox::testing {
 namespace {
@@ -65,9 +68,9 @@ TEST_F(HttpAnswers, HeadersWithoutEndAreCutOff) {
   EXPECT_EQ(answered({.status = 204}).kind, Kind::delivered);
 }
 
-TEST_F(HttpAnswers, HangingUpBeforeAnAnswerIsUnreachable) {
+TEST_F(HttpAnswers, HangingUpInsteadOfAnAnswerIsATimeoutForItMayHaveArrived) {
   const auto result = answered({.hang_up = true});
-  EXPECT_EQ(result.kind, Kind::unreachable) << result.error;
+  EXPECT_EQ(result.kind, Kind::timed_out) << result.error;
   EXPECT_NE(result.error.find("127.0.0.1"), std::string::npos) << result.error;
 }
 
@@ -78,6 +81,15 @@ TEST_F(HttpAnswers, NoAnswerByTheDeadlineIsATimeout) {
   EXPECT_GE(system_clock().boot_now() - began, std::chrono::milliseconds(200));
 }
 
+TEST_F(HttpAnswers, NoConnectionByTheDeadlineIsUnreachable) {
+  ASSERT_EQ(answered({}).kind, Kind::delivered);
+  server_.stall();  // the handshake of TLS is not answered
+  const auto result = deliver(address("https://127.0.0.1:" + std::to_string(server_.port()) + "/"),
+                              {}, std::chrono::milliseconds(200));
+  server_.go_on();
+  EXPECT_EQ(result.kind, Kind::unreachable) << result.error;
+}
+
 TEST_F(HttpAnswers, TimeoutOfTheRouteComesBeforeTheDeadline) {
   reply_ = {.never = true};
   const auto result = deliver(address(server_.url("/"), {{"timeout", "100ms"}}));
@@ -85,12 +97,30 @@ TEST_F(HttpAnswers, TimeoutOfTheRouteComesBeforeTheDeadline) {
 }
 
 TEST_F(HttpAnswers, PortWhereNobodyListensIsUnreachable) {
+  ASSERT_EQ(answered({}).kind, Kind::delivered);
   server_.stop();
   const auto result = answered({});
   EXPECT_EQ(result.kind, Kind::unreachable);
   EXPECT_NE(result.error.find("refused"), std::string::npos) << result.error;
   server_.start();
   EXPECT_EQ(answered({}).kind, Kind::delivered);
+}
+
+TEST_F(HttpAnswers, RequestThatCannotBeSignedIsAFailureAndNotSent) {
+  class Broken final : public http::SigningKey {
+    void sign(const http::Signed&, std::string&) const override {
+      throw std::runtime_error("no engine");
+    }
+  };
+  const auto to = address(server_.url("/"));
+  const auto ours = std::static_pointer_cast<const http::HttpAddress>(to);
+  std::const_pointer_cast<http::HttpAddress>(ours)->keys.push_back(std::make_unique<Broken>());
+  const auto result = deliver(to);
+  EXPECT_EQ(result.kind, Kind::failed);
+  EXPECT_NE(result.error.find("signed"), std::string::npos) << result.error;
+  EXPECT_EQ(answered({}).kind, Kind::delivered);
+  EXPECT_EQ(server_.connections_made(), 1U);
+  transport_->close(system_clock().boot_now() + ample);
 }
 
 TEST_F(HttpAnswers, NameThatCannotBeFoundIsUnreachable) {

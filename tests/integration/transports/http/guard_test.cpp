@@ -39,7 +39,7 @@ TEST_F(HttpGuard, NamesThatLeadToPrivatePlacesAreRefused) {
                             "[2606:4700::5efe:10.0.0.1]"}) {
     open({.resolve = {"hooks.example.com:443:" + std::string(place)}});
     const auto result = deliver(address("https://hooks.example.com/"));
-    EXPECT_EQ(result.kind, Kind::rejected) << place << ": " << result.error;
+    EXPECT_EQ(result.kind, Kind::unreachable) << place << ": " << result.error;
     EXPECT_NE(result.error.find("`allow`"), std::string::npos) << result.error;
     EXPECT_NE(result.error.find("hooks.example.com"), std::string::npos) << result.error;
   }
@@ -73,7 +73,7 @@ TEST_F(HttpGuard, AllowedRangeIsReachedUnderAnyName) {
 TEST_F(HttpGuard, PlainHttpToAPublicPlaceIsRefusedAtTheConnection) {
   open({.allow = {"127.0.0.0/8"}, .resolve = {"hooks.example.com:80:8.8.8.8"}});
   const auto result = deliver(address("http://hooks.example.com/"));
-  EXPECT_EQ(result.kind, Kind::rejected);
+  EXPECT_EQ(result.kind, Kind::unreachable);
   EXPECT_NE(result.error.find("https://"), std::string::npos) << result.error;
 }
 

@@ -43,6 +43,36 @@ TEST_F(HttpTls, Http2IsSpokenWhereTheServerDoesAndOneConnectionIsEnough) {
   EXPECT_EQ(connections.size(), 1U);
 }
 
+TEST_F(HttpTls, Http2ConnectionThatHasGoneSilentIsNotUsedAgain) {
+  HttpNginx nginx(Speaks::tls_and_http2);
+  open({.allow = {"127.0.0.0/8"}, .ca_file = nginx.ca_file()});
+  const auto to = address(url(nginx));
+  ASSERT_EQ(deliver(to).kind, Kind::delivered);
+  nginx.stall();
+  const auto silent = deliver(to, {}, std::chrono::milliseconds(200));
+  EXPECT_EQ(silent.kind, Kind::timed_out) << silent.error;
+  nginx.go_on();
+  EXPECT_EQ(deliver(to).kind, Kind::delivered);
+  transport_->close(system_clock().boot_now() + ample);
+  const auto logged = nginx.stop();
+  ASSERT_GE(logged.size(), 2U);
+  EXPECT_NE(logged.front().connection, logged.back().connection);
+}
+
+TEST_F(HttpTls, OthersOnASilentConnectionGoAnotherWay) {
+  HttpNginx nginx(Speaks::tls_and_http2);
+  open({.allow = {"127.0.0.0/8"}, .ca_file = nginx.ca_file()});
+  const auto to = address(url(nginx));
+  ASSERT_EQ(deliver(to).kind, Kind::delivered);
+  nginx.stall();
+  const auto patient = send(to);
+  EXPECT_EQ(deliver(to, {}, std::chrono::milliseconds(200)).kind, Kind::timed_out);
+  nginx.go_on();
+  const auto result = results_.of(patient);
+  EXPECT_EQ(result.kind, Kind::delivered) << result.error;
+  EXPECT_EQ(deliver(to).kind, Kind::delivered);
+}
+
 TEST_F(HttpTls, Http1IsSpokenWhereTheServerKnowsNothingElse) {
   HttpNginx nginx(Speaks::tls);
   open({.allow = {"127.0.0.0/8"}, .ca_file = nginx.ca_file(), .concurrency = 4});

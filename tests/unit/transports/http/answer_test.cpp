@@ -52,7 +52,10 @@ TEST(Answer, StatusSaysWhoIsToBlame) {
       {410, Kind::rejected},    {413, Kind::rejected},    {422, Kind::rejected},
       {425, Kind::busy},        {429, Kind::busy},        {500, Kind::failed},
       {501, Kind::failed},      {502, Kind::unreachable}, {503, Kind::busy},
-      {504, Kind::unreachable}, {505, Kind::failed},      {599, Kind::failed}};
+      {504, Kind::unreachable}, {505, Kind::failed},      {599, Kind::failed},
+      {421, Kind::failed},      {519, Kind::failed},      {520, Kind::unreachable},
+      {523, Kind::unreachable}, {527, Kind::unreachable}, {528, Kind::failed},
+      {529, Kind::failed},      {530, Kind::unreachable}};
   for (const auto& [status, kind] : table) {
     const auto result = judged(status);
     EXPECT_EQ(result.kind, kind) << status;
@@ -83,6 +86,21 @@ TEST(Answer, WithoutAStatusTheDestinationIsToBlame) {
   }
 }
 
+TEST(Answer, CutOffAfterTheRequestItMayHaveArrived) {
+  for (const auto code : {CURLE_RECV_ERROR, CURLE_GOT_NOTHING}) {
+    const auto result = judge({.host = "hooks.example.com",
+                               .curl_code = code,
+                               .curl_error = "it broke",
+                               .request_sent = true},
+                              then);
+    EXPECT_EQ(result.kind, Kind::timed_out) << code;
+    EXPECT_EQ(result.error, "hooks.example.com: it broke");
+  }
+  EXPECT_EQ(
+      judge({.host = "h", .curl_code = CURLE_COULDNT_CONNECT, .request_sent = true}, then).kind,
+      Kind::unreachable);
+}
+
 TEST(Answer, WhatIsOurOwnFaultIsNotTheDestinations) {
   EXPECT_EQ(judge({.host = "h", .curl_code = CURLE_OUT_OF_MEMORY}, then).kind, Kind::failed);
 }
@@ -101,11 +119,13 @@ TEST(Answer, StatusCountsHoweverTheConnectionEnded) {
             Kind::unreachable);
 }
 
-TEST(Answer, RefusedAddressIsRejected) {
-  const auto result =
-      judge({.host = "h", .curl_code = CURLE_COULDNT_CONNECT, .refusal = "h is at 10.0.0.1"}, then);
-  EXPECT_EQ(result.kind, Kind::rejected);
-  EXPECT_EQ(result.error, "h is at 10.0.0.1");
+TEST(Answer, RefusedAddressIsRejectedButANameMayLeadElsewhereAnotherTime) {
+  Answer refused{.host = "h", .curl_code = CURLE_COULDNT_CONNECT, .refusal = "h is at 10.0.0.1"};
+  EXPECT_EQ(judge(refused, then).kind, Kind::unreachable);
+  EXPECT_EQ(judge(refused, then).error, "h is at 10.0.0.1");
+  refused.is_name = false;
+  EXPECT_EQ(judge(refused, then).kind, Kind::rejected);
+  EXPECT_EQ(judge(refused, then).error, "h is at 10.0.0.1");
 }
 
 }  // namespace
