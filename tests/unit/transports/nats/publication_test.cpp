@@ -41,6 +41,7 @@ TEST(NatsHeaders, AreEncodedAsCloudEventsSays) {
 }
 
 TEST(NatsPublication, IdIsOfTheSubjectAndTheEventsStaysPlain) {
+  ASSERT_EQ(nats_Open(-1), NATS_OK);
   UlidSource ids(system_clock(), system_random());
   const auto table = TableName::parse("orders").value();
   const spi::Parcel parcel{
