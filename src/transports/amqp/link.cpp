@@ -8,6 +8,9 @@ using Kind = spi::SendResult::Kind;
 
 namespace {
 
+/// Until an exchange's channel may be free.
+constexpr Duration channel_wait = std::chrono::seconds(1);
+
 Error lost(std::string message) { return {Code::provider_unavailable, std::move(message)}; }
 
 }  // namespace
@@ -22,10 +25,10 @@ std::optional<spi::SendResult> AmqpLink::post(const spi::Parcel& parcel, std::ui
   const auto& address = static_cast<const RoutingAddress&>(*parcel.address);
   auto* const channel = channel_for(address.exchange);
   if (channel == nullptr) {
-    return spi::SendResult{Kind::busy,
+    return spi::SendResult{Kind::later,
                            "RabbitMQ allows " + std::to_string(connection_->channel_max()) +
                                " channels, and as many exchanges are in use",
-                           std::nullopt};
+                           channel_wait};
   }
   if (auto problem =
           append_publish(out_, channel->id(), parcel, address, connection_->frame_max())) {

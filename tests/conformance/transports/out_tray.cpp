@@ -16,8 +16,8 @@ std::string millis(Duration duration) {
 }  // namespace
 
 std::string_view kind_name(spi::SendResult::Kind kind) {
-  constexpr std::array<std::string_view, 6> names{"delivered",   "rejected",  "failed",
-                                                  "unreachable", "timed_out", "busy"};
+  constexpr std::array<std::string_view, 7> names{"delivered", "rejected", "failed", "unreachable",
+                                                  "timed_out", "busy",     "later"};
   return names.at(static_cast<std::size_t>(kind));
 }
 

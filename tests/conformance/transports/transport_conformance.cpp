@@ -103,7 +103,7 @@ void TransportConformance::deliver_at_last(const Target& to) {
   auto result = deliver(numbered(), to, std::chrono::seconds(5));
   while (result.kind != Kind::delivered && system_clock().boot_now() < give_up) {
     EXPECT_TRUE(result.kind == Kind::unreachable || result.kind == Kind::timed_out ||
-                result.kind == Kind::busy)
+                result.kind == Kind::busy || result.kind == Kind::later)
         << kind_name(result.kind) << ": " << result.error;
     std::this_thread::sleep_for(pause);
     result = deliver(numbered(), to, std::chrono::seconds(5));
@@ -157,7 +157,7 @@ void TransportConformance::expect_arrived_once(const std::vector<spi::Parcel>& s
 
 void TransportConformance::expect_only(std::initializer_list<Kind> allowed) {
   for (const auto kind : {Kind::delivered, Kind::rejected, Kind::failed, Kind::unreachable,
-                          Kind::timed_out, Kind::busy}) {
+                          Kind::timed_out, Kind::busy, Kind::later}) {
     if (std::find(allowed.begin(), allowed.end(), kind) != allowed.end()) continue;
     EXPECT_EQ(tray_.count(kind), 0U)
         << kind_name(kind) << " is not expected here: " << tray_.summary();

@@ -54,7 +54,7 @@ TEST(FunctionsTest, OutcomesBecomeResults) {
   EXPECT_EQ(failed.kind, Kind::failed);
   EXPECT_EQ(failed.error, "no stock");
   EXPECT_EQ(send(functions, "fn:later").retry_after, 5s);
-  EXPECT_EQ(send(functions, "fn:free").kind, Kind::busy);
+  EXPECT_EQ(send(functions, "fn:free").kind, Kind::later);
   EXPECT_EQ(send(functions, "fn:reject").kind, Kind::rejected);
   const auto thrown = send(functions, "fn:throw");
   EXPECT_EQ(thrown.kind, Kind::failed);
