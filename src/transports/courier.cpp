@@ -17,6 +17,8 @@ using Kind = SendResult::Kind;
 
 /// A resolver that hangs must not cost a thread every few seconds.
 constexpr std::uint32_t dials_max = 4;
+/// By then there is room again, most likely.
+constexpr Duration room_wait = std::chrono::milliseconds(20);
 
 timespec until(BootTime then, BootTime now) {
   constexpr auto longest = std::chrono::seconds(3600);
@@ -70,10 +72,10 @@ void Courier::send(std::span<spi::Parcel> parcels, spi::SendResults& results) {
       results.sent(parcel.ticket, {Kind::unreachable, options_.server + ": the transport is closed",
                                    std::nullopt});
     } else {
-      results.sent(parcel.ticket, {Kind::busy,
+      results.sent(parcel.ticket, {Kind::later,
                                    options_.server + ": " + std::to_string(options_.in_flight_max) +
                                        " messages are under way already",
-                                   std::nullopt});
+                                   room_wait});
     }
   }
 }
@@ -123,9 +125,9 @@ void Courier::expire_posted(BootTime now) {
 void Courier::expire_waiting(BootTime now) {
   if (now < waiting_.expires_next()) return;
   if (link_) {
-    waiting_.expire(
-        now, {Kind::timed_out, options_.server + ": the deadline came before it could be sent",
-              std::nullopt});
+    waiting_.expire(now,
+                    {Kind::later, options_.server + ": the deadline came before it could be sent",
+                     std::nullopt});
   } else {
     waiting_.expire(now, {Kind::unreachable,
                           options_.server + ": not connected by the deadline" +

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <iterator>
 #include <utility>
 
 namespace sagabox::transports {
@@ -44,7 +43,7 @@ Crew::Crew(Options options)
       parcels_({.clock = options_.clock,
                 .items_max = options_.in_flight_max,
                 .timed_out_error = "not handled by the deadline",
-                .expired = [this](const auto& item) { tell_to_stop(item); }}) {
+                .expired = [this](const auto& item) { give_up(item); }}) {
   const auto count = std::max<std::uint32_t>(options_.threads, 1);
   for (std::uint32_t i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
 }
@@ -64,7 +63,10 @@ void Crew::send(std::span<spi::Parcel> parcels, spi::SendResults& results) {
   if (taken.empty()) return;
   {
     const std::lock_guard lock(mutex_);
-    std::ranges::move(taken, std::back_inserter(queue_));
+    for (auto& item : taken) {
+      // Its time may be over by now: nobody would take it out again.
+      if (!item->answered()) queue_.push_back(std::move(item));
+    }
   }
   changed_.notify_all();
 }
@@ -76,7 +78,6 @@ void Crew::work() {
     if (queue_.empty()) return;
     Running mine{.item = std::move(queue_.front())};
     queue_.pop_front();
-    if (mine.item->answered()) continue;
     if (follows_an_overdue_one(mine.item->parcel())) {
       lock.unlock();
       parcels_.answer(*mine.item, {Kind::later,
@@ -86,6 +87,7 @@ void Crew::work() {
       lock.lock();
       continue;
     }
+    if (!parcels_.begin(*mine.item)) continue;
     running_.push_back(&mine);
     lock.unlock();
     auto result = call(mine);
@@ -130,12 +132,16 @@ bool Crew::follows_an_overdue_one(const spi::Parcel& parcel) const {
   });
 }
 
-void Crew::tell_to_stop(const TimedParcels::ItemPtr& item) {
+void Crew::give_up(const TimedParcels::ItemPtr& item) {
   std::stop_source stop(std::nostopstate);
   {
     const std::lock_guard lock(mutex_);
     const auto found = std::ranges::find(running_, item, &Running::item);
-    if (found == running_.end()) return;
+    if (found == running_.end()) {
+      // The threads may all hang, and what waits for them must not pile up.
+      std::erase(queue_, item);
+      return;
+    }
     (*found)->overdue = true;
     stop = (*found)->stop;
   }

@@ -42,7 +42,8 @@ Result<std::shared_ptr<const LocalName>> local_name(std::string_view scheme, std
 
 /// A few threads that call functions of this process for parcels whose addresses are LocalNames.
 /// C++ cannot end a function: one past its deadline is told to stop, its parcel has timed out, and
-/// until it returns others of its name and key are put off. Thread-safe.
+/// until it returns others of its name and key are put off. What no thread came to is put off too.
+/// Thread-safe.
 class Crew {
  public:
   struct Options {
@@ -75,7 +76,8 @@ class Crew {
   void work();
   [[nodiscard]] spi::SendResult call(const Running& running) const noexcept;
   [[nodiscard]] bool follows_an_overdue_one(const spi::Parcel& parcel) const;
-  void tell_to_stop(const TimedParcels::ItemPtr& item);
+  /// Its deadline has come: one that runs is told to stop.
+  void give_up(const TimedParcels::ItemPtr& item);
 
   const Options options_;
   std::mutex mutex_;

@@ -7,6 +7,9 @@ namespace sagabox::transports {
 
 using Kind = spi::SendResult::Kind;
 
+/// By then there is room again, most likely.
+constexpr Duration room_wait = std::chrono::milliseconds(20);
+
 TimedParcels::TimedParcels(Options options)
     : options_(std::move(options)), watcher_([this] { watch(); }) {}
 
@@ -30,16 +33,18 @@ std::vector<TimedParcels::ItemPtr> TimedParcels::take(std::span<spi::Parcel> par
     const std::lock_guard lock(mutex_);
     const auto first_before = items_.empty() ? BootTime::max() : items_.begin()->first;
     for (auto& parcel : parcels) {
-      const auto refuse = [&](Kind kind, std::string error) {
-        refused.emplace_back(parcel.ticket, spi::SendResult{kind, std::move(error), {}});
+      const auto refuse = [&](Kind kind, std::string error, std::optional<Duration> wait = {}) {
+        refused.emplace_back(parcel.ticket, spi::SendResult{kind, std::move(error), wait});
       };
       if (closed_) {
         refuse(Kind::unreachable, "the transport is closed");
       } else if (parcel.deadline <= now) {
-        refuse(Kind::timed_out, options_.timed_out_error + ": it had passed already");
+        refuse(Kind::later, options_.timed_out_error + ": it had passed already");
       } else if (items_.size() >= options_.items_max) {
-        refuse(Kind::busy, std::to_string(items_.size()) +
-                               " are under way already, as many as in_flight_max allows");
+        refuse(Kind::later,
+               std::to_string(items_.size()) +
+                   " are under way already, as many as in_flight_max allows",
+               room_wait);
       } else {
         const auto deadline = parcel.deadline;
         auto item = std::make_shared<Item>(std::move(parcel), results);
@@ -52,6 +57,13 @@ std::vector<TimedParcels::ItemPtr> TimedParcels::take(std::span<spi::Parcel> par
   }
   for (auto& [ticket, result] : refused) results.sent(ticket, std::move(result));
   return taken;
+}
+
+bool TimedParcels::begin(Item& item) {
+  const std::lock_guard lock(mutex_);
+  if (item.answered_) return false;
+  item.begun_ = true;
+  return true;
 }
 
 bool TimedParcels::answer(Item& item, spi::SendResult result) {
@@ -69,7 +81,7 @@ bool TimedParcels::answer(Item& item, spi::SendResult result) {
 }
 
 void TimedParcels::give_up(std::unique_lock<std::mutex>& lock, BootTime until,
-                           const spi::SendResult& result) {
+                           const spi::SendResult& waiting, const spi::SendResult& begun) {
   std::vector<ItemPtr> late;
   const auto end = items_.upper_bound(until);
   for (auto it = items_.begin(); it != end; ++it) {
@@ -81,7 +93,8 @@ void TimedParcels::give_up(std::unique_lock<std::mutex>& lock, BootTime until,
   lock.unlock();
   for (const auto& item : late) {
     if (options_.expired) options_.expired(item);
-    item->results_.sent(item->parcel_.ticket, result);
+    // No more begins once it has its result.
+    item->results_.sent(item->parcel_.ticket, item->begun_ ? begun : waiting);
   }
   lock.lock();
   telling_ -= late.size();
@@ -98,7 +111,8 @@ void TimedParcels::watch() {
     const auto now = options_.clock.boot_now();
     const auto first = items_.begin()->first;
     if (first <= now) {
-      give_up(lock, now, {Kind::timed_out, options_.timed_out_error, {}});
+      give_up(lock, now, {Kind::later, options_.timed_out_error + ": it had not come to it", {}},
+              {Kind::timed_out, options_.timed_out_error, {}});
     } else {
       changed_.wait_for(lock, first - now);
     }
@@ -111,8 +125,8 @@ void TimedParcels::close(BootTime deadline) {
   while (!items_.empty()) {
     const auto now = options_.clock.boot_now();
     if (now >= deadline) {
-      give_up(lock, BootTime::max(),
-              {Kind::timed_out, options_.timed_out_error + " of closing the transport", {}});
+      const auto error = options_.timed_out_error + " of closing the transport";
+      give_up(lock, BootTime::max(), {Kind::unreachable, error, {}}, {Kind::timed_out, error, {}});
     } else {
       changed_.wait_for(lock, deadline - now);
     }

@@ -17,8 +17,8 @@
 namespace sagabox::transports {
 
 /// What was handed over and has no result yet, for transports that do the work in threads of their
-/// own. Each gets one result: the first that is given, and at its deadline `timed_out`.
-/// Thread-safe.
+/// own. Each gets one result: the first that is given, and at its deadline `timed_out`, or `later`
+/// where its work had not begun. Thread-safe.
 class TimedParcels {
  public:
   class Item;
@@ -47,6 +47,7 @@ class TimedParcels {
     spi::Parcel parcel_;
     spi::SendResults& results_;
     std::atomic<bool> answered_{false};
+    bool begun_ = false;
     ByDeadline::iterator place_{};  ///< until it is answered
   };
 
@@ -65,6 +66,8 @@ class TimedParcels {
   /// Those that are taken, in order. The others have been told: closed, too many, too late.
   [[nodiscard]] std::vector<ItemPtr> take(std::span<spi::Parcel> parcels,
                                           spi::SendResults& results);
+  /// Says that its work begins now; false: it has its result already, and nothing may be done.
+  bool begin(Item& item);
   /// False when it had one before.
   bool answer(Item& item, spi::SendResult result);
   /// As `Transport::close` has it.
@@ -72,7 +75,8 @@ class TimedParcels {
 
  private:
   /// Tells those at deadlines up to `until`, without the lock meanwhile.
-  void give_up(std::unique_lock<std::mutex>& lock, BootTime until, const spi::SendResult& result);
+  void give_up(std::unique_lock<std::mutex>& lock, BootTime until, const spi::SendResult& waiting,
+               const spi::SendResult& begun);
   void watch();
 
   const Options options_;

@@ -6,6 +6,9 @@
 
 namespace sagabox::transports {
 
+/// By then there is room again, most likely.
+constexpr Duration room_wait = std::chrono::milliseconds(20);
+
 UnderWay::UnderWay(std::uint32_t parcels_max) : slots_(parcels_max) {
   free_.reserve(parcels_max);
   for (auto slot = parcels_max; slot > 0; --slot) free_.push_back(slot - 1);
@@ -41,9 +44,10 @@ bool UnderWay::admit(std::span<spi::Parcel> parcels, spi::SendResults& results,
     if (is_shut) {
       results.sent(parcel.ticket, {spi::SendResult::Kind::unreachable, "the transport is closed"});
     } else {
-      results.sent(parcel.ticket,
-                   {spi::SendResult::Kind::busy, "as many are under way as in_flight_max allows (" +
-                                                     std::to_string(slots_.size()) + ")"});
+      results.sent(parcel.ticket, {spi::SendResult::Kind::later,
+                                   "as many are under way as in_flight_max allows (" +
+                                       std::to_string(slots_.size()) + ")",
+                                   room_wait});
     }
   }
   return is_earlier;

@@ -44,7 +44,7 @@ class UnderWay {
     spi::Parcel parcel;
   };
   /// Addresses must live until their parcels' results, which those of a transport do. Adds those
-  /// that are taken to `taken`. The others have their result when it returns: `busy`
+  /// that are taken to `taken`. The others have their result when it returns: `later`
   /// above the bound, `unreachable` after `shut`. Whether the next deadline is now an earlier one.
   bool admit(std::span<spi::Parcel> parcels, spi::SendResults& results,
              std::vector<Admitted>& taken);

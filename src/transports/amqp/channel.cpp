@@ -4,6 +4,8 @@
 #include "transports/amqp/connection.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace sagabox::amqp {
 
@@ -66,7 +68,30 @@ void Channel::return_header(const amqp_frame_t& frame) {
   if (found != all_.end()) found->returned = returned_why_;
 }
 
+namespace {
+
+/// "ACCESS_REFUSED - access to topic 'KEY' in exchange 'x' in vhost '/' refused for user 'u'": what
+/// stands from the key on; nothing: the exchange as a whole is meant.
+std::optional<std::string_view> from_refused_key(std::string_view text) {
+  constexpr std::string_view before = "access to topic '";
+  const auto at = text.find(before);
+  if (at == std::string_view::npos) return std::nullopt;
+  return text.substr(at + before.size());
+}
+
+bool begins_with_key(std::string_view text, std::string_view key) {
+  constexpr std::string_view behind = "' in exchange ";
+  // The server cuts long texts, and with them the key.
+  if (text.find(behind) == std::string_view::npos) return key.starts_with(text);
+  return text.starts_with(key) && text.substr(key.size()).starts_with(behind);
+}
+
+}  // namespace
+
 void Channel::closed(std::uint16_t code, std::string_view text, Link::Answers& answers) {
+  if (code == AMQP_ACCESS_REFUSED) {
+    if (const auto from_key = from_refused_key(text)) return key_refused(*from_key, text, answers);
+  }
   const auto open = static_cast<std::size_t>(std::count_if(
       all_.begin(), all_.end(), [](const Published& one) { return one.number != 0; }));
   spi::SendResult result{Kind::failed, "RabbitMQ: " + closing_text(code, text), std::nullopt};
@@ -80,6 +105,23 @@ void Channel::closed(std::uint16_t code, std::string_view text, Link::Answers& a
   for (auto& one : all_) {
     if (const auto number = std::exchange(one.number, 0); number != 0) {
       answers.answered(number, result);
+    }
+  }
+  all_.clear();
+}
+
+void Channel::key_refused(std::string_view from_key, std::string_view text,
+                          Link::Answers& answers) {
+  const auto error = "RabbitMQ: " + closing_text(AMQP_ACCESS_REFUSED, text);
+  for (auto& one : all_) {
+    const auto number = std::exchange(one.number, 0);
+    if (number == 0) continue;
+    if (begins_with_key(from_key, static_cast<const RoutingAddress&>(*one.address).key)) {
+      answers.answered(number, {Kind::rejected, error, std::nullopt});
+    } else {
+      answers.answered(number,
+                       {Kind::unreachable, error + "; said of another message; it may have arrived",
+                        std::nullopt});
     }
   }
   all_.clear();

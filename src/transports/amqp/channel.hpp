@@ -38,6 +38,9 @@ class Channel {
     std::string returned;  ///< why
   };
 
+  /// 403 of a topic permission: those with its key are meant, the others were only beside them.
+  void key_refused(std::string_view from_key, std::string_view text,
+                   transports::Link::Answers& answers);
   void confirm(Published& one, bool taken, transports::Link::Answers& answers) const;
 
   const amqp_channel_t id_;

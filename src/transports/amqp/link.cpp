@@ -8,6 +8,9 @@ using Kind = spi::SendResult::Kind;
 
 namespace {
 
+/// Until an exchange's channel may be free.
+constexpr Duration channel_wait = std::chrono::seconds(1);
+
 Error lost(std::string message) { return {Code::provider_unavailable, std::move(message)}; }
 
 }  // namespace
@@ -22,13 +25,13 @@ std::optional<spi::SendResult> AmqpLink::post(const spi::Parcel& parcel, std::ui
   const auto& address = static_cast<const RoutingAddress&>(*parcel.address);
   auto* const channel = channel_for(address.exchange);
   if (channel == nullptr) {
-    return spi::SendResult{Kind::busy,
+    return spi::SendResult{Kind::later,
                            "RabbitMQ allows " + std::to_string(connection_->channel_max()) +
                                " channels, and as many exchanges are in use",
-                           std::nullopt};
+                           channel_wait};
   }
   if (auto problem =
-          append_publish(out_, channel->id(), parcel, address, connection_->frame_max())) {
+          append_publish(out_.end(), channel->id(), parcel, address, connection_->frame_max())) {
     return spi::SendResult{Kind::rejected, *problem, std::nullopt};
   }
   channel->published(parcel, number);
@@ -47,8 +50,8 @@ Channel* AmqpLink::channel_for(const std::string& exchange) {
   amqp_confirm_select_t confirm{};
   confirm.nowait = 1;
   // The server takes them in turn: publishing need not wait for its answer.
-  append_method(out_, id, AMQP_CHANNEL_OPEN_METHOD, &open);
-  append_method(out_, id, AMQP_CONFIRM_SELECT_METHOD, &confirm);
+  append_method(out_.end(), id, AMQP_CHANNEL_OPEN_METHOD, &open);
+  append_method(out_.end(), id, AMQP_CONFIRM_SELECT_METHOD, &confirm);
   return (by_exchange_[exchange] = std::move(channel)).get();
 }
 
@@ -66,7 +69,7 @@ Status AmqpLink::beat(BootTime now) {
   const auto beat = connection_->heartbeat();
   if (beat.count() == 0) return {};
   if (now - last_read_ >= 2 * beat) return lost("no sign of life for two heartbeats");
-  if (now - last_written_ >= beat / 2 && out_.empty()) append_heartbeat(out_);
+  if (now - last_written_ >= beat / 2 && out_.empty()) append_heartbeat(out_.end());
   return {};
 }
 
@@ -78,16 +81,11 @@ BootTime AmqpLink::turn_by() const {
 }
 
 Status AmqpLink::write(BootTime now) {
-  while (written_ < out_.size()) {
-    const auto taken = connection_->stream().write(std::string_view(out_).substr(written_));
-    if (!taken) return taken.error();
-    if (*taken == 0) return {};
-    written_ += *taken;
-    last_written_ = now;
-  }
-  out_.clear();
-  written_ = 0;
-  return {};
+  return out_.flush([&](std::string_view bytes) {
+    auto taken = connection_->stream().write(bytes);
+    if (taken && *taken > 0) last_written_ = now;
+    return taken;
+  });
 }
 
 Status AmqpLink::read(BootTime now, Answers& answers) {
@@ -160,7 +158,7 @@ Status AmqpLink::take_method(Channel* channel, const amqp_method_t& method, Answ
 
 void AmqpLink::end_channel(Channel& channel, const amqp_channel_close_t& close, Answers& answers) {
   amqp_channel_close_ok_t agreed{};
-  append_method(out_, channel.id(), AMQP_CHANNEL_CLOSE_OK_METHOD, &agreed);
+  append_method(out_.end(), channel.id(), AMQP_CHANNEL_CLOSE_OK_METHOD, &agreed);
   channel.closed(close.reply_code, as_text(close.reply_text), answers);
   by_id_.erase(channel.id());
   by_exchange_.erase(std::string(channel.exchange()));
@@ -169,7 +167,7 @@ void AmqpLink::end_channel(Channel& channel, const amqp_channel_close_t& close, 
 void AmqpLink::leave() {
   amqp_connection_close_t close{};
   close.reply_code = AMQP_REPLY_SUCCESS;
-  append_method(out_, 0, AMQP_CONNECTION_CLOSE_METHOD, &close);
+  append_method(out_.end(), 0, AMQP_CONNECTION_CLOSE_METHOD, &close);
   if (write(last_written_) && out_.empty()) connection_->stream().end_gently();
 }
 

@@ -3,6 +3,7 @@
 #include "transports/amqp/channel.hpp"
 #include "transports/amqp/connection.hpp"
 #include "transports/courier.hpp"
+#include "transports/out_buffer.hpp"
 
 #include <map>
 #include <memory>
@@ -16,10 +17,10 @@ class AmqpLink final : public transports::Link {
   AmqpLink(std::unique_ptr<Connection> connection, BootTime now);
 
   std::optional<spi::SendResult> post(const spi::Parcel& parcel, std::uint64_t number) override;
-  [[nodiscard]] bool takes_more() const override { return out_.size() - written_ < out_bytes_max; }
+  [[nodiscard]] bool takes_more() const override { return out_.size() < out_bytes_max; }
   Status turn(BootTime now, Answers& answers) override;
   [[nodiscard]] int fd() const override { return connection_->stream().fd(); }
-  [[nodiscard]] bool wants_write() const override { return written_ < out_.size(); }
+  [[nodiscard]] bool wants_write() const override { return !out_.empty(); }
   [[nodiscard]] BootTime turn_by() const override;
   void leave() override;
 
@@ -39,8 +40,7 @@ class AmqpLink final : public transports::Link {
   std::map<std::string, std::unique_ptr<Channel>> by_exchange_;
   std::map<amqp_channel_t, Channel*> by_id_;
   std::string blocked_;  ///< why the server takes nothing for now
-  std::string out_;
-  std::size_t written_ = 0;
+  transports::OutBuffer out_;
   BootTime last_written_;
   BootTime last_read_;
 };

@@ -12,6 +12,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <thread>
@@ -30,6 +31,9 @@ constexpr std::string_view stdout_name = "stdout:";
 constexpr std::size_t write_bytes_max = 4UL * 1024 * 1024;
 
 using Items = std::vector<TimedParcels::ItemPtr>;
+
+const SendResult overtaking{
+    Kind::later, "one before it in the file was not written by its deadline", std::nullopt};
 
 /// A file and what waits to be written to it; one for all addresses with its path, so that its
 /// lines have one order.
@@ -70,7 +74,8 @@ class FileTransport final : public spi::Transport {
       : options_(options),
         parcels_({.clock = *options.clock,
                   .items_max = options.in_flight_max,
-                  .timed_out_error = "not written by the deadline"}),
+                  .timed_out_error = "not written by the deadline",
+                  .expired = [this](const auto& item) { withdraw(item); }}),
         writer_([this] { write_all(); }) {}
   ~FileTransport() override {
     parcels_.close(options_.clock->boot_now());
@@ -152,40 +157,61 @@ class FileTransport final : public spi::Transport {
     }
   }
 
+  /// What waits and is past its deadline is let go of: the disk, or whoever reads the pipe, may
+  /// never take it. With it goes what is behind it in its file, which must not overtake it.
+  void withdraw(const TimedParcels::ItemPtr& item) {
+    Items behind;
+    {
+      const std::lock_guard lock(mutex_);
+      auto& lane = *place_of(*item).lane;
+      const auto found = std::ranges::find(lane.waiting, item);
+      if (found == lane.waiting.end()) return;
+      behind.assign(found + 1, lane.waiting.end());
+      lane.waiting.erase(found, lane.waiting.end());
+      if (lane.waiting.empty()) forget(lane);
+    }
+    put_off(behind, overtaking);
+  }
+
+  /// With the lock held.
+  void forget(const Lane& lane) {
+    std::erase_if(lanes_, [&](const auto& other) { return other.get() == &lane; });
+  }
+
   void write(Lane& lane, const Items& items) {
-    std::string error;
+    std::optional<SendResult> stopped;
     for (std::span rest(items); !rest.empty();) {
-      rest = rest.subspan(write_some(lane.file, rest, error));
-      if (error.empty()) continue;
-      fail(rest, error);
+      rest = rest.subspan(write_some(lane.file, rest, stopped));
+      if (!stopped) continue;
+      put_off(rest, *stopped);
       // What was handed over before the failure was known must not overtake it.
       Items behind;
       {
         const std::lock_guard lock(mutex_);
         behind.swap(lane.waiting);
-        std::erase_if(lanes_, [&](const auto& other) { return other.get() == &lane; });
+        forget(lane);
       }
-      fail(behind, error);
+      put_off(behind, *stopped);
       return;
     }
   }
 
-  /// The first ones, as many as go in one write; how many that were. With an error those behind
-  /// them must not be written.
+  /// The first ones, as many as go in one write; how many that were. `stopped`: what becomes of
+  /// those behind them, which must not be written.
   std::size_t write_some(LineFile& file, std::span<const TimedParcels::ItemPtr> items,
-                         std::string& error) {
+                         std::optional<SendResult>& stopped) {
     std::string lines;
     std::vector<std::size_t> ends;
     auto sync = Sync::no;
     for (const auto& item : items) {
-      if (lines.size() >= write_bytes_max || item->answered()) break;
+      if (lines.size() >= write_bytes_max || !parcels_.begin(*item)) break;
       transports::append_structured(lines, item->parcel(), {.one_line = true, .headers = true});
       lines += '\n';
       ends.push_back(lines.size());
       if (place_of(*item).sync == Sync::yes) sync = Sync::yes;
     }
     if (lines.empty()) {
-      error = "one before it was not written by its deadline";
+      stopped = overtaking;
       return 1;
     }
     const auto batch = items.first(ends.size());
@@ -200,22 +226,22 @@ class FileTransport final : public spi::Transport {
         parcels_.answer(*batch[at], {Kind::unreachable, done.error, {}});
       }
     }
-    error = done.error;
+    if (!done.error.empty()) stopped = SendResult{Kind::unreachable, done.error, {}};
     return batch.size();
   }
 
-  void fail(std::span<const TimedParcels::ItemPtr> items, const std::string& error) {
-    for (const auto& item : items) parcels_.answer(*item, {Kind::unreachable, error, {}});
+  void put_off(std::span<const TimedParcels::ItemPtr> items, const SendResult& result) {
+    for (const auto& item : items) parcels_.answer(*item, result);
   }
 
   const Options options_;
-  TimedParcels parcels_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, std::shared_ptr<Lane>> known_;  ///< by path
   std::set<std::string> not_synced_;
   std::deque<std::shared_ptr<Lane>> lanes_;  ///< where something waits
   bool ended_ = false;
+  TimedParcels parcels_;
   std::thread writer_;
 };
 

@@ -130,8 +130,7 @@ void KafkaTransport::expire() {
     });
     put_back();
   }
-  const spi::SendResult too_late{Kind::timed_out,
-                                 "its deadline had passed before it could be sent"};
+  const spi::SendResult too_late{Kind::later, "its deadline had passed before it could be sent"};
   under_way_.expire(now, producer_ == nullptr ? unsent : too_late, no_answer);
   std::erase_if(waiting_, [&](const auto& letter) { return !under_way_.holds(letter->key); });
   // Those that are on the wire can only be called back by cutting it.

@@ -19,6 +19,11 @@ constexpr std::int64_t stream_not_match = 10060;
 constexpr std::int64_t store_failed = 10077;
 constexpr std::int64_t header_exceeds_maximum = 10097;
 constexpr std::int64_t stream_sealed = 10109;
+constexpr std::int64_t duplicate_in_process = 10158;
+constexpr std::int64_t too_many_requests = 10167;
+
+/// The server asks to be asked again; it does not say when.
+constexpr Duration soon = std::chrono::milliseconds(100);
 
 Kind kind_of(std::int64_t code, std::int64_t number) {
   switch (number) {
@@ -27,7 +32,11 @@ Kind kind_of(std::int64_t code, std::int64_t number) {
     case memory_resources_exceeded:
     case storage_resources_exceeded:
     case store_failed:
+    case too_many_requests:
       return Kind::busy;  // full: it may have room later
+    case duplicate_in_process:
+      return Kind::later;
+    // For good, as only these are; what servers to come may say is not known to be.
     case message_exceeds_maximum:
     case stream_not_match:
     case header_exceeds_maximum:
@@ -37,7 +46,7 @@ Kind kind_of(std::int64_t code, std::int64_t number) {
       break;
   }
   if (code == 503) return Kind::unreachable;
-  return code >= 400 && code < 500 ? Kind::rejected : Kind::failed;
+  return code == 429 ? Kind::busy : Kind::failed;
 }
 
 std::int64_t number_in(const boost::json::object& object, std::string_view name) {
@@ -77,7 +86,8 @@ spi::SendResult judge_ack(std::string_view json, std::string_view subject) {
               ? std::string(description->get_string())
               : "an error without a description";
   text += " (" + std::to_string(number) + ")";
-  return {kind_of(number_in(details, "code"), number), clean_error(text)};
+  const auto kind = kind_of(number_in(details, "code"), number);
+  return {kind, clean_error(text), kind == Kind::later ? std::optional(soon) : std::nullopt};
 }
 
 spi::SendResult judge_streams(std::string_view json, std::string_view subject) {

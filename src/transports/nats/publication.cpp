@@ -85,7 +85,10 @@ Publication::Made Publication::make(const spi::Parcel& parcel, const std::string
     name_ = name;
     return value.empty() || add(raw, value);
   };
-  bool complete = named("Nats-Msg-Id", message.id().view()) &&
+  // Streams know ids, not subjects: of one message to two of a stream's subjects the second would
+  // be dropped, and acknowledged. Subjects have no space, so no two pairs read alike.
+  const auto id_here = std::string(message.id().view()) + ' ' + subject.text();
+  bool complete = named("Nats-Msg-Id", id_here) &&
                   named("Nats-Expected-Stream", subject.stream()) &&
                   named("content-type", message.content_type());
   const transports::Envelope envelope(parcel);

@@ -197,7 +197,7 @@ void NatsTransport::expire() {
   if (!due || *due > now) return;
   const bool is_connected = connection_ != nullptr;
   const spi::SendResult not_sent{
-      is_connected ? Kind::timed_out : Kind::unreachable,
+      is_connected ? Kind::later : Kind::unreachable,
       "not sent by the deadline: " + (is_connected          ? "the server takes no more"
                                       : last_error_.empty() ? "no connection to NATS yet"
                                                             : last_error_)};

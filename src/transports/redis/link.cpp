@@ -8,7 +8,7 @@ using Kind = spi::SendResult::Kind;
 
 std::optional<spi::SendResult> RedisLink::post(const spi::Parcel& parcel, std::uint64_t number) {
   const auto& address = static_cast<const StreamAddress&>(*parcel.address);
-  append_xadd(out_, parcel, address);
+  append_xadd(out_.end(), parcel, address);
   expected_.push_back({number, address.replicas});
   replicas_wanted_ = std::max(replicas_wanted_, address.replicas);
   return std::nullopt;
@@ -26,21 +26,14 @@ Status RedisLink::turn(BootTime, Answers& answers) {
 void RedisLink::ask_for_replicas() {
   if (replicas_wanted_ == 0) return;
   const auto longest = std::chrono::duration_cast<std::chrono::milliseconds>(replicas_max_);
-  append_words(out_, {"WAIT", std::to_string(replicas_wanted_), std::to_string(longest.count())});
+  append_words(out_.end(),
+               {"WAIT", std::to_string(replicas_wanted_), std::to_string(longest.count())});
   expected_.push_back({});
   replicas_wanted_ = 0;
 }
 
 Status RedisLink::write() {
-  while (written_ < out_.size()) {
-    const auto taken = connection_->stream().write(std::string_view(out_).substr(written_));
-    if (!taken) return taken.error();
-    if (*taken == 0) return {};
-    written_ += *taken;
-  }
-  out_.clear();
-  written_ = 0;
-  return {};
+  return out_.flush([&](std::string_view bytes) { return connection_->stream().write(bytes); });
 }
 
 Status RedisLink::read(Answers& answers) {

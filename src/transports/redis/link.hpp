@@ -1,6 +1,7 @@
 #pragma once
 
 #include "transports/courier.hpp"
+#include "transports/out_buffer.hpp"
 #include "transports/stream.hpp"
 
 #include <sagabox/transports/redis.hpp>
@@ -66,10 +67,10 @@ class RedisLink final : public transports::Link {
       : connection_(std::move(connection)), replicas_max_(replicas_max) {}
 
   std::optional<spi::SendResult> post(const spi::Parcel& parcel, std::uint64_t number) override;
-  [[nodiscard]] bool takes_more() const override { return out_.size() - written_ < out_bytes_max; }
+  [[nodiscard]] bool takes_more() const override { return out_.size() < out_bytes_max; }
   Status turn(BootTime now, Answers& answers) override;
   [[nodiscard]] int fd() const override { return connection_->stream().fd(); }
-  [[nodiscard]] bool wants_write() const override { return written_ < out_.size(); }
+  [[nodiscard]] bool wants_write() const override { return !out_.empty(); }
 
  private:
   static constexpr std::size_t out_bytes_max = 1024UL * 1024;
@@ -87,8 +88,7 @@ class RedisLink final : public transports::Link {
 
   std::unique_ptr<Connection> connection_;
   const Duration replicas_max_;
-  std::string out_;
-  std::size_t written_ = 0;
+  transports::OutBuffer out_;
   std::deque<Expected> expected_;
   std::vector<Expected> stored_;  ///< on the primary; the next WAIT's answer is theirs
   std::uint32_t replicas_wanted_ = 0;

@@ -99,6 +99,17 @@ TEST_F(NatsTest, SameMessageAgainIsDeliveredAndStoredOnce) {
   EXPECT_EQ(stream(orders), 1U);
 }
 
+TEST_F(NatsTest, SameMessageToTwoSubjectsOfAStreamIsStoredForBoth) {
+  start();
+  if (IsSkipped()) return;
+  const Stream orders{.name = "ORDERS", .subject = "orders.>"};
+  stream(orders);
+  open();
+  EXPECT_EQ(sender_->send_one({.id = "same"}, "nats:orders.new").kind, Kind::delivered);
+  EXPECT_EQ(sender_->send_one({.id = "same"}, "nats:orders.seen").kind, Kind::delivered);
+  EXPECT_EQ(stream(orders), 2U);
+}
+
 TEST_F(NatsTest, FullStreamIsBusyAndALargeMessageIsRejected) {
   start();
   if (IsSkipped()) return;

@@ -195,13 +195,13 @@ TEST_F(CourierTest, LostConnectionTakesOnlyWhatWasPosted) {
   EXPECT_EQ(results_.count(), 4U);
 }
 
-TEST_F(CourierTest, WhatCouldNotBePostedByItsDeadlineTimesOutAndHarmsNobody) {
+TEST_F(CourierTest, WhatCouldNotBePostedByItsDeadlineIsForLaterAndHarmsNobody) {
   Courier courier(options(), connects());
   send(courier, parcels(1));
   EXPECT_EQ(results_.only(1).kind, Kind::delivered);
   server_->turn_to(Server::Mood::full);
   send(courier, parcels(1, 20ms));
-  EXPECT_EQ(results_.only(2).kind, Kind::timed_out);
+  EXPECT_EQ(results_.only(2).kind, Kind::later);
   send(courier, parcels(1));
   server_->turn_to(Server::Mood::answers);
   EXPECT_EQ(results_.only(3).kind, Kind::delivered);
@@ -214,7 +214,7 @@ TEST_F(CourierTest, PastItsDeadlineAParcelIsNotPosted) {
   send(courier, parcels(1));
   EXPECT_EQ(results_.only(1).kind, Kind::delivered);
   send(courier, parcels(1, -1s));
-  EXPECT_EQ(results_.only(2).kind, Kind::timed_out);
+  EXPECT_EQ(results_.only(2).kind, Kind::later);
   EXPECT_EQ(server_->seen(), std::vector<std::uint64_t>{1});
 }
 
@@ -229,7 +229,7 @@ TEST_F(CourierTest, RefusedByTheLinkHasNoNumber) {
   EXPECT_EQ(server_->numbers, std::vector<std::uint64_t>{1});
 }
 
-TEST_F(CourierTest, AsManyAsAllowedAreNeverBusyAlsoWhenSentFromAResult) {
+TEST_F(CourierTest, AsManyAsAllowedAreTakenAlsoWhenSentFromAResult) {
   constexpr std::size_t bound = 8;
   constexpr std::size_t total = 2000;
   auto narrow = options();
@@ -250,14 +250,15 @@ TEST_F(CourierTest, AsManyAsAllowedAreNeverBusyAlsoWhenSentFromAResult) {
   }
 }
 
-TEST_F(CourierTest, MoreThanAllowedAreBusy) {
+TEST_F(CourierTest, MoreThanAllowedAreForLaterAndSoon) {
   auto narrow = options();
   narrow.in_flight_max = 3;
   Courier courier(narrow, connects());
   server_->turn_to(Server::Mood::silent);
   send(courier, parcels(5));
-  EXPECT_EQ(results_.only(4).kind, Kind::busy);
-  EXPECT_EQ(results_.only(5).kind, Kind::busy);
+  EXPECT_EQ(results_.only(4).kind, Kind::later);
+  EXPECT_EQ(results_.only(5).kind, Kind::later);
+  EXPECT_LE(results_.only(5).retry_after.value_or(1h), 1s);
   EXPECT_EQ(results_.count(), 2U);
 }
 

@@ -73,24 +73,34 @@ TEST_F(TimedParcelsTest, DeadlinesComeInTheirOwnOrder) {
   const auto late = take(parcels, 1, 1h);
   const auto soon = take(parcels, 2, 20ms);
   const auto sooner = take(parcels, 3, 1ms);
-  EXPECT_EQ(results_.of(3), Kind::timed_out);
-  EXPECT_EQ(results_.of(2), Kind::timed_out);
+  EXPECT_NE(results_.of(3), Kind::delivered);
+  EXPECT_NE(results_.of(2), Kind::delivered);
   EXPECT_FALSE(parcels.answer(*soon[0], {}));
   EXPECT_FALSE(late[0]->answered());
   parcels.answer(*late[0], {});
 }
 
+TEST_F(TimedParcelsTest, DeadlineTellsWhetherItsWorkHadBegun) {
+  TimedParcels parcels(options());
+  const auto begun = take(parcels, 1, 100ms);
+  const auto waiting = take(parcels, 2, 100ms);
+  ASSERT_TRUE(parcels.begin(*begun[0]));
+  EXPECT_EQ(results_.of(1), Kind::timed_out);
+  EXPECT_EQ(results_.of(2), Kind::later);
+  EXPECT_FALSE(parcels.begin(*waiting[0]));
+}
+
 TEST_F(TimedParcelsTest, WhatIsPastItsDeadlineIsNotTaken) {
   TimedParcels parcels(options());
   EXPECT_TRUE(take(parcels, 1, -1ms).empty());
-  EXPECT_EQ(results_.of(1), Kind::timed_out);
+  EXPECT_EQ(results_.of(1), Kind::later);
 }
 
-TEST_F(TimedParcelsTest, MoreThanTheBoundIsBusyUntilThereIsRoom) {
+TEST_F(TimedParcelsTest, MoreThanTheBoundIsForLaterUntilThereIsRoom) {
   TimedParcels parcels(options(1));
   const auto first = take(parcels, 1, 1h);
   EXPECT_TRUE(take(parcels, 2, 1h).empty());
-  EXPECT_EQ(results_.of(2), Kind::busy);
+  EXPECT_EQ(results_.of(2), Kind::later);
   parcels.answer(*first[0], {});
   EXPECT_EQ(take(parcels, 3, 1h).size(), 1U);
 }
@@ -110,10 +120,13 @@ TEST_F(TimedParcelsTest, CloseGivesTheRestItsResultAtTheDeadline) {
   auto with_callback = options();
   with_callback.expired = [&](const auto& item) { expired.push_back(item); };
   TimedParcels parcels(std::move(with_callback));
-  const auto items = take(parcels, 1, 1h);
+  auto items = take(parcels, 1, 1h);
+  parcels.begin(*items[0]);
+  items.push_back(take(parcels, 2, 2h).at(0));
   parcels.close(system_clock().boot_now() + 5ms);
-  EXPECT_EQ(results_.told(), 1U);
+  EXPECT_EQ(results_.told(), 2U);
   EXPECT_EQ(results_.of(1), Kind::timed_out);
+  EXPECT_EQ(results_.of(2), Kind::unreachable);
   EXPECT_EQ(expired, items);
   parcels.close(system_clock().boot_now() + 1h);
 }

@@ -78,10 +78,11 @@ TEST_F(UnderWayTest, AnswerOfAnEarlierTurnDoesNotFinishTheNext) {
   EXPECT_EQ(notes_.kind_of(2), Kind::delivered);
 }
 
-TEST_F(UnderWayTest, AboveTheBoundIsBusyAndAResultMakesRoom) {
+TEST_F(UnderWayTest, AboveTheBoundIsForLaterAndAResultMakesRoom) {
   const auto taken = admit({100, 100, 100, 100});
   ASSERT_EQ(taken.size(), 3U);
-  EXPECT_EQ(notes_.kind_of(4), Kind::busy);
+  EXPECT_EQ(notes_.kind_of(4), Kind::later);
+  EXPECT_TRUE(notes_.of(4).front().retry_after.has_value());
   under_way_.finish(taken[1].key, {});
   EXPECT_EQ(admit({100}).size(), 1U);
 }

@@ -118,6 +118,38 @@ TEST_F(AmqpChannelTest, AnExchangeThatIsNotThereRejectsWhatWasForIt) {
   EXPECT_EQ(heard_.kind(3), Kind::rejected);
 }
 
+TEST_F(AmqpChannelTest, AKeyThatMayNotBeWrittenRejectsOnlyWhatWasForIt) {
+  channel_.published(parcel("m-1", "orders.new"), 1);
+  channel_.published(parcel("m-2", "orders.secret"), 2);
+  channel_.published(parcel("m-3", "orders.secret.more"), 3);
+  channel_.published(parcel("m-4", "orders.secret"), 4);
+  channel_.closed(403,
+                  "ACCESS_REFUSED - access to topic 'orders.secret' in exchange exchange 'x' in "
+                  "vhost '/' refused for user 'shop'",
+                  heard_);
+  EXPECT_EQ(heard_.kind(1), Kind::unreachable);
+  EXPECT_EQ(heard_.kind(2), Kind::rejected);
+  EXPECT_EQ(heard_.kind(3), Kind::unreachable);
+  EXPECT_EQ(heard_.kind(4), Kind::rejected);
+}
+
+TEST_F(AmqpChannelTest, AKeyThatIsCutInTheTextIsKnownByItsBeginning) {
+  const std::string key(250, 'k');
+  channel_.published(parcel("m-1", key), 1);
+  channel_.published(parcel("m-2", "other"), 2);
+  channel_.closed(403, "ACCESS_REFUSED - access to topic '" + key.substr(0, 200), heard_);
+  EXPECT_EQ(heard_.kind(1), Kind::rejected);
+  EXPECT_EQ(heard_.kind(2), Kind::unreachable);
+}
+
+TEST_F(AmqpChannelTest, AnExchangeThatMayNotBeWrittenRejectsWhatWasForIt) {
+  publish(2);
+  channel_.closed(403, "ACCESS_REFUSED - access to exchange 'x' in vhost '/' refused for user 'u'",
+                  heard_);
+  EXPECT_EQ(heard_.kind(1), Kind::rejected);
+  EXPECT_EQ(heard_.kind(2), Kind::rejected);
+}
+
 TEST_F(AmqpChannelTest, AnErrorOfOneAmongSeveralBlamesNoMessage) {
   publish(2);
   channel_.closed(406, "PRECONDITION_FAILED", heard_);

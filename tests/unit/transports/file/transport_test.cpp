@@ -1,9 +1,18 @@
+#include "support/collected_results.hpp"
+
 #include <sagabox/random.hpp>
 #include <sagabox/transports/file.hpp>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <future>
+#include <thread>
 
 namespace sagabox::file {
 namespace {
@@ -78,6 +87,83 @@ TEST_F(FileTransportTest, FullDiskIsTheDestinationsFault) {
   const auto result = send("file:/dev/full");
   EXPECT_EQ(result.kind, spi::SendResult::Kind::unreachable);
   EXPECT_NE(result.error.find("make room"), std::string::npos) << result.error;
+}
+
+/// A pipe in a folder of its own, open for reading.
+class Pipe {
+ public:
+  Pipe() {
+    if (mkdtemp(folder_.data()) == nullptr) return;
+    path_ = folder_ + "/pipe";
+    if (mkfifo(path_.c_str(), 0600) != 0) return;
+    reader_ = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  }
+  ~Pipe() {
+    if (reader_ >= 0) ::close(reader_);
+    ::unlink(path_.c_str());
+    ::rmdir(folder_.c_str());
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] int reader() const { return reader_; }
+  /// Whether somebody has written.
+  [[nodiscard]] bool wait() const {
+    pollfd ready{.fd = reader_, .events = POLLIN, .revents = 0};
+    return ::poll(&ready, 1, 30'000) == 1;
+  }
+
+ private:
+  std::string folder_ = ::testing::TempDir() + "sagabox-pipe-XXXXXX";
+  std::string path_;
+  int reader_ = -1;
+};
+
+TEST_F(FileTransportTest, WhileAPipeIsNotReadWhatWaitsIsPutOffAndLetGo) {
+  const Pipe pipe;
+  ASSERT_GE(pipe.reader(), 0);
+  const auto address = transport_->address("file:" + pipe.path(), {}).value();
+  UlidSource ids(system_clock(), system_random());
+  testing::CollectedResults results;
+  std::vector<std::weak_ptr<const Message>> messages;
+  std::uint64_t last = 0;
+  const auto send_one = [&](std::size_t bytes_count, Duration time) {
+    auto message = std::make_shared<const Message>(
+        Message::build({.topic = "t", .payload = bytes(std::string(bytes_count, 'x'))}, {}, ids,
+                       system_clock())
+            .value());
+    messages.push_back(message);
+    std::vector<spi::Parcel> one{{.ticket = spi::Ticket{++last},
+                                  .message = std::move(message),
+                                  .address = address,
+                                  .table = &table_,
+                                  .deadline = system_clock().boot_now() + time}};
+    transport_->send(one, results);
+    return last;
+  };
+  const auto held = [&] {
+    return std::ranges::count_if(messages, [](const auto& one) { return !one.expired(); });
+  };
+
+  const auto stuck = send_one(1'000'000, 1h);
+  ASSERT_TRUE(pipe.wait());
+  for (int i = 0; i < 100; ++i) {
+    const auto waiting = send_one(10, 1ms);
+    EXPECT_EQ(results.only(waiting).kind, spi::SendResult::Kind::later);
+  }
+  const auto waiting = send_one(10, 50ms);
+  const auto behind = send_one(10, 1h);
+  EXPECT_EQ(results.only(waiting).kind, spi::SendResult::Kind::later);
+  EXPECT_EQ(results.only(behind).kind, spi::SendResult::Kind::later) << "it must not overtake";
+  const auto give_up = system_clock().boot_now() + 30s;
+  while (held() > 1 && system_clock().boot_now() < give_up) std::this_thread::yield();
+  EXPECT_EQ(held(), 1) << "only the one that is being written";
+
+  std::array<char, 65'536> read{};
+  while (results.of(stuck).empty() && system_clock().boot_now() < give_up) {
+    (void)!::read(pipe.reader(), read.data(), read.size());
+  }
+  EXPECT_EQ(results.only(stuck).kind, spi::SendResult::Kind::delivered);
 }
 
 TEST_F(FileTransportTest, FilesThatAreNotSyncedAreFindings) {

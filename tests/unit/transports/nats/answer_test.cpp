@@ -37,6 +37,17 @@ TEST(NatsAnswer, WhoIsToBlameIsToldByTheNumber) {
   EXPECT_EQ(judge_ack(error(500, 10118), "a.b").kind, Kind::failed);
 }
 
+TEST(NatsAnswer, WhatPassesKillsNoMessage) {
+  const auto in_process = judge_ack(error(409, 10158), "a.b");
+  EXPECT_EQ(in_process.kind, Kind::later);
+  EXPECT_TRUE(in_process.retry_after.has_value());
+  EXPECT_EQ(judge_ack(error(429, 10167), "a.b").kind, Kind::busy);
+  EXPECT_EQ(judge_ack(error(429, 1), "a.b").kind, Kind::busy);
+  EXPECT_EQ(judge_ack(error(400, 10999), "a.b").kind, Kind::failed);
+  EXPECT_EQ(judge_ack(error(404, 10059), "a.b").kind, Kind::failed);
+  EXPECT_EQ(judge_ack(error(400, 10097), "a.b").kind, Kind::rejected);
+}
+
 TEST(NatsAnswer, SaysWhatTheServerSaid) {
   const auto result = judge_ack(error(400, 10054, "message size exceeds maximum allowed"), "a.b");
   EXPECT_EQ(result.error, "nats:a.b: JetStream says: message size exceeds maximum allowed (10054)");

@@ -2,6 +2,7 @@
 
 #include "transports/nats/address.hpp"
 
+#include <sagabox/random.hpp>
 #include <sagabox/transports/nats.hpp>
 
 #include <gtest/gtest.h>
@@ -37,6 +38,26 @@ TEST(NatsHeaders, AreEncodedAsCloudEventsSays) {
   out.clear();
   append_encoded_name(out, "a:b c");
   EXPECT_EQ(out, "a%3Ab%20c");
+}
+
+TEST(NatsPublication, IdIsOfTheSubjectAndTheEventsStaysPlain) {
+  ASSERT_EQ(nats_Open(-1), NATS_OK);
+  UlidSource ids(system_clock(), system_random());
+  const auto table = TableName::parse("orders").value();
+  const spi::Parcel parcel{
+      .message = std::make_shared<const Message>(
+          Message::build({.topic = "t", .payload = json("1"), .id = "m-1"}, {}, ids, system_clock())
+              .value()),
+      .address = Subject::parse("nats:billing.issued", {}).value(),
+      .table = &table};
+  const auto made = Publication().make(parcel, "_INBOX.x");
+  ASSERT_NE(made.message, nullptr);
+  const auto header = [&](const char* name) {
+    const char* value = nullptr;
+    return natsMsgHeader_Get(made.message.get(), name, &value) == NATS_OK ? std::string(value) : "";
+  };
+  EXPECT_EQ(header("Nats-Msg-Id"), "m-1 billing.issued");
+  EXPECT_EQ(header("ce-id"), "m-1");
 }
 
 TEST(NatsOptions, AreCheckedBeforeAnythingIsConnected) {
