@@ -63,9 +63,10 @@ bool is_ours(int curl_code) {
   }
 }
 
-/// Whether the connection ended where an answer was waited for.
+/// Whether the connection, or its part of one, ended where an answer was waited for.
 bool is_cut_off(int curl_code) {
-  return curl_code == CURLE_RECV_ERROR || curl_code == CURLE_GOT_NOTHING;
+  return curl_code == CURLE_RECV_ERROR || curl_code == CURLE_GOT_NOTHING ||
+         curl_code == CURLE_HTTP2_STREAM;
 }
 
 }  // namespace

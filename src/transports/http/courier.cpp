@@ -127,12 +127,16 @@ void Courier::begin_turns() {
 }
 
 void Courier::begin(Exchange& exchange) {
-  if (idle_.empty()) {
-    idle_.push_back(handles_.emplace_back(std::make_unique<Handle>(handle_settings_)).get());
+  try {
+    if (idle_.empty()) {
+      idle_.push_back(handles_.emplace_back(std::make_unique<Handle>(handle_settings_)).get());
+    }
+    idle_.back()->begin(exchange);
+  } catch (const std::bad_alloc&) {
+    return end(exchange, {Kind::failed, "libcurl had no memory for the request"});
   }
   auto& handle = *idle_.back();
   idle_.pop_back();
-  handle.begin(exchange);
   exchange.begun = sockets_->round();
   if (curl_multi_add_handle(multi_.get(), handle.easy()) != CURLM_OK) {
     put_away(handle);

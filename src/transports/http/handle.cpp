@@ -57,7 +57,8 @@ void Handle::set_bounds() {
   set(easy, CURLOPT_PROXY, "");
   set(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
   set(easy, CURLOPT_USERAGENT, "sagabox");
-  set(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  // Refused by a libcurl that does not speak HTTP/2: it stays with HTTP/1.1, and `findings` tell.
+  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
   set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(easy, CURLOPT_SSL_VERIFYPEER, 1L);
   set(easy, CURLOPT_SSL_VERIFYHOST, 2L);
@@ -107,6 +108,7 @@ void Handle::begin(Exchange& exchange) {
   auto* const easy = easy_.get();
   const auto& address = *exchange.address;
   if (address_ != exchange.address) {
+    address_.reset();  // if this is not brought to its end, it stands for neither
     set(easy, CURLOPT_URL, address.url.c_str());
     const char* const other = address.method == "POST" ? nullptr : address.method.c_str();
     set(easy, CURLOPT_CUSTOMREQUEST, other);

@@ -45,7 +45,7 @@ class Handle {
   [[nodiscard]] CURL* easy() const noexcept { return easy_.get(); }
   [[nodiscard]] Exchange* exchange() const noexcept { return exchange_; }
 
-  /// `exchange` lives until `end`.
+  /// `exchange` lives until `end`. Throws std::bad_alloc; then it has not begun.
   void begin(Exchange& exchange);
   /// How it ended; without a code: it was broken off at its deadline.
   [[nodiscard]] spi::SendResult result(std::optional<CURLcode> code, WallTime now) const;

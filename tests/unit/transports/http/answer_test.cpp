@@ -87,7 +87,7 @@ TEST(Answer, WithoutAStatusTheDestinationIsToBlame) {
 }
 
 TEST(Answer, CutOffAfterTheRequestItMayHaveArrived) {
-  for (const auto code : {CURLE_RECV_ERROR, CURLE_GOT_NOTHING}) {
+  for (const auto code : {CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2_STREAM}) {
     const auto result = judge({.host = "hooks.example.com",
                                .curl_code = code,
                                .curl_error = "it broke",
