@@ -40,6 +40,11 @@ struct Addresses {
 
 }  // namespace
 
+BootTime connect_by(BootTime now, BootTime deadline, std::size_t addresses_left) {
+  if (deadline <= now || addresses_left <= 1) return deadline;
+  return now + (deadline - now) / static_cast<Duration::rep>(addresses_left);
+}
+
 Result<std::unique_ptr<Stream>> Stream::connect(const Endpoint& endpoint, BootTime deadline,
                                                 const Clock& clock) {
   auto stream = endpoint.socket_path.empty() ? connect_tcp(endpoint, deadline, clock)
@@ -76,15 +81,17 @@ Result<std::unique_ptr<Stream>> Stream::connect_tcp(const Endpoint& endpoint, Bo
       code != 0) {
     return lost(std::string("cannot look up the host: ") + gai_strerror(code));
   }
+  std::size_t left = 0;
+  for (const auto* one = found.first; one != nullptr; one = one->ai_next) ++left;
   std::string problem = "the host has no address";
-  for (const auto* one = found.first; one != nullptr; one = one->ai_next) {
+  for (const auto* one = found.first; one != nullptr; one = one->ai_next, --left) {
     std::unique_ptr<Stream> stream(
         new Stream(socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)));
     if (stream->fd_ < 0) return lost("no socket: " + why(errno));
     if (::connect(stream->fd_, one->ai_addr, one->ai_addrlen) != 0) {
       int error = errno;
       if (error == EINPROGRESS) {
-        if (!stream->wait(POLLOUT, deadline, clock)) {
+        if (!stream->wait(POLLOUT, connect_by(clock.boot_now(), deadline, left), clock)) {
           problem = "cannot connect: no answer";
           continue;
         }

@@ -4,6 +4,7 @@
 #include <sagabox/time.hpp>
 #include <sagabox/transports/tls.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -21,6 +22,10 @@ struct Endpoint {
   std::string socket_path{};  ///< a Unix socket instead of host and port
   Tls tls{};
 };
+
+/// Until when one of so many addresses that are left may take to connect: what is left of the time
+/// is divided among them, so that a silent one leaves some to the next.
+BootTime connect_by(BootTime now, BootTime deadline, std::size_t addresses_left);
 
 /// A connection that bytes go over, plain or TLS. Nothing waits but what takes a deadline.
 class Stream {

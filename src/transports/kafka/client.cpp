@@ -13,12 +13,11 @@ namespace sagabox::kafka {
 namespace {
 
 /// Unless the user says otherwise.
-constexpr std::array<std::pair<const char*, const char*>, 14> defaults = {{
+constexpr std::array<std::pair<const char*, const char*>, 13> defaults = {{
     {"client.id", "sagabox"},
     {"linger.ms", "2"},
-    {"message.max.bytes", "1048588"},  // as brokers have it
-    {"message.timeout.ms", "300000"},  // our deadlines come first
-    {"topic.metadata.propagation.max.ms", "3000"},
+    {"message.max.bytes", "1048588"},   // as brokers have it
+    {"message.timeout.ms", "300000"},   // our deadlines come first
     {"partitioner", "murmur2_random"},  // keys go where the Java client would send them
     {"reconnect.backoff.ms", "50"},
     {"reconnect.backoff.max.ms", "1000"},

@@ -114,6 +114,9 @@ rd_kafka_resp_err_t Producer::produce(std::unique_ptr<Letter>& letter) {
   }
   (void)headers.release();  // NOLINT(bugprone-unused-return-value): they are the message's now
   letter->place = held_.size();
+  letter->alone = held_.empty();
+  // More of them are not alone already.
+  if (held_.size() == 1) held_.front()->alone = false;
   held_.push_back(std::move(letter));
   return RD_KAFKA_RESP_ERR_NO_ERROR;
 }

@@ -18,6 +18,7 @@ struct Letter {
   transports::UnderWay::Key key;
   spi::Parcel parcel;
   std::size_t place = 0;  ///< among those held
+  bool alone = false;     ///< no other was held since it is
 };
 
 /// One instance of librdkafka's producer. Used by one thread, which is also where everything is

@@ -199,7 +199,7 @@ bool KafkaTransport::produce(std::unique_ptr<Letter>& letter) {
   is_full_ = error == RD_KAFKA_RESP_ERR__QUEUE_FULL;
   is_broken_ = is_broken_ || ends_the_producer(error);
   if (is_full_ || is_broken_) return false;
-  under_way_.finish(letter->key, judge(error, false, topic_of(*letter)));
+  under_way_.finish(letter->key, judge(error, {.alone = true}, topic_of(*letter)));
   return true;
 }
 
@@ -229,7 +229,9 @@ void KafkaTransport::reported(Letter& letter, rd_kafka_resp_err_t error, bool ma
     under_way_.stay(letter.key);
     withdrawn_.push_back(std::make_unique<Letter>(Letter{letter.key, std::move(letter.parcel)}));
   } else {
-    under_way_.finish(letter.key, judge(error, may_have_arrived, topic_of(letter)));
+    under_way_.finish(letter.key,
+                      judge(error, {.may_have_arrived = may_have_arrived, .alone = letter.alone},
+                            topic_of(letter)));
   }
 }
 

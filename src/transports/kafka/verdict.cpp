@@ -7,20 +7,23 @@ namespace {
 
 using Kind = spi::SendResult::Kind;
 
-Kind kind_of(rd_kafka_resp_err_t error, bool may_have_arrived) {
+Kind kind_of(rd_kafka_resp_err_t error, Circumstances circumstances) {
   switch (error) {
-    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
-    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
-    case RD_KAFKA_RESP_ERR__INVALID_ARG:
-    case RD_KAFKA_RESP_ERR__BAD_MSG:
-    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
-    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
     case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
     case RD_KAFKA_RESP_ERR_INVALID_MSG:
     case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
     case RD_KAFKA_RESP_ERR_INVALID_RECORD:
     case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
+      // Said of the batch: it may be another's fault, or that of all of them together.
+      return circumstances.alone ? Kind::rejected : Kind::failed;
+
+    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+    case RD_KAFKA_RESP_ERR__INVALID_ARG:
+    case RD_KAFKA_RESP_ERR__BAD_MSG:
+    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
     case RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS:
     case RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT:
     case RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
@@ -35,7 +38,7 @@ Kind kind_of(rd_kafka_resp_err_t error, bool may_have_arrived) {
     case RD_KAFKA_RESP_ERR__MSG_TIMED_OUT:
     case RD_KAFKA_RESP_ERR__TIMED_OUT:
     case RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE:
-      return may_have_arrived ? Kind::timed_out : Kind::unreachable;
+      return circumstances.may_have_arrived ? Kind::timed_out : Kind::unreachable;
     case RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT:
     case RD_KAFKA_RESP_ERR__PURGE_INFLIGHT:
       return Kind::timed_out;
@@ -102,11 +105,12 @@ bool ends_the_producer(rd_kafka_resp_err_t error) noexcept {
   }
 }
 
-spi::SendResult judge(rd_kafka_resp_err_t error, bool may_have_arrived, std::string_view topic) {
-  const auto kind = kind_of(error, may_have_arrived);
+spi::SendResult judge(rd_kafka_resp_err_t error, Circumstances circumstances,
+                      std::string_view topic) {
+  const auto kind = kind_of(error, circumstances);
   std::string text = "kafka:" + std::string(topic) + ": " + rd_kafka_err2str(error);
   text += advice(error);
-  if (may_have_arrived && kind != Kind::rejected) text += "; it may have arrived";
+  if (circumstances.may_have_arrived && kind != Kind::rejected) text += "; it may have arrived";
   return {kind, std::move(text)};
 }
 

@@ -27,7 +27,10 @@ Arrived arrived_as(const KafkaCluster::Record& record) {
 class KafkaFarSide final : public FarSide {
  public:
   [[nodiscard]] std::unique_ptr<spi::Transport> open() override {
-    return kafka::open({.brokers = cluster_.brokers()}).value();
+    // A topic that is not there is refused the sooner.
+    return kafka::open({.brokers = cluster_.brokers(),
+                        .properties = {{"topic.metadata.propagation.max.ms", "2000"}}})
+        .value();
   }
 
   [[nodiscard]] std::string fresh_address() override {

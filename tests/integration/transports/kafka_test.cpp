@@ -83,6 +83,15 @@ TEST_F(KafkaMockTest, WhatTheBrokerRefusesIsRejected) {
   EXPECT_EQ(next.kind, Kind::delivered) << next.error;
 }
 
+TEST_F(KafkaMockTest, BatchThatIsTooLargeKillsNoneOfItsMessages) {
+  topic("batch");
+  open({{"linger.ms", "500"}});
+  fail_next(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
+  for (const auto& result : sender_->send({{}, {}, {}}, "kafka:batch")) {
+    EXPECT_EQ(result.kind, Kind::failed) << result.error;
+  }
+}
+
 TEST_F(KafkaMockTest, WhatPassesIsTriedAgainAndStoredOnce) {
   topic("again");
   fail_next(RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS, RD_KAFKA_RESP_ERR__TRANSPORT,

@@ -11,11 +11,10 @@ namespace {
 using Kind = spi::SendResult::Kind;
 
 TEST(KafkaVerdict, WhoIsToBlameIsToldByTheError) {
-  const auto kind = [](rd_kafka_resp_err_t error) { return judge(error, false, "t").kind; };
+  const auto kind = [](rd_kafka_resp_err_t error) { return judge(error, {}, "t").kind; };
   for (const auto error :
        {RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART,
-        RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE,
-        RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, RD_KAFKA_RESP_ERR_INVALID_RECORD}) {
+        RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED}) {
     EXPECT_EQ(kind(error), Kind::rejected) << rd_kafka_err2name(error);
   }
   for (const auto error :
@@ -30,15 +29,23 @@ TEST(KafkaVerdict, WhoIsToBlameIsToldByTheError) {
   EXPECT_EQ(kind(RD_KAFKA_RESP_ERR_UNKNOWN), Kind::failed);
 }
 
+TEST(KafkaVerdict, WhatIsSaidOfABatchRejectsNoneOfSeveral) {
+  for (const auto error : {RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, RD_KAFKA_RESP_ERR_INVALID_RECORD,
+                           RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE}) {
+    EXPECT_EQ(judge(error, {}, "t").kind, Kind::failed) << rd_kafka_err2name(error);
+    EXPECT_EQ(judge(error, {.alone = true}, "t").kind, Kind::rejected) << rd_kafka_err2name(error);
+  }
+}
+
 TEST(KafkaVerdict, TimeOutOfWhatNeverLeftIsUnreachable) {
-  EXPECT_EQ(judge(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, false, "t").kind, Kind::unreachable);
-  const auto doubtful = judge(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, true, "t");
+  EXPECT_EQ(judge(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, {}, "t").kind, Kind::unreachable);
+  const auto doubtful = judge(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, {.may_have_arrived = true}, "t");
   EXPECT_EQ(doubtful.kind, Kind::timed_out);
   EXPECT_NE(doubtful.error.find("may have arrived"), std::string::npos) << doubtful.error;
 }
 
 TEST(KafkaVerdict, SaysWhatToDo) {
-  EXPECT_EQ(judge(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, false, "orders").error,
+  EXPECT_EQ(judge(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, {}, "orders").error,
             "kafka:orders: Broker: Unknown topic or partition; create the topic");
 }
 
