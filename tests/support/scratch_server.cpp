@@ -163,8 +163,35 @@ bool ScratchServer::run_to_end(const std::vector<std::string>& words,
          WEXITSTATUS(status) == 0;
 }
 
+namespace {
+
+/// Whether no thread of the group runs: each takes notice of SIGSTOP when it is its turn.
+bool stands_still(pid_t group) {
+  std::error_code ignored;
+  for (const auto& process : fs::directory_iterator("/proc", ignored)) {
+    const auto name = process.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (getpgid(std::stoi(name)) != group) continue;
+    for (const auto& task : fs::directory_iterator(process.path() / "task", ignored)) {
+      std::ifstream in(task.path() / "stat");
+      std::string text;
+      std::getline(in, text);
+      const auto state = text.rfind(") ");
+      if (state != std::string::npos &&
+          std::string("TZX").find(text[state + 2]) == std::string::npos)
+        return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 void ScratchServer::signal(int number) const {
-  for (const auto group : groups(folder_)) kill(-group, number);
+  for (const auto group : groups(folder_)) {
+    kill(-group, number);
+    for (int i = 0; number == SIGSTOP && i < 1000 && !stands_still(group); ++i) usleep(1000);
+  }
 }
 
 void ScratchServer::end(int number) const {

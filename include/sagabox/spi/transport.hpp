@@ -75,7 +75,7 @@ struct TransportTraits {
   /// Parcels with one address and one key arrive in the order in which they were handed over, and
   /// none overtakes one before it that failed: several of a key may be under way.
   bool keeps_order = false;
-  /// More under way are refused as `busy`.
+  /// More under way are refused as `later`, with a short `retry_after`.
   std::uint32_t in_flight_max = 1024;
   std::size_t payload_bytes_max = MessageRules::payload_bytes_ceiling;
 };

@@ -41,16 +41,30 @@ void Connector::run() {
   while (true) {
     changed_.wait(lock, [this] { return ending_ || wanted_; });
     if (ending_) break;
+    if (const auto made_at = std::exchange(made_at_, std::nullopt)) {
+      // A server that takes connections and ends them at once must not be dialled in a loop.
+      const auto lived = options_.clock->boot_now() - *made_at;
+      if (lived >= options_.backoff_max) {
+        backoff_ = options_.backoff_min;
+      } else {
+        back_off(lock);
+        if (ending_) break;
+      }
+    }
     attempt(lock);
     if (wanted_) {
-      changed_.wait_for(lock, backoff_, [this] { return ending_; });
-      backoff_ = std::min(backoff_ * 2, options_.backoff_max);
+      back_off(lock);
     } else {
-      backoff_ = options_.backoff_min;
+      made_at_ = options_.clock->boot_now();
     }
   }
   lock.unlock();
   nats_ReleaseThreadMemory();
+}
+
+void Connector::back_off(std::unique_lock<std::mutex>& lock) {
+  changed_.wait_for(lock, backoff_, [this] { return ending_; });
+  backoff_ = std::min(backoff_ * 2, options_.backoff_max);
 }
 
 void Connector::attempt(std::unique_lock<std::mutex>& lock) {

@@ -14,7 +14,8 @@
 namespace sagabox::nats {
 
 /// Makes connections on a thread of its own, because that blocks: one after the other, with
-/// backoff while they fail, for as long as one is wanted. Also ends those that were given back.
+/// backoff while they fail or do not live long, for as long as one is wanted. Also ends those that
+/// were given back.
 class Connector {
  public:
   Connector(const Options& options, std::shared_ptr<transports::UnderWay> under_way,
@@ -37,6 +38,7 @@ class Connector {
  private:
   void run();
   void attempt(std::unique_lock<std::mutex>& lock);
+  void back_off(std::unique_lock<std::mutex>& lock);
 
   const Options& options_;
   const std::shared_ptr<transports::UnderWay> under_way_;
@@ -49,6 +51,7 @@ class Connector {
   std::unique_ptr<Connection> old_;
   News news_;
   std::vector<std::string> discovered_servers_;  ///< used by the thread alone
+  std::optional<BootTime> made_at_;              ///< of a connection that has not been given back
   Duration backoff_;
   std::thread thread_;
 };
