@@ -54,6 +54,8 @@ class PipeSide final : public FarSide {
   }
 
   bool stop() override {
+    // While somebody polls it, a pipe that was closed still has a reader.
+    const std::lock_guard reading(reading_);
     const std::lock_guard lock(mutex_);
     for (auto& [address, pipe] : pipes_) ::close(std::exchange(pipe.descriptor, -1));
     return true;
@@ -96,6 +98,7 @@ class PipeSide final : public FarSide {
   }
 
   void read_all() {
+    const std::lock_guard reading(reading_);
     std::vector<pollfd> ready;
     {
       const std::lock_guard lock(mutex_);
@@ -127,6 +130,7 @@ class PipeSide final : public FarSide {
   }
 
   std::filesystem::path folder_;
+  std::mutex reading_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, Pipe> pipes_;

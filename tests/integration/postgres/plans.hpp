@@ -108,6 +108,7 @@ class PlansWorld : public PostgresWorld {
     params.array(Type::boolean, texts, [](std::string_view) { return true; });
     params.array(Type::text, texts, [](std::string_view text) { return text; });
     params.array(Type::text, texts, [](std::string_view text) { return text; });
+    params.array(Type::int8, texts, [](std::string_view) { return std::int64_t{0}; });
     return params;
   }
   Params buried_params() const {
