@@ -55,6 +55,9 @@ constexpr std::array benchmarks{
 #endif
 #ifdef SAGABOX_BENCH_HTTP
     Benchmark{"transports.http.transport", bench::transports::http_transport},
+#ifdef SAGABOX_BENCH_POSTGRES
+    Benchmark{"transports.http.durable", bench::transports::http_durable},
+#endif
 #endif
 #ifdef SAGABOX_BENCH_KAFKA
     Benchmark{"transports.kafka.publish", bench::transports::kafka_publish},
@@ -109,6 +112,7 @@ constexpr const char* explanation = R"(Benchmarks:
 
   transports      each alone, without an outbox, to a server that is started for it:
   transports.http.transport, also beside wrk
+  transports.http.durable   the same from a PostgreSQL outbox
   transports.kafka.publish, transports.nats.publish, transports.amqp.publish,
   transports.redis.publish, transports.mqtt.publish
 

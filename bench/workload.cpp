@@ -85,8 +85,10 @@ void await_shards(const Outbox& outbox, std::uint32_t count) {
   }
 }
 
-double drain(Outbox outbox, std::uint32_t shards, std::int64_t rows) {
-  outbox.listen(Topic(topic), [](const Delivery&) { return done(); }).value();
+double drain(Outbox outbox, std::uint32_t shards, std::int64_t rows, By by) {
+  if (by == By::listener) {
+    outbox.listen(Topic(topic), [](const Delivery&) { return done(); }).value();
+  }
   outbox.start().value();
   await_shards(outbox, shards);
   const auto begin = Steady::now();

@@ -37,9 +37,10 @@ void await_delivered(const Outbox& outbox, std::uint64_t count);
 void await_all_delivered(const std::vector<Outbox>& outboxes, std::uint64_t count);
 void await_shards(const Outbox& outbox, std::uint32_t count);
 
-/// Drains `rows` by a listener that does nothing; rows a second from the moment the outbox owns
-/// its `shards` until the last is settled.
-double drain(Outbox outbox, std::uint32_t shards, std::int64_t rows);
+enum class By : std::uint8_t { listener, sink };
+/// Drains `rows` by a listener that does nothing, or by the outbox's sink; rows a second from the
+/// moment the outbox owns its `shards` until the last is settled.
+double drain(Outbox outbox, std::uint32_t shards, std::int64_t rows, By by = By::listener);
 
 /// Long enough that every thread of an idle engine sleeps again.
 inline constexpr std::chrono::microseconds idle_pause{1000};

@@ -8,7 +8,8 @@ namespace {
 double checked(World& in, Store& store, Outbox outbox, std::int64_t rows,
                const OutboxOptions& options) {
   const auto shards = store.outbox().capabilities().shards;
-  const auto rate = bench::drain(std::move(outbox), shards, rows);
+  const auto by = options.sink ? By::sink : By::listener;
+  const auto rate = bench::drain(std::move(outbox), shards, rows, by);
   in.require(0, options.retention > Duration{} ? rows : 0);
   return rate;
 }

@@ -8,6 +8,8 @@
 namespace sagabox::bench::transports {
 
 void http_transport(const Size& size, Report& report);
+/// From a PostgreSQL outbox, each message settled.
+void http_durable(const Size& size, Report& report);
 void nats_publish(const Size& size, Report& report);
 void kafka_publish(const Size& size, Report& report);
 void amqp_publish(const Size& size, Report& report);

@@ -2,8 +2,14 @@
 #include "bench/duel.hpp"
 #include "bench/transports/bench.hpp"
 #include "bench/transports/feed.hpp"
+#include "bench/workload.hpp"
+#ifdef SAGABOX_BENCH_POSTGRES
+#include "bench/postgres/relay.hpp"
+#include "bench/postgres/world.hpp"
+#endif
 #include "support/http_nginx.hpp"
 
+#include <sagabox/router.hpp>
 #include <sagabox/transports/http.hpp>
 
 #include <fmt/format.h>
@@ -31,6 +37,35 @@ double wrk_rate(const std::string& url, std::uint32_t connections) {
   return rate;
 }
 
+/// libcurl alone with the same messages and headers, the best of several ways.
+Contender bare_loop(const std::string& name, const std::string& url, const Feed& feed,
+                    const Size& size, Report& report) {
+  const auto loop = [&](HttpWaiting waiting, std::uint32_t connections) {
+    const auto* const how = waiting == HttpWaiting::epoll ? "epoll" : "curl_multi_poll";
+    return Contender{fmt::format("libcurl multi, {}, {} connections", how, connections),
+                     [&feed, url, waiting, connections] {
+                       return baselines::http_loop(
+                           {url, feed.size(), connections, waiting,
+                            [&](std::uint32_t number) { return feed.parcel(number, {}); }});
+                     }};
+  };
+  return best_of(
+      name,
+      {loop(HttpWaiting::epoll, 64), loop(HttpWaiting::poll, 64), loop(HttpWaiting::epoll, 16),
+       loop(HttpWaiting::poll, 16), loop(HttpWaiting::epoll, 256)},
+      size, report);
+}
+
+void beside_wrk(const std::string& name, const std::string& url, double rate, Report& report) {
+  const auto wrk = wrk_rate(url, http::Options{}.concurrency);
+  if (wrk == 0) return report.skip(name, "wrk is not installed");
+  report.add({.name = name,
+              .value = rate,
+              .unit = "messages/s",
+              .baseline = wrk,
+              .baseline_name = "wrk, GET without headers, one thread"});
+}
+
 }  // namespace
 
 void http_transport(const Size& size, Report& report) {
@@ -40,25 +75,11 @@ void http_transport(const Size& size, Report& report) {
   const HttpNginx nginx(HttpNginx::Speaks::plain);
   const auto url = fmt::format("http://127.0.0.1:{}/", nginx.port());
   const Feed feed(size.messages / 5);
-  const http::Options options{.allow = {"127.0.0.0/8"}};
   const auto ours = [&] {
-    const auto transport = http::open(options).value();
+    const auto transport = http::open({.allow = {"127.0.0.0/8"}}).value();
     return feed.deliver(*transport, url);
   };
-  const auto loop = [&](HttpWaiting waiting, std::uint32_t connections) {
-    const auto* const how = waiting == HttpWaiting::epoll ? "epoll" : "curl_multi_poll";
-    return Contender{fmt::format("libcurl multi, {}, {} connections", how, connections),
-                     [&, waiting, connections] {
-                       return baselines::http_loop(
-                           {url, feed.size(), connections, waiting,
-                            [&](std::uint32_t number) { return feed.parcel(number, {}); }});
-                     }};
-  };
-  const auto best = best_of(
-      "http.transport",
-      {loop(HttpWaiting::epoll, 64), loop(HttpWaiting::poll, 64), loop(HttpWaiting::epoll, 16),
-       loop(HttpWaiting::poll, 16), loop(HttpWaiting::epoll, 256)},
-      size, report);
+  const auto best = bare_loop("http.transport", url, feed, size, report);
   const auto [our_rate, baseline_rate] = duel(size.repeats, ours, best.run);
   report.add({.name = "http.transport",
               .value = our_rate,
@@ -66,13 +87,37 @@ void http_transport(const Size& size, Report& report) {
               .baseline = baseline_rate,
               .baseline_name = best.name,
               .goal = Goal{Goal::Kind::ratio_at_least, 0.80}});
-  const auto wrk = wrk_rate(url, options.concurrency);
-  if (wrk == 0) return report.skip("http.transport.vs_wrk", "wrk is not installed");
-  report.add({.name = "http.transport.vs_wrk",
+  beside_wrk("http.transport.vs_wrk", url, our_rate, report);
+}
+
+#ifdef SAGABOX_BENCH_POSTGRES
+void http_durable(const Size& size, Report& report) {
+  if (const auto problem = HttpNginx::problem(); !problem.empty()) {
+    return report.skip("http.durable", problem);
+  }
+  const HttpNginx nginx(HttpNginx::Speaks::plain);
+  const auto url = fmt::format("http://127.0.0.1:{}/", nginx.port());
+  const auto rows = size.rows / 4;
+  const auto ours = [&] {
+    postgres::world().fill(rows);
+    auto options = deleting();
+    options.sink =
+        Router::open({.routes = {{.topic = "**", .to = {{url}}}},
+                      .transports = {{"http", http::open({.allow = {"127.0.0.0/8"}}).value()}}})
+            .value();
+    return postgres::drain(postgres::world(), rows, options);
+  };
+  const Feed feed(static_cast<std::uint32_t>(rows));
+  const auto best = bare_loop("http.durable", url, feed, size, report);
+  const auto [our_rate, baseline_rate] = duel(size.repeats, ours, best.run);
+  report.add({.name = "http.durable",
               .value = our_rate,
               .unit = "messages/s",
-              .baseline = wrk,
-              .baseline_name = "wrk, GET without headers, one thread"});
+              .baseline = baseline_rate,
+              .baseline_name = best.name,
+              .goal = Goal{Goal::Kind::ratio_at_least, 0.50}});
+  beside_wrk("http.durable.vs_wrk", url, our_rate, report);
 }
+#endif
 
 }  // namespace sagabox::bench::transports
