@@ -14,6 +14,9 @@ constexpr Duration retry_max = std::chrono::seconds(1);
 /// Every so many reads the lowest priority comes first, so that it does not starve.
 constexpr std::uint32_t low_first_every = 8;
 constexpr int safety_share = 20;
+/// So many due rows that cannot go are worth a rest before they are read again.
+constexpr std::size_t due_in_vain_min = 100;
+constexpr Duration due_rest_max = std::chrono::seconds(1);
 
 /// How many rows the page will claim at most. If nothing much is expected, an even share of the
 /// room is enough, and it is not set aside.
@@ -50,6 +53,7 @@ std::optional<ReadPlan> Intake::plan(BootTime now) {
   }
   if (auto keys = plan_keys()) return keys;
   if (parts_.room.free(Source::cold) == 0 || !fits()) return std::nullopt;
+  if (reopened_.exchange(false)) due_at_ = std::min(due_at_, now);
   if (now >= due_at_ && !due_last_) {
     due_last_ = true;
     if (auto due = plan_due()) return due;
@@ -195,12 +199,25 @@ void Intake::apply_due(const DueRead& plan, spi::ReadReply& reply, BootTime now)
       open = open || state.due_pass_open();
     });
   }
+  due_shown_ += reply.rows.size();
+  due_went_ = due_went_ || taken.admitted > 0 || !taken.buried.empty() || taken.cut_at;
   // A pass over waiting rows goes on at once; the next one waits for the next poll.
-  due_at_ = open && !taken.cut_at ? now : now + options_.poll_interval;
+  due_at_ = open && !taken.cut_at ? now : now + rest_after_due_pass();
   bytes_wanted_ = taken.cut_at;
   figures_.due_rows.add(static_cast<double>(reply.rows.size()));
   figures_.admitted.add(taken.admitted);
   parts_.deliver(taken);
+}
+
+Duration Intake::rest_after_due_pass() {
+  // Many that are due and cannot go, because their destination is down, are not read all the time.
+  const bool in_vain = !due_went_ && due_shown_ >= due_in_vain_min;
+  due_rest_ = in_vain ? std::clamp(2 * due_rest_, options_.poll_interval,
+                                   std::max(due_rest_max, options_.poll_interval))
+                      : options_.poll_interval;
+  due_shown_ = 0;
+  due_went_ = false;
+  return due_rest_;
 }
 
 void Intake::apply_fresh(const FreshRead& plan, spi::ReadReply& reply, BootTime now) {
@@ -303,6 +320,7 @@ void Intake::reopen() {
     parts_.shards.with(Shard{static_cast<std::uint16_t>(number)},
                        [](ShardState& state) { state.reopen(); });
   }
+  reopened_.store(true);
   wake();
 }
 

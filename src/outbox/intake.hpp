@@ -104,6 +104,8 @@ class Intake {
   [[nodiscard]] bool anything_eager() const;
   /// Enough to be worth a read.
   [[nodiscard]] bool fits() const;
+  /// How long to wait after a pass over what is due.
+  [[nodiscard]] Duration rest_after_due_pass();
 
   struct Figures {
     Figures(Metrics& metrics, std::string_view table);
@@ -129,6 +131,11 @@ class Intake {
   BootTime fresh_at_{};
   BootTime due_at_{};
   bool due_last_ = false;
+  /// Of the pass over what is due: how many rows it showed, and whether any could go.
+  std::size_t due_shown_ = 0;
+  bool due_went_ = false;
+  Duration due_rest_{};
+  std::atomic<bool> reopened_{false};
   BootTime retry_at_{};
   std::uint32_t failures_ = 0;
   std::uint32_t reads_ = 0;
