@@ -34,26 +34,20 @@ constexpr Fragment claimer{"claimer", R"sql((SELECT c.shard FROM "{schema}"."{ta
            WHERE c.seq = o.seq))sql"};
 
 /// The rows that the ranges may show, in the order of their index: $1 shards, $2 lanes, $3 after,
-/// $4 rows_max. Nobody claims rows with a key, so those are not asked about; OFFSET 0 keeps the
-/// others from being asked about twice.
+/// $4 rows_max. Nobody claims rows with a key, so those are not asked about.
 constexpr Fragment own{"own", R"sql(own AS MATERIALIZED (
   SELECT r.number, r.rows_max, r.shard, r.lane, m.seq, m.is_free
   FROM unnest($1::int2[], $2::int2[], $3::int8[], $4::int8[])
        WITH ORDINALITY AS r(shard, lane, after, rows_max, number)
   CROSS JOIN LATERAL (
-    SELECT f.seq, f.key IS NULL AND f.claimer IS NULL AS is_free
-    FROM (
-      SELECT o.lane, o.seq, o.key, CASE WHEN o.key IS NULL THEN {claimer} END AS claimer
-      FROM "{schema}"."{table}_outbox" AS o
-      WHERE o.due IS NULL
-        AND o.shard = r.shard
-        AND (o.lane, o.seq) > (r.lane, r.after)
-        AND o.lane <= r.lane
-      ORDER BY o.lane, o.seq
-      OFFSET 0
-    ) AS f
-    WHERE coalesce(f.claimer, r.shard) = r.shard
-    ORDER BY f.lane, f.seq
+    SELECT o.seq, o.key IS NULL AND {claimer} IS NULL AS is_free
+    FROM "{schema}"."{table}_outbox" AS o
+    WHERE o.due IS NULL
+      AND o.shard = r.shard
+      AND (o.lane, o.seq) > (r.lane, r.after)
+      AND o.lane <= r.lane
+      AND (o.key IS NOT NULL OR coalesce({claimer}, r.shard) = r.shard)
+    ORDER BY o.lane, o.seq
     LIMIT r.rows_max
   ) AS m
 ))sql"};
