@@ -28,6 +28,8 @@ class KafkaCluster {
  public:
   using Record = KafkaRecord;
 
+  /// Why there can be none here; empty: there can.
+  static std::string problem();
   explicit KafkaCluster(int brokers = 1);
   KafkaCluster(const KafkaCluster&) = delete;
   KafkaCluster& operator=(const KafkaCluster&) = delete;
@@ -41,8 +43,8 @@ class KafkaCluster {
   }
 
  private:
-  rd_kafka_t* keeper_;
-  rd_kafka_mock_cluster_t* mock_;
+  rd_kafka_t* keeper_ = nullptr;
+  rd_kafka_mock_cluster_t* mock_ = nullptr;
 };
 
 }  // namespace sagabox::testing

@@ -13,6 +13,9 @@ namespace {
 const Sql journal_mode_sql{"PRAGMA journal_mode"};
 const Sql log_ahead_sql{"PRAGMA journal_mode = WAL"};
 
+constexpr int mode_tries_max = 4;
+constexpr int mode_retry_ms = 25;
+
 /// A user's own pages come first: ours are few and recent.
 constexpr int writer_cache_kib = 16 * 1024;
 
@@ -85,7 +88,9 @@ void Connection::wait_for_locks(Duration wait_max) {
 }
 
 Status Connection::log_ahead(const std::string& path) {
-  for (const Sql* sql : {&journal_mode_sql, &log_ahead_sql}) {
+  // Of two that change the mode at once, SQLite refuses one without waiting.
+  int tries = 0;
+  for (const Sql* sql = &journal_mode_sql; sql != nullptr;) {
     auto mode = run(*sql);
     auto row = mode.step();
     const bool is_ahead = row.ok() && mode.text(0) == "wal";
@@ -93,9 +98,14 @@ Status Connection::log_ahead(const std::string& path) {
     if (const auto done = row.ok() ? mode.finish() : Status(row.error()); !done.ok()) {
       const int result = sqlite3_extended_errcode(handle());
       if ((result & 0xff) == SQLITE_READONLY) return read_only(path);
+      if ((result & 0xff) == SQLITE_BUSY && ++tries < mode_tries_max) {
+        sqlite3_sleep(mode_retry_ms);
+        continue;
+      }
       return Error{done.error().code, "cannot open " + path + ": " + done.error().message};
     }
     if (is_ahead) return {};
+    sql = sql == &journal_mode_sql ? &log_ahead_sql : nullptr;
   }
   return Error{Code::config_invalid,
                path +

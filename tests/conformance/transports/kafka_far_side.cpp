@@ -33,6 +33,8 @@ class KafkaFarSide final : public FarSide {
         .value();
   }
 
+  [[nodiscard]] std::string problem() const override { return KafkaCluster::problem(); }
+
   [[nodiscard]] std::string fresh_address() override {
     const auto topic = "topic-" + std::to_string(++addresses_);
     rd_kafka_mock_topic_create(cluster_.mock(), topic.c_str(), 3, 1);

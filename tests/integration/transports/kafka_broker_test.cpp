@@ -73,6 +73,7 @@ void refusals(Sender& sender) {
 
 /// One test, because starting a broker takes long.
 TEST(KafkaBrokerTest, RealBrokerTakesRefusesStallsAndComesBack) {
+  if (const auto problem = KafkaCluster::problem(); !problem.empty()) GTEST_SKIP() << problem;
   KafkaBroker broker;
   if (!broker.problem().empty()) GTEST_SKIP() << broker.problem();
   broker.create_topic("orders", 3);

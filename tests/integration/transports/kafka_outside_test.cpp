@@ -13,6 +13,7 @@ namespace {
 /// npm's `kafkajs` looks at what arrived in librdkafka's mock cluster.
 TEST(KafkaOutside, KafkajsReadsKeyPayloadAndHeaders) {
   if (const auto problem = OutsideProgram::problem(); !problem.empty()) GTEST_SKIP() << problem;
+  if (const auto problem = KafkaCluster::problem(); !problem.empty()) GTEST_SKIP() << problem;
   const KafkaCluster cluster;
   rd_kafka_mock_topic_create(cluster.mock(), "orders", 1, 1);
   const auto transport = kafka::open({.brokers = cluster.brokers()}).value();

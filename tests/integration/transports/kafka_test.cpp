@@ -19,7 +19,10 @@ constexpr Duration brief = std::chrono::milliseconds(1500);
 /// On librdkafka's mock cluster.
 class KafkaMockTest : public ::testing::Test {
  protected:
-  KafkaMockTest() { open({}); }
+  void SetUp() override {
+    if (const auto problem = KafkaCluster::problem(); !problem.empty()) GTEST_SKIP() << problem;
+    open({});
+  }
 
   void open(std::vector<std::pair<std::string, std::string>> properties) {
     if (transport_) transport_->close(system_clock().boot_now());
@@ -28,7 +31,9 @@ class KafkaMockTest : public ::testing::Test {
     sender_ = std::make_unique<Sender>(*transport_);
   }
 
-  void TearDown() override { transport_->close(system_clock().boot_now()); }
+  void TearDown() override {
+    if (transport_) transport_->close(system_clock().boot_now());
+  }
 
   void topic(const char* name, int partitions = 1) {
     rd_kafka_mock_topic_create(cluster_.mock(), name, partitions, 1);
