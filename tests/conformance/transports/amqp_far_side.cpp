@@ -44,15 +44,10 @@ class AmqpFarSide final : public FarSide {
   /// In turn through the default exchange and through one of its own.
   std::string fresh_address() override {
     const auto name = "suite-" + std::to_string(getpid()) + "-" + std::to_string(++last());
-    AmqpClient client(server_.port());
-    client.declare_queue(name);
-    std::string address = "amqp:/" + name;
-    if (last() % 2 == 0) {
-      client.declare_exchange(name);
-      client.bind(name, name, "some/key");
-      address = "amqp:" + name + "/some/key";
-    }
-    queues_[address].name = name;
+    const bool bound = last() % 2 == 0;
+    declare(name, bound);
+    const auto address = bound ? "amqp:" + name + "/some/key" : "amqp:/" + name;
+    queues_[address] = {.name = name, .bound = bound};
     return address;
   }
 
@@ -81,6 +76,8 @@ class AmqpFarSide final : public FarSide {
   void start() override {
     EXPECT_TRUE(server_.start()) << "RabbitMQ does not start again";
     stopped_ = false;
+    // One that was declared a moment before the server was killed may be forgotten.
+    for (const auto& [address, queue] : queues_) declare(queue.name, queue.bound);
   }
   bool stall() override {
     server_.stall();
@@ -95,8 +92,17 @@ class AmqpFarSide final : public FarSide {
  private:
   struct Queue {
     std::string name;
-    std::vector<Arrived> arrived;
+    bool bound = false;  ///< to an exchange of its own
+    std::vector<Arrived> arrived{};
   };
+
+  void declare(const std::string& name, bool bound) const {
+    AmqpClient client(server_.port());
+    client.declare_queue(name);
+    if (!bound) return;
+    client.declare_exchange(name);
+    client.bind(name, name, "some/key");
+  }
   static int& last() {
     static int number = 0;
     return number;
