@@ -1,6 +1,7 @@
 #include "core/text.hpp"
 
 #include <sagabox/json_schema.hpp>
+#include <sagabox/payload.hpp>
 
 #include <rapidjson/document.h>
 #include <rapidjson/error/en.h>
@@ -43,6 +44,25 @@ std::optional<Error> problem_of_each(const Value& schemas) {
     }
   }
   return std::nullopt;
+}
+
+bool nests_too_deeply(std::string_view json) {
+  std::size_t depth = 0;
+  bool in_text = false;
+  for (std::size_t at = 0; at < json.size(); ++at) {
+    const char letter = json[at];
+    if (in_text) {
+      if (letter == '\\') ++at;
+      in_text = letter != '"';
+    } else if (letter == '"') {
+      in_text = true;
+    } else if (letter == '[' || letter == '{') {
+      if (++depth > json_depth_max) return true;
+    } else if ((letter == ']' || letter == '}') && depth > 0) {
+      --depth;
+    }
+  }
+  return false;
 }
 
 /// Keywords that would be passed over in silence, wherever they stand.
@@ -120,6 +140,10 @@ Result<JsonSchema> JsonSchema::parse(std::string_view text) {
 }
 
 std::string JsonSchema::problem(std::string_view json) const {
+  // The validator looks at all that is open whenever something is opened.
+  if (nests_too_deeply(json)) {
+    return "nests deeper than " + std::to_string(json_depth_max) + " levels";
+  }
   rapidjson::SchemaValidator validator(parts_->schema);
   rapidjson::MemoryStream bytes(json.data(), json.size());
   rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> input(bytes);

@@ -54,9 +54,12 @@ TEST(JsonSchemaTest, WhatDoesNotFitNamesTheRuleAndNothingOfTheJson) {
 }
 
 TEST(JsonSchemaTest, DeepJsonIsNoDanger) {
-  std::string deep(100'000, '[');
-  deep.append(100'000, ']');
-  EXPECT_EQ(schema("{}").problem(deep), "");
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '[') + R"("]\"[")" + std::string(depth, ']');
+  };
+  EXPECT_EQ(schema("{}").problem(nested(512)), "");
+  EXPECT_EQ(schema("{}").problem(nested(513)), "nests deeper than 512 levels");
+  EXPECT_EQ(schema("{}").problem(nested(1'000'000)), "nests deeper than 512 levels");
 }
 
 TEST(JsonSchemaTest, WhatWouldSilentlyNotBeCheckedIsRefused) {
