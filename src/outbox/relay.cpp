@@ -99,8 +99,13 @@ void Relay::wake() {
 
 void Relay::tick(BootTime now) {
   for (std::size_t number = 0; number < shards_.size(); ++number) {
-    shards_.with(Shard{static_cast<std::uint16_t>(number)},
-                 [&](ShardState& state) { state.tracker().expire_reservations(now); });
+    const auto shard = Shard{static_cast<std::uint16_t>(number)};
+    const bool drains = shards_.with(shard, [&](ShardState& state) {
+      state.tracker().expire_reservations(now);
+      return state.phase() == ShardState::Phase::draining && !state.idle();
+    });
+    // What was on its way to the sink when the shard began to drain came there after the recall.
+    if (drains && options_.sink) options_.sink->recall(dispatcher_, shard);
   }
   auto& metrics = *options_.metrics;
   const std::string_view table = table_.str();
