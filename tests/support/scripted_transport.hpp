@@ -38,6 +38,16 @@ class ScriptedTransport final : public spi::Transport {
   }
   void hold(const std::string& address) { script(address, nullptr); }
 
+  /// Nothing is held any more, and what was is delivered.
+  void let_go() {
+    {
+      const std::scoped_lock lock(mutex_);
+      std::erase_if(scripts_, [](const auto& entry) { return !entry.second; });
+    }
+    while (answer()) {
+    }
+  }
+
   /// What has been handed over, in order.
   [[nodiscard]] std::vector<spi::Parcel> sent(const std::string& address) const {
     const std::scoped_lock lock(mutex_);
