@@ -96,11 +96,11 @@ spi::ClassId Forwarder::line_of(const Route& route, const Target& target,
 
 std::optional<spi::ClassId> Forwarder::class_of(const Message& message) const {
   const auto* const route = table_->find(message.topic());
-  return route == nullptr ? std::nullopt : class_of(*route, message.tenant());
+  if (route == nullptr) return std::nullopt;
+  return class_of(*route, message.tenant());
 }
 
-std::optional<spi::ClassId> Forwarder::class_of(const Route& route,
-                                                const std::string& tenant) const {
+spi::ClassId Forwarder::class_of(const Route& route, const std::string& tenant) const {
   if (route.targets.size() == 1) return line_of(route, route.targets.front(), tenant);
   auto hash = stable_hash("several");
   for (const auto& target : route.targets) {
@@ -214,15 +214,11 @@ void Forwarder::set_out(spi::Dispatch& dispatch, const Route& route, Client& cli
   }
   if (lines.size() > 1) {
     if (lines_of_class_.size() >= classes_max) lines_of_class_.clear();
-    lines_of_class_.try_emplace(class_of(route, message->tenant())->value, std::move(lines));
+    lines_of_class_.try_emplace(class_of(route, message->tenant()).value, std::move(lines));
   }
   if (journey.open > 0) return;
-  answers.push_back({&client, ticket, result_of(journey)});
+  answers.push_back({&client, ticket, journey.result()});
   journeys_.remove(number);
-}
-
-spi::Dispatched Forwarder::result_of(const Journey& journey) const {
-  return journey.result(class_of(*journey.route, journey.dispatch.message->tenant()).has_value());
 }
 
 void Forwarder::not_now(Journey& journey, const Target& target, BootTime now) const {
@@ -278,14 +274,10 @@ Forwarder::Round Forwarder::round(BootTime now) {
     if (!going) break;
     ++sends;
     auto& part = *parts_.find(going->part.value);
+    const auto& target = journeys_.find(part.journey)->journey.route->targets[part.target];
     part.going = *going;
-    part.probe =
-        traffic_
-            .breaker(journeys_.find(part.journey)->journey.route->targets[part.target].destination)
-            .open();
-    auto& journey = journeys_.find(part.journey)->journey;
-    due.parcels[journey.route->targets[part.target].transport].push_back(
-        parcel(going->part.value, part, now));
+    part.probe = traffic_.breaker(target.destination).open();
+    due.parcels[target.transport].push_back(parcel(going->part.value, part, now));
   }
   due.more = sends == sends_max;
   due.opened = traffic_.take_opened();
@@ -422,7 +414,7 @@ void Forwarder::close_part(std::uint64_t number, std::vector<Answer>& answers) {
   auto& travelling = *journeys_.find(at);
   if (--travelling.journey.open > 0) return;
   answers.push_back(
-      {travelling.client, travelling.journey.dispatch.ticket, result_of(travelling.journey)});
+      {travelling.client, travelling.journey.dispatch.ticket, travelling.journey.result()});
   journeys_.remove(at);
 }
 

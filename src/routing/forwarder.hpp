@@ -103,8 +103,7 @@ class Forwarder final : public spi::SendResults {
   [[nodiscard]] std::optional<flow::ValveId> tenant_valve(const std::string& tenant, BootTime now);
   [[nodiscard]] spi::ClassId line_of(const Route& route, const Target& target,
                                      const std::string& tenant) const;
-  [[nodiscard]] std::optional<spi::ClassId> class_of(const Route& route,
-                                                     const std::string& tenant) const;
+  [[nodiscard]] spi::ClassId class_of(const Route& route, const std::string& tenant) const;
   void set_out(spi::Dispatch& dispatch, const Route& route, Client& client, BootTime now,
                std::vector<Answer>& answers);
   void not_now(Journey& journey, const Target& target, BootTime now) const;
@@ -117,7 +116,6 @@ class Forwarder final : public spi::SendResults {
   void watch(flow::DestinationId id, const spi::SendResult& result, BootTime sent, BootTime now);
   [[nodiscard]] Figures figures_of(const std::string& transport) const;
   [[nodiscard]] Duration wait_for(const Journey& journey, const Target& target, BootTime now) const;
-  [[nodiscard]] spi::Dispatched result_of(const Journey& journey) const;
   void close_part(std::uint64_t number, std::vector<Answer>& answers);
   void tell(std::vector<Answer>& answers) noexcept;
   void tell_opened() noexcept;

@@ -35,7 +35,7 @@ void Journey::down(std::string why, Duration delay) {
   down_delay_ = std::max(delay, down_delay_.value_or(Duration{}));
 }
 
-spi::Dispatched Journey::result(bool has_class) const {
+spi::Dispatched Journey::result() const {
   auto result = spi::Dispatched{.outcome = sagabox::done(),
                                 .done = route->as_done(answers),
                                 .retry = route->retry ? &*route->retry : nullptr};
@@ -48,7 +48,7 @@ spi::Dispatched Journey::result(bool has_class) const {
     result.outcome.error = trouble ? trouble->why : "waits for its turn at its targets";
     const bool only_full = !failure_ && !down_;
     const bool one_target = route->targets.size() == 1;
-    result.put_off = has_class && !failure_ && !answered_now_ && (only_full || one_target);
+    result.put_off = !failure_ && !answered_now_ && (only_full || one_target);
     return result;
   }
   if (answers.refused == 0) return result;

@@ -35,8 +35,8 @@ struct Journey {
   /// The destination is down; again in `delay`.
   void down(std::string why, Duration delay);
 
-  /// When none is open any more. `has_class`: it can wait with its class.
-  [[nodiscard]] spi::Dispatched result(bool has_class) const;
+  /// When none is open any more.
+  [[nodiscard]] spi::Dispatched result() const;
 
  private:
   struct Trouble {

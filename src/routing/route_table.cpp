@@ -61,7 +61,8 @@ Result<Route> route_of(const RouteOptions& route, const RouterOptions& options) 
   auto topic = TopicPattern::parse(route.topic);
   if (!topic.ok()) return topic.error();
   if (route.to.empty()) return Error{Code::config_invalid, "has no target; give at least one"};
-  if (route.to.size() > targets_max) return Error{Code::config_invalid, "has over 16 targets"};
+  if (route.to.size() > targets_max)
+    return Error{Code::config_invalid, "has over 16 targets; send to a broker that hands on"};
   if (auto limits = route.limits.check(); !limits.ok()) return limits.error();
   if (route.retry) {
     if (auto retry = route.retry->check(); !retry.ok()) return retry.error();

@@ -56,6 +56,13 @@ class Examples(unittest.TestCase):
                 path = self.folder / f"{database}.db"
                 self.assertEqual(value(path, f"SELECT count(*) FROM {table}"), times)
 
+    def test_routes_bring_a_message_to_each_target_once(self):
+        for times in (1, 2):
+            self.assertIn("charged at attempt 2", self.run_example("routes", self.folder))
+            lines = (self.folder / "orders.jsonl").read_text("utf-8").splitlines()
+            self.assertEqual(len(lines), times, "the retry was not written to the file again")
+            self.assertEqual(json.loads(lines[-1])["data"], json.loads(ORDER))
+
 
 class RestService(unittest.TestCase):
     def setUp(self):
