@@ -10,6 +10,7 @@ namespace sagabox::testing {
 namespace {
 
 constexpr auto patience = std::chrono::seconds(10);
+constexpr auto pause = std::chrono::milliseconds(20);
 
 std::string taken(char* text) {
   std::string copy = text == nullptr ? "" : text;
@@ -66,7 +67,6 @@ MqttClient::MqttClient(std::uint16_t port, const std::string& filter)
     : filter_(filter),
       client_(mosquitto_new(("subscriber-" + std::to_string(getpid())).c_str(), false, this)) {
   mosquitto_int_option(client_, MOSQ_OPT_PROTOCOL_VERSION, MQTT_PROTOCOL_V5);
-  mosquitto_reconnect_delay_set(client_, 1, 1, false);
   mosquitto_connect_v5_callback_set(client_, &Callbacks::connected);
   mosquitto_subscribe_v5_callback_set(client_, &Callbacks::subscribed);
   mosquitto_disconnect_v5_callback_set(client_, &Callbacks::disconnected);
@@ -75,13 +75,24 @@ MqttClient::MqttClient(std::uint16_t port, const std::string& filter)
   mosquitto_property_add_int32(&properties, MQTT_PROP_SESSION_EXPIRY_INTERVAL, 3600);
   mosquitto_connect_bind_v5(client_, "127.0.0.1", port, 60, nullptr, properties);
   mosquitto_property_free_all(&properties);
-  mosquitto_loop_start(client_);
+  mosquitto_threaded_set(client_, true);
+  loop_ = std::thread([this] { run(); });
 }
 
 MqttClient::~MqttClient() {
+  stopping_ = true;
   mosquitto_disconnect(client_);
-  mosquitto_loop_stop(client_, true);
+  loop_.join();
   mosquitto_destroy(client_);
+}
+
+// Not libmosquitto's own thread: it is cancelled wherever it stands, with locks held.
+void MqttClient::run() {
+  while (!stopping_) {
+    if (mosquitto_loop(client_, static_cast<int>(pause.count()), 1) == MOSQ_ERR_SUCCESS) continue;
+    std::this_thread::sleep_for(pause);
+    if (!stopping_) mosquitto_reconnect(client_);
+  }
 }
 
 bool MqttClient::wait_for_subscription() {

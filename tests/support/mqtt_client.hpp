@@ -2,11 +2,13 @@
 
 #include <sagabox/time.hpp>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 struct mosquitto;
@@ -38,6 +40,7 @@ class MqttClient {
 
  private:
   struct Callbacks;
+  void run();
   const std::string filter_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -45,6 +48,8 @@ class MqttClient {
   bool subscribed_ = false;
   int lasts_ = 0;
   mosquitto* client_;
+  std::atomic<bool> stopping_ = false;
+  std::thread loop_;
 };
 
 }  // namespace sagabox::testing
