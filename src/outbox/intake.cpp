@@ -44,6 +44,7 @@ Intake::Intake(Parts parts, IntakeOptions options)
       options_(options),
       figures_(parts_.metrics, parts_.table.str()),
       claims_(parts_.store.capabilities().claims),
+      ahead_(parts_.room.capacity(Source::cold), options_.read_ahead),
       safety_at_(BootTime{} + safety_interval()) {}
 
 std::optional<ReadPlan> Intake::plan(BootTime now) {
@@ -52,6 +53,7 @@ std::optional<ReadPlan> Intake::plan(BootTime now) {
     return std::nullopt;
   }
   if (auto keys = plan_keys()) return keys;
+  parts_.room.resize(Source::cold, ahead_.capacity(parts_.room.count(Source::cold), now));
   if (parts_.room.free(Source::cold) == 0 || !fits()) return std::nullopt;
   if (reopened_.exchange(false)) due_at_ = std::min(due_at_, now);
   if (now >= due_at_ && !due_last_) {
@@ -174,6 +176,7 @@ void Intake::apply(const ReadPlan& plan, ReadAnswer answer, BootTime now) {
     } else {
       apply_fresh(std::get<FreshRead>(plan.what), *reply, now);
     }
+    ahead_.filled(parts_.room.count(Source::cold), now);
   }
   mark_seen(plan);
 }

@@ -2,6 +2,7 @@
 
 #include "observe/error_figures.hpp"
 #include "outbox/pauses.hpp"
+#include "outbox/read_ahead.hpp"
 #include "outbox/shards.hpp"
 
 #include <sagabox/log.hpp>
@@ -54,6 +55,8 @@ struct IntakeOptions {
   /// Where rows are claimed, such a pass also takes what others have left: so often instead, and
   /// for as long as it finds something.
   Duration sweep_interval = std::chrono::milliseconds(500);
+  /// Beyond the capacity of the cold queue, while it is emptied fast.
+  std::uint32_t read_ahead = 0;
 };
 
 /// Reads what is pending in the shards that are ours, in batches, as far as there is room.
@@ -126,6 +129,7 @@ class Intake {
   Figures figures_;
   const bool claims_;
 
+  ReadAhead ahead_;
   std::atomic<bool> woken_{true};
   bool eager_ = true;
   BootTime fresh_at_{};
