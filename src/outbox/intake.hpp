@@ -148,7 +148,8 @@ class Intake {
   /// The last read ended at a message of so many bytes; until it fits, reading on is in vain.
   std::optional<std::size_t> bytes_wanted_;
 
-  BootTime safety_at_{};
+  /// Not before the first read: whoever begins reads everything anyway.
+  std::optional<BootTime> safety_at_{};
   BootTime safety_begun_{};
   bool safety_running_ = false;
   bool safety_found_ = false;  // something, in this pass

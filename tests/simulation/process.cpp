@@ -414,10 +414,10 @@ void Process::check_bounds() {
   bound(Event::tracker_bound, relay_->tracked(),
         3 * options_.hot_capacity + options_.cold_rows_max() + 2 * (options_.unsettled_max + page),
         "tracked");
-  bound(
-      Event::blocked_keys_bound, snapshot.blocked_keys,
-      std::uint64_t{options_.blocked_keys_max} * shards + options_.cold_rows_max() + running_.size(),
-      "blocked keys");
+  bound(Event::blocked_keys_bound, snapshot.blocked_keys,
+        std::uint64_t{options_.blocked_keys_max} * shards + options_.cold_rows_max() +
+            running_.size(),
+        "blocked keys");
 }
 
 std::string Process::leftovers() const {
