@@ -134,6 +134,8 @@ void fill_in(Configured& configured) {
     // Nobody said what to do: what is delivered is shown and goes nowhere.
     if (made.routes.empty()) {
       made.routes.push_back({.options = {.topic = "**", .to = {{.to = show_address}}}});
+      // Somebody looks at it for the first time: what is delivered, not how.
+      if (!configured.origins.contains("log.level")) made.log.level = LogLevel::warning;
     }
   }
   for (auto& store : made.stores) {
@@ -198,6 +200,11 @@ Configured read_configuration(const Source& source) {
 Configured read_configuration(const std::string& text, const std::string& name,
                               const Environment& environment) {
   return read(text, name, "", environment);
+}
+
+std::string located(const Configured& configured, const std::string& message) {
+  const auto found = configured.origins.find(message.substr(0, message.find_first_of(" :")));
+  return found == configured.origins.end() ? message : found->second + ": " + message;
 }
 
 }  // namespace sagabox::assembly

@@ -39,4 +39,8 @@ Configured read_configuration(const Source& source);
 Configured read_configuration(const std::string& text, const std::string& name,
                               const Environment& environment);
 
+/// A message that begins with the path of a setting ("routes[1] (orders.**): …"), with where that
+/// was said before it.
+std::string located(const Configured& configured, const std::string& message);
+
 }  // namespace sagabox::assembly

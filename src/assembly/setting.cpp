@@ -68,6 +68,11 @@ Setting Setting::short_for(std::string part) && {
   return std::move(*this);
 }
 
+Setting Setting::changed_by(Change how) && {
+  change = how;
+  return std::move(*this);
+}
+
 std::string nearest(std::string_view name, const std::vector<std::string>& names) {
   if (name.size() > name_length_max) return {};
   std::string best;

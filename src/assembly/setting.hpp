@@ -45,12 +45,20 @@ struct Setting {
   };
   enum class Kind : std::uint8_t { text, path, flag, number, decimal, duration, bytes, choice };
   enum class Secret : std::uint8_t { no, password_of_url, yes };
+  /// How a daemon that runs takes another value.
+  enum class Change : std::uint8_t {
+    restart,  ///< not at all
+    table,    ///< the table stops and goes on
+    routing,  ///< when what is under way has arrived
+    at_once,
+  };
 
   std::string name{};
   std::string doc{};
   Shape shape = Shape::value;
   Kind kind = Kind::text;
   Secret secret = Secret::no;
+  std::optional<Change> change{};  ///< nothing: as its group; at the top: restart
   /// Written as the setting itself is.
   std::string min{};
   std::string max{};
@@ -78,6 +86,7 @@ struct Setting {
   Setting hidden(Secret how = Secret::yes) &&;
   Setting checked(std::function<std::string(const void*)> by) &&;
   Setting short_for(std::string part) &&;
+  Setting changed_by(Change how) &&;
 };
 
 /// All of them; the holder is a Configuration.

@@ -13,6 +13,7 @@ namespace {
 using Shape = Setting::Shape;
 using Kind = Setting::Kind;
 using Secret = Setting::Secret;
+using Change = Setting::Change;
 using Parts = std::vector<Setting>;
 
 constexpr auto long_time = "3650d";
@@ -140,13 +141,16 @@ Parts table_parts() {
                            std::pair(std::string_view("external"), Delivery::external)},
                 "here: this daemon delivers, together with others; elsewhere: it only takes "
                 "messages in; external: something else reads the table, and this daemon "
-                "deletes what is older than `retention`"));
-  parts.push_back(choice<T>(
-      "claim", [](auto& table) -> auto& { return table.options.claim; },
-      std::array{std::pair(claim_mode_name(ClaimMode::sharded), ClaimMode::sharded),
-                 std::pair(claim_mode_name(ClaimMode::leader), ClaimMode::leader),
-                 std::pair(claim_mode_name(ClaimMode::competing), ClaimMode::competing)},
-      "how daemons divide the work of a table; the same in all of them"));
+                "deletes what is older than `retention`")
+          .changed_by(Change::restart));
+  parts.push_back(
+      choice<T>(
+          "claim", [](auto& table) -> auto& { return table.options.claim; },
+          std::array{std::pair(claim_mode_name(ClaimMode::sharded), ClaimMode::sharded),
+                     std::pair(claim_mode_name(ClaimMode::leader), ClaimMode::leader),
+                     std::pair(claim_mode_name(ClaimMode::competing), ClaimMode::competing)},
+          "how daemons divide the work of a table; the same in all of them")
+          .changed_by(Change::restart));
   parts.push_back(value<T>(
                       "retention", [](auto& table) -> auto& { return table.options.retention; },
                       "done messages are kept so long, to be replayed; 0 deletes them at once")
@@ -177,6 +181,9 @@ Parts table_parts() {
                       .checked(own_check<RetryPolicy>()));
   parts.push_back(
       section<T>("relay", options, relay_parts(), "how messages are read and delivered"));
+  for (auto& part : parts) {
+    if (!part.change) part.change = Change::table;
+  }
   return parts;
 }
 
@@ -355,7 +362,8 @@ Setting log() {
                                        std::pair(std::string_view("info"), LogLevel::info),
                                        std::pair(std::string_view("warning"), LogLevel::warning),
                                        std::pair(std::string_view("error"), LogLevel::error)},
-                            "what is less is left out"));
+                            "what is less is left out")
+                      .changed_by(Change::at_once));
   parts.push_back(choice<L>("format", &L::json,
                             std::array{std::pair(std::string_view("text"), false),
                                        std::pair(std::string_view("json"), true)},
@@ -392,7 +400,8 @@ Parts all_settings() {
   all.push_back(section<C>("metrics", &C::metrics, std::move(metrics), "for Prometheus"));
   all.push_back(value<C>("demo", &C::demo, "a producer writes messages to look at"));
   all.push_back(
-      value<C>("watch", &C::watch, "the file is read again when it changes, not only at SIGHUP"));
+      value<C>("watch", &C::watch, "the file is read again when it changes, not only at SIGHUP")
+          .changed_by(Change::at_once));
   for (auto& part : table_parts()) {
     // The accessors of a table's settings, one step further.
     auto of_table = section<C>("", &C::defaults, {}, "");
@@ -418,15 +427,18 @@ Parts all_settings() {
       },
       [](const StoreSettings& store) { return store.name; }, store_parts(),
       "databases by a name of yours; default: one, `default`, in the file sagabox.db"));
-  all.push_back(list<C>("routes", &C::routes, route_parts(), "where messages go"));
+  all.push_back(list<C>("routes", &C::routes, route_parts(), "where messages go")
+                    .changed_by(Change::routing));
   all.push_back(value<C>(
                     "timeout", [](auto& c) -> auto& { return c.traffic.timeout; },
                     "of one send where its route has none")
-                    .between("1ms", "1d"));
-  all.push_back(limits());
-  all.push_back(breaker());
+                    .between("1ms", "1d")
+                    .changed_by(Change::routing));
+  all.push_back(limits().changed_by(Change::routing));
+  all.push_back(breaker().changed_by(Change::routing));
   all.push_back(section<C>("transports", &C::transports, transports_parts(),
-                           "servers and credentials of what routes name"));
+                           "servers and credentials of what routes name")
+                    .changed_by(Change::routing));
   return all;
 }
 

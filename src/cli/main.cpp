@@ -1,4 +1,6 @@
+#include "cli/config.hpp"
 #include "cli/demo.hpp"
+#include "cli/serve.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -13,6 +15,7 @@ constexpr int exit_failed = 1;
 constexpr int exit_wrong_use = 2;
 
 constexpr const char* examples = R"(Examples:
+  sagabox serve              the daemon, on a SQLite file in this folder
   sagabox demo               see it work, on a store in memory
   sagabox demo --help        what else the demo can do)";
 
@@ -49,6 +52,8 @@ int main(int argc, char** argv) {
   app.footer(examples);
   app.require_subcommand(1);
   std::function<int()> run;
+  sagabox::cli::add_serve(app, run);
+  sagabox::cli::add_config(app, run);
   sagabox::cli::add_demo(app, run);
   try {
     app.parse(argc, argv);
