@@ -73,13 +73,22 @@ std::map<std::string, Shown> flat(const Configuration& configuration) {
 std::vector<Changed> changes(const Configuration& before, const Configuration& after) {
   const auto old = flat(before);
   const auto young = flat(after);
+  // Of an element that comes or goes only itself is named.
+  const auto in_both = [&](const std::string& path) {
+    for (auto end = path.find('.'); end != std::string::npos; end = path.find('.', end + 1)) {
+      const auto outer = path.substr(0, end);
+      if (old.contains(outer) != young.contains(outer)) return false;
+    }
+    return true;
+  };
   std::vector<Changed> found;
   for (const auto& [path, shown] : old) {
     const auto now = young.find(path);
-    if (now == young.end() || now->second != shown) found.push_back({path, shown.change});
+    const bool same = now != young.end() && now->second == shown;
+    if (!same && in_both(path)) found.push_back({path, shown.change});
   }
   for (const auto& [path, shown] : young) {
-    if (!old.contains(path)) found.push_back({path, shown.change});
+    if (!old.contains(path) && in_both(path)) found.push_back({path, shown.change});
   }
   return found;
 }

@@ -15,9 +15,9 @@ constexpr int exit_failed = 1;
 constexpr int exit_wrong_use = 2;
 
 constexpr const char* examples = R"(Examples:
-  sagabox serve              the daemon, on a SQLite file in this folder
   sagabox demo               see it work, on a store in memory
-  sagabox demo --help        what else the demo can do)";
+  sagabox demo --help        what else the demo can do
+  sagabox serve              the daemon, on a SQLite file in this folder)";
 
 std::string verbs_of(const CLI::App& app) {
   std::string names;
@@ -52,9 +52,9 @@ int main(int argc, char** argv) {
   app.footer(examples);
   app.require_subcommand(1);
   std::function<int()> run;
+  sagabox::cli::add_demo(app, run);
   sagabox::cli::add_serve(app, run);
   sagabox::cli::add_config(app, run);
-  sagabox::cli::add_demo(app, run);
   try {
     app.parse(argc, argv);
     return run();
