@@ -1,4 +1,6 @@
+#include "cli/config.hpp"
 #include "cli/demo.hpp"
+#include "cli/serve.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -14,7 +16,8 @@ constexpr int exit_wrong_use = 2;
 
 constexpr const char* examples = R"(Examples:
   sagabox demo               see it work, on a store in memory
-  sagabox demo --help        what else the demo can do)";
+  sagabox demo --help        what else the demo can do
+  sagabox serve              the daemon, on a SQLite file in this folder)";
 
 std::string verbs_of(const CLI::App& app) {
   std::string names;
@@ -50,6 +53,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   std::function<int()> run;
   sagabox::cli::add_demo(app, run);
+  sagabox::cli::add_serve(app, run);
+  sagabox::cli::add_config(app, run);
   try {
     app.parse(argc, argv);
     return run();
