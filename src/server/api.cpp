@@ -132,7 +132,7 @@ std::optional<Response> Api::refused_to_pages(const Request& request) const {
 }
 
 std::variant<Caller, Response> Api::caller_of(const Request& request, Needs needs) {
-  if (auto refused = refused_to_pages(request)) return *std::move(refused);
+  if (auto refused = refused_to_pages(request)) return std::move(*refused);
   if (needs == Needs::nothing || !keys_) return Caller{.actor = "local"};
   const auto header = request.header("authorization");
   if (header.empty()) {
@@ -174,7 +174,7 @@ void Api::call(const Request& request, const RouteMatch& match, const Caller& ca
   }
   if (match.route->begin != nullptr) return match.route->begin(call, reply);
   auto answer = match.route->answer(call);
-  if (answer.ok()) return reply(*std::move(answer));
+  if (answer.ok()) return reply(std::move(*answer));
   const auto& error = answer.error();
   if (status_of(error.code) >= 500) {
     options_.log->log(LogLevel::error, "request failed",
@@ -192,7 +192,7 @@ void Api::begin(const Request& request, const Reply& reply) {
   // Who may not look is not told which paths there are, either.
   if (auto* const refused = std::get_if<Response>(&caller)) return reply(std::move(*refused));
   if (matched.route == nullptr) return reply(no_route(request, matched));
-  if (auto refused = wrong_content(request)) return reply(*std::move(refused));
+  if (auto refused = wrong_content(request)) return reply(std::move(*refused));
   try {
     call(request, matched, std::get<Caller>(caller), reply);
   } catch (const std::exception& thrown) {

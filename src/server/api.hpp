@@ -1,5 +1,6 @@
 #pragma once
 
+#include "server/listener.hpp"
 #include "server/readiness.hpp"
 #include "server/request.hpp"
 #include "server/response.hpp"
@@ -15,20 +16,20 @@
 namespace sagabox::server {
 
 /// Requests to responses, without a socket. Safe from any thread.
-class Api {
+class Api final : public RequestHandler {
  public:
   /// Without `keys` everybody may do everything, so it must be reachable from this machine only:
   /// requests that a web page could have sent here are refused.
   Api(ApiOptions options, std::unique_ptr<KeyRing> keys);
   /// Ends writes that were begun; their replies come before this returns.
-  ~Api();
+  ~Api() override;
 
   /// Blocks while the store works.
   Response handle(const Request& request);
   /// Replies now or, of writes, later. Blocks as `handle` does unless `is_brief`.
-  void begin(const Request& request, const Reply& reply);
+  void begin(const Request& request, const Reply& reply) override;
   /// `begin` would not wait for a store.
-  [[nodiscard]] bool is_brief(const Request& request) const;
+  [[nodiscard]] bool is_brief(const Request& request) const override;
 
  private:
   /// Or why it is refused.

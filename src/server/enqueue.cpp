@@ -50,7 +50,7 @@ Payload payload_from(Fields& fields) {
     return Payload::copy_of(PayloadForm::json, *as_json);
   } else if (as_base64) {
     auto data = from_base64(*as_base64);
-    if (data) return bytes(*std::move(data));
+    if (data) return bytes(std::move(*data));
     fields.wrong("payload_base64", "is not base64 with its padding (RFC 4648)");
   } else {
     fields.wrong("payload", "missing; give any JSON value, or payload_base64");
@@ -59,7 +59,7 @@ Payload payload_from(Fields& fields) {
 }
 
 void take_trace(Fields& fields, const char* name, std::string& into) {
-  if (auto said = fields.maybe_text(name)) into = *std::move(said);
+  if (auto said = fields.maybe_text(name)) into = std::move(*said);
 }
 
 /// The tenant that the message will have; AUTH.DENIED when the caller may not write for it.
@@ -98,7 +98,7 @@ Result<NewMessage> message_from(Fields fields, const Call& call, const std::stri
 
   auto whose = tenant_for(call.caller, std::move(tenant), where);
   if (!whose.ok()) return whose.error();
-  message.tenant = *std::move(whose);
+  message.tenant = std::move(*whose);
   // Checked before it joins others in one transaction.
   auto checked = check_draft(message, call.table->rules);
   if (checked.ok() && !message.id.empty() && !is_id(message.id)) {
@@ -202,10 +202,10 @@ void write(const Call& call, std::vector<NewMessage> messages, Reply reply, Answ
 void enqueue(const Call& call, Reply reply) {
   auto fields = Fields::parse(call.request.body);
   if (!fields.ok()) return reply(problem(fields.error()));
-  auto message = message_from(*std::move(fields), call, {});
+  auto message = message_from(std::move(*fields), call, {});
   if (!message.ok()) return reply(problem(message.error()));
   std::vector<NewMessage> one;
-  one.push_back(*std::move(message));
+  one.push_back(std::move(*message));
   write(call, std::move(one), std::move(reply), written_one);
 }
 
@@ -225,9 +225,9 @@ void enqueue_batch(const Call& call, Reply reply) {
     const auto where = "messages[" + std::to_string(messages.size()) + "].";
     auto fields = Fields::split(element, where);
     if (!fields.ok()) return reply(problem(fields.error()));
-    auto message = message_from(*std::move(fields), call, where);
+    auto message = message_from(std::move(*fields), call, where);
     if (!message.ok()) return reply(problem(message.error()));
-    messages.push_back(*std::move(message));
+    messages.push_back(std::move(*message));
   }
   write(call, std::move(messages), std::move(reply),
         [count](const Asker& asker, const std::vector<Written>& written) {

@@ -279,7 +279,7 @@ std::optional<Fields> Fields::object(std::string_view name) {
   const auto value = given(name);
   if (value.empty()) return std::nullopt;
   auto inner = split(value, where_ + std::string(name) + ".");
-  if (inner.ok()) return *std::move(inner);
+  if (inner.ok()) return std::move(*inner);
   fail(inner.error());
   return std::nullopt;
 }

@@ -166,7 +166,7 @@ Result<std::vector<ApiKey>> KeyFile::list() const {
       return config("key file " + quoted(path_) + ", line " + std::to_string(number) + ": " +
                     key.error().message);
     }
-    keys.push_back(*std::move(key));
+    keys.push_back(std::move(*key));
   }
   return keys;
 }
@@ -240,7 +240,7 @@ Result<std::unique_ptr<KeyRing>> KeyRing::open(KeyFile file, Options options) {
                   " has no key that holds; make one: sagabox key create --keys " + file.path() +
                   " --name NAME --role admin");
   }
-  return std::unique_ptr<KeyRing>(new KeyRing(std::move(file), options, *std::move(keys)));
+  return std::unique_ptr<KeyRing>(new KeyRing(std::move(file), options, std::move(*keys)));
 }
 
 KeyRing::KeyRing(KeyFile file, Options options, std::vector<ApiKey> keys)
@@ -273,7 +273,7 @@ void KeyRing::follow() {
     return;
   }
   mark_ = std::move(seen);
-  keys_ = *std::move(keys);
+  keys_ = std::move(*keys);
   options_.log->log(LogLevel::info, "key file read again", {{"keys", std::uint64_t{keys_.size()}}});
 }
 

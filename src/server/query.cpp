@@ -61,7 +61,7 @@ std::optional<std::vector<std::string>> path_segments(std::string_view target) {
     const auto end = std::min(path.find('/'), path.size());
     auto segment = percent_decoded(path.substr(0, end));
     if (!segment) return std::nullopt;
-    segments.push_back(*std::move(segment));
+    segments.push_back(std::move(*segment));
     path.remove_prefix(end);
   }
   return segments;
@@ -86,7 +86,7 @@ Query::Query(std::string_view target) {
     const bool twice = std::ranges::any_of(
         given_, [&](const auto& earlier) { return earlier.first == *plain_name; });
     if (twice) wrong(quoted(*plain_name), "given twice; give it once");
-    given_.emplace_back(*std::move(plain_name), *std::move(plain_value));
+    given_.emplace_back(std::move(*plain_name), std::move(*plain_value));
   }
 }
 
