@@ -1,4 +1,5 @@
 #include "cli/demo.hpp"
+#include "cli/key.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -50,6 +51,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   std::function<int()> run;
   sagabox::cli::add_demo(app, run);
+  sagabox::cli::add_key(app, run);
   try {
     app.parse(argc, argv);
     return run();
