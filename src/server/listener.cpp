@@ -183,7 +183,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void finish() override {
     asio::post(strand(), [self = self()] {
       self->finishing_ = true;
-      if (self->idle_) self->close();
+      // Not closed: what has been read just now is a request, which will be answered.
+      if (self->idle_) self->socket().cancel();
     });
   }
   void cut() override {
@@ -199,10 +200,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   [[nodiscard]] const ListenerOptions& options() const { return core_.options(); }
   void expires(Duration after) { socket().expires_after(after); }
 
-  void close() {
-    ErrorCode ignored;
-    socket().socket().close(ignored);
-  }
+  void close() { socket().close(); }
 
   /// For the first byte of a request, for as long as a connection may be idle.
   void wait() {
