@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 #include "server/problem.hpp"
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -40,6 +41,7 @@ using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 /// How long and how much of what a client still sends is taken after a last answer, so that it is
 /// not lost with the connection.
 constexpr auto linger_time = std::chrono::seconds(2);
+constexpr auto linger_time_at_stop = std::chrono::milliseconds(100);
 constexpr std::size_t linger_bytes_max = 4UL * 1024 * 1024;
 constexpr auto accept_pause = std::chrono::milliseconds(100);
 
@@ -101,6 +103,7 @@ class Listener::Core {
       : options_(std::move(options)),
         handler_(handler),
         context_(static_cast<int>(options_.io_threads)),
+        work_(context_.get_executor()),
         acceptor_(asio::make_strand(context_)),
         retry_(acceptor_.get_executor()),
         workers_(options_.workers) {}
@@ -139,6 +142,8 @@ class Listener::Core {
   ListenerOptions options_;
   RequestHandler& handler_;
   asio::io_context context_;
+  // Requests that are with a handler keep no operation of the context under way.
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
   std::optional<asio::ssl::context> tls_;
   tcp::acceptor acceptor_;
   asio::steady_timer retry_;
@@ -162,8 +167,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
  public:
   template <class... Arguments>
   Session(Listener::Core& core, tcp::socket&& socket, Arguments&... arguments)
-      : core_(core), stream_(std::move(socket), arguments...) {}
-  ~Session() override { core_.remove(this); }
+      : core_(core), registered_{core, this}, stream_(std::move(socket), arguments...) {}
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -299,7 +303,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   }
 
   void end() {
-    expires(linger_time);
+    expires(core_.stopping() ? Duration(linger_time_at_stop) : Duration(linger_time));
     if constexpr (std::is_same_v<Stream, TlsStream>) {
       stream_.async_shutdown([self = self()](ErrorCode) { self->close(); });
     } else {
@@ -320,7 +324,15 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   static constexpr std::size_t read_bytes = 8UL * 1024;
 
+  /// The listener may end when its last connection is gone: with all that it is made of.
+  struct Registered {
+    Listener::Core& core;
+    Connection* connection;
+    ~Registered() { core.remove(connection); }
+  };
+
   Listener::Core& core_;
+  Registered registered_;  // destroyed after what follows
   Stream stream_;
   beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
@@ -488,8 +500,12 @@ bool Listener::Core::stop() {
   const bool in_time = wait_for_end();
   for (const auto& connection : all()) connection->cut();
   workers_.join();
-  // Replies that come now find their connections closed; when the last is gone nothing is left to
-  // run.
+  // Replies that come now find their connections closed. Their handlers are bounded by the store.
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return connections_.empty(); });
+  }
+  work_.reset();
   for (auto& thread : threads_) thread.join();
   return in_time;
 }
