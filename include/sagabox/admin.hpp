@@ -133,6 +133,8 @@ class Admin {
   Result<Explanation> explain(const TableName& table, const MessageId& id) const;
   Result<BlockedKeyPage> blocked_keys(const TableName& table, std::uint32_t keys_max = 100,
                                       const std::string& cursor = {}) const;
+  /// Who delivers: the live relays, and every shard with its owner, epoch and lease.
+  Result<spi::Census> owners(const TableName& table) const;
   /// Pending messages that no relay would ever read.
   Result<std::vector<spi::Stray>> strays(const TableName& table,
                                          std::uint32_t rows_max = 100) const;

@@ -74,6 +74,10 @@ Result<Explanation> Admin::explain(const TableName& table, const MessageId& id) 
   return admin::explain(facts);
 }
 
+Result<spi::Census> Admin::owners(const TableName& table) const {
+  return store_->ownership().census(outbox::Relay::scope_of(table));
+}
+
 Result<BlockedKeyPage> Admin::blocked_keys(const TableName& table, std::uint32_t keys_max,
                                            const std::string& cursor) const {
   if (auto keys = admin::check_rows("keys_max", keys_max, page_rows_max); !keys.ok()) {

@@ -1,5 +1,6 @@
 #include "cli/config.hpp"
 #include "cli/demo.hpp"
+#include "cli/key.hpp"
 #include "cli/serve.hpp"
 
 #include <CLI/CLI.hpp>
@@ -55,6 +56,7 @@ int main(int argc, char** argv) {
   sagabox::cli::add_demo(app, run);
   sagabox::cli::add_serve(app, run);
   sagabox::cli::add_config(app, run);
+  sagabox::cli::add_key(app, run);
   try {
     app.parse(argc, argv);
     return run();

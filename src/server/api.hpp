@@ -1,0 +1,47 @@
+#pragma once
+
+#include "server/listener.hpp"
+#include "server/readiness.hpp"
+#include "server/request.hpp"
+#include "server/response.hpp"
+#include "server/routes.hpp"
+#include "server/serving.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace sagabox::server {
+
+/// Requests to responses, without a socket. Safe from any thread.
+class Api final : public RequestHandler {
+ public:
+  /// Without `keys` everybody may do everything, so it must be reachable from this machine only:
+  /// requests that a web page could have sent here are refused.
+  Api(ApiOptions options, std::unique_ptr<KeyRing> keys);
+  /// Ends writes that were begun; their replies come before this returns.
+  ~Api() override;
+
+  /// Blocks while the store works.
+  Response handle(const Request& request);
+  /// Replies now or, of writes, later. Blocks as `handle` does unless `is_brief`.
+  void begin(const Request& request, const Reply& reply) override;
+  /// `begin` would not wait for a store.
+  [[nodiscard]] bool is_brief(const Request& request) const override;
+
+ private:
+  /// Or why it is refused.
+  std::variant<Caller, Response> caller_of(const Request& request, Needs needs);
+  std::optional<Response> refused_to_pages(const Request& request) const;
+  void call(const Request& request, const RouteMatch& match, const Caller& caller,
+            const Reply& reply);
+
+  ApiOptions options_;
+  std::unique_ptr<KeyRing> keys_;
+  Readiness readiness_;
+  std::vector<std::unique_ptr<GroupWriter>> writers_;  // a table each
+};
+
+}  // namespace sagabox::server

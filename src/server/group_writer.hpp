@@ -1,0 +1,70 @@
+#pragma once
+
+#include <sagabox/outbox.hpp>
+#include <sagabox/store.hpp>
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace sagabox::server {
+
+struct GroupWriterOptions {
+  std::uint32_t writers = 2;  ///< transactions at the same time
+  std::uint32_t group_rows_max = 500;
+  std::size_t group_bytes_max = 4UL * 1024 * 1024;
+  std::uint32_t waiting_rows_max = 20'000;
+  std::size_t waiting_bytes_max = 64UL * 1024 * 1024;
+};
+
+/// Writes the messages of many callers in few transactions: what comes while one commits goes into
+/// the next. The messages of one caller are written all or none. One that cannot be written fails
+/// for its own caller only. Safe from any thread; store and outbox outlive it.
+class GroupWriter {
+ public:
+  using Outcome = Result<std::vector<Written>>;
+  /// Called once, on a writer's thread; must not block for long.
+  using Done = std::function<void(Outcome)>;
+
+  GroupWriter(Store& store, Outbox& outbox, GroupWriterOptions options);
+  /// Writes what waits.
+  ~GroupWriter();
+  GroupWriter(const GroupWriter&) = delete;
+  GroupWriter& operator=(const GroupWriter&) = delete;
+
+  /// False: too much waits already, and `done` is not called.
+  bool submit(std::vector<NewMessage> messages, Done done);
+
+ private:
+  struct Job {
+    std::vector<NewMessage> messages;
+    std::size_t bytes = 0;
+    Done done;
+  };
+
+  void run();
+  std::vector<Job> take_group(std::unique_lock<std::mutex>& lock);
+  void write(std::vector<Job> group);
+  /// Whether the answer must have one place a message.
+  enum class Whole : std::uint8_t { not_needed, needed };
+  Outcome write_together(std::vector<NewMessage> messages, Whole whole);
+
+  Store& store_;
+  Outbox& outbox_;
+  GroupWriterOptions options_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Job> waiting_;
+  std::size_t waiting_rows_ = 0;
+  std::size_t waiting_bytes_ = 0;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace sagabox::server

@@ -1,0 +1,180 @@
+#include "core/text.hpp"
+#include "server/operations.hpp"
+#include "server/problem.hpp"
+#include "server/records_json.hpp"
+
+#include <utility>
+
+namespace sagabox::server::operations {
+namespace {
+
+Response ok(JsonOut json, unsigned status = 200) {
+  return {.status = status, .body = std::move(json).take()};
+}
+
+Response no_message(const Call& call) {
+  return not_found("message " + quoted(call.names.at(0)) + " is not in table " +
+                   quoted(call.table->table.str()));
+}
+
+void put_next(JsonOut& json, const std::string& next) {
+  json.name("next");
+  if (next.empty()) {
+    json.null();
+  } else {
+    json.value(next);
+  }
+}
+
+Result<Response> list(const Call& call, std::optional<MessageState> state) {
+  Query query(call.request.target);
+  ListQuery wanted;
+  wanted.state = state ? *state : state_from(query, "state", MessageState::pending);
+  wanted.filter = filter_from(query);
+  wanted.filter.retrying = !state && query.flag("retrying");
+  wanted.rows_max =
+      static_cast<std::uint32_t>(query.count("limit", 1, Admin::page_rows_max).value_or(100));
+  wanted.cursor = query.text("cursor");
+  wanted.with_history = query.flag("history");
+  if (auto status = query.status(); !status.ok()) return status.error();
+  const auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto page = admin->list(call.table->table, wanted);
+  if (!page.ok()) return page.error();
+  JsonOut json;
+  json.begin_object().name("messages").begin_array();
+  for (const auto& row : page->rows) put(json, call.table->table, row);
+  json.end_array();
+  put_next(json, page->next);
+  json.end_object();
+  return ok(std::move(json));
+}
+
+/// With its payload when it is asked for, which is a right of its own.
+Result<Response> get(const Call& call, std::optional<MessageState> only) {
+  Query query(call.request.target);
+  const bool payload = query.flag("payload");
+  if (auto status = query.status(); !status.ok()) return status.error();
+  if (payload && !call.caller.payloads) {
+    return Error{Code::auth_denied,
+                 "this key may not see payloads; leave payload=true out, or use a key that was "
+                 "made with --payloads"};
+  }
+  const auto id = id_from(call.names.at(0));
+  if (!id.ok()) return id.error();
+  const auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto found = admin->inspect(call.table->table, *id,
+                                    payload ? Admin::PayloadToo::yes : Admin::PayloadToo::no);
+  if (!found.ok()) return found.error();
+  if (!*found || (only && (*found)->state != *only)) return no_message(call);
+  JsonOut json;
+  put(json, call.table->table, **found);
+  return ok(std::move(json));
+}
+
+using Act = Result<std::vector<Moved>> (*)(Admin& admin, const TableName& table,
+                                           std::span<const MessageId> ids, const std::string& note);
+
+Result<std::vector<Moved>> replay(Admin& admin, const TableName& table,
+                                  std::span<const MessageId> ids, const std::string&) {
+  return admin.replay(table, ids);
+}
+Result<std::vector<Moved>> release(Admin& admin, const TableName& table,
+                                   std::span<const MessageId> ids, const std::string&) {
+  return admin.release(table, ids);
+}
+Result<std::vector<Moved>> quarantine(Admin& admin, const TableName& table,
+                                      std::span<const MessageId> ids, const std::string& note) {
+  return admin.quarantine(table, ids, note);
+}
+
+Result<Response> move_many(const Call& call, Act act, bool has_note) {
+  auto fields = Fields::parse(call.request.body);
+  if (!fields.ok()) return fields.error();
+  const auto note = has_note ? fields->text("note") : std::string();
+  const auto ids = ids_from(*fields);
+  if (!ids.ok()) return ids.error();
+  auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto results = act(*admin, call.table->table, *ids, note);
+  if (!results.ok()) return results.error();
+  std::size_t moved = 0;
+  JsonOut json;
+  json.begin_object().name("results").begin_array();
+  for (const auto& result : *results) {
+    put(json, result);
+    moved += result.moved ? 1 : 0;
+  }
+  json.end_array().field("moved", moved).end_object();
+  return ok(std::move(json));
+}
+
+}  // namespace
+
+Result<Response> list_messages(const Call& call) { return list(call, std::nullopt); }
+Result<Response> get_message(const Call& call) { return get(call, std::nullopt); }
+Result<Response> list_dead_letters(const Call& call) { return list(call, MessageState::dead); }
+Result<Response> get_dead_letter(const Call& call) { return get(call, MessageState::dead); }
+
+Result<Response> explain_message(const Call& call) {
+  const Query query(call.request.target);
+  if (auto status = query.status(); !status.ok()) return status.error();
+  const auto id = id_from(call.names.at(0));
+  if (!id.ok()) return id.error();
+  const auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto explanation = admin->explain(call.table->table, *id);
+  if (!explanation.ok()) return explanation.error();
+  if (explanation->reasons.front().why == Why::not_found) return no_message(call);
+  JsonOut json;
+  put(json, *explanation);
+  return ok(std::move(json));
+}
+
+Result<Response> list_blocked_keys(const Call& call) {
+  Query query(call.request.target);
+  const auto limit = query.count("limit", 1, Admin::page_rows_max).value_or(100);
+  const auto cursor = query.text("cursor");
+  if (auto status = query.status(); !status.ok()) return status.error();
+  const auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto page =
+      admin->blocked_keys(call.table->table, static_cast<std::uint32_t>(limit), cursor);
+  if (!page.ok()) return page.error();
+  JsonOut json;
+  json.begin_object().name("keys").begin_array();
+  for (const auto& key : page->keys) put(json, key, call.table->table);
+  json.end_array();
+  put_next(json, page->next);
+  json.end_object();
+  return ok(std::move(json));
+}
+
+Result<Response> replay_dead_letter(const Call& call) {
+  if (!call.request.body.empty()) {
+    const auto fields = Fields::parse(call.request.body);
+    if (!fields.ok()) return fields.error();
+    if (auto status = fields->status(); !status.ok()) return status.error();
+  }
+  const auto id = id_from(call.names.at(0));
+  if (!id.ok()) return id.error();
+  auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto results = admin->replay(call.table->table, std::span(&*id, 1));
+  if (!results.ok()) return results.error();
+  const auto& result = results->front();
+  if (!result.was) return no_message(call);
+  if (!result.moved) {
+    return Error{Code::tx_invalid_state, "message " + quoted(id->view()) + " " + result.text};
+  }
+  JsonOut json;
+  put(json, result);
+  return ok(std::move(json));
+}
+
+Result<Response> replay_dead_letters(const Call& call) { return move_many(call, replay, false); }
+Result<Response> quarantine_messages(const Call& call) { return move_many(call, quarantine, true); }
+Result<Response> release_messages(const Call& call) { return move_many(call, release, false); }
+
+}  // namespace sagabox::server::operations

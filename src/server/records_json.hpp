@@ -1,0 +1,35 @@
+#pragma once
+
+#include "server/fields.hpp"
+#include "server/json_out.hpp"
+#include "server/query.hpp"
+
+#include <sagabox/admin.hpp>
+
+#include <string>
+#include <vector>
+
+/// How the API says what Admin tells, and reads what Admin is asked.
+namespace sagabox::server {
+
+void put(JsonOut& json, const TableName& table, const MessageRecord& record);
+void put(JsonOut& json, const ReplayJob& job);
+void put(JsonOut& json, const Moved& moved);
+void put(JsonOut& json, const Pause& pause);
+void put(JsonOut& json, const Explanation& explanation);
+void put(JsonOut& json, const spi::Census& census);
+void put(JsonOut& json, const BlockedKey& key, const TableName& table);
+/// Fields of an object that is open.
+void put_fields(JsonOut& json, const spi::TableStats& stats);
+
+/// What is wrong is noted in the query or the fields.
+MessageFilter filter_from(Query& query);
+MessageFilter filter_from(Fields& fields);
+MessageState state_from(Query& query, std::string_view name, MessageState otherwise);
+MessageState state_from(Fields& fields, std::string_view name, MessageState otherwise);
+
+Result<MessageId> id_from(std::string_view text);
+/// Of the field `ids`. Every other field must have been asked for before.
+Result<std::vector<MessageId>> ids_from(Fields& fields);
+
+}  // namespace sagabox::server

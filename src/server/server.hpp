@@ -1,0 +1,44 @@
+#pragma once
+
+#include "server/api.hpp"
+#include "server/listener.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace sagabox::server {
+
+struct ServerOptions {
+  ApiOptions api{};
+  ListenerOptions listener{};
+  /// Keys of those who may call; see `sagabox key create`. Without it everybody on this machine may
+  /// do everything, and the listener binds to no other address than loopback.
+  std::optional<std::string> key_file{};
+};
+
+/// The REST API of some tables. What the options point to outlives it.
+class Server {
+ public:
+  /// Serves when it returns. CONFIG.INVALID names what is wrong.
+  static Result<std::unique_ptr<Server>> start(ServerOptions options);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const noexcept { return listener_->port(); }
+  /// "http://127.0.0.1:8700"
+  [[nodiscard]] std::string url() const;
+  /// Answers what has come, for `stop_timeout` at most. False when some were cut off. Stop it
+  /// before the outboxes that it writes to.
+  bool stop() { return listener_->stop(); }
+
+ private:
+  Server(std::unique_ptr<Api> api, std::string host);
+
+  std::unique_ptr<Api> api_;
+  std::string host_;  ///< with the scheme
+  std::unique_ptr<Listener> listener_;
+};
+
+}  // namespace sagabox::server

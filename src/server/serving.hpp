@@ -1,0 +1,50 @@
+#pragma once
+
+#include "server/group_writer.hpp"
+
+#include <sagabox/admin.hpp>
+#include <sagabox/outbox.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sagabox::server {
+
+/// A table that is served. Store and outbox outlive the server.
+struct ServedTable {
+  TableName table;  ///< also its name in paths: no two are the same
+  Store* store = nullptr;
+  Outbox* outbox = nullptr;           ///< what writes go to
+  MessageRules rules{};               ///< the outbox's
+  std::string store_name{"default"};  ///< as `?store=` of the audit operations names it
+};
+
+/// When a process counts as ready: it is not while something has been pending too long and nothing
+/// was delivered lately, nor while its store cannot be reached.
+struct ReadyLimits {
+  Duration oldest_pending_max = std::chrono::minutes(5);
+  Duration last_success_max = std::chrono::minutes(1);
+};
+
+struct ApiOptions {
+  std::vector<ServedTable> tables{};
+  ReadyLimits ready{};
+  GroupWriterOptions writing{};
+  /// Bodies up to this size are read and checked where they arrive; longer ones by a worker.
+  std::size_t brief_bytes_max = 64UL * 1024;
+
+  /// These outlive the server.
+  const PrometheusMetrics* exposition = nullptr;  ///< nothing: no /metrics
+  Metrics* metrics = &no_metrics();
+  Audit* audit = &no_audit();
+  Logger* log = &no_log();
+  const Clock* clock = &system_clock();
+
+  /// Names the option that is wrong.
+  [[nodiscard]] Status check() const;
+};
+
+}  // namespace sagabox::server

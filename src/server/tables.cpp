@@ -1,0 +1,162 @@
+#include "core/text.hpp"
+#include "server/operations.hpp"
+#include "server/problem.hpp"
+#include "server/records_json.hpp"
+
+#include <utility>
+
+namespace sagabox::server::operations {
+namespace {
+
+/// A request lasts so long at most; whoever has more to purge asks again.
+constexpr std::uint64_t purge_rows_max = 10'000;
+
+Response ok(JsonOut json, unsigned status = 200) {
+  return {.status = status, .body = std::move(json).take()};
+}
+
+/// The body may be left out where nothing must be said.
+Result<Fields> fields_of(const Call& call) {
+  const auto& body = call.request.body;
+  return Fields::parse(body.empty() ? std::string_view("{}") : std::string_view(body));
+}
+
+void put_snapshot(JsonOut& json, const OutboxSnapshot& snapshot) {
+  json.name("here")
+      .begin_object()
+      .field("shards_owned", snapshot.shards_owned)
+      .field("hot_depth", snapshot.hot_depth)
+      .field("cold_depth", snapshot.cold_depth)
+      .field("running", snapshot.running)
+      .field("unsettled", snapshot.unsettled)
+      .field("blocked_keys", snapshot.blocked_keys)
+      .field("delivered", snapshot.delivered)
+      .field("retried", snapshot.retried)
+      .field("dead", snapshot.dead)
+      .field("table_paused", snapshot.table_paused)
+      .end_object();
+}
+
+/// Counts concern all tenants: who is bound to one gets the table's name only.
+Status put_table(JsonOut& json, const Call& call, const ServedTable& table) {
+  json.begin_object().field("table", table.table.str()).field("store", table.store_name);
+  if (!call.caller.tenant) {
+    const auto admin = call.admin_of(*table.store);
+    if (!admin.ok()) return admin.error();
+    const auto stats = admin->stats(table.table);
+    if (!stats.ok()) return stats.error();
+    put_fields(json, *stats);
+    put_snapshot(json, table.outbox->snapshot());
+  }
+  json.end_object();
+  return {};
+}
+
+Result<Response> change_pause(const Call& call, bool pauses) {
+  auto fields = fields_of(call);
+  if (!fields.ok()) return fields.error();
+  const auto topic = fields->maybe_text("topic");
+  const auto note = pauses ? fields->text("note") : std::string();
+  if (auto status = fields->status(); !status.ok()) return status.error();
+  auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto& table = call.table->table;
+  const auto change = [&]() -> Result<bool> {
+    if (pauses)
+      return topic ? admin->pause_topic(table, *topic, note) : admin->pause_table(table, note);
+    return topic ? admin->resume_topic(table, *topic) : admin->resume_table(table);
+  };
+  const auto changed = change();
+  if (!changed.ok()) return changed.error();
+  JsonOut json;
+  json.begin_object()
+      .field("table", table.str())
+      .field_if("topic", topic)
+      .field("paused", pauses)
+      .field("changed", *changed)
+      .end_object();
+  return ok(std::move(json));
+}
+
+}  // namespace
+
+Result<Response> list_tables(const Call& call) {
+  const Query query(call.request.target);
+  if (auto status = query.status(); !status.ok()) return status.error();
+  JsonOut json;
+  json.begin_object().name("tables").begin_array();
+  for (const auto& table : call.options.tables) {
+    if (auto status = put_table(json, call, table); !status.ok()) return status.error();
+  }
+  json.end_array().end_object();
+  return ok(std::move(json));
+}
+
+Result<Response> get_table(const Call& call) {
+  const Query query(call.request.target);
+  if (auto status = query.status(); !status.ok()) return status.error();
+  JsonOut json;
+  if (auto status = put_table(json, call, *call.table); !status.ok()) return status.error();
+  return ok(std::move(json));
+}
+
+Result<Response> list_owners(const Call& call) {
+  const Query query(call.request.target);
+  if (auto status = query.status(); !status.ok()) return status.error();
+  const auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto census = admin->owners(call.table->table);
+  if (!census.ok()) return census.error();
+  JsonOut json;
+  put(json, *census);
+  return ok(std::move(json));
+}
+
+Result<Response> list_pauses(const Call& call) {
+  const Query query(call.request.target);
+  if (auto status = query.status(); !status.ok()) return status.error();
+  const auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto pauses = admin->pauses(call.table->table);
+  if (!pauses.ok()) return pauses.error();
+  JsonOut json;
+  json.begin_object().name("pauses").begin_array();
+  for (const auto& pause : *pauses) put(json, pause);
+  json.end_array().end_object();
+  return ok(std::move(json));
+}
+
+Result<Response> pause(const Call& call) { return change_pause(call, true); }
+Result<Response> resume(const Call& call) { return change_pause(call, false); }
+
+Result<Response> purge(const Call& call) {
+  auto fields = Fields::parse(call.request.body);
+  if (!fields.ok()) return fields.error();
+  PurgeOrder order;
+  order.state = state_from(*fields, "state", MessageState::done);
+  constexpr std::uint64_t century = 100ULL * 366 * 24 * 3600;
+  if (const auto age = fields->count("older_than_seconds", 0, century)) {
+    order.older_than = std::chrono::seconds(*age);
+  } else {
+    fields->wrong("older_than_seconds", "missing; give how long ago they ended, 0 for all");
+  }
+  order.dry_run = fields->flag("dry_run");
+  order.force_pending = fields->flag("force_pending");
+  if (auto status = fields->status(); !status.ok()) return status.error();
+  auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto purged = admin->purge(call.table->table, order,
+                                   [](std::uint64_t rows) { return rows < purge_rows_max; });
+  if (!purged.ok()) return purged.error();
+  JsonOut json;
+  json.begin_object()
+      .field("table", call.table->table.str())
+      .field("state", state_name(order.state))
+      .field("dry_run", order.dry_run)
+      .field("rows", purged->rows)
+      .field("more", purged->stopped)
+      .end_object();
+  return ok(std::move(json));
+}
+
+}  // namespace sagabox::server::operations

@@ -1,0 +1,129 @@
+#include "integration/server/sqlite_rest_world.hpp"
+#include "server/json_out.hpp"
+#include "server/openapi_document.hpp"
+#include "support/outside_program.hpp"
+
+#include <algorithm>
+#include <fstream>
+
+namespace sagabox::integration {
+namespace {
+
+/// Calls every operation, and lets others' programs hold the answers against the document.
+class SqliteOpenApi : public SqliteRest {
+ protected:
+  void note(std::string_view operation, const RestAnswer& answer) {
+    server::JsonOut line;
+    line.begin_object()
+        .field("operation", operation)
+        .field("status", answer.status)
+        .field("type", answer.header("content-type"))
+        .field("body", answer.body)
+        .end_object();
+    answers_ += std::move(line).take() + "\n";
+  }
+  void get(std::string_view operation, const std::string& target, unsigned status = 200) {
+    const auto answer = client().get(target);
+    EXPECT_EQ(answer.status, status) << operation << ": " << answer.body;
+    note(operation, answer);
+  }
+  void post(std::string_view operation, const std::string& target, const std::string& body,
+            unsigned status = 200) {
+    const auto answer = client().post(target, body);
+    EXPECT_EQ(answer.status, status) << operation << ": " << answer.body;
+    note(operation, answer);
+  }
+
+  /// A relay's work, by hand: this one is dead.
+  void kill(const std::string& id) {
+    const auto row =
+        store_->outbox_admin().find({.table = table_, .id = MessageId::parse(id).value()}).value();
+    const auto relay = WorkerId::parse("relay").value();
+    const std::vector<spi::Scope> scopes{"outbox:orders"};
+    ASSERT_TRUE(store_->ownership().join(relay, 60s, scopes, 16).ok());
+    Epoch epoch{};
+    for (const auto& shard : store_->ownership().take("outbox:orders", relay, 16).value()) {
+      if (shard.shard == row->shard) epoch = shard.epoch;
+    }
+    const std::vector<spi::Fence> fences{{row->shard, epoch}};
+    const std::vector<spi::Settlement> items{{.sequence = row->sequence,
+                                              .shard = row->shard,
+                                              .id = row->id,
+                                              .verdict = spi::Verdict::dead,
+                                              .attempts = 3,
+                                              .code = Code::provider_rejected,
+                                              .error = "422"}};
+    ASSERT_TRUE(store_->outbox()
+                    .settle({.table = table_, .owner = relay, .fences = fences, .items = items})
+                    .ok());
+  }
+
+  void call_reads() {
+    get("live", "/health/live");
+    get("ready", "/health/ready");
+    get("metrics", "/metrics");
+    get("openapi", "/openapi.json");
+    get("listTables", "/v1/tables");
+    get("getTable", table + "");
+    get("getTable", "/v1/tables/nowhere", 404);
+    get("listOwners", table + "/owners");
+    get("listBlockedKeys", table + "/blocked-keys");
+    get("listMessages", table + "/messages?limit=1");
+    get("listMessages", table + "/messages?limit=0", 400);
+    get("getMessage", table + "/messages/json?payload=true");
+    get("getMessage", table + "/messages/bytes?payload=true");
+    get("getMessage", table + "/messages/nobody", 404);
+    get("explainMessage", table + "/messages/json/explain");
+    get("listDeadLetters", table + "/dead-letters?history=true");
+    get("getDeadLetter", table + "/dead-letters/dead");
+  }
+
+  static inline const std::string table = "/v1/tables/orders";
+  std::string answers_;
+};
+
+TEST_F(SqliteOpenApi, EveryAnswerIsAsTheDocumentSays) {
+  if (const auto missing = testing::OutsideProgram::problem(); !missing.empty()) {
+    GTEST_SKIP() << missing;
+  }
+  serve();
+  post("enqueue", messages, R"({"topic":"t","payload":{"n":1},"id":"json","key":"k",
+    "headers":{"a":"b"},"not_before":"2099-01-01T00:00:00Z"})",
+       201);
+  post("enqueue", messages, R"({"topic":"t","payload":1,"id":"json"})", 200);
+  post("enqueue", messages, R"({"topic":7})", 400);
+  post("enqueueBatch", messages + "/batch", R"({"messages":[
+    {"topic":"t","payload_base64":"AAEC","id":"bytes"},{"topic":"t","payload":1,"id":"dead"}]})",
+       201);
+  kill("dead");
+  call_reads();
+  post("replayDeadLetter", table + "/dead-letters/dead/replay", "");
+  post("replayDeadLetter", table + "/dead-letters/dead/replay", "", 409);
+  post("quarantineMessages", table + "/dead-letters/quarantine", R"({"ids":["dead"],"note":"n"})");
+  get("getMessage", table + "/messages/dead");
+  post("releaseMessages", table + "/dead-letters/release", R"({"ids":["dead","nobody"]})");
+  post("replayDeadLetters", table + "/dead-letters/replay", R"({"ids":["dead"]})");
+  post("previewReplay", table + "/replays/preview", R"({"from":"dead"})");
+  post("startReplay", table + "/replays", R"({"from":"dead","filter":{"topic":"t"}})", 201);
+  get("listReplays", table + "/replays");
+  get("getReplay", table + "/replays/1");
+  post("stopReplay", table + "/replays/1/stop", "");
+  post("resumeReplay", table + "/replays/1/resume", "");
+  post("pause", table + "/pause", R"({"note":"n"})");
+  post("pause", table + "/pause", R"({"topic":"t"})");
+  get("listPauses", table + "/pauses");
+  post("resume", table + "/resume", "");
+  post("purge", table + "/purge", R"({"older_than_seconds":0,"dry_run":true})");
+  get("exportAudit", "/v1/audit");
+  get("verifyAudit", "/v1/audit/verify");
+
+  std::ofstream(folder_.file("openapi.json")) << server::openapi_document();
+  std::ofstream(folder_.file("answers")) << answers_;
+  testing::OutsideProgram check(
+      {"openapi_check.mjs", folder_.file("openapi.json"), folder_.file("answers")});
+  EXPECT_EQ(check.line(60s),
+            "checked " + std::to_string(std::ranges::count(answers_, '\n')) + " answers");
+}
+
+}  // namespace
+}  // namespace sagabox::integration
