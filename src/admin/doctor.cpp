@@ -14,6 +14,8 @@ using spi::Finding;
 constexpr Duration transaction_max = std::chrono::seconds(60);
 constexpr std::uint64_t slot_transactions_max = 1'000'000;
 constexpr Duration skew_max = std::chrono::seconds(2);
+/// A key that waits for less is an ordinary retry.
+constexpr Duration blocked_min = std::chrono::seconds(10);
 constexpr std::size_t blocked_shown_max = 3;
 constexpr std::size_t text_bytes_max = 200;
 
@@ -81,7 +83,7 @@ class Examination {
     std::size_t shown = 0;
     std::size_t more = 0;
     for (const auto& key : facts_.blocked) {
-      if (key.behind == 0) continue;
+      if (key.behind == 0 || facts_.stats.now - key.head.written_at < blocked_min) continue;
       if (shown == blocked_shown_max) {
         ++more;
         continue;
@@ -89,7 +91,8 @@ class Examination {
       ++shown;
       const auto& head = key.head;
       std::string what = "key " + quoted(key.key) + ": " + std::to_string(key.behind) +
-                         (key.more_behind ? " or more" : "") + " wait for " + head.id.str() +
+                         (key.more_behind ? " or more" : "") +
+                         (key.behind == 1 ? " waits for " : " wait for ") + head.id.str() +
                          ", which failed " + plural(head.attempts, "time", "times");
       if (head.code) what += " (" + std::string(code_name(*head.code)) + ")";
       if (head.due && *head.due > facts_.stats.now) {

@@ -1,3 +1,4 @@
+#include "cli/command_tree.hpp"
 #include "cli/demo.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/operator_verbs.hpp"
@@ -26,6 +27,7 @@ Exit code 0: fine. 1: it failed, or something is wrong. 2: wrong use.)";
 std::string verbs_of(const CLI::App& app) {
   std::string names;
   for (const auto* verb : app.get_subcommands({})) {
+    if (verb->get_group().empty()) continue;
     names += (names.empty() ? "" : ", ") + verb->get_name();
   }
   return names;
@@ -64,6 +66,7 @@ int main(int argc, char** argv) {
   sagabox::cli::add_looking_verbs(app, run);
   sagabox::cli::add_acting_verbs(app, run);
   sagabox::cli::add_schema_verbs(app, run);
+  sagabox::cli::add_document_verbs(app, run);
   try {
     app.parse(argc, argv);
     return run();

@@ -22,25 +22,25 @@ struct Act {
   spi::Move move;
   std::string_view name;     ///< in JSON
   std::string_view ask;      ///< "Replay 3 messages of orders?"
-  std::string_view becomes;  ///< "would go back to pending (…)"
+  std::string_view becomes;  ///< "go back to pending (…)"
 };
 
 constexpr Act replay_act{spi::Move::replay, "replay", "Replay",
-                         "would go back to pending (new sequence, attempts 0)"};
+                         "go back to pending (new sequence, attempts 0)"};
 constexpr Act quarantine_act{spi::Move::quarantine, "quarantine", "Quarantine",
-                             "would be set aside until released"};
+                             "be set aside until released"};
 constexpr Act release_act{spi::Move::release, "release", "Release",
-                          "would go back to pending (own sequence, attempts 0)"};
+                          "go back to pending (own sequence, attempts 0)"};
 
-void print_selection(Session& session, const TableName& table, const Act& act,
+void print_selection(Session& session, const TableName& table, const Act& act, bool dry_run,
                      std::span<const MessageRecord> first, std::uint64_t matched) {
   if (session.json()) return;
   if (matched == 0) {
     session.out().print(Line().add("no message fits", Style::faint));
     return;
   }
-  session.out().print(
-      fmt::format("{} of {} {}:", messages_text(matched), table.str(), act.becomes));
+  session.out().print(fmt::format("{} of {} {} {}:", messages_text(matched), table.str(),
+                                  dry_run ? "would" : "will", act.becomes));
   const auto now = session.operations().stats(table).value().now;
   for (const auto& line : message_list(first, now)) {
     session.out().print(Line("  ").add(line.render(std::string::npos, false)));
@@ -96,7 +96,7 @@ std::vector<MessageRecord> fitting(Session& session, const TableName& table,
 int move_named(Session& session, const TableName& table, const MoveArguments& arguments,
                const Act& act, const std::vector<MessageRecord>& records) {
   const auto first = std::span(records).first(std::min(records.size(), shown_max));
-  print_selection(session, table, act, first, records.size());
+  print_selection(session, table, act, arguments.act.dry_run, first, records.size());
   if (arguments.act.dry_run && session.json()) {
     session.out().print(messages_json(table, {records, {}}));
   }
@@ -198,15 +198,24 @@ int run_replay(const MoveArguments& arguments) {
     }
     return move_some(arguments, replay_act);
   }
+  if (arguments.state == MessageState::pending) {
+    throw WrongUse("pending messages are delivered anyway; say --state done, dead or quarantined");
+  }
+  const bool bounded =
+      arguments.from || arguments.to || arguments.messages.since || arguments.messages.until;
+  if (arguments.state == MessageState::done && !bounded) {
+    throw WrongUse("which of the delivered messages? say --from and --to: sequences, or times");
+  }
   StopSignals signals;
   Session session(arguments);
   const auto table = session.table(arguments.messages.table);
   const auto order = order_of(session, table, arguments);
   const auto preview = session.operations().preview_replay(table, order);
-  if (!preview.ok() && preview.error().code == Code::config_invalid) {
+  if (!preview.ok() && preview.error().code == Code::schema_validation_failed) {
     throw WrongUse(preview.error().text());
   }
-  print_selection(session, table, replay_act, preview->first, preview->matched);
+  print_selection(session, table, replay_act, arguments.act.dry_run, preview->first,
+                  preview->matched);
   if (arguments.act.dry_run || preview->matched == 0) {
     if (session.json()) session.out().print(preview_json(table, order, *preview));
     return exit_fine;
