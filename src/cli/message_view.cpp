@@ -3,6 +3,7 @@
 #include "cli/operator_view.hpp"
 #include "cli/text_table.hpp"
 #include "core/text.hpp"
+#include "observe/error_figures.hpp"
 
 #include <fmt/format.h>
 
@@ -192,11 +193,16 @@ std::vector<Line> moved_list(std::span<const Moved> moved) {
   return lines;
 }
 
-std::string owners_text(std::span<const spi::ShardOwner> shards) {
-  std::map<WorkerId, std::size_t> counts;
+std::map<WorkerId, std::uint64_t> shards_by_owner(std::span<const spi::ShardOwner> shards) {
+  std::map<WorkerId, std::uint64_t> counts;
   for (const auto& shard : shards) {
     if (!shard.owner.empty() && shard.lease_left > Duration::zero()) ++counts[shard.owner];
   }
+  return counts;
+}
+
+std::string owners_text(std::span<const spi::ShardOwner> shards) {
+  const auto counts = shards_by_owner(shards);
   if (counts.empty()) return "nobody";
   std::string text;
   for (const auto& [owner, count] : counts) {
@@ -233,20 +239,6 @@ std::vector<Line> owners_view(const TableName& table, const Owners& owners) {
   }
   for (auto& line : shards.lines("  ")) lines.push_back(std::move(line));
   return lines;
-}
-
-std::string_view severity_name(Severity severity) {
-  switch (severity) {
-    case Severity::info:
-      return "info";
-    case Severity::warning:
-      return "warning";
-    case Severity::error:
-      return "error";
-    case Severity::critical:
-      break;
-  }
-  return "critical";
 }
 
 std::string_view why_name(Why why) {

@@ -3,6 +3,7 @@
 #include "cli/operations.hpp"
 #include "cli/terminal.hpp"
 
+#include <map>
 #include <span>
 #include <vector>
 
@@ -26,12 +27,13 @@ std::vector<Line> moved_list(std::span<const Moved> moved);
 
 /// The workers of a table, then its shards.
 std::vector<Line> owners_view(const TableName& table, const Owners& owners);
+/// How many each has whose lease runs.
+std::map<WorkerId, std::uint64_t> shards_by_owner(std::span<const spi::ShardOwner> shards);
 /// "relay-a 8 shards, relay-b 8 shards", or "nobody".
 std::string owners_text(std::span<const spi::ShardOwner> shards);
 
 /// "error  what" and "       cure" below it.
 std::vector<Line> finding_lines(const spi::Finding& finding, const std::string& where);
-std::string_view severity_name(Severity severity);
 /// "behind_key", as `--json` has it.
 std::string_view why_name(Why why);
 

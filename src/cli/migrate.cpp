@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iostream>
 
 namespace sagabox::cli {
 namespace {
@@ -73,11 +72,6 @@ void print_plan(const MigrateArguments& arguments, const std::vector<SchemaStep>
   Terminal out(stdout);
   if (plan.empty()) out.print("nothing to do");
   for (const auto& line : plan) out.print(line);
-}
-
-int nothing_done() {
-  std::cerr << "nothing was changed\n";
-  return exit_failed;
 }
 
 }  // namespace

@@ -7,7 +7,8 @@
 
 #include <fmt/format.h>
 
-#include <iostream>
+#include <algorithm>
+#include <utility>
 
 namespace sagabox::cli {
 namespace {
@@ -70,10 +71,7 @@ int run_purge(const PurgeArguments& arguments) {
     return exit_fine;
   }
   signals.let_through();  // Ctrl-C at the question ends it
-  if (!confirmed("Delete " + what + " for good?", arguments.act.yes)) {
-    std::cerr << "nothing was changed\n";
-    return exit_failed;
-  }
+  if (!confirmed("Delete " + what + " for good?", arguments.act.yes)) return nothing_done();
   const auto done = purged(session, table, order, found.rows);
   session.out().print(
       session.json()

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iostream>
 #include <utility>
 
 namespace sagabox::cli {
@@ -55,11 +54,6 @@ bool asked(const MoveArguments& arguments, const Act& act, const TableName& tabl
            std::uint64_t count) {
   return confirmed(fmt::format("{} {} of {}?", act.ask, messages_text(count), table.str()),
                    arguments.act.yes);
-}
-
-int nothing_done() {
-  std::cerr << "nothing was changed\n";
-  return exit_failed;
 }
 
 std::vector<MessageRecord> named(Session& session, const TableName& table,

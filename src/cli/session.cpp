@@ -130,6 +130,11 @@ bool confirmed(const std::string& question, bool yes) {
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
+int nothing_done() {
+  std::cerr << "nothing was changed\n";
+  return exit_failed;
+}
+
 std::string messages_text(std::uint64_t count) {
   return grouped(count) + (count == 1 ? " message" : " messages");
 }

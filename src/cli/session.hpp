@@ -54,6 +54,9 @@ class Session {
 /// WrongUse when nobody can be asked.
 bool confirmed(const std::string& question, bool yes);
 
+/// Says so, and the exit code of a verb whose question was answered with no.
+int nothing_done();
+
 /// "3 messages", "1 message".
 std::string messages_text(std::uint64_t count);
 

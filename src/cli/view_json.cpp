@@ -3,11 +3,11 @@
 #include "cli/message_view.hpp"
 #include "core/base64.hpp"
 #include "core/text.hpp"
+#include "observe/error_figures.hpp"
 
 #include <boost/json.hpp>
 
 #include <algorithm>
-#include <map>
 
 namespace sagabox::cli {
 namespace {
@@ -118,12 +118,8 @@ json::value owner_value(const std::optional<spi::ShardOwner>& owner) {
 }
 
 json::array owner_counts(std::span<const spi::ShardOwner> shards) {
-  std::map<WorkerId, std::uint64_t> counts;
-  for (const auto& shard : shards) {
-    if (!shard.owner.empty() && shard.lease_left > Duration::zero()) ++counts[shard.owner];
-  }
   json::array owners;
-  for (const auto& [owner, count] : counts) {
+  for (const auto& [owner, count] : shards_by_owner(shards)) {
     owners.push_back(json::object{{"owner", owner.view()}, {"shards", count}});
   }
   return owners;

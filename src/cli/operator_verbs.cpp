@@ -1,4 +1,5 @@
 #include "cli/operator_verbs.hpp"
+
 #include "cli/option.hpp"
 
 #include <sagabox/payload.hpp>
@@ -92,6 +93,12 @@ void add_outbox(CLI::App& app, Chosen& run) {
   add_table_option(*oldest, which->messages.table);
 }
 
+void add_job_options(CLI::App& verb, MoveArguments& arguments) {
+  add_option(verb, "--rate", "N/s", arguments.rate_max, parse_rate,
+             "not more messages a second; as fast as it goes unless told");
+  verb.add_flag("--detach", arguments.detach, "starts the job and does not wait for it");
+}
+
 void add_move(CLI::App& app, const std::string& name, const std::string& description, Chosen& run,
               int (*act)(const MoveArguments&), MessageState state) {
   auto [verb, given] = add_verb(app, name, description, run, act);
@@ -115,10 +122,7 @@ void add_move(CLI::App& app, const std::string& name, const std::string& descrip
         ->type_name("TEXT")
         ->required();
   }
-  if (name != "replay") return;
-  add_option(*verb, "--rate", "N/s", arguments->rate_max, parse_rate,
-             "not more messages a second; as fast as it goes unless told");
-  verb->add_flag("--detach", arguments->detach, "starts the job and does not wait for it");
+  if (name == "replay") add_job_options(*verb, *arguments);
 }
 
 }  // namespace
@@ -205,9 +209,7 @@ void add_acting_verbs(CLI::App& app, Chosen& run) {
                "the last; a time: before then");
     add_option(*replay, "--state", "STATE", arguments->state, parse_state,
                "done (unless told), dead or quarantined");
-    add_option(*replay, "--rate", "N/s", arguments->rate_max, parse_rate,
-               "not more messages a second; as fast as it goes unless told");
-    replay->add_flag("--detach", arguments->detach, "starts the job and does not wait for it");
+    add_job_options(*replay, *arguments);
     const auto job_verb = [&](const std::string& name, const std::string& description,
                               int (*act)(const JobArguments&)) {
       auto [verb, job] = add_verb(*replay, name, description, run, act);
