@@ -184,11 +184,21 @@ class Serve(FolderTestCase):
             self.assertEqual(result.returncode, 2, result.stderr)
             self.assertIn(complaint, result.stderr)
 
-    def test_a_store_that_cannot_be_opened_is_exit_code_one(self):
+    def test_a_store_that_cannot_be_opened_is_named_with_its_line(self):
         self.config.write_text(ROUTED.format(target="x").replace("orders.db", "nowhere/orders.db"))
         result = self.sagabox("serve")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("sagabox.yaml:3: stores.orders: cannot open nowhere/orders.db", result.stderr)
+
+    def test_a_server_that_is_not_there_is_exit_code_one(self):
+        self.config.write_text(
+            ROUTED.format(target="x").replace("sqlite:orders.db", "postgres://127.0.0.1:1/orders")
+        )
+        result = self.sagabox("serve")
+        if "this build has" in result.stderr:
+            self.skipTest("this build is without PostgreSQL")
         self.assertEqual(result.returncode, 1, result.stderr)
-        self.assertIn("sagabox.yaml:3: stores.orders: ", result.stderr)
+        self.assertIn("sagabox.yaml:3: stores.orders: cannot connect", result.stderr)
 
 
 class Config(FolderTestCase):

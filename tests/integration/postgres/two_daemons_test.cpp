@@ -14,9 +14,10 @@ namespace {
 class TwoDaemonsPostgresTest : public PostgresWorld {
  protected:
   void start(testing::ServerProcess& daemon, const std::string& name) const {
+    const auto port = std::to_string(testing::PostgresServer::shared().port);
     std::ofstream(folder / (name + ".yaml"))
-        << "stores: {main: {url: \"" << database->url() << "\", schema: " << database->schema()
-        << ", tables: [orders]}}\n"
+        << "stores: {main: {url: \"postgres://postgres@127.0.0.1:" << port
+        << "/postgres\", schema: " << database->schema() << ", tables: [orders]}}\n"
         << "routes: [{topic: \"**\", to: \"file:" << (folder / (name + ".out")).string() << "\"}]\n"
         << "relay: {lease: 1s, poll_interval: 20ms}\n";
     // Variables of the tests mean nothing to it.
