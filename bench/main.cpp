@@ -4,6 +4,9 @@
 #include "bench/postgres/bench.hpp"
 #endif
 #include "bench/report.hpp"
+#ifdef SAGABOX_BENCH_POSTGRES
+#include "bench/rest/bench.hpp"
+#endif
 #ifdef SAGABOX_BENCH_SQLITE
 #include "bench/sqlite/bench.hpp"
 #endif
@@ -43,6 +46,8 @@ constexpr std::array benchmarks{
     Benchmark{"postgres.latency.idle", bench::postgres::latency_idle},
     Benchmark{"postgres.latency.busy", bench::postgres::latency_busy},
     Benchmark{"postgres-churn", bench::postgres::churn},
+    Benchmark{"rest.enqueue", bench::rest::enqueue},
+    Benchmark{"rest.enqueue_batch", bench::rest::enqueue_batch},
 #endif
 #ifdef SAGABOX_BENCH_SQLITE
     Benchmark{"sqlite.tx_with_message", bench::sqlite::tx_with_message},
@@ -84,7 +89,7 @@ bool is_asked_for(const std::string& name, const std::string& asked) {
 
 std::vector<std::string> names() {
   std::vector<std::string> all{"core",   "postgres",     "postgres.drain", "postgres.latency",
-                               "sqlite", "sqlite.drain", "transports"};
+                               "sqlite", "sqlite.drain", "transports",     "rest"};
   for (const auto& benchmark : benchmarks) all.emplace_back(benchmark.name);
   return all;
 }
@@ -103,6 +108,9 @@ constexpr const char* explanation = R"(Benchmarks:
   postgres.drain.delete, .vs_skip_locked, .retain, .competing, .backlog_1m, .two_relays
   postgres.end_to_end, postgres.latency.idle, postgres.latency.busy
   postgres-churn  ten minutes of writing and delivering, a snapshot held open in between
+
+  rest            the REST API on such a PostgreSQL, 64 connections:
+  rest.enqueue, rest.enqueue_batch
 
   sqlite          outboxes on a file in TMPDIR, with the defaults users get (WAL, every commit synced):
   sqlite.tx_with_message, sqlite.write.batch

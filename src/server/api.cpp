@@ -206,7 +206,7 @@ void Api::begin(const Request& request, const Reply& reply) {
 bool Api::is_brief(const Request& request) const {
   if (request.body.size() > options_.brief_bytes_max) return false;
   const auto matched = match(request);
-  return matched.route != nullptr && matched.route->begin != nullptr;
+  return matched.route != nullptr && (matched.route->brief || matched.route->begin != nullptr);
 }
 
 Response Api::handle(const Request& request) {

@@ -12,10 +12,10 @@ namespace {
 using namespace operations;
 
 constexpr std::array table{
-    Route{"GET", "/health/live", "live", Needs::nothing, live},
+    Route{"GET", "/health/live", "live", Needs::nothing, live, nullptr, true},
     Route{"GET", "/health/ready", "ready", Needs::nothing, ready},
-    Route{"GET", "/metrics", "metrics", Needs::read, operations::metrics},
-    Route{"GET", "/openapi.json", "openapi", Needs::nothing, openapi},
+    Route{"GET", "/metrics", "metrics", Needs::read, operations::metrics, nullptr, true},
+    Route{"GET", "/openapi.json", "openapi", Needs::nothing, openapi, nullptr, true},
 
     Route{"GET", "/v1/tables", "listTables", Needs::read, list_tables},
     Route{"GET", "/v1/tables/{table}", "getTable", Needs::read, get_table},

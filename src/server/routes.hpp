@@ -52,6 +52,8 @@ struct Route {
   Result<Response> (*answer)(const Call& call) = nullptr;
   /// Instead of `answer`: replies later, without blocking.
   void (*begin)(const Call& call, Reply reply) = nullptr;
+  /// `answer` waits for no store: it goes on when every worker waits for one.
+  bool brief = false;
 };
 
 std::span<const Route> routes();

@@ -234,7 +234,9 @@ std::set<std::string> write_from_many(std::uint16_t port, int connections, int e
 }
 
 TEST_F(SqliteRest, ManyConnectionsWriteTogetherAndNothingIsLost) {
-  serve();
+  server::ServerOptions options;
+  options.listener.io_threads = 2;
+  serve(std::move(options));
   std::atomic<int> answered{0};
   const auto ids = write_from_many(server_->port(), 64, 10, answered);
   EXPECT_EQ(answered, 640);

@@ -254,6 +254,20 @@ TEST_F(RestAudit, IsExportedAndVerified) {
 
 TEST_F(RestHealth, LiveSaysThatItAnswers) { EXPECT_EQ(get("/health/live").status, 200U); }
 
+TEST_F(RestHealth, WhatWaitsForNoStoreNeedsNoWorker) {
+  const auto brief = [&](std::string method, std::string target, std::size_t bytes = 0) {
+    return api_->is_brief({.method = std::move(method),
+                           .target = std::move(target),
+                           .body = std::string(bytes, ' ')});
+  };
+  EXPECT_TRUE(brief("GET", "/health/live"));
+  EXPECT_TRUE(brief("GET", "/metrics"));
+  EXPECT_TRUE(brief("POST", "/v1/tables/orders/messages", 100));
+  EXPECT_FALSE(brief("POST", "/v1/tables/orders/messages", 1'000'000)) << "long to read";
+  EXPECT_FALSE(brief("GET", "/health/ready"));
+  EXPECT_FALSE(brief("GET", "/v1/tables"));
+}
+
 TEST_F(RestHealth, ReadyLooksAtWhatWaitsAndAtTheStore) {
   EXPECT_EQ(get("/health/ready").status, 200U);
   const auto id = enqueue("");
