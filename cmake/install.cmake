@@ -27,4 +27,5 @@ install(FILES
   DESTINATION ${sagabox_package_dir})
 if(TARGET sagabox_cli)
   install(TARGETS sagabox_cli)
+  install(FILES packaging/man/sagabox.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endif()
