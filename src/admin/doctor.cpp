@@ -4,7 +4,8 @@
 #include "core/text.hpp"
 
 #include <algorithm>
-#include <cstdlib>
+#include <iterator>
+#include <utility>
 
 namespace sagabox::admin {
 namespace {
@@ -37,8 +38,13 @@ class Examination {
     horizon();
     ended();
     strays();
-    std::ranges::stable_sort(findings_, std::ranges::greater{}, &Finding::severity);
-    return std::move(findings_);
+    std::vector<Finding> sorted;
+    for (const auto severity :
+         {Severity::critical, Severity::error, Severity::warning, Severity::info}) {
+      std::ranges::copy_if(findings_, std::back_inserter(sorted),
+                           [&](const Finding& finding) { return finding.severity == severity; });
+    }
+    return sorted;
   }
 
  private:

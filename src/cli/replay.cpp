@@ -94,7 +94,11 @@ int move_named(Session& session, const TableName& table, const MoveArguments& ar
   if (arguments.act.dry_run && session.json()) {
     session.out().print(messages_json(table, {records, {}}));
   }
-  if (arguments.act.dry_run || records.empty()) return exit_fine;
+  if (arguments.act.dry_run) return exit_fine;
+  if (records.empty()) {
+    if (session.json()) session.out().print(moved_json(table, act.name, {}));
+    return exit_fine;
+  }
   if (!asked(arguments, act, table, records.size())) return nothing_done();
   std::vector<MessageId> ids;
   for (const auto& record : records) ids.push_back(record.id);

@@ -80,16 +80,18 @@ std::string store_url(const StoreArguments& arguments) {
 }
 
 Session::Session(const StoreArguments& arguments)
-    : Session(operations_of(arguments), stdout, arguments.json) {}
-
-Session::Session(std::unique_ptr<Operations> operations, std::FILE* out, bool json)
-    : operations_(std::move(operations)), out_(out), json_(json) {}
+    : operations_(operations_of(arguments)), json_(arguments.json) {}
 
 std::vector<TableName> Session::tables(const std::string& wanted) {
   auto tables = operations().tables().value();
   if (tables.empty()) {
     throw WrongUse("there is no outbox in " + operations().name() +
                    " yet; sagabox migrate up --table NAME makes one");
+  }
+  if (!operations().is_current().value()) {
+    throw Failure({Code::tx_invalid_state, "the schema in " + operations().name() +
+                                               " is older than this version; sagabox migrate up "
+                                               "brings it up to date"});
   }
   if (wanted.empty()) return tables;
   const auto named = [&](const TableName& table) { return table.str() == wanted; };

@@ -3,7 +3,9 @@
 #include "cli/operations.hpp"
 #include "cli/terminal.hpp"
 
+#include <cstdio>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,14 +30,13 @@ class Session {
  public:
   /// Throws WrongUse and Failure.
   explicit Session(const StoreArguments& arguments);
-  /// For tests.
-  Session(std::unique_ptr<Operations> operations, std::FILE* out, bool json);
 
   [[nodiscard]] Operations& operations() noexcept { return *operations_; }
   [[nodiscard]] Terminal& out() noexcept { return out_; }
   [[nodiscard]] bool json() const noexcept { return json_; }
 
-  /// The one that was named, or all; never none. Throws WrongUse.
+  /// The one that was named, or all; never none. Throws WrongUse, and Failure where the schema is
+  /// older than this version.
   std::vector<TableName> tables(const std::string& wanted);
   /// The one that was named, or the only one. Throws WrongUse.
   TableName table(const std::string& wanted);
@@ -46,7 +47,7 @@ class Session {
 
  private:
   std::unique_ptr<Operations> operations_;
-  Terminal out_;
+  Terminal out_{stdout};
   bool json_;
 };
 

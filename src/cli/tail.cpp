@@ -8,12 +8,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
+#include <utility>
 
 namespace sagabox::cli {
 namespace {
 
-constexpr std::uint32_t page_rows = 1000;
+/// Of one look; more are left out.
+constexpr std::size_t rows_max = 20'000;
 /// Transactions that end a little later are still found.
 constexpr auto overlap = std::chrono::seconds(2);
 
@@ -57,9 +61,14 @@ class Follower {
 
  private:
   std::vector<MessageRecord> rows(MessageState state, const MessageFilter& filter) {
-    return operations_.list(table_, {.state = state, .filter = filter, .rows_max = page_rows})
-        .value()
-        .rows;
+    ListQuery query{.state = state, .filter = filter, .rows_max = Admin::page_rows_max};
+    std::vector<MessageRecord> found;
+    do {
+      auto page = operations_.list(table_, query).value();
+      std::ranges::move(page.rows, std::back_inserter(found));
+      query.cursor = std::move(page.next);
+    } while (!query.cursor.empty() && found.size() < rows_max);
+    return found;
   }
 
   void failures() {

@@ -298,6 +298,11 @@ class Looking(OnAFile, unittest.TestCase):
         findings = self.run_json("doctor", code=1)["findings"]
         self.assertIn("orders_dead_ended", [f for f in findings if f["severity"] == "error"][0]["what"])
 
+    def test_an_older_schema_is_told_and_what_to_do(self):
+        self.sql("DELETE FROM sagabox_migration WHERE outbox = ''")
+        self.assertIn("sagabox migrate up", self.complaint("status", code=1))
+        self.assertIn("1 of 2 steps of the schema", self.run_fine("doctor", code=1))
+
     def test_doctor_asks_transports(self):
         text = self.run_fine("doctor", "--transport", "redis://user:secret@127.0.0.1:1", code=1)
         self.assertIn("redis://127.0.0.1:1", text)
@@ -408,6 +413,7 @@ class Acting(OnAFile, unittest.TestCase):
         self.run_fine("dead", "quarantine", "D1", "--note", "waits for a fix", "--yes")
         self.assertEqual(self.state("D1"), "quarantined")
         self.assertIn("waits for a fix", self.run_fine("outbox", "list", "--state", "quarantined"))
+        self.assertEqual(self.run_json("dead", "quarantine", "--note", "x", "--yes")["messages"], [])
         moved = self.run_json("dead", "release", "--yes")
         self.assertEqual(moved["messages"][0]["was"], "quarantined")
         self.assertEqual(self.state("D1"), "pending")

@@ -70,7 +70,7 @@ TEST_F(PostgresOperatorVerbs, OwnersAndExplainTellOfARunningRelay) {
   EXPECT_TRUE(has(why, "s left, epoch 1"));
   EXPECT_TRUE(has(fine("status --over 1ms"), " 16 shards"));
   fine("resume");
-  outbox.stop();
+  outbox.stop().value();
   EXPECT_TRUE(has(fine("owners"), "orders: nobody"));
 }
 
@@ -140,7 +140,7 @@ TEST_F(PostgresOperatorVerbs, DeadLettersAreReplayedByARunningRelay) {
       options);
   for (int i = 0; i < 3; ++i) write(outbox, placed());
   ASSERT_TRUE(eventually([&] { return stats().dead == 3; }));
-  EXPECT_TRUE(has(fine("dead list"), "TX.HANDLER_FAILED"));
+  EXPECT_TRUE(has(fine("dead list"), "PROVIDER.REJECTED broken"));
   mended = true;
   EXPECT_TRUE(has(fine("dead replay --since 1h --yes"), "3/3"));
   EXPECT_TRUE(settles_to(3));
