@@ -82,6 +82,11 @@ struct Setting {
   /// What is wrong between the parts; empty: nothing. Of a list or a map: of each element.
   std::function<std::string(const void* holder)> check{};
 
+  /// Whether it can also be given as a file that has it: its name with `_file` behind it.
+  [[nodiscard]] bool has_file_twin() const noexcept {
+    return secret != Secret::no && shape == Shape::value;
+  }
+
   Setting between(std::string least, std::string most) &&;
   Setting hidden(Secret how = Secret::yes) &&;
   Setting checked(std::function<std::string(const void*)> by) &&;

@@ -57,6 +57,11 @@ std::shared_ptr<Router> SwitchingSink::router() const {
   return current_;
 }
 
+std::size_t SwitchingSink::held() const {
+  const std::shared_lock lock(mutex_);
+  return held_.size();
+}
+
 std::optional<spi::ClassId> SwitchingSink::class_of(const Message& message) const {
   const std::shared_lock lock(mutex_);
   return current_->class_of(message);
