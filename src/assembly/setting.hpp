@@ -17,8 +17,8 @@ struct Given {
 
   Shape shape = Shape::nothing;
   std::string text{};
-  std::vector<Member> members{};  ///< of a list without keys
-  std::string from{};             ///< "sagabox.yaml:9", "SAGABOX_LISTEN"
+  std::vector<Member> members;  ///< of a list without keys
+  std::string from{};           ///< "sagabox.yaml:9", "SAGABOX_LISTEN"
 
   [[nodiscard]] const Given* find(std::string_view key) const;
   /// The member of this key, made when it is not there; this becomes a map.
