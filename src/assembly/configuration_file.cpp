@@ -4,11 +4,13 @@
 #include "core/text.hpp"
 
 #include <unistd.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <sstream>
 #include <utility>
 
 namespace sagabox::assembly {
@@ -19,7 +21,27 @@ constexpr std::size_t nodes_max = 100'000;
 
 /// Variables that are ours and no settings: the file itself, and what other verbs and ./dev take.
 const std::vector<std::string> variables_elsewhere{
-    "SAGABOX_CONFIG", "SAGABOX_STORE", "SAGABOX_SERVER", "SAGABOX_API_KEY", "SAGABOX_NO_SETUP"};
+    "SAGABOX_CONFIG",  "SAGABOX_STORE", "SAGABOX_SCHEMA",  "SAGABOX_SERVER",
+    "SAGABOX_API_KEY", "SAGABOX_ACTOR", "SAGABOX_NO_SETUP"};
+
+/// Where something begins.
+class FirstMark final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& begin) override { mark = begin; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+  YAML::Mark mark = YAML::Mark::null_mark();
+};
 
 class YamlFile {
  public:
@@ -28,11 +50,8 @@ class YamlFile {
 
   Given read(const std::string& text) {
     try {
-      const auto documents = YAML::LoadAll(text);
-      if (documents.size() > 1) {
-        problems_.push_back(name_ + ": has several documents (---); it must be one");
-      }
-      if (!documents.empty()) return convert(documents.front());
+      refuse_more(text);
+      return convert(YAML::Load(text));
     } catch (const YAML::Exception& error) {
       problems_.push_back(at(error.mark) + ": is not YAML: " + error.msg);
     }
@@ -44,6 +63,17 @@ class YamlFile {
  private:
   [[nodiscard]] std::string at(const YAML::Mark& mark) const {
     return mark.is_null() ? name_ : name_ + ":" + std::to_string(mark.line + 1);
+  }
+
+  /// `YAML::Load` reads up to where the first document ends, and says nothing of what follows.
+  void refuse_more(const std::string& text) {
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    FirstMark document;
+    if (!parser.HandleNextDocument(document)) return;
+    FirstMark more;
+    if (!parser.HandleNextDocument(more)) return;
+    problems_.push_back(at(more.mark) + ": belongs to nothing above; the file is one document");
   }
 
   Given convert(const YAML::Node& node) {

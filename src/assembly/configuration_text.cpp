@@ -14,6 +14,8 @@ using Kind = Setting::Kind;
 using Secret = Setting::Secret;
 
 constexpr std::string_view mask = "***";
+/// In a schema: what can be written as a text.
+constexpr std::string_view any_text = R"({"type":["string","number","boolean"]})";
 
 /// As JSON has it, which YAML understands too.
 std::string in_quotes(std::string_view text) {
@@ -221,8 +223,8 @@ std::string schema_of(const Setting& part, const std::string& indent) {
       return "{" + doc +
              R"("anyOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}]})";
     case Shape::pairs:
-      return "{" + doc +
-             R"("type":["object","null"],"additionalProperties":{"type":["string","number","boolean"]}})";
+      return "{" + doc + R"("type":["object","null"],"additionalProperties":)" +
+             std::string(any_text) + "}";
     case Shape::section:
       return "{" + doc + schema_of_section(part.parts, indent) + "}";
     case Shape::list: {
@@ -257,15 +259,14 @@ std::string schema_of_section(const std::vector<Setting>& parts, const std::stri
       continue;
     }
     add(part.name, schema_of(part, indent + "  "));
-    if (part.secret != Secret::no && part.shape == Shape::value) {
+    if (part.has_file_twin()) {
       add(part.name + "_file",
           "{\"description\":" + in_quotes("a file with " + part.name + " in it") +
               ",\"type\":\"string\"}");
     }
   }
   return R"("type":["object","null"],"additionalProperties":)" +
-         std::string(open ? R"({"type":["string","number","boolean"]})" : "false") +
-         ",\"properties\":{" + properties + "}";
+         std::string(open ? any_text : "false") + ",\"properties\":{" + properties + "}";
 }
 
 std::string type_of(const Setting& part) {

@@ -60,7 +60,7 @@ class Reader {
   static std::string place(const std::string& path) { return path.empty() ? "the file" : path; }
 
   static const Given* secret_file(const Setting& part, const Given& given) {
-    return part.secret == Setting::Secret::no ? nullptr : given.find(part.name + "_file");
+    return part.has_file_twin() ? given.find(part.name + "_file") : nullptr;
   }
 
   void look_at_keys(const std::vector<Setting>& parts, const Given& given,
@@ -69,7 +69,7 @@ class Reader {
     for (const auto& part : parts) {
       if (part.name.empty()) return;  // takes any
       names.push_back(part.name);
-      if (part.secret != Setting::Secret::no) names.push_back(part.name + "_file");
+      if (part.has_file_twin()) names.push_back(part.name + "_file");
     }
     for (const auto& member : given.members) {
       if (std::ranges::find(names, member.key) != names.end()) continue;
@@ -137,7 +137,7 @@ class Reader {
   }
 
   void from_file(const Setting& part, const Given& given, void* holder, const std::string& path) {
-    if (given.shape != Given::Shape::text || part.shape != Shape::value) {
+    if (given.shape != Given::Shape::text) {
       return wrong(given.from, path + "_file must be the path of a file");
     }
     const auto text = file_text(resolved(given.text));
@@ -186,7 +186,7 @@ class Reader {
     for (const auto& member : given.members) {
       const bool own = std::ranges::any_of(parts, [&](const Setting& other) {
         return other.name == member.key ||
-               (other.secret != Setting::Secret::no && other.name + "_file" == member.key);
+               (other.has_file_twin() && other.name + "_file" == member.key);
       });
       if (!own) pair(part, member, holder, path);
     }

@@ -40,6 +40,9 @@ Given& Given::at(std::string_view key) {
       member.key = std::exchange(member.value, Given{.from = member.value.from}).text;
     }
   }
+  if (shape == Shape::text) {
+    members.push_back({.key = std::exchange(text, {}), .from = from, .value = {.from = from}});
+  }
   shape = Shape::map;
   const auto found =
       std::ranges::find_if(members, [&](const Member& member) { return member.key == key; });

@@ -17,8 +17,8 @@ struct Given {
 
   Shape shape = Shape::nothing;
   std::string text{};
-  std::vector<Member> members{};  ///< of a list without keys
-  std::string from{};             ///< "sagabox.yaml:9", "SAGABOX_LISTEN"
+  std::vector<Member> members;  ///< of a list without keys
+  std::string from{};           ///< "sagabox.yaml:9", "SAGABOX_LISTEN"
 
   [[nodiscard]] const Given* find(std::string_view key) const;
   /// The member of this key, made when it is not there; this becomes a map.
@@ -81,6 +81,11 @@ struct Setting {
   std::function<std::vector<std::pair<std::string, const void*>>(const void* holder)> each{};
   /// What is wrong between the parts; empty: nothing. Of a list or a map: of each element.
   std::function<std::string(const void* holder)> check{};
+
+  /// Whether it can also be given as a file that has it: its name with `_file` behind it.
+  [[nodiscard]] bool has_file_twin() const noexcept {
+    return secret != Secret::no && shape == Shape::value;
+  }
 
   Setting between(std::string least, std::string most) &&;
   Setting hidden(Secret how = Secret::yes) &&;

@@ -1,7 +1,5 @@
 #include "assembly/switching_sink.hpp"
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace sagabox::assembly {
@@ -55,6 +53,11 @@ void SwitchingSink::outside() {
 std::shared_ptr<Router> SwitchingSink::router() const {
   const std::shared_lock lock(mutex_);
   return current_;
+}
+
+std::size_t SwitchingSink::held() const {
+  const std::shared_lock lock(mutex_);
+  return held_.size();
 }
 
 std::optional<spi::ClassId> SwitchingSink::class_of(const Message& message) const {
@@ -111,11 +114,12 @@ void SwitchingSink::recall(spi::DispatchResults& results, Shard shard) {
   std::vector<Held> recalled;
   {
     const std::unique_lock lock(mutex_);
-    const auto meant = std::stable_partition(held_.begin(), held_.end(), [&](const Held& held) {
-      return held.results != &results || held.dispatch.shard != shard;
-    });
-    recalled.assign(std::make_move_iterator(meant), std::make_move_iterator(held_.end()));
-    held_.erase(meant, held_.end());
+    std::vector<Held> kept;
+    for (auto& held : held_) {
+      const bool meant = held.results == &results && held.dispatch.shard == shard;
+      (meant ? recalled : kept).push_back(std::move(held));
+    }
+    held_ = std::move(kept);
   }
   for (const auto& [dispatch, to] : recalled) {
     auto result = spi::Dispatched{.outcome = retry_after(again_after, Attempt::not_spent),

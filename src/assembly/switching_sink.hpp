@@ -20,6 +20,8 @@ class SwitchingSink final : public spi::Sink {
   /// most.
   void change(std::shared_ptr<Router> next);
   [[nodiscard]] std::shared_ptr<Router> router() const;
+  /// How many wait for a change to end.
+  [[nodiscard]] std::size_t held() const;
 
   [[nodiscard]] std::optional<spi::ClassId> class_of(const Message& message) const override;
   [[nodiscard]] bool closed(spi::ClassId id) const override;

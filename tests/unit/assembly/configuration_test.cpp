@@ -1,12 +1,14 @@
 #include "assembly/configuration_file.hpp"
 #include "assembly/configuration_text.hpp"
 #include "assembly/setting.hpp"
+#include "assembly/setting_values.hpp"
 #include "support/server_process.hpp"
 
 #include <sagabox/json_schema.hpp>
 #include <sagabox/payload.hpp>
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <filesystem>
 #include <fstream>
@@ -144,6 +146,14 @@ TEST(Configuration, WhatCannotBeMeantIsSaid) {
             Problems{"stores.a has no url; such as sqlite:a.db"});
 }
 
+TEST(Configuration, WhatFollowsTheSettingsIsNotPassedOver) {
+  for (const std::string more : {"---\nretention: 1d\n", "]\n"}) {
+    const auto found = problems("watch: true\n" + more);
+    ASSERT_EQ(found.size(), 1U) << more;
+    EXPECT_TRUE(found[0].starts_with("sagabox.yaml:4: ")) << found[0];
+  }
+}
+
 TEST(Configuration, TablesBeginWithWhatIsSaidAtTheTop) {
   const auto made = read(R"(
 retention: 30d
@@ -233,6 +243,16 @@ TEST(Configuration, TheEnvironmentGoesOverTheFile) {
   EXPECT_EQ(c.transports.kafka.brokers, "k:9092");
   EXPECT_EQ(c.traffic.limits_of_tenant.at("acme").rate, 5U);
   EXPECT_EQ(made.origins.at("listen"), "SAGABOX_LISTEN");
+}
+
+TEST(Configuration, ATableNamedAloneStaysWhenAVariableNamesAnother) {
+  const auto made = read("stores: {a: {url: \"memory:\", tables: orders}}\ndelivery: elsewhere",
+                         {{"SAGABOX_STORES_A_TABLES_BILLING_RETENTION", "1d"}});
+  ASSERT_EQ(made.problems, Problems{});
+  const auto& tables = made.configuration.stores.at(0).tables;
+  ASSERT_EQ(tables.size(), 2U);
+  EXPECT_EQ(tables[0].options.table, "orders");
+  EXPECT_EQ(tables[1].options.table, "billing");
 }
 
 TEST(Configuration, AVariableThatMeansNothingIsAnError) {
@@ -358,6 +378,27 @@ TEST(Configuration, TheDocumentHasEverySettingAsItIsDescribed) {
   EXPECT_NE(document().find(configuration_table()), std::string::npos)
       << "docs/configuration.md should have this table:\n"
       << configuration_table();
+}
+
+RC_GTEST_PROP(Configuration, AnyTextIsReadOrRefused, (const std::string& noise)) {
+  for (const auto& text : {noise, "relay: " + noise, std::string(feel) + noise,
+                           "routes: [" + noise + "]", "stores: {a: {url: " + noise + "}}"}) {
+    const auto made = read(text, {{"SAGABOX_" + noise, noise}});
+    // The variable alone is one too many, whatever the text is.
+    RC_ASSERT(!made.problems.empty());
+  }
+}
+
+RC_GTEST_PROP(SettingValues, WhatIsShownIsReadAsTheSame, ()) {
+  const Duration duration(*rc::gen::inRange<Duration::rep>(0, 1'000'000'000'000'000LL));
+  Duration read_back{};
+  RC_ASSERT(read_value(show_value(duration), read_back) == "");
+  // Above days in nanoseconds a decimal point does not reach; nobody writes those.
+  RC_ASSERT(std::chrono::abs(read_back - duration) <= std::chrono::microseconds(1));
+  const auto bytes = *rc::gen::arbitrary<std::uint64_t>();
+  std::uint64_t bytes_back = 0;
+  RC_ASSERT(read_bytes(show_bytes(bytes), bytes_back) == "");
+  RC_ASSERT(bytes_back == bytes);
 }
 
 TEST(Nearest, IsWhatSomebodyMayHaveMeant) {

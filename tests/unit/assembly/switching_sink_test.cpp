@@ -79,12 +79,12 @@ class SwitchingSinkTest : public ::testing::Test {
   std::uint64_t begin_change(const std::string& topic = "**") {
     before->hold("a");
     const auto under_way = deliver("t");
+    while (before->held() == 0) std::this_thread::yield();
     changing = std::thread([this, topic] { sink.change(router(topic, after)); });
-    // Held as soon as the change has begun; before that it is with the old one.
-    while (before->held() + after->sent("a").size() > 0) {
-      const auto sent = before->held();
+    // Before the change has begun they go to the old one.
+    while (sink.held() == 0) {
+      std::this_thread::yield();
       last_held = deliver("t");
-      if (before->held() == sent) break;
     }
     return under_way;
   }
@@ -112,7 +112,7 @@ TEST_F(SwitchingSinkTest, WhatComesDuringAChangeWaitsForWhatIsUnderWay) {
   const auto sent = after->sent("a");
   ASSERT_EQ(sent.size(), 2U);
   EXPECT_LT(sent[0].sequence, sent[1].sequence);
-  EXPECT_EQ(answers.opened_so_far(), 1);
+  EXPECT_GE(answers.opened_so_far(), 1);
 }
 
 TEST_F(SwitchingSinkTest, AfterAChangeTheNewRoutesCount) {
