@@ -26,5 +26,6 @@ install(FILES
   ${PROJECT_BINARY_DIR}/sagabox-config.cmake ${PROJECT_BINARY_DIR}/sagabox-config-version.cmake
   DESTINATION ${sagabox_package_dir})
 if(TARGET sagabox_cli)
-  install(TARGETS sagabox_cli)
+  install(TARGETS sagabox_cli COMPONENT daemon)
+  include(cmake/package.cmake)
 endif()

@@ -61,6 +61,8 @@ struct OutboxOptions {
   std::uint32_t workers = 4;  ///< handlers that run at the same time, spares aside
   std::uint32_t hot_capacity = 1000;
   std::uint32_t cold_capacity = 1000;
+  /// Read before the cold queue has room for them: large pages cost less a row. 0: none.
+  std::uint32_t read_ahead = 3000;
   /// Held in the queues at most, hot and cold together.
   std::size_t queue_bytes_max = 64UL * 1024 * 1024;
   /// Dispatched but not yet settled at most.
@@ -94,13 +96,17 @@ struct OutboxOptions {
   static Result<OutboxOptions> preset(std::string_view name);
   /// Names the setting that is wrong and what would be right.
   [[nodiscard]] Status check() const;
+
+  /// In the cold queue, or read for it.
+  [[nodiscard]] std::uint32_t cold_rows_max() const { return cold_capacity + read_ahead; }
 };
 
 /// What an outbox is doing right now.
 struct OutboxSnapshot {
   std::uint32_t shards_owned = 0;
   std::uint64_t hot_depth = 0;
-  std::uint64_t cold_depth = 0;  ///< messages behind the head of their key included
+  /// What is read ahead, and messages behind the head of their key, included.
+  std::uint64_t cold_depth = 0;
   std::uint64_t queued_bytes = 0;
   std::uint64_t running = 0;
   std::uint64_t unsettled = 0;

@@ -1,5 +1,10 @@
+#include "cli/command_tree.hpp"
+#include "cli/config.hpp"
 #include "cli/demo.hpp"
+#include "cli/exit_codes.hpp"
 #include "cli/key.hpp"
+#include "cli/operator_verbs.hpp"
+#include "cli/serve.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -10,16 +15,23 @@
 
 namespace {
 
-constexpr int exit_failed = 1;
-constexpr int exit_wrong_use = 2;
+using sagabox::cli::exit_failed;
+using sagabox::cli::exit_wrong_use;
 
 constexpr const char* examples = R"(Examples:
   sagabox demo               see it work, on a store in memory
-  sagabox demo --help        what else the demo can do)";
+  sagabox demo --help        what else the demo can do
+  sagabox serve              the daemon, on a SQLite file in this folder
+  sagabox status --store postgres://sagabox@db/orders
+  sagabox explain 01JC9Y3B6W8QK3T5V0ZC2N7A4F
+  sagabox dead replay --table billing --code PROVIDER.REJECTED --since 2h --dry-run
+
+Exit code 0: fine. 1: it failed, or something is wrong. 2: wrong use.)";
 
 std::string verbs_of(const CLI::App& app) {
   std::string names;
   for (const auto* verb : app.get_subcommands({})) {
+    if (verb->get_group().empty()) continue;
     names += (names.empty() ? "" : ", ") + verb->get_name();
   }
   return names;
@@ -37,7 +49,11 @@ int wrong_use(const CLI::App& app, const CLI::ParseError& error) {
   if (verbs.empty()) {
     std::cerr << "verbs: " << verbs_of(app) << "; see sagabox --help\n";
   } else {
-    std::cerr << "see sagabox " << verbs.front()->get_name() << " --help\n";
+    std::cerr << "see sagabox";
+    for (auto below = verbs; !below.empty(); below = below.front()->get_subcommands()) {
+      std::cerr << ' ' << below.front()->get_name();
+    }
+    std::cerr << " --help\n";
   }
   return exit_wrong_use;
 }
@@ -51,7 +67,13 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   std::function<int()> run;
   sagabox::cli::add_demo(app, run);
+  sagabox::cli::add_serve(app, run);
+  sagabox::cli::add_config(app, run);
   sagabox::cli::add_key(app, run);
+  sagabox::cli::add_looking_verbs(app, run);
+  sagabox::cli::add_acting_verbs(app, run);
+  sagabox::cli::add_schema_verbs(app, run);
+  sagabox::cli::add_document_verbs(app, run);
   try {
     app.parse(argc, argv);
     return run();
@@ -59,6 +81,9 @@ int main(int argc, char** argv) {
     return app.exit(asked_for_help);
   } catch (const CLI::ParseError& error) {
     return wrong_use(app, error);
+  } catch (const sagabox::cli::WrongUse& error) {
+    std::cerr << "sagabox: " << error.what() << '\n';
+    return exit_wrong_use;
   } catch (const std::exception& error) {
     std::cerr << "sagabox: " << error.what() << '\n';
     return exit_failed;

@@ -1,5 +1,6 @@
 #include "cli/operator_view.hpp"
 
+#include "cli/text_table.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
@@ -20,38 +21,6 @@ std::string short_id(const MessageId& id) {
   const auto text = id.view();
   if (text.size() <= id_tail) return std::string(text);
   return "…" + std::string(text.substr(text.size() - id_tail));
-}
-
-struct Columns {
-  std::string id;
-  std::string topic;
-  std::string attempts;
-  std::string age;
-  std::string code;
-  std::string error;
-};
-
-Columns columns_of(const MessageRecord& letter, WallTime now) {
-  return {.id = short_id(letter.id),
-          .topic = shortened(letter.topic, topic_columns_max),
-          .attempts = std::to_string(letter.attempts),
-          .age = letter.ended_at ? age_text(now - *letter.ended_at) : "-",
-          .code = letter.code ? std::string(code_name(*letter.code)) : "-",
-          .error = shortened(letter.error, error_columns_max)};
-}
-
-/// As wide as the widest of its cells.
-std::size_t width_of(const std::vector<Columns>& rows, std::string Columns::* column) {
-  std::size_t width = 0;
-  for (const auto& row : rows) width = std::max(width, text_facts(row.*column).characters);
-  return width;
-}
-
-std::string bar(std::uint64_t part, std::uint64_t whole) {
-  const auto full = whole == 0 ? bar_columns : part * bar_columns / whole;
-  std::string text;
-  for (std::uint64_t column = 0; column < bar_columns; ++column) text += column < full ? "█" : "░";
-  return text;
 }
 
 std::string rate_of(const ReplayJob& job) {
@@ -75,23 +44,27 @@ Line keys_line(bool paused) {
       .add(" quit");
 }
 
+std::string progress_bar(std::uint64_t part, std::uint64_t whole) {
+  const auto full = whole == 0 ? bar_columns : std::min(part, whole) * bar_columns / whole;
+  std::string text;
+  for (std::uint64_t column = 0; column < bar_columns; ++column) text += column < full ? "█" : "░";
+  return text;
+}
+
 std::vector<Line> dead_letter_view(std::span<const MessageRecord> oldest, std::uint64_t dead,
                                    WallTime now) {
   if (oldest.empty()) return {Line().add("  no dead letters", Style::faint)};
-  std::vector<Columns> rows{{"ID", "TOPIC", "TRIES", "AGE", "CODE", "ERROR"}};
-  for (const auto& letter : oldest) rows.push_back(columns_of(letter, now));
-  const auto id = width_of(rows, &Columns::id);
-  const auto topic = width_of(rows, &Columns::topic);
-  const auto age = width_of(rows, &Columns::age);
-  const auto code = width_of(rows, &Columns::code);
-  std::vector<Line> lines;
-  for (const auto& row : rows) {
-    // The error last, so that a narrow window cuts nothing else.
-    const auto text =
-        fmt::format("  {:<{}}  {:<{}}  {:>5}  {:>{}}  {:<{}}  {}", row.id, id, row.topic, topic,
-                    row.attempts, row.age, age, row.code, code, row.error);
-    lines.push_back(Line().add(text, lines.empty() ? Style::faint : Style::plain));
+  constexpr auto right = TextTable::Side::right;
+  TextTable table({{"ID"}, {"TOPIC"}, {"TRIES", right}, {"AGE", right}, {"CODE"}, {"ERROR"}});
+  for (const auto& letter : oldest) {
+    table.add({{short_id(letter.id)},
+               {shortened(letter.topic, topic_columns_max)},
+               {std::to_string(letter.attempts)},
+               {letter.ended_at ? age_text(now - *letter.ended_at) : "-"},
+               {letter.code ? std::string(code_name(*letter.code)) : "-"},
+               {shortened(letter.error, error_columns_max)}});
   }
+  auto lines = table.lines("  ");
   if (dead > oldest.size()) {
     lines.push_back(
         Line().add(fmt::format("  and {} more", grouped(dead - oldest.size())), Style::faint));
@@ -105,7 +78,7 @@ Line replay_bar(const ReplayJob& job) {
   const auto whole = finished ? job.replayed : std::max(job.matched, job.replayed);
   auto line =
       Line(fmt::format("  replay job {}  ", job.id.value))
-          .add(bar(job.replayed, whole), Style::good)
+          .add(progress_bar(job.replayed, whole), Style::good)
           .add(fmt::format("  {}/{}{}", grouped(job.replayed), grouped(whole), rate_of(job)));
   if (job.state == ReplayJob::State::running) return line;
   line.add("  ").add(job_state_name(job.state), finished ? Style::good : Style::bad);

@@ -20,6 +20,9 @@ Line keys_line(bool paused);
 std::vector<Line> dead_letter_view(std::span<const MessageRecord> oldest, std::uint64_t dead,
                                    WallTime now);
 
+/// "██████████████░░░░░░"
+std::string progress_bar(std::uint64_t part, std::uint64_t whole);
+
 /// "replay job 7  ██████████████░░░░░░  2/3  50/s"; how it ended once it has.
 Line replay_bar(const ReplayJob& job);
 

@@ -13,10 +13,11 @@
 
 namespace sagabox::cli {
 
-StopSignals::StopSignals() {
+StopSignals::StopSignals(Hangup hangup) {
   sigemptyset(&signals_);
   sigaddset(&signals_, SIGINT);
   sigaddset(&signals_, SIGTERM);
+  if (hangup == Hangup::wakes) sigaddset(&signals_, SIGHUP);
   descriptor_ = signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK);
   if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "signalfd");
   pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
@@ -33,7 +34,9 @@ StopSignals::Woken StopSignals::wait(Duration timeout, int descriptor) {
                                 pollfd{.fd = descriptor, .events = POLLIN, .revents = 0}};
   if (ppoll(watched.data(), watched.size(), &limit, nullptr) <= 0) return Woken::timeout;
   signalfd_siginfo signal{};
-  if (::read(descriptor_, &signal, sizeof signal) > 0) return Woken::stop;
+  if (::read(descriptor_, &signal, sizeof signal) > 0) {
+    return signal.ssi_signo == SIGHUP ? Woken::hangup : Woken::stop;
+  }
   return watched[1].revents != 0 ? Woken::readable : Woken::timeout;
 }
 

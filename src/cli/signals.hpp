@@ -3,6 +3,7 @@
 #include <sagabox/time.hpp>
 
 #include <csignal>
+#include <cstdint>
 
 namespace sagabox::cli {
 
@@ -10,12 +11,14 @@ namespace sagabox::cli {
 /// leave the signals to `wait`.
 class StopSignals {
  public:
-  StopSignals();
+  enum class Hangup : std::uint8_t { ends, wakes };
+  /// What SIGHUP does.
+  explicit StopSignals(Hangup hangup = Hangup::ends);
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  enum class Woken : std::uint8_t { timeout, stop, readable };
+  enum class Woken : std::uint8_t { timeout, stop, readable, hangup };
   /// Until asked to stop, or `descriptor` (-1: none) is readable or at its end, or after `timeout`,
   /// which may also come early.
   Woken wait(Duration timeout, int descriptor = -1);

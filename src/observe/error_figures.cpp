@@ -7,7 +7,6 @@
 #include <string_view>
 
 namespace sagabox {
-namespace {
 
 std::string_view severity_name(Severity severity) {
   switch (severity) {
@@ -22,8 +21,6 @@ std::string_view severity_name(Severity severity) {
   }
   return "critical";
 }
-
-}  // namespace
 
 ErrorFigures::ErrorFigures(Metrics& metrics) {
   for (std::size_t number = 0; number < counters_.size(); ++number) {

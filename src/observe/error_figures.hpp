@@ -4,8 +4,12 @@
 #include <sagabox/metrics.hpp>
 
 #include <array>
+#include <string_view>
 
 namespace sagabox {
+
+/// "info", "warning", "error", "critical".
+std::string_view severity_name(Severity severity);
 
 /// `errors_total` by code; its instruments are looked up once, so that every code is there from the
 /// start and counting costs nothing. Safe from any thread.

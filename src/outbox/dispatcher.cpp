@@ -67,7 +67,7 @@ Dispatcher::Dispatcher(Parts parts)
       invoker_(parts.registry, parts.options.interceptors, parts.options.error_bytes_max,
                *parts.options.log),
       figures_(*parts.options.metrics, parts.table.str()),
-      queues_(parts.options.hot_capacity, parts.options.cold_capacity) {
+      queues_(parts.options.hot_capacity, parts.options.cold_rows_max()) {
   for (std::uint32_t number = 0; number < parts.options.workers + parts.options.spare_workers_max;
        ++number) {
     runners_.push_back(std::make_unique<Runner>());

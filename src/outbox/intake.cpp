@@ -44,7 +44,7 @@ Intake::Intake(Parts parts, IntakeOptions options)
       options_(options),
       figures_(parts_.metrics, parts_.table.str()),
       claims_(parts_.store.capabilities().claims),
-      safety_at_(BootTime{} + safety_interval()) {}
+      ahead_(parts_.room.capacity(Source::cold), options_.read_ahead) {}
 
 std::optional<ReadPlan> Intake::plan(BootTime now) {
   if (!parts_.shards.live(now) || now < retry_at_ || !parts_.shards.places_left() ||
@@ -52,6 +52,7 @@ std::optional<ReadPlan> Intake::plan(BootTime now) {
     return std::nullopt;
   }
   if (auto keys = plan_keys()) return keys;
+  parts_.room.resize(Source::cold, ahead_.capacity(parts_.room.count(Source::cold), now));
   if (parts_.room.free(Source::cold) == 0 || !fits()) return std::nullopt;
   if (reopened_.exchange(false)) due_at_ = std::min(due_at_, now);
   if (now >= due_at_ && !due_last_) {
@@ -174,6 +175,7 @@ void Intake::apply(const ReadPlan& plan, ReadAnswer answer, BootTime now) {
     } else {
       apply_fresh(std::get<FreshRead>(plan.what), *reply, now);
     }
+    ahead_.filled(parts_.room.count(Source::cold), now);
   }
   mark_seen(plan);
 }
@@ -267,7 +269,8 @@ void Intake::failed(const Error& error, BootTime now) {
 
 void Intake::look_after_safety_pass(BootTime now) {
   bool open = false;
-  const bool begin = !safety_running_ && now >= safety_at_;
+  if (!safety_at_) safety_at_ = now + safety_interval();
+  const bool begin = !safety_running_ && now >= *safety_at_;
   for (std::size_t number = 0; number < parts_.shards.size(); ++number) {
     parts_.shards.with(Shard{static_cast<std::uint16_t>(number)}, [&](ShardState& state) {
       if (begin) {

@@ -2,6 +2,7 @@
 
 #include "observe/error_figures.hpp"
 #include "outbox/pauses.hpp"
+#include "outbox/read_ahead.hpp"
 #include "outbox/shards.hpp"
 
 #include <sagabox/log.hpp>
@@ -54,6 +55,8 @@ struct IntakeOptions {
   /// Where rows are claimed, such a pass also takes what others have left: so often instead, and
   /// for as long as it finds something.
   Duration sweep_interval = std::chrono::milliseconds(500);
+  /// Beyond the capacity of the cold queue, while it is emptied fast.
+  std::uint32_t read_ahead = 0;
 };
 
 /// Reads what is pending in the shards that are ours, in batches, as far as there is room.
@@ -126,6 +129,7 @@ class Intake {
   Figures figures_;
   const bool claims_;
 
+  ReadAhead ahead_;
   std::atomic<bool> woken_{true};
   bool eager_ = true;
   BootTime fresh_at_{};
@@ -144,7 +148,8 @@ class Intake {
   /// The last read ended at a message of so many bytes; until it fits, reading on is in vain.
   std::optional<std::size_t> bytes_wanted_;
 
-  BootTime safety_at_{};
+  /// Not before the first read: whoever begins reads everything anyway.
+  std::optional<BootTime> safety_at_{};
   BootTime safety_begun_{};
   bool safety_running_ = false;
   bool safety_found_ = false;  // something, in this pass

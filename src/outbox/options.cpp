@@ -71,6 +71,7 @@ Result<OutboxOptions> OutboxOptions::preset(std::string_view name) {
     options.workers = 4;
     options.hot_capacity = 1000;
     options.cold_capacity = 1000;
+    options.read_ahead = 0;
     options.poll_interval = seconds(5);
     options.skip_recent = Duration{};
     options.drain_timeout = milliseconds(5000);

@@ -19,13 +19,14 @@ ShardState::Settings shard_settings(const spi::OutboxStore& store, const OutboxO
           .chain_max = std::max<std::uint32_t>(4, options.cold_capacity / (2 * runners)),
           .blocked_keys_max = options.blocked_keys_max,
           // All that a process of these settings can have in flight.
-          .cautious_rows = options.hot_capacity + options.cold_capacity + options.unsettled_max,
+          .cautious_rows = options.hot_capacity + options.cold_rows_max() + options.unsettled_max,
           .skip_recent = options.skip_recent,
           .gate = gate};
 }
 
 IntakeOptions intake_options(const OutboxOptions& options, IntakeOptions intake) {
   intake.poll_interval = options.poll_interval;
+  intake.read_ahead = options.read_ahead;
   return intake;
 }
 

@@ -48,6 +48,8 @@ class Room {
 
   [[nodiscard]] std::uint32_t count(Source source) const { return at(source).count.load(); }
   [[nodiscard]] std::uint32_t capacity(Source source) const { return at(source).capacity; }
+  /// What is held already stays.
+  void resize(Source source, std::uint32_t capacity) { at(source).capacity = capacity; }
   [[nodiscard]] std::size_t bytes() const {
     return sides_[0].bytes.load() + sides_[1].bytes.load();
   }
@@ -56,11 +58,12 @@ class Room {
   [[nodiscard]] std::uint32_t free(Source source) const {
     const auto& side = at(source);
     const auto used = side.count.load();
-    return used >= side.capacity || free_bytes(source) == 0 ? 0 : side.capacity - used;
+    const auto capacity = side.capacity.load();
+    return used >= capacity || free_bytes(source) == 0 ? 0 : capacity - used;
   }
   /// Reading a handful at a time costs more than waiting for the queue to empty a little.
   [[nodiscard]] bool worth_reading(Source source) const {
-    return free(source) >= std::max<std::uint32_t>(1, at(source).capacity / 2);
+    return free(source) >= std::max<std::uint32_t>(1, capacity(source) / 2);
   }
   [[nodiscard]] std::size_t free_bytes(Source source) const {
     const auto& side = at(source);
@@ -72,7 +75,7 @@ class Room {
   struct Side {
     Side(std::uint32_t capacity_limit, std::size_t bytes_limit)
         : capacity(capacity_limit), bytes_max(bytes_limit) {}
-    std::uint32_t capacity;
+    std::atomic<std::uint32_t> capacity;
     std::size_t bytes_max;
     alignas(64) std::atomic<std::uint32_t> count{0};
     std::atomic<std::size_t> bytes{0};

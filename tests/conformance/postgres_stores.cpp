@@ -55,6 +55,7 @@ class StoreInMode final : public Store {
   spi::ControlStore& control() override { return store_->control(); }
   spi::OwnershipStore& ownership() override { return roles_.ownership; }
   spi::AuditStore& audit() override { return store_->audit(); }
+  spi::DoctorStore* doctor() override { return store_->doctor(); }
   Result<std::unique_ptr<OwnedTransaction>> begin() override { return store_->begin(); }
   [[nodiscard]] std::string name() const override { return store_->name(); }
 

@@ -405,19 +405,19 @@ void Process::check_bounds() {
   constexpr std::uint64_t message_bytes_max = 3'000;
   const auto shards = world_.settings().shards;
   bound(Event::queue_bounds, snapshot.hot_depth, options_.hot_capacity, "hot messages");
-  bound(Event::queue_bounds, snapshot.cold_depth, options_.cold_capacity, "cold messages");
+  bound(Event::queue_bounds, snapshot.cold_depth, options_.cold_rows_max(), "cold messages");
   bound(Event::queue_bounds, snapshot.queued_bytes,
         std::max<std::uint64_t>(options_.queue_bytes_max, 2 * message_bytes_max), "bytes");
   // Rows that are dead on arrival take places beyond the bound, a page of them at most.
-  const auto page = options_.cold_capacity + spi::lane_count * shards;
+  const auto page = options_.cold_rows_max() + spi::lane_count * shards;
   bound(Event::unsettled_bound, snapshot.unsettled, options_.unsettled_max + page, "unsettled");
   bound(Event::tracker_bound, relay_->tracked(),
-        3 * options_.hot_capacity + options_.cold_capacity + 2 * (options_.unsettled_max + page),
+        3 * options_.hot_capacity + options_.cold_rows_max() + 2 * (options_.unsettled_max + page),
         "tracked");
-  bound(
-      Event::blocked_keys_bound, snapshot.blocked_keys,
-      std::uint64_t{options_.blocked_keys_max} * shards + options_.cold_capacity + running_.size(),
-      "blocked keys");
+  bound(Event::blocked_keys_bound, snapshot.blocked_keys,
+        std::uint64_t{options_.blocked_keys_max} * shards + options_.cold_rows_max() +
+            running_.size(),
+        "blocked keys");
 }
 
 std::string Process::leftovers() const {

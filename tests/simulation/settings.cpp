@@ -37,6 +37,7 @@ OutboxOptions draw_options(Draw& draw) {
   options.spare_workers_max = draw.between(0, 2);
   options.hot_capacity = draw.between(2, draw.chance(50) ? 6 : 50);
   options.cold_capacity = draw.between(2, draw.chance(50) ? 8 : 50);
+  options.read_ahead = options.cold_capacity % 3;
   options.queue_bytes_max = draw.chance(30) ? draw.between(2'000, 20'000) : 1'000'000;
   options.unsettled_max = draw.between(2, draw.chance(50) ? 8 : 60);
   options.settle_rows_max = draw.between(1, 20);

@@ -101,6 +101,14 @@ void ServerProcess::stop() {
   pid_ = 0;
 }
 
+int ServerProcess::end() {
+  kill(pid_, SIGTERM);
+  int status = 0;
+  waitpid(pid_, &status, 0);
+  pid_ = 0;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 void ServerProcess::stall() const {
   kill(pid_, SIGSTOP);
   int status = 0;

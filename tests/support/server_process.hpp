@@ -25,6 +25,8 @@ class ServerProcess {
   [[nodiscard]] bool runs();
   /// At once, as if killed; connections are cut.
   void stop();
+  /// SIGTERM, and waits for its end: its exit code, 128 + n where the signal n ended it.
+  int end();
   /// SIGSTOP and SIGCONT.
   void stall() const;
   void go_on() const;

@@ -20,7 +20,8 @@ struct TableStats {
   std::uint64_t dead = 0;
   std::uint64_t quarantined = 0;
   std::optional<WallTime> oldest_pending;
-  WallTime now{};  ///< the database's clock
+  bool estimated = false;  ///< `pending` is what the database estimates
+  WallTime now{};          ///< the database's clock
   /// What keeps the database from clearing up behind us, where it can tell: how long its oldest
   /// transaction is open (none: 0), and how many transactions ago the oldest is that a replication
   /// slot holds on to.

@@ -81,6 +81,7 @@ Result<spi::TableStats> PostgresAdmin::stats(const TableName& table) {
   stats.oldest_transaction = std::chrono::microseconds(horizon->int8(0, 0));
   stats.slot_transactions = count_from(*horizon, 1);
   stats.pending = count_from(*rows, 0);
+  stats.estimated = std::cmp_greater_equal(stats.pending, stats_rows_exact);
   stats.waiting = count_from(*rows, 1);
   stats.done = count_from(*rows, 2);
   stats.dead = count_from(*rows, 3);

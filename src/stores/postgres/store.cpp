@@ -3,6 +3,7 @@
 #include "stores/postgres/competing_store.hpp"
 #include "stores/postgres/context.hpp"
 #include "stores/postgres/control_store.hpp"
+#include "stores/postgres/doctor_store.hpp"
 #include "stores/postgres/leader.hpp"
 #include "stores/postgres/outbox_store.hpp"
 #include "stores/postgres/ownership.hpp"
@@ -28,6 +29,7 @@ class PostgresStore final : public Store {
   spi::ControlStore& control() override { return control_; }
   spi::OwnershipStore& ownership() override { return ownership_; }
   spi::AuditStore& audit() override { return audit_; }
+  spi::DoctorStore* doctor() override { return &doctor_; }
   std::optional<ClaimRoles> claim_roles(ClaimMode mode) override {
     switch (mode) {
       case ClaimMode::sharded:
@@ -64,6 +66,7 @@ class PostgresStore final : public Store {
   LeaderOwnership leader_{context_, ownership_};
   CompetingOutbox competing_{context_, chain_, wake_};
   PostgresAudit audit_{context_, chain_};
+  PostgresDoctor doctor_{context_};
 };
 
 Status check(const Options& options) {

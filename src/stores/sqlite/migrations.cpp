@@ -230,12 +230,18 @@ Status Migrations::check_delivered(Connection& connection, const TableName& tabl
                    "deliver or purge them, or force it"};
 }
 
+Result<std::vector<TableName>> Migrations::tables(Connection& reader) {
+  auto begun = is_begun(reader);
+  if (!begun.ok()) return begun.error();
+  return *begun ? outboxes(reader) : std::vector<TableName>{};
+}
+
 Result<std::vector<MigrationStatus>> Migrations::status(Connection& reader) {
   auto begun = is_begun(reader);
   if (!begun.ok()) return begun.error();
   auto done = *begun ? applied(reader) : std::vector<Applied>{};
   if (!done.ok()) return done.error();
-  auto tables = *begun ? outboxes(reader) : std::vector<TableName>{};
+  auto tables = Migrations::tables(reader);
   if (!tables.ok()) return tables.error();
   std::vector<std::string> owners{""};
   for (const auto& table : *tables) owners.push_back(table.str());

@@ -22,6 +22,8 @@ class Migrations {
   Status up();
   Status down(const DownRequest& request);
   static Result<std::vector<MigrationStatus>> status(Connection& reader);
+  /// The outboxes of the file; none where nothing was made yet.
+  static Result<std::vector<TableName>> tables(Connection& reader);
 
  private:
   struct Applied {

@@ -2,6 +2,7 @@
 #include "stores/sqlite/audit_store.hpp"
 #include "stores/sqlite/context.hpp"
 #include "stores/sqlite/control_store.hpp"
+#include "stores/sqlite/doctor_store.hpp"
 #include "stores/sqlite/outbox_store.hpp"
 #include "stores/sqlite/ownership.hpp"
 #include "stores/sqlite/transaction.hpp"
@@ -27,6 +28,7 @@ class SqliteStore final : public Store {
   spi::ControlStore& control() override { return control_; }
   spi::OwnershipStore& ownership() override { return ownership_; }
   spi::AuditStore& audit() override { return audit_; }
+  spi::DoctorStore* doctor() override { return &doctor_; }
   Result<std::unique_ptr<OwnedTransaction>> begin() override {
     return StoreTransaction::begin(context_);
   }
@@ -40,6 +42,7 @@ class SqliteStore final : public Store {
   SqliteAdmin admin_{context_, chain_};
   SqliteControl control_{context_, chain_, admin_};
   SqliteAudit audit_{context_, chain_};
+  SqliteDoctor doctor_{context_};
   Ownership ownership_;
 };
 

@@ -1,5 +1,7 @@
 #include "cli/operator_view.hpp"
 
+#include "unit/cli/plain_lines.hpp"
+
 #include <gtest/gtest.h>
 
 namespace sagabox::cli {
@@ -8,14 +10,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr WallTime noon{std::chrono::seconds(1'767'268'800)};
-
-std::string plain(const Line& line) { return line.render(1000, false); }
-
-std::vector<std::string> plain(const std::vector<Line>& lines) {
-  std::vector<std::string> texts;
-  for (const auto& line : lines) texts.push_back(plain(line));
-  return texts;
-}
 
 MessageRecord letter(std::string_view id, std::string topic, std::string error) {
   MessageRecord record;

@@ -1,0 +1,22 @@
+# `cpack -G DEB` in the build folder makes a Debian package of the binary, its service and manual.
+install(FILES packaging/debian/sagabox.yaml DESTINATION /etc/sagabox COMPONENT daemon)
+install(FILES packaging/systemd/sagabox.service DESTINATION lib/systemd/system COMPONENT daemon)
+install(FILES packaging/man/sagabox.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT daemon)
+install(FILES packaging/prometheus/alerts.yml packaging/grafana/sagabox.json
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/sagabox COMPONENT daemon)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT daemon)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_VENDOR sagabox)
+set(CPACK_PACKAGE_CONTACT "sagabox maintainers <maintainers@sagabox.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "change the database and tell the world, reliably")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_COMPONENTS_ALL daemon)
+set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/debian/conffiles)
+include(CPack)

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <sagabox/log.hpp>
+#include <sagabox/open.hpp>
+#include <sagabox/outbox.hpp>
+#include <sagabox/router.hpp>
+#include <sagabox/transports/amqp.hpp>
+#include <sagabox/transports/http.hpp>
+#include <sagabox/transports/kafka.hpp>
+#include <sagabox/transports/mqtt.hpp>
+#include <sagabox/transports/nats.hpp>
+#include <sagabox/transports/redis.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sagabox::assembly {
+
+/// Who delivers what is in a table.
+enum class Delivery : std::uint8_t {
+  here,       ///< this daemon, together with others that do
+  elsewhere,  ///< somebody else; this one only takes messages in
+  external,   ///< a reader of its own kind (change data capture); this one deletes by age
+};
+
+struct TableSettings {
+  std::string preset{};  ///< whose defaults `options` began with; empty: ours
+  Delivery delivery = Delivery::here;
+  OutboxOptions options{};  ///< its `table` is the name; nothing that is not a setting is set
+};
+
+struct StoreSettings {
+  std::string name;
+  std::string url{};
+  StoreOptions options{};
+  TableSettings defaults{};  ///< what its tables begin with
+  std::vector<TableSettings> tables{};
+};
+
+struct RouteSettings {
+  RouteOptions options{};
+  std::string schema_file{};  ///< where `options.schema` was read
+};
+
+/// A function of the daemon that shows on standard output what it is given.
+inline constexpr auto show_address = "fn:show";
+
+/// The ways that routes can name. Only those that they do name are opened.
+struct TransportSettings {
+  http::Options http{};
+  kafka::Options kafka{};
+  nats::Options nats{};
+  redis::Options redis{};
+  amqp::Options amqp{};
+  mqtt::Options mqtt{};
+};
+
+/// Of the listener; both or none.
+struct TlsFiles {
+  std::string certificate_file{};
+  std::string key_file{};
+};
+
+struct MetricsSettings {
+  std::string path = "/metrics";
+  std::string prefix = "sagabox_";
+};
+
+/// Everything a daemon can be told. `settings.cpp` describes how each part is written, and
+/// docs/configuration.md what it means.
+struct Configuration {
+  std::string listen = "127.0.0.1:8700";
+  std::string api_keys_file{};  ///< empty: none, and then only loopback is listened on
+  TlsFiles tls{};
+  LogOptions log{};
+  MetricsSettings metrics{};
+  bool demo = false;  ///< a producer writes messages to look at
+  /// Whether the file is looked at for changes; SIGHUP has it read again in any case.
+  bool watch = true;
+
+  TableSettings defaults{};
+  std::vector<StoreSettings> stores{};
+  std::vector<RouteSettings> routes{};
+  TransportSettings transports{};
+  /// Limits, breaker and the like; routes and transports are those above.
+  RouterOptions traffic{};
+};
+
+}  // namespace sagabox::assembly

@@ -1,0 +1,210 @@
+#include "assembly/configuration_file.hpp"
+
+#include "assembly/given_reader.hpp"
+#include "core/text.hpp"
+
+#include <unistd.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+namespace sagabox::assembly {
+namespace {
+
+/// Aliases in a file can make it grow without end.
+constexpr std::size_t nodes_max = 100'000;
+
+/// Variables that are ours and no settings: the file itself, and what other verbs and ./dev take.
+const std::vector<std::string> variables_elsewhere{
+    "SAGABOX_CONFIG", "SAGABOX_STORE", "SAGABOX_SERVER", "SAGABOX_API_KEY", "SAGABOX_NO_SETUP"};
+
+class YamlFile {
+ public:
+  YamlFile(std::string name, const Environment& environment, std::vector<std::string>& problems)
+      : name_(std::move(name)), environment_(environment), problems_(problems) {}
+
+  Given read(const std::string& text) {
+    try {
+      const auto documents = YAML::LoadAll(text);
+      if (documents.size() > 1) {
+        problems_.push_back(name_ + ": has several documents (---); it must be one");
+      }
+      if (!documents.empty()) return convert(documents.front());
+    } catch (const YAML::Exception& error) {
+      problems_.push_back(at(error.mark) + ": is not YAML: " + error.msg);
+    }
+    return {};
+  }
+
+  [[nodiscard]] const std::vector<std::string>& variables() const noexcept { return variables_; }
+
+ private:
+  [[nodiscard]] std::string at(const YAML::Mark& mark) const {
+    return mark.is_null() ? name_ : name_ + ":" + std::to_string(mark.line + 1);
+  }
+
+  Given convert(const YAML::Node& node) {
+    Given given{.from = at(node.Mark())};
+    if (++nodes_ > nodes_max) {
+      if (nodes_ == nodes_max + 1) problems_.push_back(given.from + ": the file is too large");
+      return given;
+    }
+    switch (node.Type()) {
+      case YAML::NodeType::Undefined:
+      case YAML::NodeType::Null:
+        break;
+      case YAML::NodeType::Scalar:
+        given.shape = Given::Shape::text;
+        given.text = with_variables(node.Scalar(), given.from);
+        break;
+      case YAML::NodeType::Sequence:
+        given.shape = Given::Shape::list;
+        for (const auto& one : node) {
+          given.members.push_back({.from = at(one.Mark()), .value = convert(one)});
+        }
+        break;
+      case YAML::NodeType::Map:
+        convert_map(node, given);
+        break;
+    }
+    return given;
+  }
+
+  void convert_map(const YAML::Node& node, Given& given) {
+    given.shape = Given::Shape::map;
+    std::set<std::string> known;
+    for (const auto& member : node) {
+      const auto from = at(member.first.Mark());
+      if (!member.first.IsScalar()) {
+        problems_.push_back(from + ": a key must be a name");
+        continue;
+      }
+      const auto& key = member.first.Scalar();
+      if (!known.insert(key).second) {
+        problems_.push_back(from + ": key " + quoted(key) +
+                            " is there twice; leave one of them out");
+        continue;
+      }
+      auto value = convert(member.second);
+      // What stands on the lines below is found where its key is.
+      if (value.shape != Given::Shape::text) value.from = from;
+      given.members.push_back({.key = key, .from = from, .value = std::move(value)});
+    }
+  }
+
+  /// `${NAME}` is what the environment says.
+  std::string with_variables(const std::string& text, const std::string& from) {
+    std::string made;
+    for (std::size_t begin = 0;;) {
+      const auto found = text.find("${", begin);
+      made += text.substr(begin, found - begin);
+      if (found == std::string::npos) return made;
+      const auto end = text.find('}', found);
+      if (end == std::string::npos) {
+        problems_.push_back(from + ": ${ without its }");
+        return made;
+      }
+      const auto name = text.substr(found + 2, end - found - 2);
+      variables_.push_back(name);
+      if (const auto variable = environment_.find(name); variable != environment_.end()) {
+        made += variable->second;
+      } else {
+        problems_.push_back(from + ": the environment has no " + quoted(name) + "; set it");
+      }
+      begin = end + 1;
+    }
+  }
+
+  std::string name_;
+  const Environment& environment_;
+  std::vector<std::string>& problems_;
+  std::vector<std::string> variables_;
+  std::size_t nodes_ = 0;
+};
+
+void fill_in(Configured& configured) {
+  auto& made = configured.configuration;
+  auto& problems = configured.problems;
+  if (made.stores.empty()) {
+    made.stores.push_back(
+        {.name = "default", .url = "sqlite:./sagabox.db", .defaults = made.defaults});
+    // Nobody said what to do: what is delivered is shown and goes nowhere.
+    if (made.routes.empty()) {
+      made.routes.push_back({.options = {.topic = "**", .to = {{.to = show_address}}}});
+      // Somebody looks at it for the first time: what is delivered, not how.
+      if (!configured.origins.contains("log.level")) made.log.level = LogLevel::warning;
+    }
+  }
+  for (auto& store : made.stores) {
+    if (store.url.empty()) {
+      problems.push_back("stores." + store.name + " has no url; such as sqlite:" + store.name +
+                         ".db");
+    }
+    if (!store.tables.empty()) continue;
+    store.tables.push_back(store.defaults);
+    store.tables.back().options.table = "default";
+  }
+  const bool delivers = std::ranges::any_of(made.stores, [](const StoreSettings& store) {
+    return std::ranges::any_of(
+        store.tables, [](const TableSettings& table) { return table.delivery == Delivery::here; });
+  });
+  if (delivers && made.routes.empty() && problems.empty()) {
+    problems.emplace_back(
+        "there are no routes: every message would be dead; add routes, or say delivery: elsewhere");
+  }
+}
+
+Configured read(const std::string& text, const std::string& name, const std::string& folder,
+                const Environment& environment) {
+  Configured configured;
+  YamlFile file(name, environment, configured.problems);
+  auto given = file.read(text);
+  auto known = variables_elsewhere;
+  known.insert(known.end(), file.variables().begin(), file.variables().end());
+  if (given.shape == Given::Shape::nothing || given.shape == Given::Shape::map) {
+    add_environment(environment, known, given, configured.problems);
+  }
+  read_given(given, folder, configured);
+  fill_in(configured);
+  return configured;
+}
+
+}  // namespace
+
+Environment process_environment() {
+  Environment made;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const auto equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    made.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return made;
+}
+
+Configured read_configuration(const Source& source) {
+  if (source.path.empty()) return read("", "", "", source.environment);
+  const auto text = file_text(source.path);
+  if (!text) {
+    Configured configured;
+    configured.problems.push_back(source.path + ": cannot be read");
+    return configured;
+  }
+  const auto folder = std::filesystem::path(source.path).parent_path().string();
+  return read(*text, source.path, folder, source.environment);
+}
+
+Configured read_configuration(const std::string& text, const std::string& name,
+                              const Environment& environment) {
+  return read(text, name, "", environment);
+}
+
+std::string located(const Configured& configured, const std::string& message) {
+  const auto found = configured.origins.find(message.substr(0, message.find_first_of(" :")));
+  return found == configured.origins.end() ? message : found->second + ": " + message;
+}
+
+}  // namespace sagabox::assembly

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "assembly/configuration_file.hpp"
+
+#include <string>
+
+namespace sagabox::assembly {
+
+enum class Secrets : std::uint8_t { masked, shown };
+
+/// Everything that is in effect, as a file that reads back as the same, with where each setting
+/// comes from behind it.
+std::string configuration_yaml(const Configured& configured, Secrets secrets = Secrets::masked);
+
+/// A JSON Schema of the file, for editors.
+std::string configuration_schema();
+
+/// The table of all settings in docs/configuration.md.
+std::string configuration_table();
+
+/// A URL without its password.
+std::string without_password(const std::string& url);
+
+}  // namespace sagabox::assembly

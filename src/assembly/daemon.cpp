@@ -1,0 +1,253 @@
+#include "assembly/daemon.hpp"
+
+#include "assembly/configuration_changes.hpp"
+#include "assembly/routes.hpp"
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+namespace sagabox::assembly {
+namespace {
+
+using Change = Setting::Change;
+
+RouteSurroundings for_routes(const Surroundings& surroundings, Metrics& metrics, Logger& log) {
+  return {.show = surroundings.show, .metrics = &metrics, .log = &log, .clock = surroundings.clock};
+}
+
+std::string path_of(const StoreSettings& store, const TableSettings& table) {
+  return "stores." + store.name + ".tables." + table.options.table;
+}
+
+const TableSettings* find(const Configuration& configuration, const std::string& store,
+                          const std::string& table) {
+  for (const auto& one : configuration.stores) {
+    if (one.name != store) continue;
+    for (const auto& settings : one.tables) {
+      if (settings.options.table == table) return &settings;
+    }
+  }
+  return nullptr;
+}
+
+/// What is in effect once everything of `next` that can change while it runs has.
+Configuration merged(const Configuration& current, const Configuration& next) {
+  auto made = current;
+  made.defaults = next.defaults;
+  made.routes = next.routes;
+  made.transports = next.transports;
+  made.traffic = next.traffic;
+  made.watch = next.watch;
+  made.log.level = next.log.level;
+  for (auto& store : made.stores) {
+    for (auto& table : store.tables) {
+      const auto* const other = find(next, store.name, table.options.table);
+      if (other == nullptr) continue;
+      const auto claim = table.options.claim;
+      table.preset = other->preset;
+      table.options = other->options;
+      table.options.claim = claim;
+    }
+  }
+  return made;
+}
+
+}  // namespace
+
+LevelledLog::LevelledLog(const LogOptions& options) : level_(options.level) {
+  auto all = options;
+  all.level = LogLevel::debug;
+  lines_ = stderr_log(all);
+}
+
+Daemon::Daemon(const Configuration& configuration, const Surroundings& surroundings)
+    : surroundings_(surroundings),
+      own_log_(surroundings.log == nullptr ? std::make_unique<LevelledLog>(configuration.log)
+                                           : nullptr),
+      log_(surroundings.log == nullptr ? own_log_.get() : surroundings.log),
+      metrics_(PrometheusMetrics::create(configuration.metrics.prefix, *log_)),
+      configuration_(configuration) {}
+
+Result<std::unique_ptr<Daemon>> Daemon::open(const Configuration& configuration,
+                                             const Surroundings& surroundings) {
+  try {
+    auto daemon = std::unique_ptr<Daemon>(new Daemon(configuration, surroundings));
+    if (auto opened = daemon->open_all(); !opened.ok()) return opened.error();
+    return daemon;
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+}
+
+Status Daemon::check(const Configuration& configuration) {
+  try {
+    (void)PrometheusMetrics::create(configuration.metrics.prefix);
+  } catch (const Failure& failure) {
+    return Error{failure.error().code, "metrics.prefix: " + failure.error().message};
+  }
+  const auto schemes = store_schemes();
+  for (const auto& store : configuration.stores) {
+    const bool known = std::any_of(schemes.begin(), schemes.end(), [&](const std::string& begin) {
+      return store.url.starts_with(begin);
+    });
+    if (known) continue;
+    std::string list;
+    for (const auto& begin : schemes) list += (list.empty() ? "" : ", ") + begin;
+    return Error{Code::config_invalid, "stores." + store.name + ".url: this build has " + list};
+  }
+  const auto router =
+      open_routes(configuration, {.show = [](const sagabox::Delivery&) { return done(); }});
+  return router.ok() ? Status() : Status(router.error());
+}
+
+Daemon::~Daemon() { (void)stop(); }
+
+Status Daemon::open_all() {
+  auto router = open_routes(configuration_, for_routes(surroundings_, *metrics_, *log_));
+  if (!router.ok()) return router.error();
+  sink_ = std::make_shared<SwitchingSink>(std::move(*router));
+  for (const auto& settings : configuration_.stores) {
+    auto store = open_store(settings.url, settings.options);
+    if (!store.ok()) {
+      return Error{store.error().code, "stores." + settings.name + ": " + store.error().message};
+    }
+    auto& kept = stores_.emplace_back(OpenStore{settings.name, std::move(*store)});
+    for (const auto& table : settings.tables) {
+      auto name = TableName::parse(table.options.table);
+      auto outbox = name.ok() ? open_table(*kept.store, table) : name.error();
+      if (!outbox.ok()) {
+        return Error{outbox.error().code, path_of(settings, table) + ": " + outbox.error().message};
+      }
+      tables_.push_back({.store_name = settings.name,
+                         .store = kept.store.get(),
+                         .name = std::move(*name),
+                         .delivery = table.delivery,
+                         .outbox = std::move(*outbox)});
+    }
+  }
+  return {};
+}
+
+Result<std::shared_ptr<Outbox>> Daemon::open_table(Store& store, const TableSettings& table) {
+  auto options = table.options;
+  options.metrics = metrics_.get();
+  options.log = log_;
+  options.clock = surroundings_.clock;
+  options.random = surroundings_.random;
+  const auto shared = [](Result<Outbox> opened) -> Result<std::shared_ptr<Outbox>> {
+    if (!opened.ok()) return opened.error();
+    return std::make_shared<Outbox>(std::move(opened).value());
+  };
+  switch (table.delivery) {
+    case Delivery::elsewhere:
+      return shared(Outbox::writer_only(store, std::move(options)));
+    case Delivery::external:
+      return shared(Outbox::for_external_reader(store, std::move(options)));
+    case Delivery::here:
+      break;
+  }
+  options.sink = sink_;
+  return shared(Outbox::several_processes(store, std::move(options)));
+}
+
+Status Daemon::start() {
+  const std::scoped_lock acting(acting_);
+  for (const auto& table : tables()) {
+    if (table.delivery == Delivery::elsewhere) continue;
+    if (auto started = table.outbox->start(); !started.ok()) return started;
+  }
+  const std::scoped_lock lock(mutex_);
+  running_ = true;
+  return {};
+}
+
+Status Daemon::stop() {
+  const std::scoped_lock acting(acting_);
+  std::vector<std::future<Status>> stops;
+  for (const auto& table : tables()) {
+    stops.push_back(
+        std::async(std::launch::async, [outbox = table.outbox] { return outbox->stop(); }));
+  }
+  Status result;
+  for (auto& stop : stops) {
+    if (auto stopped = stop.get(); !stopped.ok()) result = stopped;
+  }
+  const std::scoped_lock lock(mutex_);
+  running_ = false;
+  return result;
+}
+
+Status Daemon::reopen(std::size_t number, const TableSettings& settings) {
+  const auto table = tables().at(number);
+  // What still runs past its time is delivered again, as at any stop.
+  if (auto stopped = table.outbox->stop(); !stopped.ok()) {
+    log_->log(LogLevel::warning, "table stopped for its new settings while something still ran",
+              {{"table", table.name.str()}, {"error", std::string_view(stopped.error().message)}});
+  }
+  auto opened = open_table(*table.store, settings);
+  if (!opened.ok()) return opened.error();
+  const std::scoped_lock lock(mutex_);
+  if (running_ && table.delivery != Delivery::elsewhere) {
+    if (auto started = (*opened)->start(); !started.ok()) return started;
+  }
+  tables_[number].outbox = std::move(*opened);
+  return {};
+}
+
+Result<Daemon::Reloaded> Daemon::reload(const Configuration& next) {
+  const std::scoped_lock acting(acting_);
+  const auto current = configuration();
+  const auto found = changes(current, next);
+  const auto any = [&](Change how) {
+    return std::ranges::any_of(found, [&](const Changed& one) { return one.change == how; });
+  };
+  if (auto checked = check(next); !checked.ok()) return checked.error();
+  const auto made = merged(current, next);
+  const auto old = sink_->router();
+  if (any(Change::routing)) {
+    auto router = open_routes(made, for_routes(surroundings_, *metrics_, *log_));
+    if (!router.ok()) return router.error();
+    sink_->change(std::move(*router));
+  }
+  if (own_log_) own_log_->set_level(made.log.level);
+  {
+    const std::scoped_lock lock(mutex_);
+    configuration_ = made;
+  }
+  std::size_t number = 0;
+  for (const auto& store : made.stores) {
+    for (const auto& table : store.tables) {
+      const auto at = number++;
+      const auto path = path_of(store, table) + ".";
+      const bool changed = std::ranges::any_of(found, [&](const Changed& one) {
+        return one.change == Change::table && one.path.starts_with(path);
+      });
+      // A relay asks once how many attempts a route makes at most.
+      const auto attempts = table.options.retry.attempts_max;
+      if (!changed && sink_->attempts_max(attempts) <= old->attempts_max(attempts)) continue;
+      if (auto opened = reopen(at, table); !opened.ok()) return opened.error();
+    }
+  }
+  Reloaded reloaded;
+  for (const auto& one : found) {
+    (one.change == Change::restart ? reloaded.need_restart : reloaded.changed).push_back(one.path);
+  }
+  return reloaded;
+}
+
+std::vector<Daemon::Table> Daemon::tables() const {
+  const std::scoped_lock lock(mutex_);
+  return tables_;
+}
+
+std::vector<DestinationState> Daemon::destinations() const {
+  return sink_->router()->destinations();
+}
+
+Configuration Daemon::configuration() const {
+  const std::scoped_lock lock(mutex_);
+  return configuration_;
+}
+
+}  // namespace sagabox::assembly

@@ -1,0 +1,113 @@
+#pragma once
+
+#include "assembly/configuration.hpp"
+#include "assembly/switching_sink.hpp"
+
+#include <sagabox/metrics.hpp>
+#include <sagabox/outbox.hpp>
+#include <sagabox/store.hpp>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace sagabox::assembly {
+
+/// What a daemon does not make itself.
+struct Surroundings {
+  /// The function that routes name as `fn:show`.
+  Listener show{};
+  /// Null: lines on standard error, as the configuration says. Else it outlives the daemon.
+  Logger* log = nullptr;
+  const Clock* clock = &system_clock();
+  Random* random = &system_random();
+};
+
+/// A log whose level can change while it is used.
+class LevelledLog final : public Logger {
+ public:
+  explicit LevelledLog(const LogOptions& options);
+  void set_level(LogLevel level) noexcept { level_ = level; }
+  [[nodiscard]] bool enabled(LogLevel level) const noexcept override { return level >= level_; }
+  void write(LogLevel level, std::string_view event,
+             std::span<const LogField> fields) noexcept override {
+    lines_->write(level, event, fields);
+  }
+
+ private:
+  std::atomic<LogLevel> level_;
+  std::unique_ptr<Logger> lines_;
+};
+
+/// Stores, tables, routes and transports as a configuration names them, in one process.
+class Daemon {
+ public:
+  /// One table of one store. The outbox is another one after a reload that changed the table's
+  /// settings: ask again rather than keep it. One that is kept can still write.
+  struct Table {
+    std::string store_name;
+    Store* store = nullptr;
+    TableName name;
+    Delivery delivery = Delivery::here;
+    std::shared_ptr<Outbox> outbox;
+  };
+  struct Reloaded {
+    std::vector<std::string> changed;       ///< paths of settings that are in effect now
+    std::vector<std::string> need_restart;  ///< that are not, until the process is started again
+  };
+
+  /// Checks and opens everything; delivers nothing yet.
+  static Result<std::unique_ptr<Daemon>> open(const Configuration& configuration,
+                                              const Surroundings& surroundings);
+  /// Whether `open` would find its routes and transports right; connects to nothing.
+  static Status check(const Configuration& configuration);
+
+  /// Stops.
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  Status start();
+  /// Each table takes its `relay.drain_timeout` at most. TX.TIMEOUT when something still ran.
+  Status stop();
+  /// Takes what can change while it runs. An error leaves everything as it was.
+  Result<Reloaded> reload(const Configuration& next);
+
+  /// All of them, in the order of the configuration; the first is the one that is meant when
+  /// nobody says which.
+  [[nodiscard]] std::vector<Table> tables() const;
+  /// How the targets of the routes are doing.
+  [[nodiscard]] std::vector<DestinationState> destinations() const;
+  /// What is in effect.
+  [[nodiscard]] Configuration configuration() const;
+  [[nodiscard]] PrometheusMetrics& metrics() noexcept { return *metrics_; }
+  [[nodiscard]] Logger& log() noexcept { return *log_; }
+
+ private:
+  struct OpenStore {
+    std::string name;
+    std::unique_ptr<Store> store;
+  };
+
+  Daemon(const Configuration& configuration, const Surroundings& surroundings);
+  Status open_all();
+  Result<std::shared_ptr<Outbox>> open_table(Store& store, const TableSettings& table);
+  Status reopen(std::size_t number, const TableSettings& settings);
+
+  const Surroundings surroundings_;
+  std::unique_ptr<LevelledLog> own_log_;
+  Logger* log_;
+  std::unique_ptr<PrometheusMetrics> metrics_;
+  std::vector<OpenStore> stores_;
+  std::shared_ptr<SwitchingSink> sink_;
+
+  std::mutex acting_;         // start, stop and reload, one at a time
+  mutable std::mutex mutex_;  // of all below
+  Configuration configuration_;
+  std::vector<Table> tables_;
+  bool running_ = false;
+};
+
+}  // namespace sagabox::assembly

@@ -1,0 +1,114 @@
+#include "assembly/routes.hpp"
+
+#include "core/text.hpp"
+
+#include <sagabox/transports/custom.hpp>
+#include <sagabox/transports/file.hpp>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace sagabox::assembly {
+namespace {
+
+using Opened = Result<std::unique_ptr<spi::Transport>>;
+
+Opened open_functions(const Configuration&, const RouteSurroundings& surroundings) {
+  auto functions = std::make_unique<Functions>(FunctionsOptions{.clock = surroundings.clock});
+  if (surroundings.show) {
+    if (auto added = functions->add("show", surroundings.show); !added.ok()) return added.error();
+  }
+  return std::unique_ptr<spi::Transport>(std::move(functions));
+}
+
+Opened open_file(const Configuration&, const RouteSurroundings& surroundings) {
+  return file::open({.clock = surroundings.clock});
+}
+
+template <auto member, auto open>
+Opened open_as_said(const Configuration& configuration, const RouteSurroundings& surroundings) {
+  auto options = configuration.transports.*member;
+  options.clock = surroundings.clock;
+  return open(std::move(options));
+}
+
+struct Way {
+  std::string_view name;
+  Opened (*open)(const Configuration&, const RouteSurroundings&);
+};
+
+constexpr std::array ways{
+    Way{"fn", open_functions},
+    Way{"file", open_file},
+    Way{"stdout", open_file},
+#ifdef SAGABOX_HTTP
+    Way{"http", open_as_said<&TransportSettings::http, http::open>},
+#endif
+#ifdef SAGABOX_KAFKA
+    Way{"kafka", open_as_said<&TransportSettings::kafka, kafka::open>},
+#endif
+#ifdef SAGABOX_NATS
+    Way{"nats", open_as_said<&TransportSettings::nats, nats::open>},
+#endif
+#ifdef SAGABOX_REDIS
+    Way{"redis", open_as_said<&TransportSettings::redis, redis::open>},
+#endif
+#ifdef SAGABOX_AMQP
+    Way{"amqp", open_as_said<&TransportSettings::amqp, amqp::open>},
+#endif
+#ifdef SAGABOX_MQTT
+    Way{"mqtt", open_as_said<&TransportSettings::mqtt, mqtt::open>},
+#endif
+};
+
+/// The transports that are named, what stands before the colon of a target (`https` as `http`),
+/// each with the path of a setting that names it.
+std::map<std::string, std::string> names_in(const Configuration& configuration) {
+  std::map<std::string, std::string> names;
+  for (std::size_t route = 0; route < configuration.routes.size(); ++route) {
+    const auto& targets = configuration.routes[route].options.to;
+    for (std::size_t at = 0; at < targets.size(); ++at) {
+      const auto name = targets[at].to.substr(0, targets[at].to.find(':'));
+      names.emplace(name == "https" ? "http" : name,
+                    "routes[" + std::to_string(route) + "].to[" + std::to_string(at) + "]");
+    }
+  }
+  for (const auto& [name, limits] : configuration.traffic.transport_limits) {
+    names.emplace(name, "limits.transports." + name);
+  }
+  return names;
+}
+
+Error unknown(const std::string& name, const std::string& path) {
+  std::string list;
+  for (const auto& way : ways) list += (list.empty() ? "" : ", ") + std::string(way.name) + ":";
+  return {Code::config_invalid,
+          path + ": there is no transport " + quoted(name) + "; this build has " + list};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Router>> open_routes(const Configuration& configuration,
+                                            const RouteSurroundings& surroundings) {
+  auto options = configuration.traffic;
+  options.metrics = surroundings.metrics;
+  options.log = surroundings.log;
+  options.clock = surroundings.clock;
+  for (const auto& route : configuration.routes) options.routes.push_back(route.options);
+  for (const auto& [name, path] : names_in(configuration)) {
+    const auto* const way = std::find_if(
+        ways.begin(), ways.end(), [&known = name](const Way& one) { return one.name == known; });
+    if (way == ways.end()) return unknown(name, path);
+    auto transport = way->open(configuration, surroundings);
+    if (!transport.ok()) {
+      return Error{transport.error().code, "transports." + name + ": " + transport.error().message};
+    }
+    options.transports.emplace(name, std::move(*transport));
+  }
+  return Router::open(std::move(options));
+}
+
+}  // namespace sagabox::assembly

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <sagabox/router.hpp>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <vector>
+
+namespace sagabox::assembly {
+
+/// A router that can be replaced by another one while outboxes use it. What comes meanwhile is held
+/// until everything that was under way at the old one has its answer: none overtakes another.
+class SwitchingSink final : public spi::Sink {
+ public:
+  explicit SwitchingSink(std::shared_ptr<Router> router) : current_(std::move(router)) {}
+
+  /// Returns when `next` has taken over. Takes as long as what is under way: a send's timeout at
+  /// most.
+  void change(std::shared_ptr<Router> next);
+  [[nodiscard]] std::shared_ptr<Router> router() const;
+
+  [[nodiscard]] std::optional<spi::ClassId> class_of(const Message& message) const override;
+  [[nodiscard]] bool closed(spi::ClassId id) const override;
+  [[nodiscard]] bool takes(const Message& message) const override;
+  [[nodiscard]] std::uint32_t attempts_max(std::uint32_t of_table) const override;
+  void join(spi::DispatchResults& results) override;
+  void deliver(std::span<spi::Dispatch> dispatches, spi::DispatchResults& results) override;
+  void recall(spi::DispatchResults& results, Shard shard) override;
+  void leave(spi::DispatchResults& results) override;
+
+ private:
+  struct Held {
+    spi::Dispatch dispatch;
+    spi::DispatchResults* results;
+  };
+  /// All that are held now; nothing: none, and from now on none is.
+  std::vector<Held> take_held();
+  void wait_until_outside();
+  void outside();
+
+  std::mutex membership_;  // who joined stays so during a change
+  std::vector<spi::DispatchResults*> members_;
+
+  mutable std::shared_mutex mutex_;  // of the three below
+  std::shared_ptr<Router> current_;
+  bool changing_ = false;
+  std::vector<Held> held_;
+
+  std::mutex inside_mutex_;  // of inside_
+  std::size_t inside_ = 0;   // calls of `deliver` that are with the current router
+  std::condition_variable went_outside_;
+};
+
+}  // namespace sagabox::assembly

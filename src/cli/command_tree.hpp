@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+/// The command line as data: completions and the manual are made from it, so that they say what it
+/// takes.
+namespace sagabox::cli {
+
+struct CommandOption {
+  std::vector<std::string> names{};  ///< "-y", "--yes"; of a positional one its own name
+  std::string type{};                ///< "URL"; empty: a flag, or positional
+  std::string description{};
+  std::string variable{};  ///< of the environment
+  bool positional = false;
+  bool required = false;
+};
+
+struct Command {
+  std::string name{};
+  std::string description{};
+  std::string footer{};
+  std::string group{};
+  std::vector<CommandOption> options{};
+  std::vector<Command> verbs{};  ///< without hidden ones
+};
+
+Command command_tree(const CLI::App& app);
+
+/// Calls `visit` for a command and all below it; `path` is "" for the first, then "dead list".
+void for_each_command(
+    const Command& command,
+    const std::function<void(const std::string& path, const Command& command)>& visit);
+
+/// For `bash`, `zsh` or `fish`; empty for any other.
+std::string completion(const Command& command, std::string_view shell);
+
+/// roff, for man(7).
+std::string man_page(const Command& command, std::string_view version);
+
+/// `completion SHELL`, and a hidden `man`.
+void add_document_verbs(CLI::App& app, std::function<int()>& run);
+
+}  // namespace sagabox::cli

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "admin/doctor.hpp"
+#include "cli/operations.hpp"
+
+namespace sagabox::cli {
+
+/// Everything but strays, which take a scan. Throws Failure.
+admin::TableFacts facts_of(Operations& operations, const TableName& table);
+
+}  // namespace sagabox::cli

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <sagabox/admin.hpp>
+#include <sagabox/spi/doctor_store.hpp>
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sagabox::cli {
+
+/// Who works on a table.
+struct Owners {
+  spi::Census relays{};
+  std::optional<spi::ShardOwner> replayer{};  ///< who runs its replay jobs
+  std::optional<spi::ShardOwner> purger{};
+};
+
+/// What the verbs ask of a store, or of a daemon. Calls block.
+class Operations {
+ public:
+  virtual ~Operations() = default;
+  /// "postgres://db/orders", without credentials.
+  [[nodiscard]] virtual std::string name() const = 0;
+
+  virtual Result<std::vector<TableName>> tables() = 0;
+  virtual Result<spi::TableStats> stats(const TableName& table) = 0;
+  /// See `spi::DoctorStore`.
+  virtual Result<Sequence> last_sequence(const TableName& table) = 0;
+  virtual Result<Owners> owners(const TableName& table) = 0;
+  virtual Result<MessagePage> list(const TableName& table, const ListQuery& query) = 0;
+  virtual Result<std::uint64_t> count(const TableName& table, MessageState state,
+                                      const MessageFilter& filter) = 0;
+  virtual Result<std::optional<MessageRecord>> inspect(const TableName& table, const MessageId& id,
+                                                       Admin::PayloadToo payload) = 0;
+  virtual Result<Explanation> explain(const TableName& table, const MessageId& id) = 0;
+  virtual Result<BlockedKeyPage> blocked_keys(const TableName& table, std::uint32_t keys_max) = 0;
+  virtual Result<std::vector<spi::Stray>> strays(const TableName& table) = 0;
+  virtual Result<std::vector<Pause>> pauses(const TableName& table) = 0;
+  /// Of the database itself.
+  virtual Result<std::vector<spi::Finding>> findings() = 0;
+  /// False: `findings` say why nothing else can be asked.
+  virtual Result<bool> is_current() = 0;
+
+  virtual Result<Written> enqueue(const TableName& table, NewMessage message) = 0;
+  virtual Result<std::vector<Moved>> move(const TableName& table, spi::Move move,
+                                          std::span<const MessageId> ids,
+                                          const std::string& note) = 0;
+  virtual Result<bool> set_pause(const TableName& table, const std::string& topic, bool paused,
+                                 const std::string& note) = 0;
+  virtual Result<Purged> purge(const TableName& table, const PurgeOrder& order,
+                               const Admin::Progress& progress) = 0;
+
+  virtual Result<ReplayPreview> preview_replay(const TableName& table,
+                                               const ReplayOrder& order) = 0;
+  virtual Result<ReplayJob> start_replay(const TableName& table, const ReplayOrder& order) = 0;
+  virtual Result<std::vector<ReplayJob>> jobs(const TableName& table) = 0;
+  virtual Result<ReplayJob> job(const TableName& table, ReplayJobId id) = 0;
+  /// To stopped, or to running again.
+  virtual Result<ReplayJob> change_job(const TableName& table, ReplayJobId id,
+                                       ReplayJob::State to) = 0;
+
+  virtual Result<AuditReport> verify_audit(const std::optional<AuditHead>& anchor) = 0;
+  virtual Result<std::uint64_t> export_audit(const Admin::LineSink& sink, std::uint64_t after) = 0;
+};
+
+}  // namespace sagabox::cli

@@ -1,0 +1,272 @@
+#include "cli/exit_codes.hpp"
+#include "cli/message_view.hpp"
+#include "cli/operator_view.hpp"
+#include "cli/signals.hpp"
+#include "cli/verbs.hpp"
+#include "cli/view_json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace sagabox::cli {
+namespace {
+
+constexpr std::size_t shown_max = 10;
+constexpr std::size_t selected_max = 100'000;
+constexpr Duration look_interval = std::chrono::milliseconds(250);
+
+struct Act {
+  spi::Move move;
+  std::string_view name;     ///< in JSON
+  std::string_view ask;      ///< "Replay 3 messages of orders?"
+  std::string_view becomes;  ///< "go back to pending (…)"
+};
+
+constexpr Act replay_act{spi::Move::replay, "replay", "Replay",
+                         "go back to pending (new sequence, attempts 0)"};
+constexpr Act quarantine_act{spi::Move::quarantine, "quarantine", "Quarantine",
+                             "be set aside until released"};
+constexpr Act release_act{spi::Move::release, "release", "Release",
+                          "go back to pending (own sequence, attempts 0)"};
+
+void print_selection(Session& session, const TableName& table, const Act& act, bool dry_run,
+                     std::span<const MessageRecord> first, std::uint64_t matched) {
+  if (session.json()) return;
+  if (matched == 0) {
+    session.out().print(Line().add("no message fits", Style::faint));
+    return;
+  }
+  session.out().print(fmt::format("{} of {} {} {}:", messages_text(matched), table.str(),
+                                  dry_run ? "would" : "will", act.becomes));
+  const auto now = session.operations().stats(table).value().now;
+  for (const auto& line : message_list(first, now)) {
+    session.out().print(Line("  ").add(line.render(std::string::npos, false)));
+  }
+  if (matched > first.size()) {
+    session.out().print(
+        Line().add(fmt::format("  and {} more", grouped(matched - first.size())), Style::faint));
+  }
+}
+
+bool asked(const MoveArguments& arguments, const Act& act, const TableName& table,
+           std::uint64_t count) {
+  return confirmed(fmt::format("{} {} of {}?", act.ask, messages_text(count), table.str()),
+                   arguments.act.yes);
+}
+
+std::vector<MessageRecord> named(Session& session, const TableName& table,
+                                 const std::vector<MessageId>& ids) {
+  std::vector<MessageRecord> records;
+  for (const auto& id : ids) {
+    auto record = session.operations().inspect(table, id, Admin::PayloadToo::no).value();
+    if (!record) {
+      throw Failure({Code::config_invalid, "there is no message " + id.str() + " in " +
+                                               table.str() + "; nothing was changed"});
+    }
+    records.push_back(*std::move(record));
+  }
+  return records;
+}
+
+/// Page by page, before any of them is moved.
+std::vector<MessageRecord> fitting(Session& session, const TableName& table,
+                                   const MoveArguments& arguments) {
+  const auto now = session.operations().stats(table).value().now;
+  ListQuery query{.state = arguments.state,
+                  .filter = arguments.messages.filter(now),
+                  .rows_max = Admin::page_rows_max};
+  std::vector<MessageRecord> records;
+  do {
+    auto page = session.operations().list(table, query).value();
+    std::ranges::move(page.rows, std::back_inserter(records));
+    query.cursor = page.next;
+  } while (!query.cursor.empty() && records.size() < selected_max);
+  return records;
+}
+
+/// By their ids, at once.
+int move_named(Session& session, const TableName& table, const MoveArguments& arguments,
+               const Act& act, const std::vector<MessageRecord>& records) {
+  const auto first = std::span(records).first(std::min(records.size(), shown_max));
+  print_selection(session, table, act, arguments.act.dry_run, first, records.size());
+  if (arguments.act.dry_run && session.json()) {
+    session.out().print(messages_json(table, {records, {}}));
+  }
+  if (arguments.act.dry_run) return exit_fine;
+  if (records.empty()) {
+    if (session.json()) session.out().print(moved_json(table, act.name, {}));
+    return exit_fine;
+  }
+  if (!asked(arguments, act, table, records.size())) return nothing_done();
+  std::vector<MessageId> ids;
+  for (const auto& record : records) ids.push_back(record.id);
+  std::vector<Moved> moved;
+  for (std::size_t at = 0; at < ids.size(); at += Admin::ids_max) {
+    const auto part = std::span(ids).subspan(at, std::min(Admin::ids_max, ids.size() - at));
+    std::ranges::move(session.operations().move(table, act.move, part, arguments.note).value(),
+                      std::back_inserter(moved));
+  }
+  if (session.json()) {
+    session.out().print(moved_json(table, act.name, moved));
+  } else {
+    session.print(moved_list(moved));
+  }
+  const bool all = std::ranges::all_of(moved, [](const Moved& one) { return one.moved; });
+  return all ? exit_fine : exit_failed;
+}
+
+/// The table that is named, or that has the first of the messages.
+TableName table_for(Session& session, const MoveArguments& arguments) {
+  if (arguments.ids.empty()) return session.table(arguments.messages.table);
+  const auto found = session.table_of(arguments.ids.front(), arguments.messages.table);
+  if (found) return *found;
+  throw Failure({Code::config_invalid, "there is no message " + arguments.ids.front().str() +
+                                           " in " + session.operations().name() +
+                                           "; nothing was changed"});
+}
+
+int move_some(const MoveArguments& arguments, const Act& act) {
+  Session session(arguments);
+  const auto table = table_for(session, arguments);
+  const auto records = arguments.ids.empty() ? fitting(session, table, arguments)
+                                             : named(session, table, arguments.ids);
+  return move_named(session, table, arguments, act, records);
+}
+
+ReplayOrder order_of(Session& session, const TableName& table, const MoveArguments& arguments) {
+  const auto now = session.operations().stats(table).value().now;
+  ReplayOrder order{.from = arguments.state,
+                    .filter = arguments.messages.filter(now),
+                    .rate_max = arguments.rate_max};
+  if (arguments.from) {
+    order.filter.first = arguments.from->sequence;
+    if (arguments.from->when) order.filter.from = arguments.from->when->by(now);
+  }
+  if (arguments.to) {
+    order.filter.last = arguments.to->sequence;
+    if (arguments.to->when) order.filter.until = arguments.to->when->by(now);
+  }
+  return order;
+}
+
+std::string how_to_look(const ReplayJob& job) {
+  return fmt::format(
+      "look at it: sagabox replay show {0} --table {1}; stop it: sagabox replay stop "
+      "{0} --table {1}",
+      job.id.value, job.table);
+}
+
+/// Until it ends. Ctrl-C leaves it running.
+int follow(Session& session, StopSignals& signals, const TableName& table, ReplayJob job,
+           bool detach) {
+  const bool shows = !session.json();
+  bool left = detach;
+  bool waits = false;
+  while (job.state == ReplayJob::State::running && !left && !waits) {
+    if (shows && session.out().interactive()) session.out().draw({replay_bar(job)});
+    left = signals.wait(look_interval) == StopSignals::Woken::stop;
+    job = session.operations().job(table, job.id).value();
+    waits = job.state == ReplayJob::State::running &&
+            !session.operations().owners(table).value().replayer;
+  }
+  if (!shows) {
+    session.out().print(job_json(job));
+  } else if (session.out().interactive() && !left) {
+    session.out().draw({replay_bar(job)});
+  } else {
+    session.out().print(replay_bar(job));
+  }
+  if (job.state == ReplayJob::State::failed) return exit_failed;
+  if (!shows || job.state != ReplayJob::State::running) return exit_fine;
+  session.out().print(fmt::format(
+      "replay job {} {}; {}", job.id.value,
+      waits ? "waits: no relay delivers " + table.str() + ", it goes on when one does" : "goes on",
+      how_to_look(job)));
+  return exit_fine;
+}
+
+}  // namespace
+
+int run_replay(const MoveArguments& arguments) {
+  if (!arguments.ids.empty()) {
+    if (arguments.rate_max != 0) {
+      throw WrongUse("--rate is for replays by filter; messages that are named go at once");
+    }
+    return move_some(arguments, replay_act);
+  }
+  if (arguments.state == MessageState::pending) {
+    throw WrongUse("pending messages are delivered anyway; say --state done, dead or quarantined");
+  }
+  const bool bounded =
+      arguments.from || arguments.to || arguments.messages.since || arguments.messages.until;
+  if (arguments.state == MessageState::done && !bounded) {
+    throw WrongUse("which of the delivered messages? say --from and --to: sequences, or times");
+  }
+  StopSignals signals;
+  Session session(arguments);
+  const auto table = session.table(arguments.messages.table);
+  const auto order = order_of(session, table, arguments);
+  const auto preview = session.operations().preview_replay(table, order);
+  if (!preview.ok() && preview.error().code == Code::schema_validation_failed) {
+    throw WrongUse(preview.error().text());
+  }
+  print_selection(session, table, replay_act, arguments.act.dry_run, preview->first,
+                  preview->matched);
+  if (arguments.act.dry_run || preview->matched == 0) {
+    if (session.json()) session.out().print(preview_json(table, order, *preview));
+    return exit_fine;
+  }
+  signals.let_through();  // Ctrl-C at the question ends it
+  if (!asked(arguments, replay_act, table, preview->matched)) return nothing_done();
+  StopSignals again;
+  return follow(session, again, table, session.operations().start_replay(table, order).value(),
+                arguments.detach);
+}
+
+int run_quarantine(const MoveArguments& arguments) { return move_some(arguments, quarantine_act); }
+
+int run_release(const MoveArguments& arguments) { return move_some(arguments, release_act); }
+
+int run_job_list(const JobArguments& arguments) {
+  Session session(arguments);
+  std::vector<ReplayJob> jobs;
+  WallTime now{};
+  for (const auto& table : session.tables(arguments.table)) {
+    std::ranges::move(session.operations().jobs(table).value(), std::back_inserter(jobs));
+    now = session.operations().stats(table).value().now;
+  }
+  if (session.json()) {
+    session.out().print(jobs_json(jobs));
+  } else {
+    session.print(job_list(jobs, now));
+  }
+  return exit_fine;
+}
+
+int run_job_show(const JobArguments& arguments) {
+  Session session(arguments);
+  const auto table = session.table(arguments.table);
+  const auto job = session.operations().job(table, ReplayJobId{arguments.job}).value();
+  if (session.json()) {
+    session.out().print(job_json(job));
+  } else {
+    session.print(job_details(job, session.operations().stats(table).value().now));
+  }
+  return exit_fine;
+}
+
+int run_job_change(const JobArguments& arguments, ReplayJob::State to) {
+  Session session(arguments);
+  const auto table = session.table(arguments.table);
+  const auto job = session.operations().change_job(table, ReplayJobId{arguments.job}, to).value();
+  if (session.json()) {
+    session.out().print(job_json(job));
+  } else {
+    session.out().print(replay_bar(job));
+  }
+  return exit_fine;
+}
+
+}  // namespace sagabox::cli

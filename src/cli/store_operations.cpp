@@ -1,0 +1,158 @@
+#include "cli/store_operations.hpp"
+
+#include "outbox/purger.hpp"
+#include "outbox/relay.hpp"
+
+#include <sagabox/random.hpp>
+
+#include <array>
+#include <utility>
+
+namespace sagabox::cli {
+namespace {
+
+class StoreOperations final : public Operations {
+ public:
+  StoreOperations(std::unique_ptr<Store> store, Admin admin)
+      : store_(std::move(store)), admin_(std::move(admin)) {}
+
+  [[nodiscard]] std::string name() const override { return store_->name(); }
+
+  Result<std::vector<TableName>> tables() override {
+    const auto doctor = this->doctor();
+    return doctor.ok() ? (*doctor)->tables() : doctor.error();
+  }
+  Result<spi::TableStats> stats(const TableName& table) override { return admin_.stats(table); }
+  Result<Sequence> last_sequence(const TableName& table) override {
+    const auto doctor = this->doctor();
+    return doctor.ok() ? (*doctor)->last_sequence(table) : doctor.error();
+  }
+  Result<Owners> owners(const TableName& table) override {
+    auto relays = store_->ownership().census(outbox::Relay::scope_of(table));
+    if (!relays.ok()) return relays.error();
+    auto replays = store_->ownership().census(spi::replay_scope(table));
+    if (!replays.ok()) return replays.error();
+    auto purges = store_->ownership().census(outbox::Purger::scope_of(table));
+    if (!purges.ok()) return purges.error();
+    return Owners{*std::move(relays), only_owner(*replays), only_owner(*purges)};
+  }
+  Result<MessagePage> list(const TableName& table, const ListQuery& query) override {
+    return admin_.list(table, query);
+  }
+  Result<std::uint64_t> count(const TableName& table, MessageState state,
+                              const MessageFilter& filter) override {
+    return admin_.count(table, state, filter);
+  }
+  Result<std::optional<MessageRecord>> inspect(const TableName& table, const MessageId& id,
+                                               Admin::PayloadToo payload) override {
+    return admin_.inspect(table, id, payload);
+  }
+  Result<Explanation> explain(const TableName& table, const MessageId& id) override {
+    return admin_.explain(table, id);
+  }
+  Result<BlockedKeyPage> blocked_keys(const TableName& table, std::uint32_t keys_max) override {
+    return admin_.blocked_keys(table, keys_max);
+  }
+  Result<std::vector<spi::Stray>> strays(const TableName& table) override {
+    return admin_.strays(table);
+  }
+  Result<std::vector<Pause>> pauses(const TableName& table) override {
+    return admin_.pauses(table);
+  }
+  Result<std::vector<spi::Finding>> findings() override {
+    const auto doctor = this->doctor();
+    return doctor.ok() ? (*doctor)->findings() : doctor.error();
+  }
+  Result<bool> is_current() override {
+    const auto doctor = this->doctor();
+    return doctor.ok() ? (*doctor)->is_current() : doctor.error();
+  }
+
+  Result<Written> enqueue(const TableName& table, NewMessage draft) override {
+    UlidSource ids(system_clock(), system_random());
+    auto message = Message::build_shared(std::move(draft), {}, ids, system_clock());
+    if (!message.ok()) return message.error();
+    const std::array messages{*std::move(message)};
+    auto written = store_->transaction(
+        [&](OwnedTransaction& transaction) { return transaction.insert(table, messages); });
+    if (!written.ok()) return written.error();
+    return written->front();
+  }
+  Result<std::vector<Moved>> move(const TableName& table, spi::Move move,
+                                  std::span<const MessageId> ids,
+                                  const std::string& note) override {
+    switch (move) {
+      case spi::Move::replay:
+        return admin_.replay(table, ids);
+      case spi::Move::quarantine:
+        return admin_.quarantine(table, ids, note);
+      case spi::Move::release:
+        break;
+    }
+    return admin_.release(table, ids);
+  }
+  Result<bool> set_pause(const TableName& table, const std::string& topic, bool paused,
+                         const std::string& note) override {
+    if (topic.empty()) {
+      return paused ? admin_.pause_table(table, note) : admin_.resume_table(table);
+    }
+    return paused ? admin_.pause_topic(table, topic, note) : admin_.resume_topic(table, topic);
+  }
+  Result<Purged> purge(const TableName& table, const PurgeOrder& order,
+                       const Admin::Progress& progress) override {
+    return admin_.purge(table, order, progress);
+  }
+
+  Result<ReplayPreview> preview_replay(const TableName& table, const ReplayOrder& order) override {
+    return admin_.preview_replay(table, order);
+  }
+  Result<ReplayJob> start_replay(const TableName& table, const ReplayOrder& order) override {
+    return admin_.start_replay(table, order);
+  }
+  Result<std::vector<ReplayJob>> jobs(const TableName& table) override {
+    return admin_.jobs(table);
+  }
+  Result<ReplayJob> job(const TableName& table, ReplayJobId id) override {
+    return admin_.job(table, id);
+  }
+  Result<ReplayJob> change_job(const TableName& table, ReplayJobId id,
+                               ReplayJob::State to) override {
+    return to == ReplayJob::State::running ? admin_.resume_replay(table, id)
+                                           : admin_.stop_replay(table, id);
+  }
+
+  Result<AuditReport> verify_audit(const std::optional<AuditHead>& anchor) override {
+    return admin_.verify_audit(anchor);
+  }
+  Result<std::uint64_t> export_audit(const Admin::LineSink& sink, std::uint64_t after) override {
+    return admin_.export_audit(sink, after);
+  }
+
+ private:
+  Result<spi::DoctorStore*> doctor() {
+    if (auto* const doctor = store_->doctor()) return doctor;
+    return Error{Code::config_invalid, store_->name() + " does not tell what is in it"};
+  }
+
+  static std::optional<spi::ShardOwner> only_owner(const spi::Census& census) {
+    for (const auto& shard : census.shards) {
+      if (!shard.owner.empty() && shard.lease_left > Duration::zero()) return shard;
+    }
+    return std::nullopt;
+  }
+
+  const std::unique_ptr<Store> store_;
+  Admin admin_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Operations>> operate_on(std::unique_ptr<Store> store,
+                                               const std::string& actor) {
+  auto admin = Admin::open(*store, {.actor = actor});
+  if (!admin.ok()) return admin.error();
+  return std::unique_ptr<Operations>(
+      std::make_unique<StoreOperations>(std::move(store), *std::move(admin)));
+}
+
+}  // namespace sagabox::cli

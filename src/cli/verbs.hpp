@@ -1,0 +1,149 @@
+#pragma once
+
+#include "cli/session.hpp"
+#include "cli/values.hpp"
+
+#include <sagabox/records.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// What the verbs of an operator are told, and what they do. Each returns its exit code, and throws
+/// WrongUse and Failure.
+namespace sagabox::cli {
+
+/// Which messages: of a table and, when given, only these.
+struct MessagesArguments {
+  std::string table{};
+  std::optional<std::string> tenant{};
+  std::optional<std::string> topic{};
+  std::optional<std::string> aggregate_type{};
+  std::optional<std::string> key{};
+  std::optional<Code> code{};
+  std::optional<When> since{};
+  std::optional<When> until{};
+  bool retrying = false;
+
+  [[nodiscard]] MessageFilter filter(WallTime now) const;
+};
+
+/// For what changes data.
+struct ActArguments {
+  bool yes = false;
+  bool dry_run = false;
+};
+
+struct StatusArguments : StoreArguments {
+  std::string table{};
+  Duration over = std::chrono::seconds(1);  ///< how long to watch for the rates
+};
+int run_status(const StatusArguments& arguments);
+
+struct TailArguments : StoreArguments {
+  std::string table{};
+  Duration every = std::chrono::milliseconds(500);
+  std::optional<Duration> run_for{};
+};
+int run_tail(const TailArguments& arguments);
+
+struct ListArguments : StoreArguments {
+  MessagesArguments messages{};
+  MessageState state = MessageState::pending;
+  std::uint32_t rows_max = 20;
+  std::string cursor{};
+};
+int run_list(const ListArguments& arguments);
+/// The message that has been pending longest, and why.
+int run_oldest(const ListArguments& arguments);
+
+struct MessageArguments : StoreArguments {
+  std::string table{};
+  MessageId id{};
+  bool payload = false;
+};
+int run_show(const MessageArguments& arguments);
+int run_explain(const MessageArguments& arguments);
+
+struct EnqueueArguments : StoreArguments {
+  std::string table{};
+  NewMessage message{};
+  std::string payload{};               ///< "-": standard input
+  std::string payload_file{};          ///< its bytes as they are
+  std::vector<std::string> headers{};  ///< NAME:VALUE
+};
+int run_enqueue(const EnqueueArguments& arguments);
+
+struct OwnersArguments : StoreArguments {
+  std::string table{};
+};
+int run_owners(const OwnersArguments& arguments);
+
+struct PauseArguments : StoreArguments {
+  std::string table{};
+  std::string topic{};
+  std::string note{};
+  bool paused = true;
+  bool dry_run = false;
+};
+int run_pause(const PauseArguments& arguments);
+
+/// Messages that are named, or all that fit.
+struct MoveArguments : StoreArguments {
+  ActArguments act{};
+  MessagesArguments messages{};
+  std::vector<MessageId> ids{};
+  std::string note{};
+  std::uint32_t rate_max = 0;
+  MessageState state = MessageState::dead;
+  std::optional<ReplayBound> from{};
+  std::optional<ReplayBound> to{};
+  bool detach = false;
+};
+int run_replay(const MoveArguments& arguments);
+int run_quarantine(const MoveArguments& arguments);
+int run_release(const MoveArguments& arguments);
+
+struct JobArguments : StoreArguments {
+  std::string table{};
+  std::uint64_t job = 0;
+};
+int run_job_list(const JobArguments& arguments);
+int run_job_show(const JobArguments& arguments);
+int run_job_change(const JobArguments& arguments, ReplayJob::State to);
+
+struct PurgeArguments : StoreArguments {
+  ActArguments act{};
+  std::string table{};
+  MessageState state = MessageState::done;
+  std::optional<Duration> older_than{};
+  bool force_pending = false;
+};
+int run_purge(const PurgeArguments& arguments);
+
+struct MigrateArguments : StoreArguments {
+  ActArguments act{};
+  std::string table{};
+  std::uint16_t shards = 16;
+  int to = 0;
+  bool force = false;
+};
+int run_migrate_up(const MigrateArguments& arguments);
+int run_migrate_down(const MigrateArguments& arguments);
+int run_migrate_status(const MigrateArguments& arguments);
+int run_reshard(const MigrateArguments& arguments);
+
+struct AuditArguments : StoreArguments {
+  std::optional<AuditHead> anchor{};
+  std::uint64_t after = 0;
+};
+int run_audit_verify(const AuditArguments& arguments);
+int run_audit_export(const AuditArguments& arguments);
+
+struct DoctorArguments : StoreArguments {
+  std::vector<std::string> transports{};
+};
+int run_doctor(const DoctorArguments& arguments);
+
+}  // namespace sagabox::cli

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <sagabox/time.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace sagabox::outbox {
+
+/// How much the cold queue may hold: what is dispatched in a moment may be read ahead, since large
+/// pages cost less a row. What lies there for long stays in the database, where a pause, another
+/// relay or an operator finds it.
+class ReadAhead {
+ public:
+  static constexpr Duration moment = std::chrono::milliseconds(50);
+
+  /// `capacity` whatever happens, and up to `ahead` more.
+  ReadAhead(std::uint32_t capacity, std::uint32_t ahead)
+      : capacity_min_(capacity), capacity_max_(capacity + ahead), capacity_(capacity) {}
+
+  /// The queue holds so many after a read.
+  void filled(std::uint32_t depth, BootTime now) {
+    depth_ = depth;
+    at_ = now;
+  }
+
+  /// The queue holds so many before the next read.
+  std::uint32_t capacity(std::uint32_t depth, BootTime now) {
+    if (depth >= depth_) return capacity_;
+    const std::uint64_t gone = depth_ - depth;
+    const auto took = std::max(now - at_, Duration{1});
+    // A lull after a few says nothing about how fast many would go.
+    if (took < moment && gone < capacity_min_ / 4) return capacity_;
+    const auto in_a_moment = gone * static_cast<std::uint64_t>(moment.count()) /
+                             static_cast<std::uint64_t>(took.count());
+    capacity_ = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(in_a_moment, capacity_min_, capacity_max_));
+    return capacity_;
+  }
+
+ private:
+  std::uint32_t capacity_min_;
+  std::uint32_t capacity_max_;
+  std::uint32_t capacity_;
+  std::uint32_t depth_ = 0;
+  BootTime at_{};
+};
+
+}  // namespace sagabox::outbox

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <sagabox/spi/doctor_store.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What the doctors of all databases say alike.
+namespace sagabox::schema {
+
+/// The indexes that a step makes for each outbox, as it names them: `{table}_outbox_id`.
+inline std::vector<std::string> index_names(std::string_view table_up) {
+  constexpr std::string_view before = "INDEX \"";
+  std::vector<std::string> names;
+  for (auto at = table_up.find(before); at != std::string_view::npos;
+       at = table_up.find(before, at)) {
+    at += before.size();
+    names.emplace_back(table_up.substr(at, table_up.find('"', at) - at));
+  }
+  return names;
+}
+
+template <class Step>
+bool is_current(std::span<const Step> steps) {
+  return std::ranges::all_of(steps, [](const Step& step) { return step.applied_at.has_value(); });
+}
+
+/// Of steps that were not applied, one for all of them.
+template <class Step>
+std::vector<spi::Finding> of_steps(std::span<const Step> steps) {
+  const auto missing = static_cast<std::size_t>(
+      std::ranges::count_if(steps, [](const Step& step) { return !step.applied_at.has_value(); }));
+  if (missing == 0) return {};
+  if (missing == steps.size()) {
+    return {{Severity::error, "the schema has not been made yet",
+             "make it and an outbox: sagabox migrate up --table NAME"}};
+  }
+  return {{Severity::error,
+           std::to_string(missing) + " of " + std::to_string(steps.size()) +
+               " steps of the schema have not been applied; this version needs them",
+           "sagabox migrate up"}};
+}
+
+inline spi::Finding missing_index(const std::string& table, const std::string& index) {
+  return {Severity::error,
+          "outbox " + table + ": index " + index + " is missing or not valid; reads scan the table",
+          "make it again as the schema has it (docs/stores), or restore the database"};
+}
+
+}  // namespace sagabox::schema

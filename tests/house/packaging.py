@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Checks what is shipped beside the code: alert rules, dashboard, configuration, Debian package.
+
+usage: packaging.py PROJECT_ROOT BUILD_DIR
+
+Prints what is wrong and exits with 1; says by name what it could not check.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PREFIX = "sagabox_"
+SHIPPED = [
+    "./etc/sagabox/sagabox.yaml",
+    "./usr/bin/sagabox",
+    "./usr/lib/systemd/system/sagabox.service",
+    "./usr/share/man/man1/sagabox.1",
+    "./usr/share/sagabox/alerts.yml",
+    "./usr/share/sagabox/sagabox.json",
+]
+
+
+def known_metrics(root: Path) -> set[str]:
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \|", (root / "docs/metrics.md").read_text(), re.M)
+    names = {PREFIX + name for name, _ in rows}
+    for name, kind in rows:
+        if kind == "histogram":
+            names |= {f"{PREFIX}{name}_{part}" for part in ("bucket", "sum", "count")}
+    return names
+
+
+def unknown_metrics(root: Path) -> list[str]:
+    known = known_metrics(root)
+    problems = []
+    for file in ("packaging/prometheus/alerts.yml", "packaging/grafana/sagabox.json"):
+        used = set(re.findall(rf"\b{PREFIX}\w+", (root / file).read_text()))
+        if not used:
+            problems.append(f"{file}: names no metric")
+        problems += [f"{file}: {name} is no metric of docs/metrics.md" for name in used - known]
+    return problems
+
+
+def run(*command: str, cwd: Path | None = None) -> list[str]:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    return [] if done.returncode == 0 else [f"{' '.join(command)}:\n{done.stdout}{done.stderr}"]
+
+
+def package(build: Path) -> list[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        if failed := run("cpack", "-G", "DEB", "-B", folder, cwd=build):
+            return failed
+        made = list(Path(folder).glob("*.deb"))
+        if len(made) != 1:
+            return [f"cpack made {[file.name for file in made]}, one package was expected"]
+        listed = subprocess.run(
+            ["dpkg-deb", "--contents", str(made[0])], capture_output=True, text=True, check=True
+        ).stdout
+        return [f"{made[0].name}: {file} is missing" for file in SHIPPED if file not in listed]
+
+
+def main() -> int:
+    root, build = Path(sys.argv[1]), Path(sys.argv[2])
+    problems = unknown_metrics(root)
+    json.loads((root / "packaging/grafana/sagabox.json").read_text())
+    if shutil.which("promtool"):
+        problems += run("promtool", "check", "rules", str(root / "packaging/prometheus/alerts.yml"))
+    else:
+        print("not checked: the alert rules by promtool, which is not here (package prometheus)")
+    configuration = root / "packaging/debian/sagabox.yaml"
+    problems += run(str(build / "sagabox"), "config", "check", "--config", str(configuration))
+    if shutil.which("dpkg-shlibdeps"):
+        problems += package(build)
+    else:
+        print("not checked: the Debian package; dpkg-shlibdeps is not here (package dpkg-dev)")
+    print("\n".join(problems))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,260 @@
+#include "assembly/daemon.hpp"
+
+#include "assembly/configuration_file.hpp"
+#include "integration/outbox/world.hpp"
+#include "support/server_process.hpp"
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+namespace sagabox::integration {
+namespace {
+
+using assembly::Daemon;
+using Paths = std::vector<std::string>;
+
+/// A daemon made from the text of a configuration, in this process.
+class DaemonTest : public ::testing::Test {
+ protected:
+  static assembly::Configuration read(const std::string& text) {
+    auto configured = assembly::read_configuration(text, "sagabox.yaml", {});
+    EXPECT_EQ(configured.problems, Paths{});
+    return std::move(configured.configuration);
+  }
+  void open(const std::string& text) {
+    daemon = Daemon::open(read(text), {.show =
+                                           [this](const Delivery& delivery) {
+                                             inbox.add(delivery);
+                                             return done();
+                                           },
+                                       .log = &log})
+                 .value();
+    daemon->start().value();
+  }
+  static void write(const Daemon::Table& table, const std::string& topic, int count = 1,
+                    const std::string& key = "") {
+    std::vector<NewMessage> messages;
+    for (int number = 0; number < count; ++number) {
+      messages.push_back({.topic = topic, .key = key, .payload = json(std::to_string(number))});
+    }
+    table.store
+        ->transaction(
+            [&](OwnedTransaction& tx) { return table.outbox->write_all(tx, std::move(messages)); })
+        .value();
+  }
+  bool arrive(std::size_t count) {
+    return eventually([&] { return inbox.size() >= count; });
+  }
+  static std::size_t lines(const std::filesystem::path& path) {
+    std::ifstream file(path);
+    std::size_t count = 0;
+    for (std::string line; std::getline(file, line);) ++count;
+    return count;
+  }
+  static bool settled(const Daemon::Table& table) {
+    return eventually([&] {
+      const auto stats = table.store->outbox_admin().stats(table.name);
+      return stats.ok() && stats->pending == 0;
+    });
+  }
+
+  testing::RecordingLogger log;
+  Inbox inbox;
+  std::filesystem::path folder = testing::scratch_folder("daemon");
+  std::unique_ptr<Daemon> daemon;
+};
+
+constexpr auto one_table = R"(
+stores: { main: { url: "memory:", tables: { orders: } } }
+routes: [{ topic: "**", to: "fn:show" }]
+)";
+
+TEST_F(DaemonTest, SeveralStoresTablesAndRoutesInOneProcess) {
+  open(R"(
+stores:
+  first: { url: "memory:", tables: [orders, billing] }
+  second: { url: "memory:" }
+routes:
+  - { topic: to.file.v1, to: "file:)" +
+       (folder / "out").string() + R"(" }
+  - { topic: "**", to: "fn:show" }
+)");
+  const auto tables = daemon->tables();
+  ASSERT_EQ(tables.size(), 3U);
+  EXPECT_EQ(tables[1].store_name, "first");
+  EXPECT_EQ(tables[1].name.str(), "billing");
+  EXPECT_EQ(tables[2].name.str(), "default");
+  EXPECT_EQ(tables[0].store, tables[1].store);
+  for (const auto& table : tables) {
+    write(table, "shown.v1", 10);
+    write(table, "to.file.v1", 5);
+  }
+  ASSERT_TRUE(arrive(30));
+  for (const auto& table : tables) ASSERT_TRUE(settled(table));
+  EXPECT_EQ(inbox.size(), 30U);
+  EXPECT_EQ(lines(folder / "out"), 15U);
+  daemon->stop().value();
+  EXPECT_NE(daemon->metrics().text().find("sagabox_outbox"), std::string::npos);
+}
+
+TEST_F(DaemonTest, RoutesChangeWhileItRuns) {
+  open(one_table);
+  const auto table = daemon->tables().front();
+  write(table, "a.v1", 10);
+  ASSERT_TRUE(arrive(10));
+  auto text = std::string(one_table);
+  text.replace(text.find("fn:show"), 7, "file:" + (folder / "out").string());
+  const auto reloaded = daemon->reload(read(text)).value();
+  EXPECT_EQ(reloaded.changed, Paths{"routes[0].to[0].address"});
+  EXPECT_EQ(reloaded.need_restart, Paths{});
+  EXPECT_EQ(daemon->tables().front().outbox, table.outbox) << "nobody's ownership was disturbed";
+  write(table, "a.v1", 10);
+  ASSERT_TRUE(settled(table));
+  EXPECT_EQ(lines(folder / "out"), 10U);
+  EXPECT_EQ(inbox.size(), 10U);
+}
+
+TEST_F(DaemonTest, ChangesUnderLoadLoseRepeatAndReorderNothing) {
+  open(one_table);
+  const auto table = daemon->tables().front();
+  constexpr int count = 300;
+  constexpr int keys = 7;
+  std::atomic<bool> written{false};
+  std::thread writer([&] {
+    for (int number = 0; number < count; ++number) {
+      table.store
+          ->transaction([&](OwnedTransaction& tx) {
+            return table.outbox->write(tx, {.topic = "a.v1",
+                                            .key = "k" + std::to_string(number % keys),
+                                            .payload = json(std::to_string(number))});
+          })
+          .value();
+    }
+    written = true;
+  });
+  int changed = 0;
+  do {
+    const auto limit = std::to_string(1000 + changed++);
+    ASSERT_TRUE(daemon->reload(read(one_table + ("timeout: " + limit + "ms"))).ok());
+  } while (!written || changed < 5);
+  writer.join();
+  ASSERT_TRUE(arrive(count));
+  ASSERT_TRUE(settled(table));
+  for (const auto& [id, times] : inbox.times_by_id()) ASSERT_EQ(times, 1U) << id;
+  for (int key = 0; key < keys; ++key) {
+    int last = -1;
+    for (const auto& payload : inbox.payloads_of_key("k" + std::to_string(key))) {
+      ASSERT_LT(last, std::stoi(payload));
+      last = std::stoi(payload);
+    }
+  }
+}
+
+TEST_F(DaemonTest, ATableGoesOnWithItsNewSettings) {
+  open(one_table);
+  const auto before = daemon->tables().front();
+  write(before, "a.v1", 5);
+  ASSERT_TRUE(arrive(5));
+  const auto reloaded =
+      daemon->reload(read(std::string(one_table) + "relay: {workers: 9}\nretention: 0")).value();
+  EXPECT_EQ(reloaded.need_restart, Paths{});
+  EXPECT_EQ(daemon->configuration().stores.at(0).tables.at(0).options.workers, 9U);
+  const auto now = daemon->tables().front();
+  EXPECT_NE(now.outbox, before.outbox);
+  write(before, "a.v1", 5);  // by whoever still has the old one
+  write(now, "a.v1", 5);
+  ASSERT_TRUE(arrive(15));
+  ASSERT_TRUE(settled(now));
+  EXPECT_TRUE(eventually([&] {
+    return now.store->outbox_admin().stats(now.name).value().done == 0;
+  })) << "what is done is not kept any more";
+}
+
+TEST_F(DaemonTest, ARouteWithMoreAttemptsThanBeforeMayMakeThem) {
+  open(one_table);
+  const auto before = daemon->tables().front();
+  const auto more = R"(
+stores: { main: { url: "memory:", tables: { orders: } } }
+routes: [{ topic: "**", to: "fn:show", retry: { attempts_max: 50 } }]
+)";
+  ASSERT_TRUE(daemon->reload(read(more)).ok());
+  EXPECT_NE(daemon->tables().front().outbox, before.outbox);
+  write(daemon->tables().front(), "a.v1");
+  EXPECT_TRUE(arrive(1));
+}
+
+TEST_F(DaemonTest, WhatCannotChangeIsNamedAndTheRestIsTaken) {
+  open(one_table);
+  const auto reloaded = daemon
+                            ->reload(read(R"(
+listen: 127.0.0.1:9999
+log: { format: json, level: debug }
+stores: { main: { url: "memory:", tables: { orders: { claim: leader, retention: 1d }, more: } } }
+routes: [{ topic: "**", to: "fn:show" }]
+)"))
+                            .value();
+  const std::set<std::string> later(reloaded.need_restart.begin(), reloaded.need_restart.end());
+  EXPECT_TRUE(later.contains("listen"));
+  EXPECT_TRUE(later.contains("log.format"));
+  EXPECT_TRUE(later.contains("stores.main.tables.more"));
+  EXPECT_TRUE(later.contains("stores.main.tables.orders.claim"));
+  EXPECT_EQ(reloaded.changed, (Paths{"log.level", "stores.main.tables.orders.retention"}));
+  const auto made = daemon->configuration();
+  EXPECT_EQ(made.listen, "127.0.0.1:8700");
+  EXPECT_EQ(made.stores.at(0).tables.size(), 1U);
+  EXPECT_EQ(made.stores.at(0).tables.at(0).options.claim, ClaimMode::sharded);
+  EXPECT_EQ(made.stores.at(0).tables.at(0).options.retention, std::chrono::hours(24));
+  write(daemon->tables().front(), "a.v1");
+  EXPECT_TRUE(arrive(1));
+}
+
+TEST_F(DaemonTest, AnErrorLeavesEverythingAsItWas) {
+  open(one_table);
+  const auto wrong = daemon->reload(read(R"(
+retention: 1d
+stores: { main: { url: "memory:", tables: { orders: } } }
+routes: [{ topic: "a.**", to: "fn:nobody" }]
+)"));
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_NE(wrong.error().message.find("routes[0] (a.**)"), std::string::npos)
+      << wrong.error().message;
+  EXPECT_EQ(daemon->configuration().stores.at(0).tables.at(0).options.retention,
+            std::chrono::hours(24 * 7));
+  write(daemon->tables().front(), "b.v1");
+  EXPECT_TRUE(arrive(1));
+}
+
+TEST_F(DaemonTest, WhatIsDeliveredElsewhereIsOnlyTaken) {
+  open(R"(
+delivery: elsewhere
+stores: { main: { url: "memory:" } }
+)");
+  const auto table = daemon->tables().front();
+  write(table, "a.v1", 3);
+  EXPECT_EQ(table.store->outbox_admin().stats(table.name).value().pending, 3U);
+  EXPECT_TRUE(daemon->stop().ok());
+}
+
+TEST_F(DaemonTest, WhatIsWrongIsFoundBeforeAnythingIsOpened) {
+  const auto problem = [](const std::string& text) {
+    const auto checked = Daemon::check(read(text));
+    return checked.ok() ? std::string() : checked.error().message;
+  };
+  EXPECT_EQ(problem(one_table), "");
+  EXPECT_NE(
+      problem("routes: [{topic: \"**\", to: \"gopher:x\"}]")
+          .find("routes[0].to[0]: there is no transport \"gopher\"; this build has fn:, file:"),
+      std::string::npos);
+  EXPECT_NE(problem("stores: {a: {url: \"gopher://x\"}}\ndelivery: elsewhere")
+                .find("stores.a.url: this build has"),
+            std::string::npos);
+  EXPECT_NE(problem("metrics: {prefix: \"a b\"}").find("metrics.prefix"), std::string::npos);
+  EXPECT_NE(
+      problem("routes: [{topic: \"**\", to: {address: \"file:x\", snyc: true}}]").find("snyc"),
+      std::string::npos);
+}
+
+}  // namespace
+}  // namespace sagabox::integration

@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""`sagabox serve` and `sagabox config` as one meets them: a first minute without a configuration,
+files that change, signals, and what is said when something is wrong.
+
+usage: serve_test.py SAGABOX [unittest arguments]
+"""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+SAGABOX = sys.argv.pop(1)
+PATIENCE = 60  # seconds; only a failure takes so long
+CLEAN = {name: text for name, text in os.environ.items() if not name.startswith("SAGABOX_")}
+
+
+def eventually(what, found):
+    limit = time.monotonic() + PATIENCE
+    while not (value := found()):
+        if time.monotonic() > limit:
+            raise AssertionError(what if isinstance(what, str) else what())
+        time.sleep(0.02)
+    return value
+
+
+class FolderTestCase(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="sagabox-serve-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.config = self.folder / "sagabox.yaml"
+        self.daemon = None
+
+    def tearDown(self):
+        if self.daemon is not None and self.daemon.poll() is None:
+            self.daemon.kill()
+            self.daemon.wait()
+
+    def sagabox(self, *arguments, **environment):
+        return subprocess.run(
+            [SAGABOX, *arguments],
+            cwd=self.folder,
+            env={**CLEAN, **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE,
+        )
+
+    def serve(self, *arguments, **environment):
+        with open(self.folder / "out", "ab") as out, open(self.folder / "err", "ab") as err:
+            self.daemon = subprocess.Popen(
+                [SAGABOX, "serve", *arguments],
+                cwd=self.folder,
+                env={**CLEAN, **environment},
+                stdout=out,
+                stderr=err,
+            )
+        self.wait_for("out", r"shards? owned")
+
+    def said(self, name):
+        path = self.folder / name
+        return path.read_text() if path.exists() else ""
+
+    def wait_for(self, name, pattern, times=1):
+        def found():
+            self.assertIsNone(self.daemon.poll(), self.said("err"))
+            return len(re.findall(pattern, self.said(name))) >= times
+
+        eventually(lambda: f"{pattern} in {name}: {self.said('out')} {self.said('err')}", found)
+
+    def stop(self):
+        self.daemon.send_signal(signal.SIGTERM)
+        self.assertEqual(self.daemon.wait(PATIENCE), 0, self.said("err"))
+
+
+ROUTED = """\
+demo: true
+stores:
+  orders: {{ url: "sqlite:orders.db", tables: [orders] }}
+routes:
+  - topic: "**"
+    to: "file:{target}"
+"""
+
+
+class Serve(FolderTestCase):
+    def test_without_a_configuration_shows_what_it_delivers(self):
+        self.serve("--demo")
+        first, second = self.said("out").splitlines()[:2]
+        self.assertRegex(
+            first, r"^sagabox [\d.]+ · store sqlite:.*sagabox\.db · http://127\.0\.0\.1:8700 · 1 table, 1 shard owned$"
+        )
+        self.assertTrue(second.startswith("try:  curl -d '{\"topic\":"), second)
+        self.wait_for("out", r"\d\d:\d\d:\d\d delivered demo\.hello\.said\.v1 \w{26} attempt 1 in [\d.]+ ms\n")
+        self.stop()
+        self.assertTrue((self.folder / "sagabox.db").exists())
+        self.assertEqual(self.said("err"), "")
+
+    def test_delivers_into_a_file_and_goes_on_after_a_restart(self):
+        self.config.write_text(ROUTED.format(target="first"))
+        self.serve()
+        self.wait_for("first", "demo.hello", times=2)
+        self.stop()
+        before = self.said("first").splitlines()
+        self.serve()
+        self.wait_for("first", "demo.hello", times=len(before) + 1)
+        self.stop()
+        events = [json.loads(line) for line in self.said("first").splitlines()]
+        self.assertEqual(len({event["id"] for event in events}), len(events))
+
+    def test_hangup_takes_a_good_file_and_refuses_a_broken_one(self):
+        self.config.write_text(ROUTED.format(target="first") + "watch: false\n")
+        self.serve("--config", "sagabox.yaml")
+        self.wait_for("first", "demo.hello")
+        self.config.write_text(ROUTED.format(target="second") + "watch: false\nlisten: 127.0.0.1:9\n")
+        self.daemon.send_signal(signal.SIGHUP)
+        self.wait_for("second", "demo.hello")
+        self.wait_for("err", r'"configuration was read again" changed="?routes\[0\]\.to\[0\]\.address')
+        self.wait_for("err", r'"a changed setting needs a restart" settings=listen')
+        self.config.write_text(ROUTED.format(target="third") + "retenton: 7d\n")
+        self.daemon.send_signal(signal.SIGHUP)
+        self.wait_for("err", r'"configuration was not taken; the one before stays" problem="sagabox\.yaml:7: unknown key')
+        self.wait_for("second", "demo.hello", times=self.said("second").count("demo.hello") + 2)
+        self.assertFalse((self.folder / "third").exists())
+        self.stop()
+
+    def test_a_changed_file_is_read_again_by_itself(self):
+        self.config.write_text(ROUTED.format(target="first"))
+        self.serve()
+        self.wait_for("first", "demo.hello")
+        self.config.write_text(ROUTED.format(target="another"))
+        self.wait_for("another", "demo.hello")
+        self.stop()
+
+    def test_ctrl_c_ends_it_well_too(self):
+        self.serve()
+        self.daemon.send_signal(signal.SIGINT)
+        self.assertEqual(self.daemon.wait(PATIENCE), 0, self.said("err"))
+
+    def test_systemd_is_told(self):
+        path = str(self.folder / "notify")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(path)
+            manager.settimeout(PATIENCE)
+            self.serve(NOTIFY_SOCKET=path)
+            first = manager.recv(1024)
+            self.stop()
+            told = {first}
+            manager.settimeout(0)
+            try:
+                while True:
+                    told.add(manager.recv(1024))
+            except BlockingIOError:
+                pass
+        if not told & {b"READY=1"}:
+            self.skipTest("this build is without libsystemd")
+        self.assertEqual(first, b"READY=1")
+        self.assertIn(b"STOPPING=1", told)
+
+    def test_a_wrong_configuration_is_exit_code_two_and_a_sentence(self):
+        self.config.write_text(ROUTED.format(target="x") + "    retry: { atempts_max: 12 }\n")
+        result = self.sagabox("serve", "--config", "sagabox.yaml")
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual(
+            result.stderr,
+            'sagabox.yaml:7: unknown key "atempts_max" under routes[0].retry; did you mean "attempts_max"?\n',
+        )
+        self.assertEqual(result.stdout, "")
+        for arguments, environment, complaint in [
+            (["--config", "nowhere.yaml"], {}, "nowhere.yaml: cannot be read"),
+            ([], {"SAGABOX_CONFIG": "nowhere.yaml"}, "nowhere.yaml: cannot be read"),
+            ([], {"SAGABOX_RETRY_ATEMPTS_MAX": "3"}, "did you mean SAGABOX_RETRY_ATTEMPTS_MAX?"),
+        ]:
+            result = self.sagabox("serve", *arguments, **environment)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn(complaint, result.stderr)
+
+    def test_a_store_that_cannot_be_opened_is_named_with_its_line(self):
+        self.config.write_text(ROUTED.format(target="x").replace("orders.db", "nowhere/orders.db"))
+        result = self.sagabox("serve")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("sagabox.yaml:3: stores.orders: cannot open nowhere/orders.db", result.stderr)
+
+    def test_a_server_that_is_not_there_is_exit_code_one(self):
+        self.config.write_text(
+            ROUTED.format(target="x").replace("sqlite:orders.db", "postgres://127.0.0.1:1/orders")
+        )
+        result = self.sagabox("serve")
+        if "this build has" in result.stderr:
+            self.skipTest("this build is without PostgreSQL")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("sagabox.yaml:3: stores.orders: cannot connect", result.stderr)
+
+
+class Config(FolderTestCase):
+    def test_check_says_that_it_is_fine_or_everything_that_is_not(self):
+        self.config.write_text(ROUTED.format(target="x"))
+        result = self.sagabox("config", "check")
+        self.assertEqual(
+            (result.returncode, result.stdout), (0, "sagabox.yaml: fine; stores: 1, tables: 1, routes: 1\n")
+        )
+        self.config.write_text(ROUTED.format(target="x").replace("file:", "gopher:"))
+        result = self.sagabox("config", "check", "--config", "sagabox.yaml")
+        self.assertEqual(result.returncode, 2)
+        self.assertRegex(result.stderr, r'^sagabox\.yaml:6: routes\[0\]\.to\[0\]: there is no transport "gopher"')
+        self.config.write_text("retention: x\nlog: { level: x }\n")
+        result = self.sagabox("config", "check")
+        self.assertEqual(len(result.stderr.splitlines()), 2, result.stderr)
+        self.assertFalse((self.folder / "orders.db").exists())
+
+    def test_print_says_where_settings_come_from_and_can_be_read_again(self):
+        self.config.write_text(ROUTED.format(target="x"))
+        result = self.sagabox("config", "print", SAGABOX_RETENTION="3d")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("\nretention: 3d  # SAGABOX_RETENTION\n", result.stdout)
+        self.assertIn("demo: true  # sagabox.yaml:1\n", result.stdout)
+        self.assertIn("  workers: 4  # default\n", result.stdout)
+        (self.folder / "again.yaml").write_text(result.stdout)
+        self.assertEqual(self.sagabox("config", "check", "--config", "again.yaml").returncode, 0)
+
+    def test_schema_is_json(self):
+        schema = json.loads(self.sagabox("config", "schema").stdout)
+        self.assertIn("attempts_max", schema["properties"]["retry"]["properties"])
+        self.assertFalse(schema["additionalProperties"])
+
+
+if __name__ == "__main__":
+    unittest.main()
