@@ -47,8 +47,9 @@ void measure(const std::string& name, const Size& size, int batch, Report& repor
   const auto store = world().open();
   auto outbox = Outbox::writer_only(*store).value();
   server::ServerOptions options;
-  options.api.tables = {
-      {.table = TableName::parse("default").value(), .store = store.get(), .outbox = &outbox}};
+  options.api.tables = {{.table = TableName::parse("default").value(),
+                         .store = store.get(),
+                         .outbox = server::always(outbox)}};
   options.listener.port = 0;
   const auto server = server::Server::start(std::move(options)).value();
   // One message a request and a commit each by hand is slow: a fifth of the rows says enough.

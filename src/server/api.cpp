@@ -14,6 +14,7 @@ namespace sagabox::server {
 namespace {
 
 constexpr std::string_view bearer = "Bearer ";
+constexpr std::string_view form_content_type = "application/x-www-form-urlencoded";
 
 Error denied(std::string message) { return {Code::auth_denied, std::move(message)}; }
 
@@ -66,16 +67,23 @@ std::string_view method_of(const Request& request) {
   return request.method == "HEAD" ? std::string_view("GET") : std::string_view(request.method);
 }
 
-RouteMatch match(const Request& request) {
-  const auto segments = path_segments(request.target);
-  return segments ? match_route(method_of(request), *segments) : RouteMatch{};
+/// "/v1/messages" is that of the first table.
+RouteMatch match(const Request& request, const std::vector<ServedTable>& tables) {
+  auto segments = path_segments(request.target);
+  if (!segments) return {};
+  auto found = match_route(method_of(request), *segments);
+  if (!found.methods.empty() || tables.empty() || segments->front() != "v1") return found;
+  segments->insert(segments->begin() + 1, {"tables", tables.front().table.str()});
+  return match_route(method_of(request), *segments);
 }
 
-/// A body must say that it is JSON, which a web page cannot without asking first.
+/// A body must say that it is JSON. What curl says unless told counts, too: a form of a web page
+/// has been refused by its origin, or for want of a key.
 std::optional<Response> wrong_content(const Request& request) {
   if (request.body.empty()) return std::nullopt;
   const auto type = request.header("content-type");
-  if (type.substr(0, type.find_first_of("; ")) == json_content_type) return std::nullopt;
+  const auto media = type.substr(0, type.find_first_of("; "));
+  if (media == json_content_type || media == form_content_type) return std::nullopt;
   return problem(415, {Code::schema_validation_failed,
                        "the body must be JSON and say so: Content-Type: application/json"});
 }
@@ -85,9 +93,9 @@ std::optional<Response> wrong_content(const Request& request) {
 Status ApiOptions::check() const {
   std::set<std::string> names;
   for (const auto& served : tables) {
-    if (served.store == nullptr || served.outbox == nullptr) {
-      return Error{Code::config_invalid,
-                   "table " + quoted(served.table.str()) + ": store and outbox must be given"};
+    if (served.store == nullptr || !served.outbox || !served.rules) {
+      return Error{Code::config_invalid, "table " + quoted(served.table.str()) +
+                                             ": store, outbox and rules must be given"};
     }
     if (!names.insert(served.table.str()).second) {
       return Error{Code::config_invalid, "table " + quoted(served.table.str()) +
@@ -106,8 +114,7 @@ Api::Api(ApiOptions options, std::unique_ptr<KeyRing> keys)
       keys_(std::move(keys)),
       readiness_(options_.ready, *options_.clock) {
   for (const auto& table : options_.tables) {
-    writers_.push_back(
-        std::make_unique<GroupWriter>(*table.store, *table.outbox, options_.writing));
+    writers_.push_back(std::make_unique<GroupWriter>(*table.store, table.outbox, options_.writing));
   }
 }
 
@@ -186,7 +193,7 @@ void Api::call(const Request& request, const RouteMatch& match, const Caller& ca
 }
 
 void Api::begin(const Request& request, const Reply& reply) {
-  const auto matched = match(request);
+  const auto matched = match(request, options_.tables);
   const auto needs = matched.route == nullptr ? Needs::read : matched.route->needs;
   auto caller = caller_of(request, needs);
   // Who may not look is not told which paths there are, either.
@@ -205,7 +212,7 @@ void Api::begin(const Request& request, const Reply& reply) {
 
 bool Api::is_brief(const Request& request) const {
   if (request.body.size() > options_.brief_bytes_max) return false;
-  const auto matched = match(request);
+  const auto matched = match(request, options_.tables);
   return matched.route != nullptr && (matched.route->brief || matched.route->begin != nullptr);
 }
 

@@ -23,8 +23,8 @@ bool may_be_one_message(Code code) {
 
 }  // namespace
 
-GroupWriter::GroupWriter(Store& store, Outbox& outbox, GroupWriterOptions options)
-    : store_(store), outbox_(outbox), options_(options) {
+GroupWriter::GroupWriter(Store& store, OutboxSource outbox, GroupWriterOptions options)
+    : store_(store), outbox_(std::move(outbox)), options_(options) {
   for (std::uint32_t at = 0; at < std::max(options_.writers, 1U); ++at) {
     threads_.emplace_back([this] { run(); });
   }
@@ -88,8 +88,9 @@ void GroupWriter::run() {
 GroupWriter::Outcome GroupWriter::write_together(std::vector<NewMessage> messages, Whole whole) {
   const auto wanted = messages.size();
   try {
+    const auto outbox = outbox_();
     return store_.transaction([&](OwnedTransaction& tx) -> Outcome {
-      auto written = outbox_.write_all(tx, std::move(messages));
+      auto written = outbox->write_all(tx, std::move(messages));
       if (whole == Whole::needed && written.ok() && written->size() != wanted) {
         return Error{Code::tx_invalid_state, "a hook left out some; whose they are is not known"};
       }

@@ -8,11 +8,19 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 namespace sagabox::server {
+
+/// The outbox that writes go to now: another one after a change of its settings.
+using OutboxSource = std::function<std::shared_ptr<Outbox>()>;
+/// Always this one, which outlives the source.
+inline OutboxSource always(Outbox& outbox) {
+  return [&outbox] { return std::shared_ptr<Outbox>(std::shared_ptr<void>(), &outbox); };
+}
 
 struct GroupWriterOptions {
   std::uint32_t writers = 2;  ///< transactions at the same time
@@ -24,14 +32,14 @@ struct GroupWriterOptions {
 
 /// Writes the messages of many callers in few transactions: what comes while one commits goes into
 /// the next. The messages of one caller are written all or none. One that cannot be written fails
-/// for its own caller only. Safe from any thread; store and outbox outlive it.
+/// for its own caller only. Safe from any thread; the store outlives it.
 class GroupWriter {
  public:
   using Outcome = Result<std::vector<Written>>;
   /// Called once, on a writer's thread; must not block for long.
   using Done = std::function<void(Outcome)>;
 
-  GroupWriter(Store& store, Outbox& outbox, GroupWriterOptions options);
+  GroupWriter(Store& store, OutboxSource outbox, GroupWriterOptions options);
   /// Writes what waits.
   ~GroupWriter();
   GroupWriter(const GroupWriter&) = delete;
@@ -55,7 +63,7 @@ class GroupWriter {
   Outcome write_together(std::vector<NewMessage> messages, Whole whole);
 
   Store& store_;
-  Outbox& outbox_;
+  OutboxSource outbox_;
   GroupWriterOptions options_;
 
   std::mutex mutex_;

@@ -15,7 +15,7 @@ Looked Readiness::look(const ServedTable& table) {
     looked.text = "its store does not answer: " + std::string(code_name(stats.error().code));
     return looked;
   }
-  return judge(table.table.str(), *stats, table.outbox->snapshot());
+  return judge(table.table.str(), *stats, table.outbox()->snapshot());
 }
 
 Looked Readiness::judge(const std::string& table, const spi::TableStats& stats,

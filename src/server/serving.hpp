@@ -5,6 +5,7 @@
 #include <sagabox/admin.hpp>
 #include <sagabox/outbox.hpp>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,12 +14,13 @@
 
 namespace sagabox::server {
 
-/// A table that is served. Store and outbox outlive the server.
+/// A table that is served. The store outlives the server.
 struct ServedTable {
   TableName table;  ///< also its name in paths: no two are the same
   Store* store = nullptr;
-  Outbox* outbox = nullptr;           ///< what writes go to
-  MessageRules rules{};               ///< the outbox's
+  OutboxSource outbox{};  ///< what writes go to; see `always`
+  /// Of that outbox.
+  std::function<MessageRules()> rules = [] { return MessageRules{}; };
   std::string store_name{"default"};  ///< as `?store=` of the audit operations names it
 };
 
@@ -30,6 +32,7 @@ struct ReadyLimits {
 };
 
 struct ApiOptions {
+  /// The first is meant by paths that name none.
   std::vector<ServedTable> tables{};
   ReadyLimits ready{};
   GroupWriterOptions writing{};

@@ -46,7 +46,7 @@ Status put_table(JsonOut& json, const Call& call, const ServedTable& table) {
     const auto stats = admin->stats(table.table);
     if (!stats.ok()) return stats.error();
     put_fields(json, *stats);
-    put_snapshot(json, table.outbox->snapshot());
+    put_snapshot(json, table.outbox()->snapshot());
   }
   json.end_object();
   return {};

@@ -21,7 +21,8 @@ using testing::RestClient;
 class SqliteRest : public ::testing::Test {
  protected:
   void serve(server::ServerOptions options = {}) {
-    options.api.tables = {{.table = table_, .store = store_.get(), .outbox = &outbox_}};
+    options.api.tables = {
+        {.table = table_, .store = store_.get(), .outbox = server::always(outbox_)}};
     options.api.exposition = prometheus_.get();
     options.api.metrics = prometheus_.get();
     options.listener.port = 0;

@@ -117,6 +117,25 @@ TEST_F(RestEnqueue, ABodyMustSayThatItIsJson) {
   EXPECT_EQ(api_->handle(plain).status, 415U);
 }
 
+TEST_F(RestEnqueue, WhatCurlSaysUnlessToldIsTaken) {
+  const Request curl{
+      .method = "POST",
+      .target = "/v1/tables/orders/messages",
+      .headers = {{"host", "localhost"}, {"content-type", "application/x-www-form-urlencoded"}},
+      .body = R"({"topic":"t","payload":1})"};
+  EXPECT_EQ(api_->handle(curl).status, 201U);
+}
+
+TEST_F(RestEnqueue, TheFirstTableIsMeantWhenNoneIsNamed) {
+  const auto written = post("/v1/messages", R"({"topic":"t","payload":1,"id":"m1"})");
+  ASSERT_EQ(written.status, 201U) << written.body;
+  EXPECT_EQ(text(body(written), "table"), "orders");
+  EXPECT_EQ(get("/v1/messages/m1").status, 200U);
+  EXPECT_EQ(get("/v1/dead-letters").status, 200U);
+  EXPECT_EQ(get("/v1/nonsense").status, 404U);
+  EXPECT_EQ(send({.method = "DELETE", .target = "/v1/messages"}).status, 405U);
+}
+
 TEST_F(RestEnqueue, ABatchIsWrittenAsAWhole) {
   const auto response = post("/v1/tables/orders/messages/batch", R"({"messages":[
     {"topic":"t","payload":1,"id":"a"}, {"topic":"t","payload":[2],"id":"b"}]})");

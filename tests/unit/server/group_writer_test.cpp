@@ -51,7 +51,7 @@ class GroupWriting : public ::testing::Test {
 };
 
 TEST_F(GroupWriting, WhatComesDuringACommitSharesTheNext) {
-  GroupWriter writer(store_, outbox_, {.writers = 1});
+  GroupWriter writer(store_, always(outbox_), {.writers = 1});
   auto first = submit_first(writer);
   std::vector<std::future<GroupWriter::Outcome>> others;
   for (int caller = 0; caller < 20; ++caller) {
@@ -70,7 +70,7 @@ TEST_F(GroupWriting, WhatComesDuringACommitSharesTheNext) {
 }
 
 TEST_F(GroupWriting, ABadMessageFailsForItsCallerOnly) {
-  GroupWriter writer(store_, outbox_, {.writers = 1});
+  GroupWriter writer(store_, always(outbox_), {.writers = 1});
   auto first = submit_first(writer);
   auto good = submit(writer, {message("good")});
   auto bad = submit(writer, {message("bad1"), message("bad2", "{nonsense")});
@@ -86,7 +86,7 @@ TEST_F(GroupWriting, ABadMessageFailsForItsCallerOnly) {
 TEST_F(GroupWriting, NothingInDoubtIsWrittenAgain) {
   fails_at_ = 2;
   fault_ = memory::Fault::lost_after;
-  GroupWriter writer(store_, outbox_, {.writers = 1});
+  GroupWriter writer(store_, always(outbox_), {.writers = 1});
   auto first = submit_first(writer);
   auto one = submit(writer, {message("")});
   auto two = submit(writer, {message("")});
@@ -98,7 +98,7 @@ TEST_F(GroupWriting, NothingInDoubtIsWrittenAgain) {
 }
 
 TEST_F(GroupWriting, TheSameIdFromTwoCallersIsOneMessage) {
-  GroupWriter writer(store_, outbox_, {.writers = 1});
+  GroupWriter writer(store_, always(outbox_), {.writers = 1});
   auto first = submit_first(writer);
   auto one = submit(writer, {message("same")});
   auto two = submit(writer, {message("same")});
@@ -115,7 +115,7 @@ TEST_F(GroupWriting, TooMuchIsRefusedAndWhatWaitsIsWrittenAtTheEnd) {
   std::future<GroupWriter::Outcome> first;
   std::future<GroupWriter::Outcome> waiting;
   {
-    GroupWriter writer(store_, outbox_, {.writers = 1, .waiting_rows_max = 2});
+    GroupWriter writer(store_, always(outbox_), {.writers = 1, .waiting_rows_max = 2});
     first = submit_first(writer);
     waiting = submit(writer, {message("a"), message("b")});
     EXPECT_FALSE(writer.submit({message("c")}, [](GroupWriter::Outcome) { ADD_FAILURE(); }));
@@ -127,7 +127,7 @@ TEST_F(GroupWriting, TooMuchIsRefusedAndWhatWaitsIsWrittenAtTheEnd) {
 }
 
 TEST_F(GroupWriting, GroupsAreBounded) {
-  GroupWriter writer(store_, outbox_, {.writers = 1, .group_rows_max = 3});
+  GroupWriter writer(store_, always(outbox_), {.writers = 1, .group_rows_max = 3});
   auto first = submit_first(writer);
   std::vector<std::future<GroupWriter::Outcome>> others;
   for (int caller = 0; caller < 7; ++caller) others.push_back(submit(writer, {message("")}));
@@ -135,6 +135,20 @@ TEST_F(GroupWriting, GroupsAreBounded) {
   EXPECT_TRUE(first.get().ok());
   for (auto& other : others) EXPECT_TRUE(other.get().ok());
   EXPECT_EQ(commits_, 1 + 3);
+}
+
+TEST_F(GroupWriting, WritesGoToTheOutboxOfTheMoment) {
+  auto now = std::make_shared<Outbox>(Outbox::writer_only(store_).value());
+  GroupWriter writer(store_, [&] { return now; }, {.writers = 1});
+  auto first = submit_first(writer);
+  OutboxOptions other;
+  other.table = "other";
+  now = std::make_shared<Outbox>(Outbox::writer_only(store_, std::move(other)).value());
+  auto second = submit(writer, {message("second")});
+  gate_.set_value();
+  EXPECT_TRUE(first.get().ok());
+  EXPECT_TRUE(second.get().ok());
+  EXPECT_EQ(store_.inspect(TableName::parse("other").value()).size(), 1U);
 }
 
 class LeavesOut final : public WriterHook {
@@ -148,7 +162,7 @@ TEST_F(GroupWriting, AHookThatLeavesSomeOutDoesNotMixUpTheOthers) {
   OutboxOptions options;
   options.hooks.push_back(std::make_shared<LeavesOut>());
   Outbox hooked = Outbox::writer_only(store_, std::move(options)).value();
-  GroupWriter writer(store_, hooked, {.writers = 1});
+  GroupWriter writer(store_, always(hooked), {.writers = 1});
   auto first = submit_first(writer);
   auto one = submit(writer, {message("unwanted")});
   auto two = submit(writer, {message("wanted")});

@@ -30,7 +30,7 @@ class ApiTest : public ::testing::Test {
       tables_.push_back(
           {.table = TableName::parse(outbox == &orders_ ? "orders" : "events").value(),
            .store = &store_,
-           .outbox = outbox});
+           .outbox = always(*outbox)});
     }
     const std::vector<spi::Scope> scopes{"outbox:orders"};
     EXPECT_TRUE(store_.ownership().join(relay_, 15s, scopes, 16).ok());
