@@ -8,6 +8,7 @@ namespace sagabox::cli {
 namespace {
 
 constexpr const char* looking = "Look";
+constexpr const char* acting = "Act";
 
 Result<std::string> as_is(std::string_view text) { return std::string(text); }
 
@@ -125,6 +126,91 @@ void add_move(CLI::App& app, const std::string& name, const std::string& descrip
   if (name == "replay") add_job_options(*verb, *arguments);
 }
 
+void add_dead(CLI::App& app, Chosen& run) {
+  auto* dead = app.add_subcommand("dead", "Dead letters: list, show, replay, quarantine, release");
+  dead->group(acting)->require_subcommand(1);
+  {
+    auto [list, arguments] =
+        add_verb(*dead, "list", "Dead letters of a table, oldest first", run, run_list);
+    arguments->state = MessageState::dead;
+    add_filter_options(*list, arguments->messages);
+    add_page_options(*list, *arguments);
+  }
+  add_show(*dead, run);
+  add_move(*dead, "replay", "Dead letters become pending again", run, run_replay,
+           MessageState::dead);
+  add_move(*dead, "quarantine", "Sets messages aside until they are released", run, run_quarantine,
+           MessageState::dead);
+  add_move(*dead, "release", "Quarantined messages become pending again", run, run_release,
+           MessageState::quarantined);
+}
+
+void add_replay(CLI::App& app, Chosen& run) {
+  auto [replay, arguments] = add_verb(
+      app, "replay", "Delivers a range again, as a job: delivered messages, too", run, run_replay);
+  replay->group(acting)->require_subcommand(0, 1);
+  replay->footer(R"(Examples:
+  sagabox replay --from 8000 --to 8812 --rate 50/s       by sequence
+  sagabox replay --from 2h --to 1h --topic orders.order.placed.v1
+  sagabox replay list
+  sagabox replay stop 7)");
+  arguments->state = MessageState::done;
+  add_filter_options(*replay, arguments->messages);
+  add_yes_options(*replay, arguments->act);
+  add_option(*replay, "--from", "BOUND", arguments->from, parse_bound,
+             "the first: a sequence, how long ago, or a time");
+  add_option(*replay, "--to", "BOUND", arguments->to, parse_bound, "the last; a time: before then");
+  add_option(*replay, "--state", "STATE", arguments->state, parse_state,
+             "done (unless told), dead or quarantined");
+  add_job_options(*replay, *arguments);
+  const auto job_verb = [&](const std::string& name, const std::string& description,
+                            int (*act)(const JobArguments&)) {
+    auto [verb, job] = add_verb(*replay, name, description, run, act);
+    add_table_option(*verb, job->table);
+    if (name == "list") return;
+    verb->add_option("JOB", job->job, "its number")->type_name("")->required();
+  };
+  job_verb("list", "Replay jobs", run_job_list);
+  job_verb("show", "One replay job", run_job_show);
+  job_verb("stop", "Stops a job; it can be resumed",
+           [](const JobArguments& job) { return run_job_change(job, ReplayJob::State::stopped); });
+  job_verb("resume", "Goes on with a job that was stopped or failed",
+           [](const JobArguments& job) { return run_job_change(job, ReplayJob::State::running); });
+}
+
+void add_pauses(CLI::App& app, Chosen& run) {
+  for (const bool paused : {true, false}) {
+    auto [verb, arguments] =
+        add_verb(app, paused ? "pause" : "resume",
+                 paused ? "Nothing of a table or topic is delivered; writing goes on"
+                        : "What was paused is delivered again",
+                 run, run_pause);
+    verb->group(acting);
+    arguments->paused = paused;
+    add_table_option(*verb, arguments->table);
+    verb->add_option("--topic", arguments->topic, "only this topic")->type_name("TOPIC");
+    if (paused) {
+      verb->add_option("--note", arguments->note, "why, for who finds it paused")
+          ->type_name("TEXT");
+    }
+    verb->add_flag("--dry-run", arguments->dry_run, "changes nothing");
+  }
+}
+
+void add_purge(CLI::App& app, Chosen& run) {
+  auto [verb, arguments] =
+      add_verb(app, "purge", "Deletes messages that ended long ago", run, run_purge);
+  verb->group(acting);
+  add_table_option(*verb, arguments->table);
+  add_yes_options(*verb, arguments->act);
+  add_option(*verb, "--older-than", "AGE", arguments->older_than, parse_age,
+             "since they ended: 12h, 7d; 0 is all of them");
+  add_option(*verb, "--state", "STATE", arguments->state, parse_state,
+             "done (unless told), dead, quarantined or pending");
+  verb->add_flag("--force-pending", arguments->force_pending,
+                 "messages that were never delivered may be deleted");
+}
+
 }  // namespace
 
 void add_looking_verbs(CLI::App& app, Chosen& run) {
@@ -172,89 +258,10 @@ void add_looking_verbs(CLI::App& app, Chosen& run) {
 }
 
 void add_acting_verbs(CLI::App& app, Chosen& run) {
-  constexpr const char* acting = "Act";
-  auto* dead = app.add_subcommand("dead", "Dead letters: list, show, replay, quarantine, release");
-  dead->group(acting)->require_subcommand(1);
-  {
-    auto [list, arguments] =
-        add_verb(*dead, "list", "Dead letters of a table, oldest first", run, run_list);
-    arguments->state = MessageState::dead;
-    add_filter_options(*list, arguments->messages);
-    add_page_options(*list, *arguments);
-  }
-  add_show(*dead, run);
-  add_move(*dead, "replay", "Dead letters become pending again", run, run_replay,
-           MessageState::dead);
-  add_move(*dead, "quarantine", "Sets messages aside until they are released", run, run_quarantine,
-           MessageState::dead);
-  add_move(*dead, "release", "Quarantined messages become pending again", run, run_release,
-           MessageState::quarantined);
-
-  {
-    auto [replay, arguments] =
-        add_verb(app, "replay", "Delivers a range again, as a job: delivered messages, too", run,
-                 run_replay);
-    replay->group(acting)->require_subcommand(0, 1);
-    replay->footer(R"(Examples:
-  sagabox replay --from 8000 --to 8812 --rate 50/s       by sequence
-  sagabox replay --from 2h --to 1h --topic orders.order.placed.v1
-  sagabox replay list
-  sagabox replay stop 7)");
-    arguments->state = MessageState::done;
-    add_filter_options(*replay, arguments->messages);
-    add_yes_options(*replay, arguments->act);
-    add_option(*replay, "--from", "BOUND", arguments->from, parse_bound,
-               "the first: a sequence, how long ago, or a time");
-    add_option(*replay, "--to", "BOUND", arguments->to, parse_bound,
-               "the last; a time: before then");
-    add_option(*replay, "--state", "STATE", arguments->state, parse_state,
-               "done (unless told), dead or quarantined");
-    add_job_options(*replay, *arguments);
-    const auto job_verb = [&](const std::string& name, const std::string& description,
-                              int (*act)(const JobArguments&)) {
-      auto [verb, job] = add_verb(*replay, name, description, run, act);
-      add_table_option(*verb, job->table);
-      if (name == "list") return;
-      verb->add_option("JOB", job->job, "its number")->type_name("")->required();
-    };
-    job_verb("list", "Replay jobs", run_job_list);
-    job_verb("show", "One replay job", run_job_show);
-    job_verb("stop", "Stops a job; it can be resumed", [](const JobArguments& job) {
-      return run_job_change(job, ReplayJob::State::stopped);
-    });
-    job_verb(
-        "resume", "Goes on with a job that was stopped or failed",
-        [](const JobArguments& job) { return run_job_change(job, ReplayJob::State::running); });
-  }
-  for (const bool paused : {true, false}) {
-    auto [verb, arguments] =
-        add_verb(app, paused ? "pause" : "resume",
-                 paused ? "Nothing of a table or topic is delivered; writing goes on"
-                        : "What was paused is delivered again",
-                 run, run_pause);
-    verb->group(acting);
-    arguments->paused = paused;
-    add_table_option(*verb, arguments->table);
-    verb->add_option("--topic", arguments->topic, "only this topic")->type_name("TOPIC");
-    if (paused) {
-      verb->add_option("--note", arguments->note, "why, for who finds it paused")
-          ->type_name("TEXT");
-    }
-    verb->add_flag("--dry-run", arguments->dry_run, "changes nothing");
-  }
-  {
-    auto [verb, arguments] =
-        add_verb(app, "purge", "Deletes messages that ended long ago", run, run_purge);
-    verb->group(acting);
-    add_table_option(*verb, arguments->table);
-    add_yes_options(*verb, arguments->act);
-    add_option(*verb, "--older-than", "AGE", arguments->older_than, parse_age,
-               "since they ended: 12h, 7d; 0 is all of them");
-    add_option(*verb, "--state", "STATE", arguments->state, parse_state,
-               "done (unless told), dead, quarantined or pending");
-    verb->add_flag("--force-pending", arguments->force_pending,
-                   "messages that were never delivered may be deleted");
-  }
+  add_dead(app, run);
+  add_replay(app, run);
+  add_pauses(app, run);
+  add_purge(app, run);
 }
 
 }  // namespace sagabox::cli
