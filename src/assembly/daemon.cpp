@@ -123,6 +123,7 @@ Status Daemon::open_all() {
                          .store = kept.store.get(),
                          .name = std::move(*name),
                          .delivery = table.delivery,
+                         .rules = table.options.rules,
                          .outbox = std::move(*outbox)});
     }
   }
@@ -191,6 +192,7 @@ Status Daemon::reopen(std::size_t number, const TableSettings& settings) {
   if (running_ && table.delivery != Delivery::elsewhere) {
     if (auto started = (*opened)->start(); !started.ok()) return started;
   }
+  tables_[number].rules = settings.options.rules;
   tables_[number].outbox = std::move(*opened);
   return {};
 }

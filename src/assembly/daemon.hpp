@@ -51,6 +51,7 @@ class Daemon {
     Store* store = nullptr;
     TableName name;
     Delivery delivery = Delivery::here;
+    MessageRules rules{};
     std::shared_ptr<Outbox> outbox;
   };
   struct Reloaded {

@@ -6,6 +6,7 @@
 #include "cli/show.hpp"
 #include "cli/signals.hpp"
 #include "cli/terminal.hpp"
+#include "server/server.hpp"
 
 #include <fmt/format.h>
 
@@ -40,6 +41,14 @@ std::string joined(const std::vector<std::string>& paths) {
   }
   if (paths.size() > paths_max) list += fmt::format(" and {} more", paths.size() - paths_max);
   return list;
+}
+
+/// "[::1]" as it is dialled.
+std::string unbracketed(std::string address) {
+  if (address.starts_with('[') && address.ends_with(']')) {
+    return address.substr(1, address.size() - 2);
+  }
+  return address;
 }
 
 std::string counted(std::uint64_t count, const char* what) {
@@ -91,15 +100,21 @@ class Serving {
       return error.code == Code::config_invalid ? exit_wrong_use : exit_failed;
     }
     daemon_ = std::move(*opened);
+    // The address may be taken: found out before anything is delivered.
+    if (auto served = serve(); !served.ok()) {
+      fmt::print(stderr, "sagabox: {}\n", assembly::located(configured, served.error().message));
+      return served.error().code == Code::config_invalid ? exit_wrong_use : exit_failed;
+    }
     daemon_->start().value();
-    // The REST API opens its listener here, over daemon_->tables(), metrics() and configuration().
     introduce();
     tell_service_manager("READY=1");
     while (wait()) {
     }
     tell_service_manager("STOPPING=1");
-    // And closes it here: nothing new comes in while the rest is brought to its end.
-    return stop();
+    // Nothing new comes in while the rest is brought to its end.
+    const bool all_answered = server_->stop();
+    const int code = stop();
+    return all_answered ? code : exit_failed;
   }
 
  private:
@@ -107,6 +122,38 @@ class Serving {
     auto configured = checked_configuration(source_);
     configured.configuration.demo = configured.configuration.demo || options_.demo;
     return configured;
+  }
+
+  Status serve() {
+    const auto configuration = daemon_->configuration();
+    const auto colon = configuration.listen.rfind(':');
+    server::ServerOptions options;
+    options.listener.address = unbracketed(configuration.listen.substr(0, colon));
+    options.listener.port =
+        static_cast<std::uint16_t>(std::stoul(configuration.listen.substr(colon + 1)));
+    options.listener.log = options.api.log = &daemon_->log();
+    if (!configuration.tls.key_file.empty()) {
+      options.listener.tls = server::TlsFiles{.certificate = configuration.tls.certificate_file,
+                                              .key = configuration.tls.key_file};
+    }
+    if (!configuration.api_keys_file.empty()) options.key_file = configuration.api_keys_file;
+    options.api.exposition = &daemon_->metrics();
+    options.api.metrics = &daemon_->metrics();
+    options.api.metrics_path = configuration.metrics.path;
+    const auto tables = daemon_->tables();
+    for (std::size_t number = 0; number < tables.size(); ++number) {
+      const auto& table = tables[number];
+      options.api.tables.push_back(
+          {.table = table.name,
+           .store = table.store,
+           .outbox = [this, number] { return daemon_->tables()[number].outbox; },
+           .rules = [this, number] { return daemon_->tables()[number].rules; },
+           .store_name = table.store_name});
+    }
+    auto started = server::Server::start(std::move(options));
+    if (!started.ok()) return started.error();
+    server_ = std::move(*started);
+    return {};
   }
 
   void introduce() {
@@ -118,9 +165,7 @@ class Serving {
         stores += (stores.empty() ? "" : ", ") + table.store->name();
       }
     }
-    const auto configuration = daemon_->configuration();
-    const auto* const scheme = configuration.tls.key_file.empty() ? "http" : "https";
-    const auto url = fmt::format("{}://{}", scheme, configuration.listen);
+    const auto url = server_->url();
     terminal_.print(
         Line()
             .add("sagabox " SAGABOX_VERSION, Style::strong)
@@ -225,6 +270,7 @@ class Serving {
   Terminal terminal_{stdout};
   Show show_{terminal_, clock_};
   std::unique_ptr<assembly::Daemon> daemon_;
+  std::unique_ptr<server::Server> server_;  // gone before what it serves
   bool stopping_ = false;
   std::uint64_t demo_messages_ = 0;
 };

@@ -67,10 +67,14 @@ std::string_view method_of(const Request& request) {
   return request.method == "HEAD" ? std::string_view("GET") : std::string_view(request.method);
 }
 
-/// "/v1/messages" is that of the first table.
-RouteMatch match(const Request& request, const std::vector<ServedTable>& tables) {
+/// "/v1/messages" is that of the first table, and where the metrics are is the user's.
+RouteMatch match(const Request& request, const ApiOptions& options) {
+  const auto& tables = options.tables;
   auto segments = path_segments(request.target);
   if (!segments) return {};
+  if (request.target.substr(0, request.target.find('?')) == options.metrics_path) {
+    segments->assign({"metrics"});
+  }
   auto found = match_route(method_of(request), *segments);
   if (!found.methods.empty() || tables.empty() || segments->front() != "v1") return found;
   segments->insert(segments->begin() + 1, {"tables", tables.front().table.str()});
@@ -193,7 +197,7 @@ void Api::call(const Request& request, const RouteMatch& match, const Caller& ca
 }
 
 void Api::begin(const Request& request, const Reply& reply) {
-  const auto matched = match(request, options_.tables);
+  const auto matched = match(request, options_);
   const auto needs = matched.route == nullptr ? Needs::read : matched.route->needs;
   auto caller = caller_of(request, needs);
   // Who may not look is not told which paths there are, either.
@@ -212,7 +216,7 @@ void Api::begin(const Request& request, const Reply& reply) {
 
 bool Api::is_brief(const Request& request) const {
   if (request.body.size() > options_.brief_bytes_max) return false;
-  const auto matched = match(request, options_.tables);
+  const auto matched = match(request, options_);
   return matched.route != nullptr && (matched.route->brief || matched.route->begin != nullptr);
 }
 

@@ -38,6 +38,7 @@ struct ApiOptions {
   GroupWriterOptions writing{};
   /// Bodies up to this size are read and checked where they arrive; longer ones by a worker.
   std::size_t brief_bytes_max = 64UL * 1024;
+  std::string metrics_path = "/metrics";
 
   /// These outlive the server.
   const PrometheusMetrics* exposition = nullptr;  ///< nothing: no /metrics
