@@ -18,6 +18,7 @@ import unittest
 from pathlib import Path
 
 SAGABOX = sys.argv.pop(1)
+README = Path(__file__).resolve().parents[3] / "README.md"
 PATIENCE = 60  # seconds; only a failure takes so long
 CLEAN = {name: text for name, text in os.environ.items() if not name.startswith("SAGABOX_")}
 
@@ -60,7 +61,8 @@ class FolderTestCase(unittest.TestCase):
             self.daemon = subprocess.Popen(
                 [SAGABOX, "serve", *arguments],
                 cwd=self.folder,
-                env={**CLEAN, **environment},
+                # A port that is free: tests run side by side.
+                env={**CLEAN, "SAGABOX_LISTEN": "127.0.0.1:0", **environment},
                 stdout=out,
                 stderr=err,
             )
@@ -97,13 +99,34 @@ class Serve(FolderTestCase):
         self.serve("--demo")
         first, second = self.said("out").splitlines()[:2]
         self.assertRegex(
-            first, r"^sagabox [\d.]+ · store sqlite:.*sagabox\.db · http://127\.0\.0\.1:8700 · 1 table, 1 shard owned$"
+            first, r"^sagabox [\d.]+ · store sqlite:.*sagabox\.db · http://127\.0\.0\.1:\d+ · 1 table, 1 shard owned$"
         )
         self.assertTrue(second.startswith("try:  curl -d '{\"topic\":"), second)
         self.wait_for("out", r"\d\d:\d\d:\d\d delivered demo\.hello\.said\.v1 \w{26} attempt 1 in [\d.]+ ms\n")
         self.stop()
         self.assertTrue((self.folder / "sagabox.db").exists())
         self.assertEqual(self.said("err"), "")
+
+    def test_the_lines_of_the_readme_work_as_written(self):
+        self.serve("--demo")
+        address = re.search(r"http://(127\.0\.0\.1:\d+) ", self.said("out")).group(1)
+        lines = re.findall(r"^curl .*$", README.read_text(), re.M)
+        self.assertEqual(len(lines), 6, "those of the section on the daemon")
+
+        def answer(line):
+            typed = line.replace("127.0.0.1:8700", address).replace("curl", "curl -s -f", 1)
+            return subprocess.run(
+                ["bash", "-c", typed], capture_output=True, text=True, check=False, timeout=PATIENCE
+            ).stdout
+
+        self.assertIn('"sequence"', answer(lines[0]))
+        self.wait_for("out", r"delivered demo.hello.said.v1")
+        self.assertIn('"id":"oops-1"', answer(lines[1]))
+        eventually("a dead letter", lambda: '"id":"oops-1"' in answer(lines[2]))
+        self.assertIn("dead", answer(lines[3]))
+        self.assertTrue(answer(lines[4]))
+        eventually("the replayed one is done", lambda: '"state":"done"' in answer(lines[5]))
+        self.stop()
 
     def test_delivers_into_a_file_and_goes_on_after_a_restart(self):
         self.config.write_text(ROUTED.format(target="first"))
@@ -121,11 +144,11 @@ class Serve(FolderTestCase):
         self.config.write_text(ROUTED.format(target="first") + "watch: false\n")
         self.serve("--config", "sagabox.yaml")
         self.wait_for("first", "demo.hello")
-        self.config.write_text(ROUTED.format(target="second") + "watch: false\nlisten: 127.0.0.1:9\n")
+        self.config.write_text(ROUTED.format(target="second") + "watch: false\nmetrics: { prefix: other_ }\n")
         self.daemon.send_signal(signal.SIGHUP)
         self.wait_for("second", "demo.hello")
         self.wait_for("err", r'"configuration was read again" changed="?routes\[0\]\.to\[0\]\.address')
-        self.wait_for("err", r'"a changed setting needs a restart" settings=listen')
+        self.wait_for("err", r'"a changed setting needs a restart" settings=metrics.prefix')
         self.config.write_text(ROUTED.format(target="third") + "retenton: 7d\n")
         self.daemon.send_signal(signal.SIGHUP)
         self.wait_for("err", r'"configuration was not taken; the one before stays" problem="sagabox\.yaml:7: unknown key')

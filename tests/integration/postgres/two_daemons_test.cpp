@@ -19,7 +19,8 @@ class TwoDaemonsPostgresTest : public PostgresWorld {
         << "stores: {main: {url: \"postgres://postgres@127.0.0.1:" << port
         << "/postgres\", schema: " << database->schema() << ", tables: [orders]}}\n"
         << "routes: [{topic: \"**\", to: \"file:" << (folder / (name + ".out")).string() << "\"}]\n"
-        << "relay: {lease: 1s, poll_interval: 20ms}\n";
+        << "relay: {lease: 1s, poll_interval: 20ms}\n"
+        << "listen: 127.0.0.1:0\n";
     // Variables of the tests mean nothing to it.
     daemon.start({"/usr/bin/env", "-u", "SAGABOX_TEST_POSTGRES", "-u", "SAGABOX_NO_SETUP",
                   SAGABOX_BINARY, "serve", "--config", (folder / (name + ".yaml")).string()},
