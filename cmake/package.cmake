@@ -1,6 +1,17 @@
 # `cpack -G DEB` in the build folder makes a Debian package of the binary, its service and manual.
-install(FILES packaging/debian/sagabox.yaml DESTINATION /etc/sagabox COMPONENT daemon)
-install(FILES packaging/systemd/sagabox.service DESTINATION lib/systemd/system COMPONENT daemon)
+# Only there: `cmake --install` keeps to its prefix.
+install(FILES packaging/debian/sagabox.yaml DESTINATION /etc/sagabox COMPONENT daemon
+  EXCLUDE_FROM_ALL)
+set(sagabox_service ${PROJECT_SOURCE_DIR}/packaging/systemd/sagabox.service)
+if(NOT SAGABOX_SYSTEMD)
+  # Nobody would tell systemd that it is ready, or alive.
+  file(READ ${sagabox_service} unit)
+  string(REPLACE "Type=notify" "Type=exec" unit "${unit}")
+  string(REPLACE "WatchdogSec=30\n" "" unit "${unit}")
+  set(sagabox_service ${PROJECT_BINARY_DIR}/sagabox.service)
+  file(WRITE ${sagabox_service} "${unit}")
+endif()
+install(FILES ${sagabox_service} DESTINATION lib/systemd/system COMPONENT daemon EXCLUDE_FROM_ALL)
 install(FILES packaging/man/sagabox.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT daemon)
 install(FILES packaging/prometheus/alerts.yml packaging/grafana/sagabox.json
   DESTINATION ${CMAKE_INSTALL_DATADIR}/sagabox COMPONENT daemon)

@@ -155,14 +155,18 @@ class YamlFile {
   std::size_t nodes_ = 0;
 };
 
-void fill_in(Configured& configured) {
+/// Whether a configuration that names neither stores nor routes is a first try. In a file it is
+/// more likely one that somebody is just writing: messages must not end on the terminal for that.
+enum class Unsaid : std::uint8_t { shown, refused };
+
+void fill_in(Configured& configured, Unsaid unsaid) {
   auto& made = configured.configuration;
   auto& problems = configured.problems;
   if (made.stores.empty()) {
     made.stores.push_back(
         {.name = "default", .url = "sqlite:./sagabox.db", .defaults = made.defaults});
     // Nobody said what to do: what is delivered is shown and goes nowhere.
-    if (made.routes.empty()) {
+    if (made.routes.empty() && unsaid == Unsaid::shown) {
       made.routes.push_back({.options = {.topic = "**", .to = {{.to = show_address}}}});
       // Somebody looks at it for the first time: what is delivered, not how.
       if (!configured.origins.contains("log.level")) made.log.level = LogLevel::warning;
@@ -188,7 +192,7 @@ void fill_in(Configured& configured) {
 }
 
 Configured read(const std::string& text, const std::string& name, const std::string& folder,
-                const Environment& environment) {
+                const Environment& environment, Unsaid unsaid) {
   Configured configured;
   YamlFile file(name, environment, configured.problems);
   auto given = file.read(text);
@@ -198,7 +202,7 @@ Configured read(const std::string& text, const std::string& name, const std::str
     add_environment(environment, known, given, configured.problems);
   }
   read_given(given, folder, configured);
-  fill_in(configured);
+  fill_in(configured, unsaid);
   return configured;
 }
 
@@ -216,7 +220,7 @@ Environment process_environment() {
 }
 
 Configured read_configuration(const Source& source) {
-  if (source.path.empty()) return read("", "", "", source.environment);
+  if (source.path.empty()) return read("", "", "", source.environment, Unsaid::shown);
   const auto text = file_text(source.path);
   if (!text) {
     Configured configured;
@@ -224,12 +228,12 @@ Configured read_configuration(const Source& source) {
     return configured;
   }
   const auto folder = std::filesystem::path(source.path).parent_path().string();
-  return read(*text, source.path, folder, source.environment);
+  return read(*text, source.path, folder, source.environment, Unsaid::refused);
 }
 
 Configured read_configuration(const std::string& text, const std::string& name,
                               const Environment& environment) {
-  return read(text, name, "", environment);
+  return read(text, name, "", environment, Unsaid::shown);
 }
 
 std::string located(const Configured& configured, const std::string& message) {

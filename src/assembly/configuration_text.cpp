@@ -2,7 +2,9 @@
 
 #include "assembly/setting.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <string_view>
 #include <utility>
 
@@ -47,11 +49,13 @@ std::string yaml_text(const std::string& text) {
 }
 
 bool names_a_secret(std::string_view name) {
-  constexpr std::array<std::string_view, 4> words{"secret", "password", "token", "key"};
-  for (const auto word : words) {
-    if (name.find(word) != std::string_view::npos) return true;
-  }
-  return false;
+  constexpr std::array<std::string_view, 9> words{
+      "secret", "password", "passphrase", "token", "key", "auth", "header", "jaas", "cookie"};
+  std::string lower(name);
+  std::ranges::transform(lower, lower.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::ranges::any_of(
+      words, [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
 class Printer {

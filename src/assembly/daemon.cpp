@@ -181,17 +181,18 @@ Status Daemon::stop() {
 
 Status Daemon::reopen(std::size_t number, const TableSettings& settings) {
   const auto table = tables().at(number);
+  // First, as it asks the database: the table goes on as it was when that fails.
+  auto opened = open_table(*table.store, settings);
+  if (!opened.ok()) return opened.error();
   // What still runs past its time is delivered again, as at any stop.
   if (auto stopped = table.outbox->stop(); !stopped.ok()) {
     log_->log(LogLevel::warning, "table stopped for its new settings while something still ran",
               {{"table", table.name.str()}, {"error", std::string_view(stopped.error().message)}});
   }
-  auto opened = open_table(*table.store, settings);
-  if (!opened.ok()) return opened.error();
-  const std::scoped_lock lock(mutex_);
-  if (running_ && table.delivery != Delivery::elsewhere) {
+  if (running() && table.delivery != Delivery::elsewhere) {
     if (auto started = (*opened)->start(); !started.ok()) return started;
   }
+  const std::scoped_lock lock(mutex_);
   tables_[number].rules = settings.options.rules;
   tables_[number].outbox = std::move(*opened);
   return {};
@@ -213,10 +214,6 @@ Result<Daemon::Reloaded> Daemon::reload(const Configuration& next) {
     sink_->change(std::move(*router));
   }
   if (own_log_) own_log_->set_level(made.log.level);
-  {
-    const std::scoped_lock lock(mutex_);
-    configuration_ = made;
-  }
   std::size_t number = 0;
   for (const auto& store : made.stores) {
     for (const auto& table : store.tables) {
@@ -231,11 +228,21 @@ Result<Daemon::Reloaded> Daemon::reload(const Configuration& next) {
       if (auto opened = reopen(at, table); !opened.ok()) return opened.error();
     }
   }
+  {
+    // Not before all of it is in effect: what failed is a change again the next time.
+    const std::scoped_lock lock(mutex_);
+    configuration_ = made;
+  }
   Reloaded reloaded;
   for (const auto& one : found) {
     (one.change == Change::restart ? reloaded.need_restart : reloaded.changed).push_back(one.path);
   }
   return reloaded;
+}
+
+bool Daemon::running() const {
+  const std::scoped_lock lock(mutex_);
+  return running_;
 }
 
 std::vector<Daemon::Table> Daemon::tables() const {

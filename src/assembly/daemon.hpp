@@ -96,6 +96,7 @@ class Daemon {
   Status open_all();
   Result<std::shared_ptr<Outbox>> open_table(Store& store, const TableSettings& table);
   Status reopen(std::size_t number, const TableSettings& settings);
+  [[nodiscard]] bool running() const;
 
   const Surroundings surroundings_;
   std::unique_ptr<LevelledLog> own_log_;

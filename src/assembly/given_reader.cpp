@@ -260,6 +260,8 @@ class Reader {
 }  // namespace
 
 std::optional<std::string> file_text(const std::string& path) {
+  // A folder can be opened, and not read.
+  if (!std::filesystem::is_regular_file(path)) return std::nullopt;
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!file) return std::nullopt;

@@ -4,6 +4,7 @@
 #include "assembly/settings_of_transports.hpp"
 #include "core/text.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -80,6 +81,9 @@ Parts relay_parts() {
                       .between("1", "10000000"));
   parts.push_back(value<O>("cold_capacity", &O::cold_capacity, "messages read, queued at most")
                       .between("1", "10000000"));
+  parts.push_back(value<O>("read_ahead", &O::read_ahead,
+                           "read beyond the cold queue while it empties fast; 0: none")
+                      .between("0", "10000000"));
   parts.push_back(value<O>("queue_bytes_max", &O::queue_bytes_max, "of both queues", Kind::bytes)
                       .between("1KiB", "1024GiB"));
   parts.push_back(value<O>("unsettled_max", &O::unsettled_max, "dispatched but not yet settled")
@@ -221,6 +225,7 @@ Parts store_parts() {
 }
 
 std::string read_schema(RouteSettings& route, const std::string& path) {
+  if (!std::filesystem::is_regular_file(path)) return "it is no file that can be read";
   std::ifstream file(path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!file) return "it cannot be read";

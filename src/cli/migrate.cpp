@@ -156,7 +156,10 @@ int run_reshard(const MigrateArguments& arguments) {
         arguments.table, report.shards_before, report.changed ? "became" : "would become",
         report.shards, messages_text(report.pending), age_text(report.blocked)));
     for (const auto& relay : report.relays) {
-      out.print(Line("  relay " + relay.str() + " is running: stop it first, or --force"));
+      out.print(Line("  relay " + relay.str() +
+                     (report.changed    ? " runs with the former count: start it again"
+                      : arguments.force ? " is running: what it has in hand is delivered again"
+                                        : " is running: stop it first, or --force")));
     }
   };
   if (arguments.act.dry_run || found.shards_before == found.shards) {

@@ -10,14 +10,20 @@ namespace {
 constexpr const char* looking = "Look";
 constexpr const char* acting = "Act";
 
-Result<std::string> as_is(std::string_view text) { return std::string(text); }
+/// An empty shell variable is no name: it would choose other messages than those that were meant.
+Result<std::string> not_empty(std::string_view text) {
+  if (text.empty()) {
+    return Error{Code::config_invalid, "it is empty: say which, or leave the option out"};
+  }
+  return std::string(text);
+}
 
 void add_filter_options(CLI::App& verb, MessagesArguments& arguments) {
   add_table_option(verb, arguments.table);
-  add_option(verb, "--topic", "TOPIC", arguments.topic, as_is, "only of this topic");
-  add_option(verb, "--tenant", "TENANT", arguments.tenant, as_is, "only of this tenant");
-  add_option(verb, "--key", "KEY", arguments.key, as_is, "only of this key");
-  add_option(verb, "--aggregate-type", "TYPE", arguments.aggregate_type, as_is,
+  add_option(verb, "--topic", "TOPIC", arguments.topic, not_empty, "only of this topic");
+  add_option(verb, "--tenant", "TENANT", arguments.tenant, not_empty, "only of this tenant");
+  add_option(verb, "--key", "KEY", arguments.key, not_empty, "only of this key");
+  add_option(verb, "--aggregate-type", "TYPE", arguments.aggregate_type, not_empty,
              "only of this type of aggregate");
   add_option(verb, "--code", "CODE", arguments.code, parse_code,
              "only those whose last failure has this code: PROVIDER.REJECTED");
@@ -116,8 +122,11 @@ void add_move(CLI::App& app, const std::string& name, const std::string& descrip
               arguments->ids.push_back(*id);
             }
           },
-          "these messages; none: all that fit")
+          "these messages; none: all that fit the filter")
       ->type_name("");
+  verb->add_flag("--all", arguments->all,
+                 state == MessageState::dead ? "all dead letters of the table"
+                                             : "all quarantined messages of the table");
   if (name == "quarantine") {
     verb->add_option("--note", arguments->note, "why, for who finds them")
         ->type_name("TEXT")
@@ -137,7 +146,7 @@ void add_dead(CLI::App& app, Chosen& run) {
     add_page_options(*list, *arguments);
   }
   add_show(*dead, run);
-  add_move(*dead, "replay", "Dead letters become pending again", run, run_replay,
+  add_move(*dead, "replay", "Dead letters become pending again", run, run_dead_replay,
            MessageState::dead);
   add_move(*dead, "quarantine", "Sets messages aside until they are released", run, run_quarantine,
            MessageState::dead);
@@ -188,7 +197,7 @@ void add_pauses(CLI::App& app, Chosen& run) {
     verb->group(acting);
     arguments->paused = paused;
     add_table_option(*verb, arguments->table);
-    verb->add_option("--topic", arguments->topic, "only this topic")->type_name("TOPIC");
+    add_option(*verb, "--topic", "TOPIC", arguments->topic, not_empty, "only this topic");
     if (paused) {
       verb->add_option("--note", arguments->note, "why, for who finds it paused")
           ->type_name("TEXT");

@@ -73,6 +73,10 @@ Headers headers_of(const EnqueueArguments& arguments) {
 
 }  // namespace
 
+bool MessagesArguments::narrowed() const noexcept {
+  return tenant || topic || aggregate_type || key || code || since || until || retrying;
+}
+
 MessageFilter MessagesArguments::filter(WallTime now) const {
   MessageFilter filter{.tenant = tenant,
                        .topic = topic,

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iostream>
 #include <utility>
 
 namespace sagabox::cli {
@@ -22,23 +23,46 @@ struct Act {
   std::string_view name;     ///< in JSON
   std::string_view ask;      ///< "Replay 3 messages of orders?"
   std::string_view becomes;  ///< "go back to pending (…)"
+  std::string_view takes;    ///< the states of messages that are named
 };
 
 constexpr Act replay_act{spi::Move::replay, "replay", "Replay",
-                         "go back to pending (new sequence, attempts 0)"};
+                         "go back to pending (new sequence, attempts 0)", "dead and quarantined"};
 constexpr Act quarantine_act{spi::Move::quarantine, "quarantine", "Quarantine",
-                             "be set aside until released"};
+                             "be set aside until released", "pending and dead"};
 constexpr Act release_act{spi::Move::release, "release", "Release",
-                          "go back to pending (own sequence, attempts 0)"};
+                          "go back to pending (own sequence, attempts 0)", "quarantined"};
+
+/// What was delivered is delivered again by `sagabox replay` only, which says so.
+bool takes(const Act& act, MessageState state) {
+  return state != MessageState::done && spi::allows(act.move, state);
+}
+
+/// Ids, a filter or --all: one of them. An empty shell variable must not choose everything.
+void check_choice(const MoveArguments& arguments) {
+  const bool filtered = arguments.messages.narrowed();
+  if (!arguments.ids.empty() && (filtered || arguments.all)) {
+    throw WrongUse(
+        "ids and a filter (or --all) do not go together: name the messages, or say which "
+        "they are");
+  }
+  if (arguments.all && filtered) {
+    throw WrongUse("--all and a filter do not go together: leave one of them out");
+  }
+  if (arguments.ids.empty() && !filtered && !arguments.all) {
+    throw WrongUse("which messages? name their ids, give a filter (--code, --since), or say --all");
+  }
+}
 
 void print_selection(Session& session, const TableName& table, const Act& act, bool dry_run,
-                     std::span<const MessageRecord> first, std::uint64_t matched) {
+                     std::span<const MessageRecord> first, std::uint64_t matched,
+                     const std::string& states = {}) {
   if (session.json()) return;
   if (matched == 0) {
     session.out().print(Line().add("no message fits", Style::faint));
     return;
   }
-  session.out().print(fmt::format("{} of {} {} {}:", messages_text(matched), table.str(),
+  session.out().print(fmt::format("{} of {}{} {} {}:", messages_text(matched), table.str(), states,
                                   dry_run ? "would" : "will", act.becomes));
   const auto now = session.operations().stats(table).value().now;
   for (const auto& line : message_list(first, now)) {
@@ -56,7 +80,20 @@ bool asked(const MoveArguments& arguments, const Act& act, const TableName& tabl
                    arguments.act.yes);
 }
 
-std::vector<MessageRecord> named(Session& session, const TableName& table,
+Failure not_taken(const TableName& table, const Act& act, const MessageRecord& record) {
+  const auto instead =
+      act.move == spi::Move::replay && record.state == MessageState::done
+          ? fmt::format("; to deliver it again: sagabox replay --table {0} --from {1} --to {1}",
+                        table.str(), record.sequence.value)
+          : "";
+  return Failure(
+      {Code::tx_invalid_state,
+       fmt::format("message {} is {}: dead {} takes only {} messages{}; nothing was "
+                   "changed",
+                   record.id.view(), state_name(record.state), act.name, act.takes, instead)});
+}
+
+std::vector<MessageRecord> named(Session& session, const TableName& table, const Act& act,
                                  const std::vector<MessageId>& ids) {
   std::vector<MessageRecord> records;
   for (const auto& id : ids) {
@@ -65,12 +102,13 @@ std::vector<MessageRecord> named(Session& session, const TableName& table,
       throw Failure({Code::config_invalid, "there is no message " + id.str() + " in " +
                                                table.str() + "; nothing was changed"});
     }
+    if (!takes(act, record->state)) throw not_taken(table, act, *record);
     records.push_back(*std::move(record));
   }
   return records;
 }
 
-/// Page by page, before any of them is moved.
+/// Page by page, before any of them is moved. Says when there are more than it takes.
 std::vector<MessageRecord> fitting(Session& session, const TableName& table,
                                    const MoveArguments& arguments) {
   const auto now = session.operations().stats(table).value().now;
@@ -83,20 +121,48 @@ std::vector<MessageRecord> fitting(Session& session, const TableName& table,
     std::ranges::move(page.rows, std::back_inserter(records));
     query.cursor = page.next;
   } while (!query.cursor.empty() && records.size() < selected_max);
+  if (!query.cursor.empty()) {
+    std::cerr << "sagabox: more messages fit than are taken at once: these are the first "
+              << grouped(records.size()) << "; say it again for the others\n";
+  }
   return records;
+}
+
+void print_moved(Session& session, const TableName& table, const Act& act,
+                 std::span<const Moved> moved) {
+  if (session.json()) {
+    session.out().print(moved_json(table, act.name, moved));
+  } else {
+    session.print(moved_list(moved));
+  }
+}
+
+/// " (1 dead, 2 quarantined)" where some are not in the state that the verb is about.
+std::string states_text(std::span<const MessageRecord> records, MessageState usual) {
+  std::string text;
+  bool plain = true;
+  for (const auto state : {MessageState::pending, MessageState::dead, MessageState::quarantined}) {
+    const auto count = std::ranges::count(records, state, &MessageRecord::state);
+    if (count == 0) continue;
+    plain = plain && state == usual;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
+                        grouped(static_cast<std::uint64_t>(count)), state_name(state));
+  }
+  return plain ? "" : " (" + text + ")";
 }
 
 /// By their ids, at once.
 int move_named(Session& session, const TableName& table, const MoveArguments& arguments,
                const Act& act, const std::vector<MessageRecord>& records) {
   const auto first = std::span(records).first(std::min(records.size(), shown_max));
-  print_selection(session, table, act, arguments.act.dry_run, first, records.size());
+  print_selection(session, table, act, arguments.act.dry_run, first, records.size(),
+                  states_text(records, arguments.state));
   if (arguments.act.dry_run && session.json()) {
     session.out().print(messages_json(table, {records, {}}));
   }
   if (arguments.act.dry_run) return exit_fine;
   if (records.empty()) {
-    if (session.json()) session.out().print(moved_json(table, act.name, {}));
+    if (session.json()) print_moved(session, table, act, {});
     return exit_fine;
   }
   if (!asked(arguments, act, table, records.size())) return nothing_done();
@@ -105,14 +171,17 @@ int move_named(Session& session, const TableName& table, const MoveArguments& ar
   std::vector<Moved> moved;
   for (std::size_t at = 0; at < ids.size(); at += Admin::ids_max) {
     const auto part = std::span(ids).subspan(at, std::min(Admin::ids_max, ids.size() - at));
-    std::ranges::move(session.operations().move(table, act.move, part, arguments.note).value(),
-                      std::back_inserter(moved));
+    auto batch = session.operations().move(table, act.move, part, arguments.note);
+    if (!batch.ok()) {
+      if (moved.empty()) throw Failure(batch.error());
+      print_moved(session, table, act, moved);
+      throw Failure(
+          {batch.error().code, fmt::format("{} (after {} of {})", batch.error().message,
+                                           grouped(moved.size()), messages_text(ids.size()))});
+    }
+    std::ranges::move(*std::move(batch), std::back_inserter(moved));
   }
-  if (session.json()) {
-    session.out().print(moved_json(table, act.name, moved));
-  } else {
-    session.print(moved_list(moved));
-  }
+  print_moved(session, table, act, moved);
   const bool all = std::ranges::all_of(moved, [](const Moved& one) { return one.moved; });
   return all ? exit_fine : exit_failed;
 }
@@ -128,10 +197,11 @@ TableName table_for(Session& session, const MoveArguments& arguments) {
 }
 
 int move_some(const MoveArguments& arguments, const Act& act) {
+  check_choice(arguments);
   Session session(arguments);
   const auto table = table_for(session, arguments);
   const auto records = arguments.ids.empty() ? fitting(session, table, arguments)
-                                             : named(session, table, arguments.ids);
+                                             : named(session, table, act, arguments.ids);
   return move_named(session, table, arguments, act, records);
 }
 
@@ -178,7 +248,15 @@ int follow(Session& session, StopSignals& signals, const TableName& table, Repla
   } else {
     session.out().print(replay_bar(job));
   }
-  if (job.state == ReplayJob::State::failed) return exit_failed;
+  const bool broken_off =
+      job.state == ReplayJob::State::failed || job.state == ReplayJob::State::stopped;
+  if (broken_off && shows) {
+    session.out().print(
+        fmt::format("it did not get to its end; go on: sagabox replay resume {} "
+                    "--table {}",
+                    job.id.value, table.str()));
+  }
+  if (broken_off) return exit_failed;
   if (!shows || job.state != ReplayJob::State::running) return exit_fine;
   session.out().print(fmt::format(
       "replay job {} {}; {}", job.id.value,
@@ -190,12 +268,6 @@ int follow(Session& session, StopSignals& signals, const TableName& table, Repla
 }  // namespace
 
 int run_replay(const MoveArguments& arguments) {
-  if (!arguments.ids.empty()) {
-    if (arguments.rate_max != 0) {
-      throw WrongUse("--rate is for replays by filter; messages that are named go at once");
-    }
-    return move_some(arguments, replay_act);
-  }
   if (arguments.state == MessageState::pending) {
     throw WrongUse("pending messages are delivered anyway; say --state done, dead or quarantined");
   }
@@ -223,6 +295,16 @@ int run_replay(const MoveArguments& arguments) {
   StopSignals again;
   return follow(session, again, table, session.operations().start_replay(table, order).value(),
                 arguments.detach);
+}
+
+int run_dead_replay(const MoveArguments& arguments) {
+  check_choice(arguments);
+  if (arguments.ids.empty()) return run_replay(arguments);
+  if (arguments.rate_max != 0 || arguments.detach) {
+    throw WrongUse(
+        "--rate and --detach are for replays by filter; messages that are named go at once");
+  }
+  return move_some(arguments, replay_act);
 }
 
 int run_quarantine(const MoveArguments& arguments) { return move_some(arguments, quarantine_act); }

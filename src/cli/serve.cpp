@@ -105,12 +105,16 @@ class Serving {
       fmt::print(stderr, "sagabox: {}\n", assembly::located(configured, served.error().message));
       return served.error().code == Code::config_invalid ? exit_wrong_use : exit_failed;
     }
-    daemon_->start().value();
+    if (auto started = daemon_->start(); !started.ok()) {
+      fmt::print(stderr, "sagabox: {}\n", started.error().text());
+      return exit_failed;
+    }
     introduce();
     tell_service_manager("READY=1");
     while (wait()) {
     }
     tell_service_manager("STOPPING=1");
+    signals_.let_through();  // a second one ends the process at once
     // Nothing new comes in while the rest is brought to its end.
     const bool all_answered = server_->stop();
     const int code = stop();
@@ -148,6 +152,7 @@ class Serving {
            .store = table.store,
            .outbox = [this, number] { return daemon_->tables()[number].outbox; },
            .rules = [this, number] { return daemon_->tables()[number].rules; },
+           .delivers = table.delivery == assembly::Delivery::here,
            .store_name = table.store_name});
     }
     auto started = server::Server::start(std::move(options));
@@ -166,13 +171,13 @@ class Serving {
       }
     }
     const auto url = server_->url();
-    terminal_.print(
+    show_.say(
         Line()
             .add("sagabox " SAGABOX_VERSION, Style::strong)
             .add(fmt::format(" · store {} · {} · {}, {} owned", stores, url,
                              counted(tables.size(), "table"), counted(shards_owned(), "shard"))));
     if (source_.path.empty()) {
-      terminal_.print(fmt::format(
+      show_.say(fmt::format(
           "try:  curl -d '{{\"topic\":\"demo.hello.said.v1\",\"payload\":{{\"to\":\"you\"}}}}' "
           "{}/v1/messages",
           url));
@@ -255,7 +260,6 @@ class Serving {
   }
 
   int stop() {
-    signals_.let_through();  // a second one ends the process at once
     const auto stopped = daemon_->stop();
     if (stopped.ok()) return 0;
     fmt::print(stderr, "sagabox: {}\n", stopped.error().text());

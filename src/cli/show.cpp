@@ -39,6 +39,11 @@ bool Show::refuses(const Delivery& delivery) {
   return refused_.insert(delivery.id().str()).second;
 }
 
+void Show::say(const Line& line) {
+  const std::scoped_lock lock(mutex_);
+  terminal_.print(line);
+}
+
 Outcome Show::operator()(const Delivery& delivery) {
   const std::scoped_lock lock(mutex_);
   const auto now = clock_.wall_now();

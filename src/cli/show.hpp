@@ -19,6 +19,8 @@ class Show {
   /// Takes everything, but for one thing to try: a topic with the part `refused` is refused the
   /// first time.
   Outcome operator()(const Delivery& delivery);
+  /// A line between theirs.
+  void say(const Line& line);
 
  private:
   [[nodiscard]] bool refuses(const Delivery& delivery);

@@ -5,19 +5,32 @@
 #include "cli/verbs.hpp"
 #include "cli/view_json.hpp"
 
-#include <algorithm>
+#include <cstdint>
+#include <optional>
 
 namespace sagabox::cli {
 namespace {
 
-TrafficLook look_at(Operations& operations, const TableName& table) {
+// What is written between the two questions of a look must not pass for delivered: the first look
+// asks for the sequence last, the second asks for it first.
+
+TrafficLook first_look(Operations& operations, const TableName& table) {
+  const auto stats = operations.stats(table).value();
+  const auto last = operations.last_sequence(table).value();
+  return {last, stats.pending, stats.estimated, stats.now};
+}
+
+TrafficLook second_look(Operations& operations, const TableName& table) {
   const auto last = operations.last_sequence(table).value();
   const auto stats = operations.stats(table).value();
   return {last, stats.pending, stats.estimated, stats.now};
 }
 
-/// Messages that ended from then on.
-std::uint64_t ended_since(Operations& operations, const TableName& table, WallTime since) {
+/// Messages that ended from then on. Nothing where none is retained: what was delivered may have
+/// been deleted at once.
+std::optional<std::uint64_t> ended_since(Operations& operations, const TableName& table,
+                                         WallTime since) {
+  if (operations.stats(table).value().done == 0) return std::nullopt;
   std::uint64_t ended = 0;
   for (const auto state : {MessageState::done, MessageState::dead, MessageState::quarantined}) {
     ended += operations.count(table, state, {.from = since}).value();
@@ -33,17 +46,16 @@ int run_status(const StatusArguments& arguments) {
   auto& operations = session.operations();
   const auto tables = session.tables(arguments.table);
   std::vector<TrafficLook> before;
-  for (const auto& table : tables) before.push_back(look_at(operations, table));
+  for (const auto& table : tables) before.push_back(first_look(operations, table));
   if (signals.wait(arguments.over) == StopSignals::Woken::stop) signals.quit();
   std::vector<TableStatus> all;
   for (std::size_t at = 0; at < tables.size(); ++at) {
     const auto& table = tables[at];
-    const auto now = look_at(operations, table);
+    const auto now = second_look(operations, table);
     const bool estimated = before[at].estimated || now.estimated;
     TableStatus status;
     status.traffic = traffic_between(
-        before[at], now,
-        estimated ? std::optional(ended_since(operations, table, before[at].at)) : std::nullopt);
+        before[at], now, estimated ? ended_since(operations, table, before[at].at) : std::nullopt);
     status.facts = facts_of(operations, table);
     if (status.facts.stats.waiting > 0) {
       status.retrying = operations.count(table, MessageState::pending, {.retrying = true}).value();

@@ -12,8 +12,9 @@
 namespace sagabox::cli {
 namespace {
 
-std::string rate_text(double rate) {
-  return grouped(static_cast<std::uint64_t>(std::llround(std::max(rate, 0.0)))) + "/s";
+std::string rate_text(std::optional<double> rate) {
+  if (!rate) return "-";
+  return grouped(static_cast<std::uint64_t>(std::llround(std::max(*rate, 0.0)))) + "/s";
 }
 
 }  // namespace
@@ -24,9 +25,12 @@ Traffic traffic_between(const TrafficLook& first, const TrafficLook& second,
   if (seconds <= 0) return {};
   const auto written =
       static_cast<double>(second.last.value - std::min(first.last, second.last).value);
+  if (first.estimated || second.estimated) {
+    if (!ended) return {written / seconds, std::nullopt};
+    return {written / seconds, static_cast<double>(*ended) / seconds};
+  }
   const auto gone =
-      ended ? static_cast<double>(*ended)
-            : written - (static_cast<double>(second.pending) - static_cast<double>(first.pending));
+      written - (static_cast<double>(second.pending) - static_cast<double>(first.pending));
   return {written / seconds, std::max(gone, 0.0) / seconds};
 }
 

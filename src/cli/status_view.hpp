@@ -14,7 +14,7 @@ namespace sagabox::cli {
 /// Messages a second, between two looks.
 struct Traffic {
   double in = 0;
-  double out = 0;
+  std::optional<double> out = 0.0;  ///< nothing: not known
 };
 
 /// A table as `status` shows it.
@@ -31,7 +31,8 @@ struct TrafficLook {
   bool estimated = false;
   WallTime at{};
 };
-/// `ended`: messages that ended since the first look, asked where `pending` is an estimate.
+/// `ended`: messages that ended since the first look, needed where a look's `pending` is an
+/// estimate; nothing: not known, and neither is what went out.
 Traffic traffic_between(const TrafficLook& first, const TrafficLook& second,
                         std::optional<std::uint64_t> ended);
 

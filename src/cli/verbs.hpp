@@ -26,6 +26,8 @@ struct MessagesArguments {
   std::optional<When> until{};
   bool retrying = false;
 
+  /// Anything but the table was given.
+  [[nodiscard]] bool narrowed() const noexcept;
   [[nodiscard]] MessageFilter filter(WallTime now) const;
 };
 
@@ -94,6 +96,7 @@ struct MoveArguments : StoreArguments {
   ActArguments act{};
   MessagesArguments messages{};
   std::vector<MessageId> ids{};
+  bool all = false;  ///< of `state`, meant so: neither named nor filtered
   std::string note{};
   std::uint32_t rate_max = 0;
   MessageState state = MessageState::dead;
@@ -102,6 +105,7 @@ struct MoveArguments : StoreArguments {
   bool detach = false;
 };
 int run_replay(const MoveArguments& arguments);
+int run_dead_replay(const MoveArguments& arguments);
 int run_quarantine(const MoveArguments& arguments);
 int run_release(const MoveArguments& arguments);
 

@@ -131,9 +131,10 @@ json::object status_object(const TableStatus& status) {
   for (const auto& finding : admin::findings_of(status.facts)) {
     findings.push_back(finding_object(finding));
   }
-  const auto rate = [&](double Traffic::* which) {
-    return status.traffic ? json::value((*status.traffic).*which) : json::value(nullptr);
+  const auto rate = [](std::optional<double> known) {
+    return known ? json::value(*known) : json::value(nullptr);
   };
+  const auto& traffic = status.traffic;
   return {{"table", status.facts.table},
           {"pending", stats.pending},
           {"pending_estimated", stats.estimated},
@@ -144,8 +145,8 @@ json::object status_object(const TableStatus& status) {
           {"quarantined", stats.quarantined},
           {"oldest_pending", time_value(stats.oldest_pending)},
           {"now", utc_text(stats.now)},
-          {"in_per_second", rate(&Traffic::in)},
-          {"out_per_second", rate(&Traffic::out)},
+          {"in_per_second", rate(traffic ? std::optional(traffic->in) : std::nullopt)},
+          {"out_per_second", rate(traffic ? traffic->out : std::nullopt)},
           {"owners", owner_counts(status.facts.owners)},
           {"findings", std::move(findings)}};
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -100,6 +101,10 @@ Status OutboxOptions::check() const {
            {error_bytes_max, "error_bytes_max"},
            {blocked_keys_max, "blocked_keys_max"}}) {
     if (value == 0) return wrong(std::string(setting) + " is 0; it must be at least 1");
+  }
+  if (std::uint64_t{cold_capacity} + read_ahead > std::numeric_limits<std::uint32_t>::max()) {
+    return wrong("read_ahead is " + std::to_string(read_ahead) +
+                 "; with cold_capacity it must be below 4,294,967,296");
   }
   for (const auto& [value, shortest, setting] :
        std::initializer_list<std::tuple<Duration, Duration, const char*>>{

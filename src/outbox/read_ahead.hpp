@@ -26,10 +26,9 @@ class ReadAhead {
 
   /// The queue holds so many before the next read.
   std::uint32_t capacity(std::uint32_t depth, BootTime now) {
-    if (depth >= depth_) return capacity_;
-    const std::uint64_t gone = depth_ - depth;
+    const std::uint64_t gone = depth_ - std::min(depth, depth_);
     const auto took = std::max(now - at_, Duration{1});
-    // A lull after a few says nothing about how fast many would go.
+    // So little, so soon, says nothing about how fast many would go.
     if (took < moment && gone < capacity_min_ / 4) return capacity_;
     const auto in_a_moment = gone * static_cast<std::uint64_t>(moment.count()) /
                              static_cast<std::uint64_t>(took.count());

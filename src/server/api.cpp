@@ -133,9 +133,9 @@ std::optional<Response> Api::refused_to_pages(const Request& request) const {
   }
   const auto origin = request.header("origin");
   const auto site = request.header("sec-fetch-site");
-  const bool own_page =
-      origin.empty() ||
-      (origin != "null" && origin.substr(origin.find("://") + 3) == request.header("host"));
+  const auto scheme_end = origin.find("://");
+  const bool own_page = origin.empty() || (scheme_end != std::string_view::npos &&
+                                           origin.substr(scheme_end + 3) == request.header("host"));
   if (!own_page || site == "cross-site") {
     return problem(denied("web pages of other origins may not use this API"));
   }
@@ -197,19 +197,20 @@ void Api::call(const Request& request, const RouteMatch& match, const Caller& ca
 }
 
 void Api::begin(const Request& request, const Reply& reply) {
-  const auto matched = match(request, options_);
-  const auto needs = matched.route == nullptr ? Needs::read : matched.route->needs;
-  auto caller = caller_of(request, needs);
-  // Who may not look is not told which paths there are, either.
-  if (auto* const refused = std::get_if<Response>(&caller)) return reply(std::move(*refused));
-  if (matched.route == nullptr) return reply(no_route(request, matched));
-  if (auto refused = wrong_content(request)) return reply(std::move(*refused));
+  RouteMatch matched;
   try {
+    matched = match(request, options_);
+    const auto needs = matched.route == nullptr ? Needs::read : matched.route->needs;
+    auto caller = caller_of(request, needs);
+    // Who may not look is not told which paths there are, either.
+    if (auto* const refused = std::get_if<Response>(&caller)) return reply(std::move(*refused));
+    if (matched.route == nullptr) return reply(no_route(request, matched));
+    if (auto refused = wrong_content(request)) return reply(std::move(*refused));
     call(request, matched, std::get<Caller>(caller), reply);
   } catch (const std::exception& thrown) {
-    options_.log->log(
-        LogLevel::error, "request failed",
-        {{"operation", matched.route->operation}, {"error", std::string_view(thrown.what())}});
+    const auto operation = matched.route == nullptr ? "none" : matched.route->operation;
+    options_.log->log(LogLevel::error, "request failed",
+                      {{"operation", operation}, {"error", std::string_view(thrown.what())}});
     reply(problem({Code::unknown_internal, "something unforeseen; the log has more"}));
   }
 }

@@ -12,6 +12,9 @@
 namespace sagabox::server {
 namespace {
 
+/// Of one object; each name is compared with all before it.
+constexpr std::size_t members_max = 1000;
+
 constexpr std::string_view time_example = "a time like \"2026-01-01T00:00:00Z\"";
 
 Error invalid(std::string message) { return {Code::schema_validation_failed, std::move(message)}; }
@@ -145,6 +148,9 @@ Result<Fields> Fields::split(std::string_view text, std::string where) {
   walk.skip('{');
   std::vector<Member> members;
   while (walk.front() != '}') {
+    if (members.size() == members_max) {
+      return invalid(where + "more than " + std::to_string(members_max) + " members; give fewer");
+    }
     auto name = unquoted(walk.value());
     walk.skip(':');
     const auto value = walk.value();

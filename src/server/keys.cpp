@@ -152,7 +152,8 @@ Result<std::vector<ApiKey>> KeyFile::list() const {
     if (errno == ENOENT) return std::vector<ApiKey>{};
     return cannot("look at it", path_);
   }
-  if ((facts.st_mode & 077U) != 0) {
+  // A group may read it: secrets are mounted so where the process is not their owner.
+  if ((facts.st_mode & 037U) != 0) {
     return config("key file " + quoted(path_) + ": others can read or change it; chmod 600 it");
   }
   std::ifstream file(path_);

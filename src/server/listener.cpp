@@ -239,6 +239,10 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (!old && header.count(http::field::host) != 1) {
       return refuse(400, "a request needs one Host header");
     }
+    // A proxy before us might see another end of the body.
+    if (header.count(http::field::transfer_encoding) > 0 && !parser_->chunked()) {
+      return refuse(400, "a Transfer-Encoding must end with chunked");
+    }
     expires(options().body_timeout);
     if (!beast::iequals(header[http::field::expect], "100-continue")) return read_body();
     // The answer to "may I send it?". Those that are too long have been refused by now.

@@ -15,7 +15,10 @@ Looked Readiness::look(const ServedTable& table) {
     looked.text = "its store does not answer: " + std::string(code_name(stats.error().code));
     return looked;
   }
-  return judge(table.table.str(), *stats, table.outbox()->snapshot());
+  auto looked = judge(table.table.str(), *stats, table.outbox()->snapshot());
+  looked.ready = looked.ready || !table.delivers;
+  if (looked.ready) looked.text.clear();
+  return looked;
 }
 
 Looked Readiness::judge(const std::string& table, const spi::TableStats& stats,
@@ -37,7 +40,9 @@ Looked Readiness::judge(const std::string& table, const spi::TableStats& stats,
     looked.oldest_pending = std::max(Duration(stats.now - *stats.oldest_pending), Duration{});
   }
   const auto idle = looked.last_success.value_or(now - started_);
-  const bool old = looked.oldest_pending.value_or(Duration{}) > limits_.oldest_pending_max;
+  // What waits for its time, for the first or for another attempt, is not held up by anybody.
+  const bool old = stats.pending > stats.waiting &&
+                   looked.oldest_pending.value_or(Duration{}) > limits_.oldest_pending_max;
   looked.ready = !old || snapshot.table_paused || idle <= limits_.last_success_max;
   if (!looked.ready) {
     looked.text = "its oldest message waits for " + age_text(*looked.oldest_pending) +

@@ -21,6 +21,7 @@ struct ServedTable {
   OutboxSource outbox{};  ///< what writes go to; see `always`
   /// Of that outbox.
   std::function<MessageRules()> rules = [] { return MessageRules{}; };
+  bool delivers = true;  ///< somebody of our kind delivers it: what is old is then a sign
   std::string store_name{"default"};  ///< as `?store=` of the audit operations names it
 };
 

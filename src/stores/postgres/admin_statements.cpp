@@ -17,7 +17,7 @@ constexpr Fragment fits{"fits", R"sql(
   AND ($7::int8 IS NULL OR seq <= $7))sql"};
 
 constexpr Fragment fits_pending{"fits_pending", R"sql({fits}
-  AND (NOT $8::bool OR retrying)
+  AND (NOT $8::bool OR (retrying AND due IS NOT NULL))
   AND ($9::timestamptz IS NULL OR written_at >= $9)
   AND ($10::timestamptz IS NULL OR written_at < $10))sql"};
 
@@ -298,13 +298,15 @@ FROM (SELECT 1) AS one
 LEFT JOIN (SELECT {done}, NULL::bytea FROM gone WHERE $3) AS told ON true
 )sql";
 
-/// $1 shards, $2 rows_max. The lane is computed and checked by the table, and a row is either
+/// $1 outbox, $2 rows_max. The lane is computed and checked by the table, and a row is either
 /// fresh or waiting: only the count of shards can be another than the relays'.
 constexpr std::string_view strays = R"sql(
-(SELECT seq, id FROM "{schema}"."{table}_outbox" WHERE due IS NULL AND shard >= $1
+(SELECT seq, id FROM "{schema}"."{table}_outbox"
+ WHERE due IS NULL AND shard >= (SELECT shards FROM "{schema}".outbox WHERE name = $1)
  ORDER BY shard, lane, seq LIMIT $2)
 UNION ALL
-(SELECT seq, id FROM "{schema}"."{table}_outbox" WHERE due IS NOT NULL AND shard >= $1
+(SELECT seq, id FROM "{schema}"."{table}_outbox"
+ WHERE due IS NOT NULL AND shard >= (SELECT shards FROM "{schema}".outbox WHERE name = $1)
  ORDER BY shard, due, seq LIMIT $2)
 LIMIT $2
 )sql";

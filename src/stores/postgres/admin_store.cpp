@@ -134,15 +134,14 @@ Result<std::uint64_t> PostgresAdmin::count(const TableName& table, MessageState 
 Result<std::vector<spi::Stray>> PostgresAdmin::strays(const TableName& table,
                                                       std::uint32_t rows_max) {
   Params params;
-  params.int4(context_.shards).int8(rows_max);
+  params.text(table.str()).int8(rows_max);
   auto rows = ask(statements_.of(table).strays, params);
   if (!rows.ok()) return rows.error();
   std::vector<spi::Stray> strays;
   for (int row = 0; row < rows->size(); ++row) {
     auto id = MessageId::parse(rows->text(row, 1));
     strays.push_back({Sequence{rows->uint8(row, 0)}, id.ok() ? *id : MessageId{},
-                      "pending, but its shard is not one of the " +
-                          std::to_string(context_.shards) + " that relays read"});
+                      "pending, but its shard is none that relays read"});
   }
   return strays;
 }

@@ -14,6 +14,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 from pathlib import Path
@@ -137,6 +138,19 @@ class OnAFile(unittest.TestCase):
         )
         self.sql("DELETE FROM orders_pending WHERE id = ?", name)
 
+    def kill_many(self, count):
+        """Dead letters D0, D1 …"""
+        self.write("D0")
+        self.kill("D0")
+        others = CARRIED.removeprefix("id, ")
+        self.sql(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
+            f" INSERT INTO orders_dead (seq, state, ended_at, code, error, id, {others})"
+            f" SELECT seq + i, state, ended_at, code, error, 'D' || i, {others}"
+            " FROM orders_dead, n WHERE id = 'D0'",
+            count - 1,
+        )
+
     def state(self, name):
         return self.run_json("outbox", "show", name)["state"]
 
@@ -181,7 +195,7 @@ class Looking(OnAFile, unittest.TestCase):
         self.assertRegex(
             lines[0], r"^TABLE +PENDING +OLDEST +RATE IN/OUT +RETRYING +DEAD +OWNERS$"
         )
-        self.assertRegex(lines[1], r"^orders +2 +5m0\ds +0/s  0/s +1 +1  nobody$")
+        self.assertRegex(lines[1], r"^orders +2 +5m\d\ds +0/s  0/s +1 +1  nobody$")
         text = "\n".join(lines[2:])
         self.assertIn("! orders: nobody delivers it: no relay has a shard; 2 messages wait", text)
         self.assertRegex(text, r"! orders: topic mail\.sent\.v1 paused for .* printer on fire")
@@ -274,6 +288,9 @@ class Looking(OnAFile, unittest.TestCase):
         with start(
             "tail", "--store", f"sqlite:{self.file}", "--every", "50ms", "--json"
         ) as tail:
+            watchdog = threading.Timer(PATIENCE, tail.kill)
+            watchdog.start()
+            self.addCleanup(watchdog.cancel)
             # It has begun to look when it tells of the first.
             limit = time.monotonic() + PATIENCE
             number = 0
@@ -287,7 +304,7 @@ class Looking(OnAFile, unittest.TestCase):
                 event_after = json.loads(line)
                 if event_after["event"] == "dead":
                     break
-            self.assertEqual(event_after["id"], event["id"])
+            self.assertEqual((event_after["event"], event_after["id"]), ("dead", event["id"]))
             tail.send_signal(signal.SIGINT)
             tail.communicate(timeout=PATIENCE)
         self.assertEqual(tail.returncode, 0)
@@ -361,7 +378,7 @@ class Acting(OnAFile, unittest.TestCase):
     def test_a_replay_that_nobody_runs_waits_and_says_so(self):
         self.write("D1")
         self.kill("D1")
-        text = self.run_fine("dead", "replay", "--yes", "--rate", "50/s")
+        text = self.run_fine("dead", "replay", "--all", "--yes", "--rate", "50/s")
         self.assertIn("replay job 1", text)
         self.assertIn("waits: no relay delivers orders", text)
         self.assertIn("sagabox replay stop 1 --table orders", text)
@@ -396,6 +413,10 @@ class Acting(OnAFile, unittest.TestCase):
                     done = self.run_json("outbox", "list", "--state", "done", "--limit", "5")
                     if len(done["messages"]) == 5:
                         break
+                while time.monotonic() < limit:
+                    (table,) = self.run_json("owners")["tables"]
+                    if table["replays"]:
+                        break
                 last = str(done["messages"][-1]["sequence"])
                 text = self.run_fine("replay", "--from", "1", "--to", last, "--yes")
                 self.assertRegex(text, r"replay job 1  █{20}  (\d+)/\1.*finished")
@@ -413,13 +434,72 @@ class Acting(OnAFile, unittest.TestCase):
         self.run_fine("dead", "quarantine", "D1", "--note", "waits for a fix", "--yes")
         self.assertEqual(self.state("D1"), "quarantined")
         self.assertIn("waits for a fix", self.run_fine("outbox", "list", "--state", "quarantined"))
-        self.assertEqual(self.run_json("dead", "quarantine", "--note", "x", "--yes")["messages"], [])
-        moved = self.run_json("dead", "release", "--yes")
+        none = self.run_json("dead", "quarantine", "--all", "--note", "x", "--yes")
+        self.assertEqual(none["messages"], [])
+        moved = self.run_json("dead", "release", "--all", "--yes")
         self.assertEqual(moved["messages"][0]["was"], "quarantined")
         self.assertEqual(self.state("D1"), "pending")
-        refused = self.sagabox("dead", "release", "D1", "--yes")
-        self.assertEqual(refused.returncode, 1)
-        self.assertIn("D1 is pending", refused.stdout)
+        refused = self.complaint("dead", "release", "D1", "--yes", code=1)
+        self.assertIn("D1 is pending: dead release takes only quarantined messages", refused)
+
+    def test_dead_verbs_refuse_named_messages_that_are_not_theirs(self):
+        for name in ("D1", "Q1", "OK"):
+            self.write(name)
+            self.kill(name)
+        self.run_fine("dead", "quarantine", "Q1", "--note", "x", "--yes")
+        self.sql(
+            f"INSERT INTO orders_archive (seq, ended_at, {CARRIED})"
+            f" SELECT seq, ended_at, {CARRIED} FROM orders_dead WHERE id = 'OK'"
+        )
+        self.sql("DELETE FROM orders_dead WHERE id = 'OK'")
+        delivered = self.complaint("dead", "replay", "D1", "OK", "--yes", code=1)
+        self.assertIn("OK is done: dead replay takes only dead and quarantined", delivered)
+        self.assertIn("sagabox replay --table orders --from 3 --to 3", delivered)
+        self.assertIn("nothing was changed", delivered)
+        self.assertEqual((self.state("D1"), self.state("OK")), ("dead", "done"))
+        refused = self.complaint("dead", "quarantine", "OK", "--note", "x", "--yes", code=1)
+        self.assertIn("OK is done", refused)
+        preview = self.run_fine("dead", "replay", "D1", "Q1", "--dry-run")
+        self.assertIn("2 messages of orders (1 dead, 1 quarantined) would", preview)
+
+    def test_what_was_moved_before_a_failure_is_told(self):
+        self.kill_many(1001)
+        self.sql(
+            "CREATE TRIGGER broken BEFORE UPDATE ON orders_dead WHEN NEW.id = 'D1000'"
+            " BEGIN SELECT RAISE(ABORT, 'broken on purpose'); END"
+        )
+        result = self.sagabox("dead", "quarantine", "--all", "--note", "x", "--yes", "--json")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(len(json.loads(result.stdout)["messages"]), 1000)
+        self.assertIn("(after 1 000 of 1 001 messages)", result.stderr)
+        self.assertEqual((self.state("D0"), self.state("D1000")), ("quarantined", "dead"))
+
+    def test_a_selection_that_is_cut_says_so(self):
+        self.kill_many(100_001)
+        result = self.sagabox("dead", "quarantine", "--all", "--note", "x", "--dry-run")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("100 000 messages of orders would be set aside", result.stdout)
+        self.assertIn("these are the first 100 000", result.stderr)
+
+    def test_a_replay_that_somebody_stops_did_not_go_fine(self):
+        self.kill_many(1000)
+        with start("demo", "--store", self.url(), "--fail", "0", "--rate", "1") as demo:
+            try:
+                limit = time.monotonic() + PATIENCE
+                while time.monotonic() < limit:
+                    (table,) = self.run_json("owners")["tables"]
+                    if table["replays"]:
+                        break
+                replay = ("dead", "replay", "--store", self.url(), "--all", "--yes", "--rate", "1")
+                with start(*replay) as follower:
+                    while self.job_verb("stop", "1").returncode and time.monotonic() < limit:
+                        pass
+                    out, complaints = follower.communicate(timeout=PATIENCE)
+                self.assertEqual(follower.returncode, 1, out + complaints)
+                self.assertIn("sagabox replay resume 1 --table orders", out)
+            finally:
+                demo.terminate()
+                demo.communicate(timeout=PATIENCE)
 
     def test_pause_and_resume_say_whether_they_changed_anything(self):
         self.assertIn("would be paused", self.run_fine("pause", "--dry-run"))
@@ -495,6 +575,15 @@ class WrongInput(OnAFile, unittest.TestCase):
             (("dead", "list", "--table", "orders", "--since", "yesterday"), "2h, 7d"),
             (("dead", "replay", "--table", "orders", "--rate", "fast"), "50/s"),
             (("dead", "replay", "X", "--rate", "5/s"), "by filter"),
+            (("dead", "replay", "--table", "orders", "--yes"), "or say --all"),
+            (("dead", "quarantine", "--table", "orders", "--note", "x", "--yes"), "or say --all"),
+            (("dead", "release", "--table", "orders", "--yes"), "or say --all"),
+            (("dead", "release", "X", "--topic", "a", "--yes"), "do not go together"),
+            (("dead", "replay", "X", "--all", "--yes"), "do not go together"),
+            (("dead", "replay", "--all", "--since", "2h", "--yes"), "do not go together"),
+            (("dead", "replay", "--key", "", "--yes"), "it is empty"),
+            (("pause", "--table", "orders", "--topic", ""), "it is empty"),
+            (("resume", "--table", "orders", "--topic", ""), "it is empty"),
             (("dead", "bury"), "sagabox dead --help"),
             (("replay", "--table", "orders"), "say --from and --to"),
             (("replay", "--table", "orders", "--from", "then"), "a sequence (8812)"),

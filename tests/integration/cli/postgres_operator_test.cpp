@@ -142,6 +142,7 @@ TEST_F(PostgresOperatorVerbs, DeadLettersAreReplayedByARunningRelay) {
   ASSERT_TRUE(eventually([&] { return stats().dead == 3; }));
   EXPECT_TRUE(has(fine("dead list"), "PROVIDER.REJECTED broken"));
   mended = true;
+  ASSERT_TRUE(eventually([&] { return !has(fine("owners --json"), "\"replays\":null"); }));
   EXPECT_TRUE(has(fine("dead replay --since 1h --yes"), "3/3"));
   EXPECT_TRUE(settles_to(3));
   EXPECT_TRUE(has(fine("audit verify"), "the log holds"));

@@ -97,6 +97,7 @@ routes:
 class Serve(FolderTestCase):
     def test_without_a_configuration_shows_what_it_delivers(self):
         self.serve("--demo")
+        self.wait_for("out", r"try: .*\n")
         first, second = self.said("out").splitlines()[:2]
         self.assertRegex(
             first, r"^sagabox [\d.]+ · store sqlite:.*sagabox\.db · http://127\.0\.0\.1:\d+ · 1 table, 1 shard owned$"
@@ -108,7 +109,7 @@ class Serve(FolderTestCase):
         self.assertEqual(self.said("err"), "")
 
     def test_the_lines_of_the_readme_work_as_written(self):
-        self.serve("--demo")
+        self.serve()
         address = re.search(r"http://(127\.0\.0\.1:\d+) ", self.said("out")).group(1)
         lines = re.findall(r"^curl .*$", README.read_text(), re.M)
         self.assertEqual(len(lines), 6, "those of the section on the daemon")

@@ -50,15 +50,27 @@ TEST(StatusView, RatesComeFromTwoLooks) {
   const TrafficLook second{Sequence{300}, 150, false, noon + 2s};
   const auto traffic = traffic_between(first, second, std::nullopt);
   EXPECT_DOUBLE_EQ(traffic.in, 100);
-  EXPECT_DOUBLE_EQ(traffic.out, 50);
-  EXPECT_DOUBLE_EQ(traffic_between(first, second, 80).out, 40);
+  EXPECT_DOUBLE_EQ(traffic.out.value(), 50);
+}
+
+TEST(StatusView, WhatWentOutOfAnEstimatedTableIsCountedOrNotKnown) {
+  const TrafficLook first{Sequence{100}, 20'000, true, noon};
+  const TrafficLook second{Sequence{300}, 20'000, true, noon + 2s};
+  EXPECT_DOUBLE_EQ(traffic_between(first, second, 80).out.value(), 40);
+  auto orders = table("orders");
+  orders.traffic = traffic_between(first, second, std::nullopt);
+  EXPECT_DOUBLE_EQ(orders.traffic->in, 100);
+  EXPECT_FALSE(orders.traffic->out);
+  EXPECT_NE(plain(status_view(std::vector{orders}))[1].find("100/s  -"), std::string::npos);
+  EXPECT_NE(status_json("", std::vector{orders}).find(R"("out_per_second":null)"),
+            std::string::npos);
 }
 
 TEST(StatusView, RatesAreNeverBelowZero) {
   const TrafficLook first{Sequence{300}, 5, false, noon};
   const TrafficLook restored{Sequence{100}, 50, false, noon + 1s};
   EXPECT_DOUBLE_EQ(traffic_between(first, restored, std::nullopt).in, 0);
-  EXPECT_DOUBLE_EQ(traffic_between(first, restored, std::nullopt).out, 0);
+  EXPECT_DOUBLE_EQ(traffic_between(first, restored, std::nullopt).out.value(), 0);
   EXPECT_DOUBLE_EQ(traffic_between(first, first, std::nullopt).in, 0);
 }
 

@@ -167,6 +167,7 @@ TEST_F(RestOpen, WebPagesCannotUseIt) {
   EXPECT_EQ(status({{"host", "localhost.evil.example"}}), 403U);
   EXPECT_EQ(status({{"host", "localhost:8700"}, {"origin", "http://evil.example"}}), 403U);
   EXPECT_EQ(status({{"host", "localhost:8700"}, {"origin", "null"}}), 403U);
+  EXPECT_EQ(status({{"host", "localhost:8700"}, {"origin", "x"}}), 403U) << "no origin at all";
   EXPECT_EQ(status({{"host", "localhost:8700"}, {"origin", "http://localhost:3000"}}), 403U);
   EXPECT_EQ(status({{"host", "localhost:8700"}, {"sec-fetch-site", "cross-site"}}), 403U);
 }

@@ -71,7 +71,7 @@ TEST_F(ServerKeys, AreRevokedOnce) {
 
 TEST_F(ServerKeys, AFileThatOthersCanReadIsRefused) {
   (void)file_.create({.name = "a"}, secret_random(), clock_).value();
-  ::chmod(file_.path().c_str(), 0640);
+  ::chmod(file_.path().c_str(), 0644);
   EXPECT_EQ(problem(), "CONFIG.INVALID: key file \"" + file_.path() +
                            "\": others can read or change it; chmod 600 it");
 }
