@@ -203,7 +203,7 @@ class PlansWorld : public PostgresWorld {
     exact.int8(10'000);
     uses_only("orders_outbox_waiting", plan(admin->stats, exact));
     Params strays;
-    strays.int4(16).int8(10);
+    strays.text("orders").int8(10);
     uses_only("orders_outbox_fresh", plan(admin->strays, strays));
   }
 
