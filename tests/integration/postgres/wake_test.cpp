@@ -261,13 +261,15 @@ TEST_F(PostgresWake, UnderLoadNoNotifyIsSent) {
   ASSERT_TRUE(received(producers * each));
   outbox.stop().value();
   // The first ones, and those after a pause of the machine that looks like rest: each producer may
-  // be in the middle of its next two before the flag is down again.
+  // be in the middle of its next two before the flag is down again, or of more where a loaded
+  // machine keeps the relay from lowering it. Without the flag it would be all of them.
   std::ranges::sort(times);
   int rests = 1;
   for (std::size_t at = 2; at < times.size(); ++at) {
     if (times[at] - times[at - 1] >= milliseconds(10)) ++rests;
   }
-  EXPECT_LE(ear.heard(), rests * producers * 3) << rests << " rests";
+  EXPECT_LE(ear.heard(), std::max(rests * producers * 3, producers * each / 10))
+      << rests << " rests";
 }
 
 TEST_F(PostgresWake, PausedRelayKeepsNoFlag) {
