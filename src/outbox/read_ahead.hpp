@@ -26,7 +26,8 @@ class ReadAhead {
 
   /// The queue holds so many before the next read.
   std::uint32_t capacity(std::uint32_t depth, BootTime now) {
-    const std::uint64_t gone = depth_ - std::min(depth, depth_);
+    if (depth >= depth_) return capacity_;
+    const std::uint64_t gone = depth_ - depth;
     const auto took = std::max(now - at_, Duration{1});
     // So little, so soon, says nothing about how fast many would go.
     if (took < moment && gone < capacity_min_ / 4) return capacity_;

@@ -40,14 +40,6 @@ TEST(ReadAhead, AFewSayNothing) {
   EXPECT_EQ(ahead.capacity(1000, start + milliseconds(1)), 1000U) << "nothing has gone";
 }
 
-TEST(ReadAhead, HandlersThatHangGetNoMore) {
-  ReadAhead ahead(1000, 3000);
-  ahead.filled(1000, start);
-  ASSERT_EQ(ahead.capacity(0, start + milliseconds(5)), 4000U);
-  ahead.filled(1500, start);
-  EXPECT_EQ(ahead.capacity(1500, start + seconds(1)), 1000U);
-}
-
 TEST(ReadAhead, NoneIsNone) {
   ReadAhead ahead(1000, 0);
   ahead.filled(1000, start);
