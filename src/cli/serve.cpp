@@ -2,9 +2,9 @@
 
 #include "assembly/daemon.hpp"
 #include "cli/config.hpp"
-#include "cli/service_manager.hpp"
 #include "cli/show.hpp"
 #include "cli/signals.hpp"
+#include "cli/systemd.hpp"
 #include "cli/terminal.hpp"
 #include "server/server.hpp"
 
@@ -110,10 +110,10 @@ class Serving {
       return exit_failed;
     }
     introduce();
-    tell_service_manager("READY=1");
+    tell_systemd("READY=1");
     while (wait()) {
     }
-    tell_service_manager("STOPPING=1");
+    tell_systemd("STOPPING=1");
     signals_.let_through();  // a second one ends the process at once
     // Nothing new comes in while the rest is brought to its end.
     const bool all_answered = server_->stop();
@@ -205,7 +205,7 @@ class Serving {
     const auto woken = signals_.wait(tick);
     act(woken);
     if (woken != StopSignals::Woken::timeout) return !stopping_;
-    tell_service_manager("WATCHDOG=1");
+    tell_systemd("WATCHDOG=1");
     if (file_.changed() && daemon_->configuration().watch) reload();
     if (daemon_->configuration().demo) write_demo();
     return true;
@@ -219,7 +219,7 @@ class Serving {
   }
 
   void reload() {
-    tell_service_manager("RELOADING=1");
+    tell_systemd("RELOADING=1");
     const auto next = read();
     auto& log = daemon_->log();
     const auto refused = [&](const std::string& why) {
@@ -242,7 +242,7 @@ class Serving {
         }
       }
     }
-    tell_service_manager("READY=1");
+    tell_systemd("READY=1");
   }
 
   /// One message a tick, and now and then one to be found among the dead.

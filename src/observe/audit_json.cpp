@@ -1,4 +1,5 @@
 #include "core/text.hpp"
+#include "core/timestamp.hpp"
 
 #include <sagabox/audit.hpp>
 
@@ -66,17 +67,7 @@ constexpr WallTime first_beyond{chrono::sys_days{chrono::year{10'000} / 1 / 1}};
 
 json::value time_value(WallTime time) {
   if (time < first_with_date || time >= first_beyond) return time.time_since_epoch().count();
-  const auto day = chrono::floor<chrono::days>(time);
-  const chrono::year_month_day date{day};
-  const chrono::hh_mm_ss clock{time - day};
-  std::array<char, 64> text{};
-  const int length = std::snprintf(
-      text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%06dZ",
-      static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-      static_cast<unsigned>(date.day()), static_cast<int>(clock.hours().count()),
-      static_cast<int>(clock.minutes().count()), static_cast<int>(clock.seconds().count()),
-      static_cast<int>(clock.subseconds().count()));
-  return json::string(text.data(), static_cast<std::size_t>(length));
+  return json::string(timestamp_text(time));
 }
 
 std::optional<WallTime> time_of_text(std::string_view text) {

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Checks what is shipped beside the code: alert rules, dashboard, configuration, Debian package.
 
-usage: packaging.py PROJECT_ROOT BUILD_DIR
+usage: packaging.py rules PROJECT_ROOT
+       packaging.py package PROJECT_ROOT BUILD_DIR
 
-Prints what is wrong and exits with 1; says by name what it could not check.
+Prints what is wrong and exits with 1; with 77 when a program is missing, whose name it says.
 """
 
 import json
@@ -15,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 PREFIX = "sagabox_"
+SKIPPED = 77
 SHIPPED = [
     "./etc/sagabox/sagabox.yaml",
     "./usr/bin/sagabox",
@@ -63,20 +65,24 @@ def package(build: Path) -> list[str]:
         return [f"{made[0].name}: {file} is missing" for file in SHIPPED if file not in listed]
 
 
-def main() -> int:
-    root, build = Path(sys.argv[1]), Path(sys.argv[2])
-    problems = unknown_metrics(root)
+def rules(root: Path) -> list[str]:
     json.loads((root / "packaging/grafana/sagabox.json").read_text())
-    if shutil.which("promtool"):
-        problems += run("promtool", "check", "rules", str(root / "packaging/prometheus/alerts.yml"))
-    else:
-        print("not checked: the alert rules by promtool, which is not here (package prometheus)")
-    configuration = root / "packaging/debian/sagabox.yaml"
-    problems += run(str(build / "sagabox"), "config", "check", "--config", str(configuration))
-    if shutil.which("dpkg-shlibdeps"):
-        problems += package(build)
-    else:
-        print("not checked: the Debian package; dpkg-shlibdeps is not here (package dpkg-dev)")
+    alerts = str(root / "packaging/prometheus/alerts.yml")
+    return unknown_metrics(root) + run("promtool", "check", "rules", alerts)
+
+
+def shipped(root: Path, build: Path) -> list[str]:
+    configuration = str(root / "packaging/debian/sagabox.yaml")
+    return run(str(build / "sagabox"), "config", "check", "--config", configuration) + package(build)
+
+
+def main() -> int:
+    what, *folders = sys.argv[1:]
+    needed = {"rules": ["promtool"], "package": ["dpkg-shlibdeps", "file"]}[what]
+    if missing := [program for program in needed if not shutil.which(program)]:
+        print(f"skipped: {', '.join(missing)} not found")
+        return SKIPPED
+    problems = (rules if what == "rules" else shipped)(*map(Path, folders))
     print("\n".join(problems))
     return 1 if problems else 0
 

@@ -129,6 +129,20 @@ TEST_F(PostgresOperating, PausedTableDeliversNothingAndLosesNothing) {
   EXPECT_EQ(inbox.size(), count);
 }
 
+TEST_F(PostgresOperating, StraysAreJudgedByTheShardsOfTheOutboxNotByWhoLooks) {
+  auto settings = database->options();
+  settings.shards = 32;
+  const auto wide = postgres::open(database->url(), settings).value();
+  auto outbox = Outbox::writer_only(*wide, defaults()).value();
+  for (int i = 0; i < 64; ++i) {
+    wide->transaction([&](OwnedTransaction& tx) { return outbox.write(tx, placed()); }).value();
+  }
+  ASSERT_NE(database->sql("SELECT count(*) FROM " + outbox_table() + " WHERE shard >= 16")[0], "0");
+  EXPECT_TRUE(store->outbox_admin().strays(table, 100)->empty());
+  database->sql("UPDATE " + database->schema() + ".outbox SET shards = 16 WHERE name = 'orders'");
+  EXPECT_FALSE(store->outbox_admin().strays(table, 100)->empty());
+}
+
 TEST_F(PostgresOperating, StopHandsItsShardsOverAtOnce) {
   auto options = quick();
   options.lease = std::chrono::minutes(10);

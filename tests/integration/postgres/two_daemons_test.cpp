@@ -23,7 +23,7 @@ class TwoDaemonsPostgresTest : public PostgresWorld {
         << "listen: 127.0.0.1:0\n";
     // Variables of the tests mean nothing to it.
     daemon.start({"/usr/bin/env", "-u", "SAGABOX_TEST_POSTGRES", "-u", "SAGABOX_NO_SETUP",
-                  SAGABOX_BINARY, "serve", "--config", (folder / (name + ".yaml")).string()},
+                  SAGABOX_CLI, "serve", "--config", (folder / (name + ".yaml")).string()},
                  folder / (name + ".log"));
   }
   [[nodiscard]] std::string read(const std::string& name) const {

@@ -1,5 +1,6 @@
 #include "assembly/switching_sink.hpp"
 
+#include "support/dispatch_answers.hpp"
 #include "support/scripted_transport.hpp"
 
 #include <sagabox/random.hpp>
@@ -14,37 +15,9 @@
 namespace sagabox::assembly {
 namespace {
 
+using sagabox::testing::DispatchAnswers;
 using sagabox::testing::ScriptedTransport;
 using std::chrono::seconds;
-
-class Answers final : public spi::DispatchResults {
- public:
-  void dispatched(spi::Ticket ticket, spi::Dispatched result) noexcept override {
-    const std::scoped_lock lock(mutex_);
-    all_[ticket.value].push_back(std::move(result));
-    changed_.notify_all();
-  }
-  void opened() noexcept override {
-    const std::scoped_lock lock(mutex_);
-    ++opened_;
-  }
-  spi::Dispatched of(std::uint64_t ticket) {
-    std::unique_lock lock(mutex_);
-    EXPECT_TRUE(changed_.wait_for(lock, seconds(30), [&] { return !all_[ticket].empty(); }));
-    EXPECT_EQ(all_[ticket].size(), 1U);
-    return all_[ticket].empty() ? spi::Dispatched{} : all_[ticket].front();
-  }
-  int opened_so_far() {
-    const std::scoped_lock lock(mutex_);
-    return opened_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::uint64_t, std::vector<spi::Dispatched>> all_;
-  int opened_ = 0;
-};
 
 class SwitchingSinkTest : public ::testing::Test {
  protected:
@@ -91,7 +64,7 @@ class SwitchingSinkTest : public ::testing::Test {
 
   UlidSource ids{system_clock(), system_random()};
   TableName table = TableName::parse("orders").value();
-  Answers answers;
+  DispatchAnswers answers;
   std::shared_ptr<ScriptedTransport> before = std::make_shared<ScriptedTransport>();
   std::shared_ptr<ScriptedTransport> after = std::make_shared<ScriptedTransport>();
   SwitchingSink sink{router("**", before)};

@@ -1,3 +1,4 @@
+#include "support/dispatch_answers.hpp"
 #include "support/scripted_transport.hpp"
 
 #include <sagabox/random.hpp>
@@ -13,44 +14,11 @@
 namespace sagabox {
 namespace {
 
+using testing::DispatchAnswers;
 using testing::ScriptedTransport;
 using Kind = spi::SendResult::Kind;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-class Answers final : public spi::DispatchResults {
- public:
-  void dispatched(spi::Ticket ticket, spi::Dispatched result) noexcept override {
-    const std::scoped_lock lock(mutex_);
-    all_[ticket.value].push_back(std::move(result));
-    changed_.notify_all();
-  }
-  void opened() noexcept override {
-    const std::scoped_lock lock(mutex_);
-    ++opened_;
-    changed_.notify_all();
-  }
-  spi::Dispatched of(std::uint64_t ticket) {
-    std::unique_lock lock(mutex_);
-    EXPECT_TRUE(changed_.wait_for(lock, seconds(30), [&] { return !all_[ticket].empty(); }));
-    EXPECT_EQ(all_[ticket].size(), 1U);
-    return all_[ticket].empty() ? spi::Dispatched{} : all_[ticket].front();
-  }
-  std::size_t count() {
-    const std::scoped_lock lock(mutex_);
-    return all_.size();
-  }
-  bool wait_opened(int count) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, seconds(30), [&] { return opened_ >= count; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::uint64_t, std::vector<spi::Dispatched>> all_;
-  int opened_ = 0;
-};
 
 class RouterTest : public ::testing::Test {
  protected:
@@ -99,7 +67,7 @@ class RouterTest : public ::testing::Test {
   TableName table = TableName::parse("orders").value();
   std::shared_ptr<ScriptedTransport> transport = std::make_shared<ScriptedTransport>();
   std::shared_ptr<ScriptedTransport> other = std::make_shared<ScriptedTransport>();
-  Answers answers;
+  DispatchAnswers answers;
   std::shared_ptr<Router> router;
   std::uint64_t tickets = 0;
 };

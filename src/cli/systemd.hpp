@@ -4,6 +4,6 @@ namespace sagabox::cli {
 
 /// What systemd is told: "READY=1". Nothing happens when it did not start us, or in a build without
 /// libsystemd.
-void tell_service_manager(const char* state) noexcept;
+void tell_systemd(const char* state) noexcept;
 
 }  // namespace sagabox::cli

@@ -1,4 +1,4 @@
-#include "cli/service_manager.hpp"
+#include "cli/systemd.hpp"
 
 #ifdef SAGABOX_SYSTEMD
 #include <systemd/sd-daemon.h>
@@ -6,7 +6,7 @@
 
 namespace sagabox::cli {
 
-void tell_service_manager([[maybe_unused]] const char* state) noexcept {
+void tell_systemd([[maybe_unused]] const char* state) noexcept {
 #ifdef SAGABOX_SYSTEMD
   (void)sd_notify(0, state);
 #endif
