@@ -1,19 +1,29 @@
-# Half the time of a sanitizer's compile goes into headers that every file reads. The release tree
-# is built without, so that a file that forgets an include does not go unnoticed.
-option(SAGABOX_PRECOMPILE "precompile the headers that most files read" OFF)
-if(SAGABOX_PRECOMPILE AND CCACHE)
-  # ccache passes files with precompiled headers by unless told that these are no secret input.
-  set(CMAKE_CXX_COMPILER_LAUNCHER
-    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
-  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
-endif()
+# Half the time of a compile goes into headers that every file reads: a sanitizer's tree precompiles
+# them all, the release tree only those of the test libraries, so that a file of the library that
+# forgets an include does not go unnoticed.
+set(SAGABOX_PRECOMPILE none CACHE STRING "headers that are precompiled: none, tests or all")
+set_property(CACHE SAGABOX_PRECOMPILE PROPERTY STRINGS none tests all)
 
-# sagabox_precompile(TARGET [<header>...]): those headers and the ones everybody reads.
+# sagabox_precompile(TARGET [<header of a test library>...]): those headers, and the ones everybody
+# reads.
 function(sagabox_precompile target)
-  if(SAGABOX_PRECOMPILE)
-    target_precompile_headers(${target} PRIVATE
+  set(headers ${ARGN})
+  if(SAGABOX_PRECOMPILE STREQUAL "all")
+    list(APPEND headers
       <algorithm> <array> <atomic> <chrono> <condition_variable> <deque> <functional> <map> <memory>
       <mutex> <optional> <set> <span> <string> <thread> <unordered_map> <variant> <vector>
-      <sagabox/sagabox.hpp> ${ARGN})
+      <sagabox/sagabox.hpp>)
+  elseif(SAGABOX_PRECOMPILE STREQUAL "none")
+    return()
+  endif()
+  if(NOT headers)
+    return()
+  endif()
+  target_precompile_headers(${target} PRIVATE ${headers})
+  if(CCACHE)
+    # It passes files with precompiled headers by unless told that these are no secret input.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${CCACHE}")
   endif()
 endfunction()

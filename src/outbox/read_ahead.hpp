@@ -13,6 +13,7 @@ namespace sagabox::outbox {
 class ReadAhead {
  public:
   static constexpr Duration moment = std::chrono::milliseconds(50);
+  static constexpr std::uint32_t few = 64;
 
   /// `capacity` whatever happens, and up to `ahead` more.
   ReadAhead(std::uint32_t capacity, std::uint32_t ahead)
@@ -26,11 +27,10 @@ class ReadAhead {
 
   /// The queue holds so many before the next read.
   std::uint32_t capacity(std::uint32_t depth, BootTime now) {
-    if (depth >= depth_) return capacity_;
-    const std::uint64_t gone = depth_ - depth;
+    const std::uint64_t gone = depth_ - std::min(depth, depth_);
     const auto took = std::max(now - at_, Duration{1});
-    // So little, so soon, says nothing about how fast many would go.
-    if (took < moment && gone < capacity_min_ / 4) return capacity_;
+    // So little, so soon, says nothing about how fast many would go: handlers that begin take it.
+    if (took < moment && gone < std::max(capacity_min_ / 4, few)) return capacity_;
     const auto in_a_moment = gone * static_cast<std::uint64_t>(moment.count()) /
                              static_cast<std::uint64_t>(took.count());
     capacity_ = static_cast<std::uint32_t>(

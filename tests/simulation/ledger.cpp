@@ -94,6 +94,7 @@ void Ledger::change(Record& record, State state) {
 void Ledger::may_run_again(Record& record) {
   record.finished = false;
   record.attempts = 0;
+  record.spent_in_vain = 0;
   ++record.lives;
   any_killer_again_ = any_killer_again_ || record.temper == Temper::killer;
   for (auto& run : record.runs) run.followed = run.followed || !run.running;
@@ -418,6 +419,7 @@ void Ledger::failed_over() {
     record.sequence = before.sequence;
     record.shard = before.shard;
     record.attempts = before.attempts;
+    record.spent_in_vain = 0;
     record.corrupted = before.corrupted;
     if (record.state == State::pending) line_up(record);
   }

@@ -18,6 +18,8 @@ constexpr Duration watch_interval = milliseconds(20);
 constexpr std::uint32_t ticks_per_housekeeping = 10;
 /// Of 10,000 boundaries, where crashes happen at all.
 constexpr std::uint32_t deaths_at_boundaries = 6;
+/// The relay's, among the scopes of the worker.
+constexpr std::size_t relay_scope = 0;
 
 }  // namespace
 
@@ -177,7 +179,8 @@ void Process::apply_settle() {
 void Process::plan_ownership() {
   request_ = worker_->plan(world_.now());
   if (request_) {
-    if (const auto* given = std::get_if<ownership::Request::Release>(&request_->call)) {
+    if (const auto* given = std::get_if<ownership::Request::Release>(&request_->call);
+        given != nullptr && given->scope == relay_scope) {
       for (const auto& shard : given->shards) world_.ledger().handed_over(id_, shard.shard);
     }
     return then(world_.call_time(), &Process::perform_ownership);

@@ -154,10 +154,9 @@ Result<spi::ReadReply> CompetingOutbox::read_claimed(Connection& connection, con
   // Whatever began before the claim looked has a lower number than this, which is of later.
   constexpr std::uint32_t counted_from = 3;
   const auto next = static_cast<std::uint32_t>(answers->front().int8(0, 0)) + counted_from;
-  answer->horizon = decode_horizon(claimed.horizon, next);
+  answer->horizon = decode_horizon(claimed.horizon, next, answers->front().text(0, 1));
   // The claim writes no message: nobody need wait for it.
   if (answer->horizon && claimed.own) std::erase(answer->horizon->in_progress, *claimed.own);
-  if (answer->horizon) leave_own_settles_out(*answer->horizon, connection);
   auto row = answer->rows.begin();
   for (std::size_t i = 0; i < answer->parts.size(); ++i) {
     auto& part = answer->parts[i];

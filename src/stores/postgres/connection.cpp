@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -63,8 +62,6 @@ std::string quoted(std::string_view value) {
   return out + "'";
 }
 
-std::atomic<std::uint64_t> connections{0};
-
 Error not_a_url() {
   return {Code::config_invalid,
           "the connection string cannot be parsed; write postgres://user@host:5432/database or "
@@ -87,10 +84,7 @@ Connection::Connection(Handle handle, const ConnectSettings& settings)
       link_(handle_.get(), &prepared_,
             {settings.clock, settings.statement_max == Duration{}
                                  ? std::optional<Duration>{}
-                                 : settings.statement_max + settings.answer_grace}),
-      number_(++connections) {}
-
-std::uint64_t Connection::last_number() noexcept { return connections; }
+                                 : settings.statement_max + settings.answer_grace}) {}
 
 Result<std::unique_ptr<Connection>> Connection::open(const ConnectSettings& settings) {
   const auto seconds =
@@ -177,14 +171,6 @@ Result<std::vector<Rows>> Connection::run_pooled(const Call* begin, std::span<co
 Result<std::vector<Rows>> Connection::run(std::span<const Call> calls, Effect effect) {
   if (!pooled_ || in_transaction()) return link_.run(calls, effect);
   return run_pooled(nullptr, calls, effect);
-}
-
-Result<std::vector<Rows>> Connection::run(std::span<const Call> calls, Effect effect,
-                                          const Link::OnFirst& on_first) {
-  if (!pooled_ || in_transaction()) return link_.run(calls, effect, on_first);
-  auto answers = run_pooled(nullptr, calls, effect);
-  if (answers.ok() && on_first) on_first(answers->front());
-  return answers;
 }
 
 Result<Rows> Connection::run(const Statement& statement, const Params& params, Effect effect) {

@@ -50,9 +50,6 @@ class Connection {
   Result<Rows> run(const Statement& statement, const Params& params, Effect effect);
   /// Several in one round trip; outside a transaction they are one. See `Link::run`.
   Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect);
-  /// The same; the first answer is told as early as may be. See `Link::run`.
-  Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect,
-                                const Link::OnFirst& on_first);
 
   /// Several statements as in a file, without parameters: for the schema only.
   Status script(const std::string& sql);
@@ -76,10 +73,6 @@ class Connection {
   [[nodiscard]] Timeline timeline() const noexcept { return timeline_; }
   /// A pooler stands between: the session is not ours. No session locks, LISTEN or SET.
   [[nodiscard]] bool pooled() const noexcept { return pooled_; }
-  /// Counts up with every connection of this process.
-  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
-  /// The number of the last one made so far.
-  [[nodiscard]] static std::uint64_t last_number() noexcept;
   [[nodiscard]] Link& link() noexcept { return link_; }
   [[nodiscard]] PGconn* handle() const noexcept { return handle_.get(); }
 
@@ -101,7 +94,6 @@ class Connection {
   Handle handle_;
   PreparedNames prepared_;
   Link link_;
-  const std::uint64_t number_;
   Timeline timeline_{};
   Params limits_;  // of the set-up statement
   bool may_ask_system_ = false;

@@ -3,7 +3,9 @@
 #include "core/history_text.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
+#include <vector>
 
 namespace sagabox::postgres {
 namespace {
@@ -216,7 +218,23 @@ DecodedMessage message_of_record(const Rows& rows, int row, int first) {
   return decode_message(rows, row, first + message, std::nullopt);
 }
 
-std::optional<spi::Horizon> decode_horizon(std::string_view snapshot, std::uint32_t next) {
+namespace {
+
+std::vector<std::uint32_t> transactions_of(std::string_view holders) {
+  std::vector<std::uint32_t> ids;
+  for (const char* at = holders.data(); at < holders.data() + holders.size(); ++at) {
+    std::uint32_t id = 0;
+    const auto read = std::from_chars(at, holders.data() + holders.size(), id);
+    if (read.ec == std::errc{}) ids.push_back(id);
+    at = read.ptr;
+  }
+  return ids;
+}
+
+}  // namespace
+
+std::optional<spi::Horizon> decode_horizon(std::string_view snapshot, std::uint32_t next,
+                                           std::string_view holders) {
   constexpr std::size_t count_bytes = 4;
   constexpr std::size_t id_bytes = 8;
   // How many are in progress, xmin, xmax, and those in progress, ascending.
@@ -229,6 +247,10 @@ std::optional<spi::Horizon> decode_horizon(std::string_view snapshot, std::uint3
   }
   for (std::uint32_t i = 0; i < unnamed; ++i) horizon.in_progress.push_back({xmax + i});
   horizon.next = {xmax + unnamed};
+  const auto held = transactions_of(holders);
+  std::erase_if(horizon.in_progress, [&](TransactionId id) {
+    return std::ranges::find(held, static_cast<std::uint32_t>(id.value)) != held.end();
+  });
   return horizon;
 }
 

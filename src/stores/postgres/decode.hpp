@@ -49,8 +49,10 @@ DecodedMessage message_of_record(const Rows& rows, int row, int first);
 /// A pg_snapshot in binary, and the next transaction id, modulo 2^32, as it was after that snapshot
 /// was made. A snapshot says nothing of transactions from its xmax on, that is, above the last one
 /// that has ended: some may have drawn sequences long ago. They are named here too. Nothing when
-/// they are too many to be named (one with thousands of savepoints).
-std::optional<spi::Horizon> decode_horizon(std::string_view snapshot, std::uint32_t next);
+/// they are too many to be named (one with thousands of savepoints). `holders`: the numbers, modulo
+/// 2^32 and with commas between, of transactions that nobody need wait for.
+std::optional<spi::Horizon> decode_horizon(std::string_view snapshot, std::uint32_t next,
+                                           std::string_view holders);
 inline constexpr std::uint32_t unnamed_transactions_max = 4096;
 
 }  // namespace sagabox::postgres

@@ -32,6 +32,15 @@ seq, id, topic, key, CASE WHEN octet_length(payload) <= $1 THEN payload END, dig
                        traceparent, tracestate, request_id, correlation_id,
                        coalesce(targets_done, 0)) END)sql"};
 
+/// The transactions that have locked or changed a row of ownership: settles, and workers that take
+/// or leave a shard. They bring no message that a read could miss, so reads do not wait for them. A
+/// row keeps the number of the last one after its end, when nobody waits for it any more. Nobody
+/// locks these rows in a way that two may share: a number is always that of one transaction.
+inline constexpr Fragment holders_fragment{"holders",
+                                           R"sql((SELECT string_agg(owner.xmax::text, ',')
+   FROM "{schema}".shard_owner AS owner
+   WHERE owner.scope = 'outbox:{table}' AND owner.xmax <> '0'::xid))sql"};
+
 /// Puts the statements of one outbox together: names, fragments that every statement may use, and
 /// those given.
 class Filler {

@@ -63,14 +63,13 @@ Result<Rows> Link::run(const Statement& statement, const Params& params, Effect 
   return std::move(answers->front());
 }
 
-Result<std::vector<Rows>> Link::run(std::span<const Call> calls, Effect effect,
-                                    const OnFirst& on_first) {
+Result<std::vector<Rows>> Link::run(std::span<const Call> calls, Effect effect) {
   if (PQstatus(connection_) != CONNECTION_OK) return lost_now(Effect::none);
   const NonBlocking nonblocking(connection_);
   if (PQpipelineStatus(connection_) != PQ_PIPELINE_OFF || PQenterPipelineMode(connection_) != 1) {
     return busy();
   }
-  auto answers = exchange(calls, effect, on_first);
+  auto answers = exchange(calls, effect);
   if (!lost_ && PQexitPipelineMode(connection_) != 1) lost_ = true;
   return answers;
 }
@@ -133,22 +132,13 @@ bool Link::send(const Call& call, std::vector<Piece>& sent) {
                              params.lengths(), params.formats(), 1) == 1;
 }
 
-bool Link::send_all(std::span<const Call> calls, bool first_at_once, std::vector<Piece>& sent) {
-  for (const auto& call : calls) {
-    if (!send(call, sent)) return false;
-    // The server keeps its answers to itself until asked.
-    const bool ask = first_at_once && &call == &calls.front();
-    if (ask && PQsendFlushRequest(connection_) != 1) return false;
-  }
-  return true;
-}
-
-Result<std::vector<Rows>> Link::exchange(std::span<const Call> calls, Effect effect,
-                                         const OnFirst& on_first) {
+Result<std::vector<Rows>> Link::exchange(std::span<const Call> calls, Effect effect) {
   const auto deadline = answer_deadline();
   std::vector<Piece> sent;
-  // What is not synchronised is not committed.
-  if (!send_all(calls, on_first != nullptr, sent)) return lost_now(Effect::none);
+  for (const auto& call : calls) {
+    // What is not synchronised is not committed.
+    if (!send(call, sent)) return lost_now(Effect::none);
+  }
   if (PQpipelineSync(connection_) != 1) return lost_now(effect);
 
   std::vector<Rows> answers;
@@ -164,7 +154,6 @@ Result<std::vector<Rows>> Link::exchange(std::span<const Call> calls, Effect eff
       if (!failure) failure = std::move(error);
     } else if (!piece.prepares) {
       answers.push_back(std::move(rows));
-      if (on_first && answers.size() == 1) on_first(answers.front());
     }
     if (auto end = next(deadline, effect); !end.ok()) return failure ? *failure : end.error();
   }

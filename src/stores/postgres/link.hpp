@@ -8,7 +8,6 @@
 
 #include <libpq-fe.h>
 
-#include <functional>
 #include <optional>
 #include <set>
 #include <span>
@@ -47,13 +46,7 @@ class Link {
 
   /// All in one round trip, with one answer each. Outside a transaction they are one. The first
   /// that fails ends it: those after it are not run.
-  Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect) {
-    return run(calls, effect, {});
-  }
-  /// The same; the first answer is told as soon as it is there, while the others are worked on.
-  using OnFirst = std::function<void(const Rows&)>;
-  Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect,
-                                const OnFirst& on_first);
+  Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect);
   Result<Rows> run(const Statement& statement, const Params& params, Effect effect);
 
   void prepare_nothing() noexcept { prepared_ = nullptr; }
@@ -71,9 +64,7 @@ class Link {
   };
 
   Result<Rows> run_prepared(const std::string& name, const Params& params);
-  Result<std::vector<Rows>> exchange(std::span<const Call> calls, Effect effect,
-                                     const OnFirst& on_first);
-  bool send_all(std::span<const Call> calls, bool first_at_once, std::vector<Piece>& sent);
+  Result<std::vector<Rows>> exchange(std::span<const Call> calls, Effect effect);
   [[nodiscard]] BootTime answer_deadline() const;
   Status end(BootTime deadline, Effect effect);
   bool send(const Call& call, std::vector<Piece>& sent);

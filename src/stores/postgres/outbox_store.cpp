@@ -136,7 +136,8 @@ Result<spi::ReadReply> reply_of(Connection& connection, const OutboxStatements& 
 std::optional<spi::Horizon> horizon_of(const Rows& rows) {
   constexpr std::uint32_t counted_from = 3;
   const auto next = static_cast<std::uint32_t>(rows.int8(0, row_column)) + counted_from;
-  return decode_horizon(rows.text(0, snapshot_column), next);
+  return decode_horizon(rows.text(0, snapshot_column), next,
+                        rows.text(0, row_column + RowColumns::id));
 }
 
 }  // namespace
@@ -187,7 +188,6 @@ Result<spi::ReadReply> PostgresOutbox::read_fresh(const TableName& table,
       continue;
     }
     if (!horizon) return too_many_transactions();
-    leave_own_settles_out(*horizon, **connection);
     auto reply = reply_of(**connection, statements, *rows, ranges, bytes_max);
     if (reply.ok()) reply->horizon = std::move(horizon);
     return reply;

@@ -2,7 +2,6 @@
 
 #include "stores/postgres/audit_store.hpp"
 #include "stores/postgres/context.hpp"
-#include "stores/postgres/own_settles.hpp"
 #include "stores/postgres/statements.hpp"
 #include "stores/postgres/wake.hpp"
 
@@ -51,9 +50,6 @@ class PostgresOutbox : public spi::OutboxStore {
   Result<spi::ReadReply> reply(Connection& connection, const TableName& table, const Rows& rows,
                                std::span<const spi::Range> ranges, std::size_t bytes_max);
   static Error too_many_transactions();
-  void leave_own_settles_out(spi::Horizon& horizon, const Connection& connection) const {
-    own_settles_.remove_from(horizon, connection.number());
-  }
   Context& context() noexcept { return context_; }
 
  private:
@@ -61,14 +57,9 @@ class PostgresOutbox : public spi::OutboxStore {
   Result<std::optional<spi::SettleReply>> delete_all(const spi::SettleRequest& request,
                                                      const OutboxStatements& statements,
                                                      const Items& done);
-  /// Tells reads which transaction is a settle. Behind a pooler a connection outlives its server
-  /// and proves nothing: then nobody is told.
-  Link::OnFirst announced(const Connection& connection);
-
   Context& context_;
   const AuditChain& audit_;
   Wake& wake_;
-  OwnSettles own_settles_;
   PerTable<OutboxStatements> statements_;
 };
 

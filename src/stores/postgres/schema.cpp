@@ -44,7 +44,7 @@ CREATE TABLE "{schema}".member (
   PRIMARY KEY (worker, scope)
 );
 
--- Written when a shard changes hands; every settle locks the rows it relies on (FOR SHARE).
+-- Written when a shard changes hands; every settle locks the rows it relies on.
 CREATE TABLE "{schema}".shard_owner (
   scope text     COLLATE "C" NOT NULL REFERENCES "{schema}".scope,
   shard smallint NOT NULL,

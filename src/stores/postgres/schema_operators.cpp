@@ -101,6 +101,19 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = 'wrong_object_type', MESSAGE =
       format('of_table: %s is no table; name one whose rows change', of_table);
   END IF;
+  -- Reads do not wait for whoever settles: that must not write messages.
+  IF EXISTS (
+    SELECT FROM pg_class AS c
+    WHERE c.oid = of_table AND c.relnamespace = '"{schema}"'::regnamespace
+      AND (c.relname IN ('migration', 'outbox', 'worker', 'scope', 'member', 'shard_owner', 'pause',
+                         'counter', 'replay_job', 'audit_log', 'audit_head')
+           OR EXISTS (SELECT FROM "{schema}".outbox AS o
+                      WHERE c.relname ~ ('^' || o.name || '_(outbox|claim|dead|archive|'
+                                         || 'archive_rest|a[0-9]{8})$'))))
+  THEN
+    RAISE EXCEPTION USING ERRCODE = 'wrong_object_type', MESSAGE =
+      format('of_table: %s is a table of sagabox; name one of your own', of_table);
+  END IF;
   IF key_column IS NULL THEN
     SELECT min(a.attname) INTO key_column
     FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = of_table AND a.attnum = ANY (i.indkey)

@@ -134,12 +134,6 @@ struct Plan {
     params.push_back(std::move(with));
     calls.push_back({&statement, &params.back()});
   }
-
-  /// Tells the number of its transaction first.
-  void announce(const Statement& draw_transaction) {
-    params.emplace_back();
-    calls.insert(calls.begin(), {&draw_transaction, &params.back()});
-  }
 };
 
 Plan plan_of(const spi::SettleRequest& request, const OutboxStatements& statements,
@@ -234,31 +228,23 @@ std::vector<AuditEvent> deaths_in(const spi::SettleRequest& request, const Rows&
 
 }  // namespace
 
-Link::OnFirst PostgresOutbox::announced(const Connection& connection) {
-  if (connection.pooled()) return {};
-  return [this](const Rows& drawn) {
-    own_settles_.add({drawn.uint8(0, 0)}, Connection::last_number());
-  };
-}
-
 Result<std::optional<spi::SettleReply>> PostgresOutbox::delete_all(
     const spi::SettleRequest& request, const OutboxStatements& statements, const Items& done) {
   Plan plan;
   plan.add(statements.hold, fence_params(request));
   plan.add(statements.delete_uncounted, done_params(request, done));
-  plan.announce(statements.draw_transaction);
   auto lease = context_.relay.take();
   if (!lease.ok()) return lease.error();
   Connection& connection = **lease;
   if (auto begun = connection.begin(); !begun.ok()) return begun.error();
-  auto answers = connection.run(plan.calls, Effect::none, announced(connection));
+  auto answers = connection.run(plan.calls, Effect::none);
   if (!answers.ok()) {
     (void)connection.rollback();
     return answers.error();
   }
   Parts parts(request.fences);
-  parts.count((*answers)[1]);
-  if ((*answers)[2].affected() != parts.expect(done)) {
+  parts.count((*answers)[0]);
+  if ((*answers)[1].affected() != parts.expect(done)) {
     if (auto back = connection.rollback(); !back.ok()) return back.error();
     return std::optional<spi::SettleReply>();
   }
@@ -279,10 +265,8 @@ Result<spi::SettleReply> PostgresOutbox::settle(const spi::SettleRequest& reques
   if (!by.deaths) {
     auto connection = context_.relay.take();
     if (!connection.ok()) return connection.error();
-    plan.announce(statements.draw_transaction);
-    auto answers = (*connection)->run(plan.calls, Effect::commits, announced(**connection));
+    auto answers = (*connection)->run(plan.calls, Effect::commits);
     if (!answers.ok()) return answers.error();
-    answers->erase(answers->begin());
     return reply_of(request, by, *answers, (*connection)->timeline());
   }
   return in_transaction(context_.relay, [&](Connection& connection) -> Result<spi::SettleReply> {

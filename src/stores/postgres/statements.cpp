@@ -9,7 +9,8 @@ namespace {
 
 /// Locks the ownership rows that a settle relies on: $1 scope, $2 owner, $3 shards, $4 epochs.
 /// MATERIALIZED and joined: a plain sub-select is no fence under READ COMMITTED, and EXISTS becomes
-/// a nested loop.
+/// a nested loop. FOR SHARE would do as a fence, but leaves a number that is no transaction's where
+/// two hold a row; see `holders_fragment`.
 constexpr Fragment held{"held", R"sql(held AS MATERIALIZED (
   SELECT o.shard
   FROM "{schema}".shard_owner AS o
@@ -17,7 +18,7 @@ constexpr Fragment held{"held", R"sql(held AS MATERIALIZED (
     ON fence.shard = o.shard AND fence.epoch = o.epoch
   WHERE o.scope = $1 AND o.owner = $2
   ORDER BY o.shard
-  FOR SHARE OF o
+  FOR NO KEY UPDATE OF o
 ))sql"};
 
 /// Where rows are bound to the shard they were written to.
@@ -81,14 +82,15 @@ constexpr Fragment history{"history", R"sql((
     ))sql"};
 
 /// $1 payload_max, $2 shards, $3 lanes, $4 after, $5 rows_max. The first row has the snapshot in
-/// which all others were read, and the next transaction id counted from 3: a snapshot names only
-/// those in progress below the last one that has ended. The lane is bounded from both sides and
-/// ordered by, not compared for equality: then the planner may walk the primary key past the rows
-/// of all other shards. Its upper bound stands alone: a row comparison ends a walk at its first
-/// column only, so that an empty lane walked the whole backlog of its shard.
+/// which all others were read, the next transaction id counted from 3 (a snapshot names only those
+/// in progress below the last one that has ended), and who holds shards. The lane is bounded from
+/// both sides and ordered by, not compared for equality: then the planner may walk the primary key
+/// past the rows of all other shards. Its upper bound stands alone: a row comparison ends a walk at
+/// its first column only, so that an empty lane walked the whole backlog of its shard.
 constexpr std::string_view read = R"sql(
 SELECT 0::int8, pg_current_snapshot(), age('3'::xid)::int8,
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL::record
+       {holders},
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL::record
 UNION ALL
 SELECT r.number, NULL, m.*
 FROM unnest($2::int2[], $3::int2[], $4::int8[], $5::int8[])
@@ -270,7 +272,8 @@ SELECT {ended}, NULL::bytea FROM buried
 OutboxStatements::OutboxStatements(const Names& names, const TableName& table, ClaimMode mode) {
   const bool claims = mode == ClaimMode::competing;
   const auto& [bound, done, waiting, buried] = claims ? by_claim : by_shard;
-  const Filler fill(names, table, {held, history, row_fragment, bound, done, waiting, buried});
+  const Filler fill(names, table,
+                    {held, history, row_fragment, holders_fragment, bound, done, waiting, buried});
   const auto settling = [&](std::string_view name, std::string_view sql) {
     return fill(claims ? "competing_" + std::string(name) : std::string(name), sql);
   };

@@ -47,7 +47,6 @@ class PostgresCompeting : public PostgresWorld {
 TEST_F(PostgresCompeting, WhatAStuckRelayHasNotClaimedIsDeliveredByTheOther) {
   auto options = competing();
   options.cold_capacity = 8;
-  options.read_ahead = 0;  // four handlers that begin would look like a queue that empties fast
   auto stuck = started(
       *store,
       [this](const Delivery& d) {

@@ -40,6 +40,21 @@ TEST(ReadAhead, AFewSayNothing) {
   EXPECT_EQ(ahead.capacity(1000, start + milliseconds(1)), 1000U) << "nothing has gone";
 }
 
+TEST(ReadAhead, HandlersThatHangLeaveTheRestInTheDatabase) {
+  ReadAhead ahead(1000, 3000);
+  ahead.filled(1000, start);
+  ASSERT_EQ(ahead.capacity(0, start + milliseconds(5)), 4000U);
+  ahead.filled(4000, start);
+  EXPECT_EQ(ahead.capacity(4000, start + milliseconds(5)), 4000U) << "it has just been filled";
+  EXPECT_EQ(ahead.capacity(4000, start + ReadAhead::moment), 1000U) << "nothing moves";
+}
+
+TEST(ReadAhead, WhatHandlersTakeAtTheirBeginningSaysNothingOfATinyQueue) {
+  ReadAhead ahead(8, 3000);
+  ahead.filled(8, start);
+  EXPECT_EQ(ahead.capacity(0, start + milliseconds(1)), 8U);
+}
+
 TEST(ReadAhead, NoneIsNone) {
   ReadAhead ahead(1000, 0);
   ahead.filled(1000, start);

@@ -92,6 +92,9 @@ TEST_F(PostgresWatch, SaysWhatIsWrong) {
   refused(watched_, ", events => '{truncate}'", "events: give one or more of");
   refused("pairs", "", "has no primary key of one column");
   refused(in_schema("orders_messages"), ", key_column => 'id'", "is no table");
+  for (const auto* own : {"shard_owner", "orders_outbox", "orders_dead", "orders_archive_rest"}) {
+    refused(in_schema(own), ", key_column => ''", "is a table of sagabox");
+  }
   EXPECT_EQ(watch("pairs", ", key_column => ''"), "");
 }
 
