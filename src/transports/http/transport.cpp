@@ -1,3 +1,4 @@
+#include "core/curl_bounds.hpp"
 #include "core/text.hpp"
 #include "transports/http/courier.hpp"
 #include "transports/http/header_rules.hpp"
@@ -319,10 +320,7 @@ Result<std::unique_ptr<spi::Transport>> open(Options options) {
   if (auto status = check(options); !status) return status.error();
   auto guard = AddressGuard::make(options.allow);
   if (!guard) return guard.error();
-  static const auto initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (initialised != CURLE_OK) {
-    return Error{Code::unknown_internal, "libcurl could not be initialised"};
-  }
+  if (!curl_ready()) return Error{Code::unknown_internal, "libcurl could not be initialised"};
   auto transport = std::make_unique<HttpTransport>(std::move(options), std::move(guard).value());
   if (auto status = transport->start(); !status) return status.error();
   return std::unique_ptr<spi::Transport>(std::move(transport));
