@@ -1,8 +1,8 @@
 #pragma once
 
 #include "assembly/configuration.hpp"
-#include "cli/view_json.hpp"
 #include "cli/operations.hpp"
+#include "cli/view_json.hpp"
 
 #include <sagabox/spi/transport.hpp>
 
