@@ -3,6 +3,7 @@
 #include "support/rest_client.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -10,7 +11,10 @@
 #include <iterator>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace sagabox::bench::slo {
 namespace {
@@ -35,6 +39,17 @@ fs::path binary() {
   return path;
 }
 
+/// To start something with: variables that begin with SAGABOX_ would be settings of the daemon.
+std::vector<std::string> without_our_variables() {
+  std::vector<std::string> words{"/usr/bin/env"};
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text(*variable);
+    if (!text.starts_with("SAGABOX_")) continue;
+    words.insert(words.end(), {"-u", std::string(text.substr(0, text.find('=')))});
+  }
+  return words;
+}
+
 /// Where it listens, from what it says when it is ready; 0: it is not.
 std::uint16_t port_in(const std::string& said) {
   constexpr std::string_view before = "http://127.0.0.1:";
@@ -49,10 +64,9 @@ Daemon::Daemon(const Settings& settings)
     : folder_(testing::scratch_folder("slo-" + settings.name)), name_(settings.name) {
   std::ofstream(folder_ / "sagabox.yaml")
       << fmt::format(configuration, settings.store_url, settings.receiver_port);
-  // Variables that begin so would be settings.
-  process_.start({"/usr/bin/env", "-u", "SAGABOX_NO_SETUP", binary(), "serve", "--config",
-                  folder_ / "sagabox.yaml"},
-                 folder_ / "log");
+  auto words = without_our_variables();
+  words.insert(words.end(), {binary(), "serve", "--config", folder_ / "sagabox.yaml"});
+  process_.start(std::move(words), folder_ / "log");
   for (int look = 0; look < looks_max && process_.runs(); ++look) {
     port_ = port_in(said());
     if (port_ != 0) return;
