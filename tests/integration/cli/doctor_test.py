@@ -6,6 +6,7 @@ usage: doctor_test.py SAGABOX [unittest arguments]
 """
 
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -36,10 +37,11 @@ def is_open(port):
 
 class DoctorTestCase(FolderTestCase):
     def start(self, program, *arguments, port):
-        if shutil.which(program) is None:
+        path = shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin:/usr/local/sbin")
+        if path is None:
             self.skipTest(f"{program} is not installed")
         with open(self.folder / f"{program}.log", "wb") as log:
-            server = subprocess.Popen([program, *arguments], cwd=self.folder, stdout=log, stderr=log)
+            server = subprocess.Popen([path, *arguments], cwd=self.folder, stdout=log, stderr=log)
         self.addCleanup(server.wait)
         self.addCleanup(server.kill)
         eventually(lambda: f"{program}: {self.said(program + '.log')}", lambda: is_open(port))
@@ -130,6 +132,16 @@ class Doctor(DoctorTestCase):
         said = self.found(self.doctor(code=1), "transport nats", "warning")
         self.assertNotIn("in memory", said)
         self.assertIn("sync_interval", said, "one replica is only as safe as that")
+
+    def test_what_mqtt_cannot_be_asked_is_said(self):
+        port = free_port()
+        (self.folder / "mosquitto.conf").write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\n")
+        self.start("mosquitto", "-c", "mosquitto.conf", port=port)
+        self.configure(["mqtt:orders"], f"  mqtt: {{ url: 'mqtt://127.0.0.1:{port}' }}\n")
+        result = self.sagabox("doctor", "--config", "sagabox.yaml", "--json")
+        findings = json.loads(result.stdout)["findings"]
+        self.assertIn("cannot be asked over MQTT", self.found(findings, "transport mqtt", "info"))
+        self.assertEqual(self.found(findings, "transport mqtt", "error"), "")
 
     def test_what_is_down_is_an_error_and_the_others_are_asked_all_the_same(self):
         redis = self.redis("--appendonly", "no")
