@@ -10,6 +10,9 @@
 #ifdef SAGABOX_BENCH_SQLITE
 #include "bench/sqlite/bench.hpp"
 #endif
+#if defined(SAGABOX_BENCH_POSTGRES) && defined(SAGABOX_BENCH_HTTP)
+#include "bench/slo/bench.hpp"
+#endif
 #include "bench/transports/bench.hpp"
 
 #include <CLI/CLI.hpp>
@@ -62,6 +65,7 @@ constexpr std::array benchmarks{
     Benchmark{"transports.http.transport", bench::transports::http_transport},
 #ifdef SAGABOX_BENCH_POSTGRES
     Benchmark{"transports.http.durable", bench::transports::http_durable},
+    Benchmark{"slo", bench::slo::ordinary_load},
 #endif
 #endif
 #ifdef SAGABOX_BENCH_KAFKA
@@ -109,6 +113,9 @@ constexpr const char* explanation = R"(Benchmarks:
   postgres.end_to_end, postgres.latency.idle, postgres.latency.busy
   postgres-churn  ten minutes of writing and delivering, a snapshot held open in between
 
+  slo             the service levels of ordinary load: two daemons on such a PostgreSQL, 1,000
+                  messages/s for 60 s in a transaction each, 1 % of them refused once over HTTP
+
   rest            the REST API on such a PostgreSQL, 64 connections:
   rest.enqueue, rest.enqueue_batch
 
@@ -146,7 +153,9 @@ int main(int argc, char** argv) {
   app.add_option("--rows", size.rows, "of a table that is drained")
       ->check(CLI::Range(100, 10'000'000));
   app.add_flag("--sweep,!--no-sweep", size.sweep, "try every baseline, or only the usual winner");
-  app.add_option("--seconds", size.seconds, "of a churn run")->check(CLI::Range(6U, 86'400U));
+  app.add_option("--seconds", size.seconds, "of postgres-churn (600) or slo (60)")
+      ->check(CLI::Range(6U, 86'400U));
+  app.add_option("--rate", size.rate, "messages a second of slo")->check(CLI::Range(1U, 100'000U));
   app.add_option("--repeats", size.repeats, "runs of each, the best counts")
       ->check(CLI::Range(1U, 100U));
   try {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace sagabox::bench {
@@ -15,9 +16,10 @@ struct Size {
   std::uint32_t messages = 1'000'000;
   std::uint32_t hand_overs = 5'000;
   std::uint32_t repeats = 3;
-  std::int64_t rows = 200'000;  ///< of a table that is drained
-  bool sweep = true;            ///< else the baseline that won on two cores
-  std::uint32_t seconds = 600;  ///< of a churn run
+  std::int64_t rows = 200'000;             ///< of a table that is drained
+  bool sweep = true;                       ///< else the baseline that won on two cores
+  std::optional<std::uint32_t> seconds{};  ///< of a run that takes its time
+  std::uint32_t rate = 1000;               ///< messages a second of ordinary load
 };
 
 inline double seconds_since(Steady::time_point begin) {

@@ -20,7 +20,7 @@ void drain_two_relays(const Size& size, Report& report);
 void end_to_end(const Size& size, Report& report);
 void latency_idle(const Size& size, Report& report);
 void latency_busy(const Size& size, Report& report);
-/// `size.seconds` of writing and delivering; somebody holds a snapshot for a tenth of that.
+/// `size.seconds` (600) of writing and delivering; somebody holds a snapshot for a tenth of that.
 void churn(const Size& size, Report& report);
 
 }  // namespace sagabox::bench::postgres

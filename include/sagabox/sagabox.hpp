@@ -13,7 +13,7 @@
 ///   open.hpp         a store found by its URL
 ///   result.hpp       how calls say that something went wrong
 ///   retry.hpp        when a failed attempt is made again
-///   metrics.hpp, audit.hpp, log.hpp   what is seen from outside
+///   metrics.hpp, audit.hpp, log.hpp, tracing.hpp   what is seen from outside
 ///   spi/             what a database has to provide
 #include <sagabox/admin.hpp>
 #include <sagabox/audit.hpp>
@@ -35,3 +35,4 @@
 #include <sagabox/router.hpp>
 #include <sagabox/store.hpp>
 #include <sagabox/time.hpp>
+#include <sagabox/tracing.hpp>

@@ -4,6 +4,7 @@
 #include <sagabox/open.hpp>
 #include <sagabox/outbox.hpp>
 #include <sagabox/router.hpp>
+#include <sagabox/tracing.hpp>
 #include <sagabox/transports/amqp.hpp>
 #include <sagabox/transports/http.hpp>
 #include <sagabox/transports/kafka.hpp>
@@ -67,6 +68,14 @@ struct MetricsSettings {
   std::string prefix = "sagabox_";
 };
 
+struct TracingSettings {
+  OtlpOptions otlp{};       ///< without an endpoint: no spans
+  double sample_ratio = 1;  ///< of messages without a trace
+
+  [[nodiscard]] bool enabled() const noexcept { return !otlp.endpoint.empty(); }
+  [[nodiscard]] Status check() const { return enabled() ? otlp.check() : Status(); }
+};
+
 /// Everything a daemon can be told. `settings.cpp` describes how each part is written, and
 /// docs/configuration.md what it means.
 struct Configuration {
@@ -75,6 +84,7 @@ struct Configuration {
   TlsFiles tls{};
   LogOptions log{};
   MetricsSettings metrics{};
+  TracingSettings tracing{};
   bool demo = false;  ///< a producer writes messages to look at
   /// Whether the file is looked at for changes; SIGHUP has it read again in any case.
   bool watch = true;

@@ -145,7 +145,8 @@ class Printer {
     const auto inner = part.name.empty() ? depth : depth + 1;
     if (!part.name.empty()) line(depth, part.name + ":", path);
     for (const auto& [name, text] : all) {
-      const auto secret = names_a_secret(name) ? Secret::yes : Secret::no;
+      const bool masked = part.secret != Secret::no || names_a_secret(name);
+      const auto secret = masked ? Secret::yes : Secret::no;
       line(inner, yaml_text(name) + ": " + yaml_text(hidden(secret, text)), "");
     }
   }

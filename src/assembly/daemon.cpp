@@ -103,7 +103,23 @@ Status Daemon::check(const Configuration& configuration) {
 
 Daemon::~Daemon() { (void)stop(); }
 
+Status Daemon::open_tracing() {
+  if (!configuration_.tracing.enabled()) return {};
+  auto options = configuration_.tracing.otlp;
+  options.metrics = metrics_.get();
+  options.log = log_;
+  options.clock = surroundings_.clock;
+  options.random = surroundings_.random;
+  auto exporter = OtlpExporter::open(std::move(options));
+  if (!exporter.ok()) {
+    return Error{exporter.error().code, "tracing: " + exporter.error().message};
+  }
+  spans_ = std::move(*exporter);
+  return {};
+}
+
 Status Daemon::open_all() {
+  if (auto opened = open_tracing(); !opened.ok()) return opened;
   auto router = open_routes(configuration_, for_routes(surroundings_, *metrics_, *log_));
   if (!router.ok()) return router.error();
   sink_ = std::make_shared<SwitchingSink>(std::move(*router));
@@ -136,6 +152,14 @@ Result<std::shared_ptr<Outbox>> Daemon::open_table(Store& store, const TableSett
   options.log = log_;
   options.clock = surroundings_.clock;
   options.random = surroundings_.random;
+  if (spans_) {
+    options.interceptors.push_back(
+        trace_deliveries({.spans = spans_.get(),
+                          .sample_ratio = configuration_.tracing.sample_ratio,
+                          .dispatch_timeout = options.dispatch_timeout,
+                          .clock = surroundings_.clock,
+                          .random = surroundings_.random}));
+  }
   const auto shared = [](Result<Outbox> opened) -> Result<std::shared_ptr<Outbox>> {
     if (!opened.ok()) return opened.error();
     return std::make_shared<Outbox>(std::move(opened).value());
@@ -174,6 +198,7 @@ Status Daemon::stop() {
   for (auto& stop : stops) {
     if (auto stopped = stop.get(); !stopped.ok()) result = stopped;
   }
+  if (spans_) spans_->stop();
   const std::scoped_lock lock(mutex_);
   running_ = false;
   return result;

@@ -6,6 +6,7 @@
 #include <sagabox/metrics.hpp>
 #include <sagabox/outbox.hpp>
 #include <sagabox/store.hpp>
+#include <sagabox/tracing.hpp>
 
 #include <atomic>
 #include <memory>
@@ -71,7 +72,8 @@ class Daemon {
   Daemon& operator=(const Daemon&) = delete;
 
   Status start();
-  /// Each table takes its `relay.drain_timeout` at most. TX.TIMEOUT when something still ran.
+  /// Each table takes its `relay.drain_timeout` at most, and the spans then `tracing.flush_max`.
+  /// TX.TIMEOUT when something still ran.
   Status stop();
   /// Takes what can change while it runs. An error leaves everything as it was.
   Result<Reloaded> reload(const Configuration& next);
@@ -94,6 +96,7 @@ class Daemon {
 
   Daemon(const Configuration& configuration, const Surroundings& surroundings);
   Status open_all();
+  Status open_tracing();
   Result<std::shared_ptr<Outbox>> open_table(Store& store, const TableSettings& table);
   Status reopen(std::size_t number, const TableSettings& settings);
   [[nodiscard]] bool running() const;
@@ -102,6 +105,7 @@ class Daemon {
   std::unique_ptr<LevelledLog> own_log_;
   Logger* log_;
   std::unique_ptr<PrometheusMetrics> metrics_;
+  std::unique_ptr<OtlpExporter> spans_;  // null: switched off
   std::vector<OpenStore> stores_;
   std::shared_ptr<SwitchingSink> sink_;
 

@@ -71,8 +71,7 @@ std::map<std::string, std::string> names_in(const Configuration& configuration) 
   for (std::size_t route = 0; route < configuration.routes.size(); ++route) {
     const auto& targets = configuration.routes[route].options.to;
     for (std::size_t at = 0; at < targets.size(); ++at) {
-      const auto name = targets[at].to.substr(0, targets[at].to.find(':'));
-      names.emplace(name == "https" ? "http" : name,
+      names.emplace(transport_of(targets[at]),
                     "routes[" + std::to_string(route) + "].to[" + std::to_string(at) + "]");
     }
   }
@@ -91,13 +90,14 @@ Error unknown(const std::string& name, const std::string& path) {
 
 }  // namespace
 
-Result<std::shared_ptr<Router>> open_routes(const Configuration& configuration,
-                                            const RouteSurroundings& surroundings) {
-  auto options = configuration.traffic;
-  options.metrics = surroundings.metrics;
-  options.log = surroundings.log;
-  options.clock = surroundings.clock;
-  for (const auto& route : configuration.routes) options.routes.push_back(route.options);
+std::string transport_of(const TargetOptions& target) {
+  auto name = target.to.substr(0, target.to.find(':'));
+  return name == "https" ? "http" : name;
+}
+
+Result<OpenTransports> open_transports(const Configuration& configuration,
+                                       const RouteSurroundings& surroundings) {
+  OpenTransports transports;
   for (const auto& [name, path] : names_in(configuration)) {
     const auto* const way = std::find_if(
         ways.begin(), ways.end(), [&known = name](const Way& one) { return one.name == known; });
@@ -106,8 +106,21 @@ Result<std::shared_ptr<Router>> open_routes(const Configuration& configuration,
     if (!transport.ok()) {
       return Error{transport.error().code, "transports." + name + ": " + transport.error().message};
     }
-    options.transports.emplace(name, std::move(*transport));
+    transports.emplace(name, std::move(*transport));
   }
+  return transports;
+}
+
+Result<std::shared_ptr<Router>> open_routes(const Configuration& configuration,
+                                            const RouteSurroundings& surroundings) {
+  auto options = configuration.traffic;
+  options.metrics = surroundings.metrics;
+  options.log = surroundings.log;
+  options.clock = surroundings.clock;
+  for (const auto& route : configuration.routes) options.routes.push_back(route.options);
+  auto transports = open_transports(configuration, surroundings);
+  if (!transports.ok()) return transports.error();
+  options.transports = std::move(*transports);
   return Router::open(std::move(options));
 }
 

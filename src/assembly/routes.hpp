@@ -4,7 +4,10 @@
 
 #include <sagabox/router.hpp>
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
 
 namespace sagabox::assembly {
 
@@ -15,6 +18,14 @@ struct RouteSurroundings {
   Logger* log = &no_log();
   const Clock* clock = &system_clock();
 };
+
+/// The transports that the routes name, by what stands before the colon of a target. Connects to
+/// nothing.
+using OpenTransports = std::map<std::string, std::shared_ptr<spi::Transport>, std::less<>>;
+Result<OpenTransports> open_transports(const Configuration& configuration,
+                                       const RouteSurroundings& surroundings);
+/// The one of them that a target goes by.
+std::string transport_of(const TargetOptions& target);
 
 /// A router with transports of its own, those that the routes name. Connects to nothing.
 Result<std::shared_ptr<Router>> open_routes(const Configuration& configuration,

@@ -1,6 +1,7 @@
 #include "assembly/configuration.hpp"
 #include "assembly/describe.hpp"
 #include "assembly/setting.hpp"
+#include "assembly/settings_of_tracing.hpp"
 #include "assembly/settings_of_transports.hpp"
 #include "core/text.hpp"
 
@@ -403,6 +404,7 @@ Parts all_settings() {
   metrics.push_back(
       value<MetricsSettings>("prefix", &MetricsSettings::prefix, "comes before every name"));
   all.push_back(section<C>("metrics", &C::metrics, std::move(metrics), "for Prometheus"));
+  all.push_back(tracing_settings());
   all.push_back(value<C>("demo", &C::demo, "a producer writes messages to look at"));
   all.push_back(
       value<C>("watch", &C::watch, "the file is read again when it changes, not only at SIGHUP")

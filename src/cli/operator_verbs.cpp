@@ -259,6 +259,10 @@ void add_looking_verbs(CLI::App& app, Chosen& run) {
         add_verb(app, "doctor", "What is wrong with the database, its settings and its tables", run,
                  run_doctor);
     verb->group(looking);
+    verb->add_option("--config", arguments->config,
+                     "this configuration, its stores and the brokers of its routes, instead of one "
+                     "store")
+        ->type_name("FILE");
     verb->add_option("--transport", arguments->transports,
                      "asks this broker for its settings, too; may be given again")
         ->type_name("URL");

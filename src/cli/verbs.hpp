@@ -146,6 +146,7 @@ int run_audit_verify(const AuditArguments& arguments);
 int run_audit_export(const AuditArguments& arguments);
 
 struct DoctorArguments : StoreArguments {
+  std::string config{};  ///< a file whose stores and routes are looked at instead of one store
   std::vector<std::string> transports{};
 };
 int run_doctor(const DoctorArguments& arguments);

@@ -86,6 +86,10 @@ constexpr std::array catalogue{
                "Shards lost without having been released"},
     MetricInfo{metric::ownership_lease_expired_total, counter, "",
                "Times this process let its lease run out"},
+    MetricInfo{
+        metric::tracing_spans_total, counter, "result",
+        "Spans by what became of them: exported, failed (not taken by the collector), dropped "
+        "(the queue was full, or the process stopped)"},
     MetricInfo{metric::errors_total, counter, "code retryable severity", "Errors by code"},
 };
 

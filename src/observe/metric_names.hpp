@@ -56,6 +56,8 @@ inline constexpr std::string_view ownership_taken_total = "ownership_taken_total
 inline constexpr std::string_view ownership_lost_total = "ownership_lost_total";
 inline constexpr std::string_view ownership_lease_expired_total = "ownership_lease_expired_total";
 
+inline constexpr std::string_view tracing_spans_total = "tracing_spans_total";
+
 inline constexpr std::string_view errors_total = "errors_total";
 
 }  // namespace sagabox::metric

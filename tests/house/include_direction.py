@@ -41,7 +41,7 @@ MAY_SEE = {
 # Rooms of the installed headers that lie directly in include/sagabox.
 PUBLIC_ROOMS = {
     "core": "error result id time random payload message retry delivery records json_schema",
-    "observe": "metrics log audit",
+    "observe": "metrics log audit tracing",
     "spi": "store",
     "flow": "limits",
     "outbox": "outbox",

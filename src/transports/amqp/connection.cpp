@@ -111,7 +111,7 @@ Status Connection::shake_hands(const Options& options, BootTime deadline) {
 }
 
 Result<amqp_method_t> Connection::expect(amqp_method_number_t id, BootTime deadline,
-                                         const Clock& clock) {
+                                         const Clock& clock, amqp_method_number_t instead) {
   for (;;) {
     auto frame = next_frame();
     if (!frame) return frame.error();
@@ -121,7 +121,8 @@ Result<amqp_method_t> Connection::expect(amqp_method_number_t id, BootTime deadl
       const auto got = stream_->read_some(in_, deadline, clock);
       if (!got) return got.error();
       in_end_ = *got;
-    } else if (frame->frame_type == AMQP_FRAME_METHOD && frame->payload.method.id == id) {
+    } else if (frame->frame_type == AMQP_FRAME_METHOD &&
+               (frame->payload.method.id == id || frame->payload.method.id == instead)) {
       return frame->payload.method;
     } else if (frame->frame_type == AMQP_FRAME_METHOD &&
                frame->payload.method.id == AMQP_CONNECTION_CLOSE_METHOD) {
@@ -131,6 +132,32 @@ Result<amqp_method_t> Connection::expect(amqp_method_number_t id, BootTime deadl
       return unusable("an unexpected frame; is AMQP 0-9-1 spoken there?");
     }
   }
+}
+
+Result<std::string> Connection::look_for(const RoutingAddress& address, amqp_channel_t channel,
+                                         BootTime deadline, const Clock& clock) {
+  const bool is_queue = address.exchange.empty();
+  amqp_channel_open_t open{};
+  // Passive: nothing is made, and only the name is compared.
+  amqp_queue_declare_t queue{.queue = as_bytes(address.key), .passive = 1};
+  amqp_exchange_declare_t exchange{.exchange = as_bytes(address.exchange), .passive = 1};
+  std::string out;
+  append_method(out, channel, AMQP_CHANNEL_OPEN_METHOD, &open);
+  if (is_queue) {
+    append_method(out, channel, AMQP_QUEUE_DECLARE_METHOD, &queue);
+  } else {
+    append_method(out, channel, AMQP_EXCHANGE_DECLARE_METHOD, &exchange);
+  }
+  if (auto done = stream_->write_all(out, deadline, clock); !done) return done.error();
+  if (auto opened = expect(AMQP_CHANNEL_OPEN_OK_METHOD, deadline, clock); !opened) {
+    return opened.error();
+  }
+  const auto there = is_queue ? AMQP_QUEUE_DECLARE_OK_METHOD : AMQP_EXCHANGE_DECLARE_OK_METHOD;
+  auto answer = expect(there, deadline, clock, AMQP_CHANNEL_CLOSE_METHOD);
+  if (!answer) return answer.error();
+  if (answer->id == there) return std::string();
+  const auto& close = *static_cast<amqp_channel_close_t*>(answer->decoded);
+  return closing_text(close.reply_code, as_text(close.reply_text));
 }
 
 Result<bool> Connection::receive() {

@@ -28,6 +28,11 @@ class Connection {
   [[nodiscard]] std::uint16_t channel_max() const noexcept { return channel_max_; }
   [[nodiscard]] std::chrono::seconds heartbeat() const noexcept { return heartbeat_; }
 
+  /// Whether an exchange, or a queue where the default exchange leads, is there: empty, or what the
+  /// server says instead. `channel` must not have been used before.
+  Result<std::string> look_for(const RoutingAddress& address, amqp_channel_t channel,
+                               BootTime deadline, const Clock& clock);
+
   /// Reads what has come; whether anything had.
   Result<bool> receive();
   /// The next frame that is complete; its type is 0 when none is. Good until the next call.
@@ -36,8 +41,9 @@ class Connection {
  private:
   explicit Connection(std::unique_ptr<transports::Stream> stream);
   Status shake_hands(const Options& options, BootTime deadline);
-  /// Waits for a method; what else the server says instead is an error.
-  Result<amqp_method_t> expect(amqp_method_number_t id, BootTime deadline, const Clock& clock);
+  /// Waits for a method, or another that may come instead; what else the server says is an error.
+  Result<amqp_method_t> expect(amqp_method_number_t id, BootTime deadline, const Clock& clock,
+                               amqp_method_number_t instead = 0);
 
   std::unique_ptr<transports::Stream> stream_;
   amqp_connection_state_t state_;

@@ -5,6 +5,10 @@
 #include "transports/settings.hpp"
 
 #include <limits>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 namespace sagabox::amqp {
 namespace {
@@ -68,6 +72,12 @@ class AmqpTransport final : public spi::Transport {
     address->mandatory = settings.flag("mandatory", true);
     address->persistent = settings.flag("persistent", true);
     if (auto right = settings.check(); !right) return right.error();
+    {
+      const std::scoped_lock lock(mutex_);
+      const bool is_queue = address->exchange.empty();
+      places_.insert_or_assign({address->exchange, is_queue ? address->key : std::string()},
+                               *address);
+    }
     return std::shared_ptr<const spi::Address>(std::move(address));
   }
 
@@ -91,13 +101,36 @@ class AmqpTransport final : public spi::Transport {
       found.push_back(server_name(options_) +
                       ": heartbeats are off; a server that is gone is noticed at a deadline only");
     }
+    if (auto looked = look_for_places(**connection, deadline, found); !looked) {
+      return Error{looked.error().code, server_name(options_) + ": " + looked.error().message};
+    }
     return found;
   }
 
   void close(BootTime deadline) override { courier_.close(deadline); }
 
  private:
+  /// What is missing of what routes name.
+  Status look_for_places(Connection& connection, BootTime deadline,
+                         std::vector<std::string>& found) {
+    const std::scoped_lock lock(mutex_);
+    amqp_channel_t channel = 0;
+    for (const auto& [names, address] : places_) {
+      if (channel == connection.channel_max()) return {};  // enough was asked
+      const auto said = connection.look_for(address, ++channel, deadline, *options_.clock);
+      if (!said) return said.error();
+      if (said->empty()) continue;
+      found.push_back((names.first.empty() ? "queue " + quoted(names.second)
+                                           : "exchange " + quoted(names.first)) +
+                      ": " + *said + "; declare it, or change the route");
+    }
+    return {};
+  }
+
   const Options options_;
+  std::mutex mutex_;
+  /// Exchanges, and queues of the default one, that somebody wanted to send to.
+  std::map<std::pair<std::string, std::string>, RoutingAddress> places_;
   Courier courier_;
 };
 

@@ -1,22 +1,13 @@
 #include "transports/http/answer.hpp"
 
-#include <curl/curl.h>
+#include "core/curl_retry_after.hpp"
 
-#include <algorithm>
-#include <charconv>
+#include <curl/curl.h>
 
 namespace sagabox::http {
 namespace {
 
 using Kind = spi::SendResult::Kind;
-
-constexpr auto retry_after_max = std::chrono::hours(24);
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
 
 Kind kind_of(int status) {
   if (status >= 200 && status < 300) return Kind::delivered;
@@ -46,7 +37,7 @@ spi::SendResult by_status(const Answer& answer, WallTime now) {
   if (answer.status >= 300 && answer.status < 400) {
     text += ", a redirect; they are not followed: name the place it leads to";
   }
-  return {kind, std::move(text), retry_after(answer.retry_after, now)};
+  return {kind, std::move(text), asked_wait(answer.retry_after, now)};
 }
 
 /// Whether it is this side, not the destination, that could not.
@@ -70,23 +61,6 @@ bool is_cut_off(int curl_code) {
 }
 
 }  // namespace
-
-std::optional<Duration> retry_after(std::string_view value, WallTime now) {
-  const auto text = trimmed(value);
-  if (text.empty()) return std::nullopt;
-  const auto* const end = text.data() + text.size();
-  if (std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) {
-    std::uint32_t seconds = 0;
-    const auto read = std::from_chars(text.data(), end, seconds);
-    if (read.ec != std::errc{}) return retry_after_max;
-    return std::min<Duration>(std::chrono::seconds(seconds), retry_after_max);
-  }
-  const auto date = curl_getdate(std::string(text).c_str(), nullptr);
-  if (date < 0) return std::nullopt;
-  const auto wait = WallTime(std::chrono::seconds(date)) - now;
-  return std::clamp<Duration>(std::min<std::chrono::microseconds>(wait, retry_after_max),
-                              Duration::zero(), retry_after_max);
-}
 
 spi::SendResult judge(const Answer& answer, WallTime now) {
   const std::string host(answer.host);

@@ -2,15 +2,10 @@
 
 #include <sagabox/spi/transport.hpp>
 
-#include <optional>
 #include <string>
 #include <string_view>
 
 namespace sagabox::http {
-
-/// How long a `Retry-After` asks to wait: seconds or a date. Nothing for what is neither; zero for
-/// a date that has passed. No longer than a day: nobody who asks for more is believed.
-std::optional<Duration> retry_after(std::string_view value, WallTime now);
 
 /// What came back, if anything did.
 struct Answer {

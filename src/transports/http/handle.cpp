@@ -1,5 +1,6 @@
 #include "transports/http/handle.hpp"
 
+#include "core/curl_bounds.hpp"
 #include "transports/http/answer.hpp"
 #include "transports/http/header_rules.hpp"
 
@@ -44,28 +45,9 @@ Handle::Handle(const HandleSettings& settings) : settings_(settings), easy_(curl
 
 void Handle::set_bounds() {
   auto* const easy = easy_.get();
-#if LIBCURL_VERSION_NUM >= 0x075500
-  set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-#else
-  set(easy, CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
-#endif
-#if LIBCURL_VERSION_NUM >= 0x075700
-  set(easy, CURLOPT_QUICK_EXIT, 1L);  // a lookup that hangs does not hold up the others
-#endif
-  set(easy, CURLOPT_NOSIGNAL, 1L);
-  set(easy, CURLOPT_FOLLOWLOCATION, 0L);
-  set(easy, CURLOPT_PROXY, "");
-  set(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
-  set(easy, CURLOPT_USERAGENT, "sagabox");
+  curl_bounds(easy, settings_.ca_file);
   // Refused by a libcurl that does not speak HTTP/2: it stays with HTTP/1.1, and `findings` tell.
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  set(easy, CURLOPT_SSL_VERIFYPEER, 1L);
-  set(easy, CURLOPT_SSL_VERIFYHOST, 2L);
-  if (!settings_.ca_file.empty()) {
-    set(easy, CURLOPT_CAINFO, settings_.ca_file.c_str());
-    set(easy, CURLOPT_CAPATH, nullptr);
-  }
   set(easy, CURLOPT_TCP_KEEPALIVE, 1L);
   set(easy, CURLOPT_BUFFERSIZE, buffer_bytes);
   const auto connect_max =

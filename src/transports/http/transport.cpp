@@ -1,6 +1,8 @@
+#include "core/curl_bounds.hpp"
 #include "core/text.hpp"
 #include "transports/http/courier.hpp"
 #include "transports/http/header_rules.hpp"
+#include "transports/http/probe.hpp"
 
 #include <sagabox/transports/http.hpp>
 
@@ -86,6 +88,8 @@ class HttpTransport final : public spi::Transport, Exchanges {
   [[nodiscard]] static spi::SendResult denied(std::string why);
   std::optional<spi::SendResult> find_credentials(const Exchange& exchange, Headers& headers) const;
   std::shared_ptr<Endpoint> endpoint(const std::string& name);
+  /// Those of addresses that somebody has.
+  std::vector<std::string> endpoints_in_use();
 
   const Options options_;
   const AddressGuard guard_;
@@ -276,7 +280,27 @@ std::optional<spi::SendResult> HttpTransport::find_credentials(const Exchange& e
   return std::nullopt;
 }
 
-Result<std::vector<std::string>> HttpTransport::findings(BootTime /*deadline*/) {
+std::vector<std::string> HttpTransport::endpoints_in_use() {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& [name, endpoint] : endpoints_) {
+    if (!endpoint.expired()) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<std::vector<std::string>> HttpTransport::findings(BootTime deadline) {
+  const auto lost = unreachable(endpoints_in_use(), {.guard = guard_,
+                                                     .ca_file = options_.ca_file,
+                                                     .resolve = options_.resolve,
+                                                     .deadline = deadline,
+                                                     .clock = *options_.clock});
+  if (!lost.empty()) {
+    std::string list;
+    for (const auto& one : lost) list += (list.empty() ? "" : "; ") + one;
+    return Error{Code::provider_unavailable, "cannot connect to " + list};
+  }
   std::vector<std::string> found;
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY &&
@@ -319,10 +343,7 @@ Result<std::unique_ptr<spi::Transport>> open(Options options) {
   if (auto status = check(options); !status) return status.error();
   auto guard = AddressGuard::make(options.allow);
   if (!guard) return guard.error();
-  static const auto initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (initialised != CURLE_OK) {
-    return Error{Code::unknown_internal, "libcurl could not be initialised"};
-  }
+  if (!curl_ready()) return Error{Code::unknown_internal, "libcurl could not be initialised"};
   auto transport = std::make_unique<HttpTransport>(std::move(options), std::move(guard).value());
   if (auto status = transport->start(); !status) return status.error();
   return std::unique_ptr<spi::Transport>(std::move(transport));

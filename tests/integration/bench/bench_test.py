@@ -72,6 +72,21 @@ class Bench(unittest.TestCase):
                 self.assertGreater(line["baseline"], 0)
                 self.assertTrue(line["commit"])
 
+    def test_slo_counts_what_was_delivered_and_retried(self):
+        result = bench("slo", "--json", "--seconds", "6", "--rate", "50")
+        for missing in ("PostgreSQL's server is not installed", "slo not in"):
+            if missing in result.stderr:
+                self.skipTest(result.stderr)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = {line["name"]: line for line in map(json.loads, result.stdout.splitlines())}
+        values = {name.removeprefix("slo."): line["value"] for name, line in lines.items()}
+        self.assertEqual((values["messages"], values["refused_once"]), (300, 3))
+        self.assertEqual((values["success_percent"], values["retry_success_percent"]), (100, 100))
+        self.assertEqual((values["dead_percent"], values["unknown_errors_percent"]), (0, 0))
+        self.assertGreater(values["first_delivery.p95_s"], 0)
+        goals = {name for name, line in lines.items() if "goal" in line}
+        self.assertEqual(len(goals), 5, "those of the requirement that are about messages")
+
     def test_table_names_every_figure(self):
         result = bench("core", *SMALL)
         self.assertEqual(result.returncode, 0, result.stderr)

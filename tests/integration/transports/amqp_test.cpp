@@ -197,6 +197,26 @@ TEST_F(RabbitMqTest, AKeyThatMayNotBeWrittenRejectsNoMessageOfAnother) {
   }
 }
 
+TEST_F(RabbitMqTest, FindingsNameWhatRoutesWantAndTheServerLacks) {
+  const auto queue = fresh("q");
+  const auto exchange = fresh("x");
+  client_->declare_queue(queue);
+  client_->declare_exchange(exchange);
+  open();
+  for (const auto& address : {"amqp:/" + queue, "amqp:" + exchange + "/any",
+                              "amqp:/" + queue + "-2", "amqp:" + exchange + "-2/any"}) {
+    (void)transport_->address(address, {}).value();
+  }
+  const auto found = transport_->findings(system_clock().boot_now() + std::chrono::seconds(30));
+  ASSERT_TRUE(found.ok()) << found.error().text();
+  std::string all;
+  for (const auto& finding : *found) all += finding + "\n";
+  EXPECT_NE(all.find("queue \"" + queue + "-2\": 404 NOT_FOUND"), std::string::npos) << all;
+  EXPECT_NE(all.find("exchange \"" + exchange + "-2\": 404 NOT_FOUND"), std::string::npos) << all;
+  EXPECT_EQ(all.find("\"" + queue + "\""), std::string::npos) << all;
+  EXPECT_EQ(all.find("\"" + exchange + "\""), std::string::npos) << all;
+}
+
 TEST_F(RabbitMqTest, LoggingInThatFailsIsUnreachableAndShowsNoPassword) {
   open({.port = server_.port(), .username = "nobody", .password = "hunter2"});
   const auto refused = parcels_->send("amqp:/q");

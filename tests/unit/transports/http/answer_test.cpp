@@ -1,5 +1,7 @@
 #include "transports/http/answer.hpp"
 
+#include "core/curl_retry_after.hpp"
+
 #include <curl/curl.h>
 #include <gtest/gtest.h>
 
@@ -13,29 +15,29 @@ using std::chrono::seconds;
 constexpr WallTime then{seconds(784111777)};
 
 TEST(RetryAfter, SecondsAndDates) {
-  EXPECT_EQ(retry_after("120", then), seconds(120));
-  EXPECT_EQ(retry_after(" 0 \r\n", then), seconds(0));
-  EXPECT_EQ(retry_after("Sun, 06 Nov 1994 08:49:37 GMT", then - seconds(30)), seconds(30));
-  EXPECT_EQ(retry_after("Sunday, 06-Nov-94 08:49:37 GMT", then - seconds(30)), seconds(30));
-  EXPECT_EQ(retry_after("Sun Nov  6 08:49:37 1994", then - seconds(30)), seconds(30));
+  EXPECT_EQ(asked_wait("120", then), seconds(120));
+  EXPECT_EQ(asked_wait(" 0 \r\n", then), seconds(0));
+  EXPECT_EQ(asked_wait("Sun, 06 Nov 1994 08:49:37 GMT", then - seconds(30)), seconds(30));
+  EXPECT_EQ(asked_wait("Sunday, 06-Nov-94 08:49:37 GMT", then - seconds(30)), seconds(30));
+  EXPECT_EQ(asked_wait("Sun Nov  6 08:49:37 1994", then - seconds(30)), seconds(30));
 }
 
 TEST(RetryAfter, DateThatHasPassedIsNow) {
-  EXPECT_EQ(retry_after("Sun, 06 Nov 1994 08:49:37 GMT", then + seconds(1)), seconds(0));
-  EXPECT_EQ(retry_after("Sun, 06 Nov 1994 08:49:37 GMT", WallTime(seconds(1'700'000'000))),
+  EXPECT_EQ(asked_wait("Sun, 06 Nov 1994 08:49:37 GMT", then + seconds(1)), seconds(0));
+  EXPECT_EQ(asked_wait("Sun, 06 Nov 1994 08:49:37 GMT", WallTime(seconds(1'700'000'000))),
             seconds(0));
 }
 
 TEST(RetryAfter, WhatIsNeitherIsNothing) {
   for (const auto* value : {"", " ", "soon", "-1", "1.5", "12s"}) {
-    EXPECT_EQ(retry_after(value, then), std::nullopt) << value;
+    EXPECT_EQ(asked_wait(value, then), std::nullopt) << value;
   }
 }
 
 TEST(RetryAfter, NobodyWaitsForMoreThanADay) {
-  EXPECT_EQ(retry_after("86401", then), std::chrono::hours(24));
-  EXPECT_EQ(retry_after("99999999999999999999", then), std::chrono::hours(24));
-  EXPECT_EQ(retry_after("Fri, 31 Dec 9999 23:59:59 GMT", then), std::chrono::hours(24));
+  EXPECT_EQ(asked_wait("86401", then), std::chrono::hours(24));
+  EXPECT_EQ(asked_wait("99999999999999999999", then), std::chrono::hours(24));
+  EXPECT_EQ(asked_wait("Fri, 31 Dec 9999 23:59:59 GMT", then), std::chrono::hours(24));
 }
 
 spi::SendResult judged(int status, std::string_view wait = {}) {
