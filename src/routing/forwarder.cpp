@@ -22,6 +22,10 @@ constexpr std::size_t classes_max = 10'000;
 /// Under way to one destination: what hangs must not take all places.
 constexpr std::uint32_t under_way_max = 1024;
 
+/// Where the valves of a way stand; the first is the transport's.
+constexpr std::size_t valve_of_route = 1;
+constexpr std::size_t valve_of_tenant = 2;
+
 /// Without what a URL may hide: user, password, query.
 std::string shown(std::string_view target) {
   const auto scheme = target.find("://");
@@ -32,6 +36,17 @@ std::string shown(std::string_view target) {
   const auto at = rest.substr(0, host_end).rfind('@');
   return std::string(target.substr(0, scheme + 3)) +
          std::string(at == std::string_view::npos ? rest : rest.substr(at + 1));
+}
+
+/// "rate of its route"
+std::string limit_text(const flow::Traffic::Hold& hold) {
+  using Limit = flow::Valve::Limit;
+  const std::string which = hold.limit == Limit::rate     ? "rate"
+                            : hold.limit == Limit::budget ? "budget"
+                                                          : "concurrency";
+  return which + (hold.valve == valve_of_route    ? " of its route"
+                  : hold.valve == valve_of_tenant ? " of its tenant"
+                                                  : " of its transport");
 }
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t more) {
@@ -119,28 +134,37 @@ bool Forwarder::closed(spi::ClassId id) const {
                      [&](spi::ClassId line) { return traffic_.full(line); });
 }
 
+std::string Forwarder::valve_name(const std::string& tenant) const {
+  if (tenant_valves_.size() < tenant_valves_max || tenant_valves_.contains(tenant)) return tenant;
+  return "#" + std::to_string(stable_hash(tenant) % 1024);
+}
+
 std::optional<flow::ValveId> Forwarder::tenant_valve(const std::string& tenant, BootTime now) {
   const auto own = limits_of_tenant_.find(tenant);
   const auto& limits = own == limits_of_tenant_.end() ? tenant_limits_ : own->second;
   if (!limits.any()) return std::nullopt;
-  auto name = tenant;
-  if (tenant_valves_.size() >= tenant_valves_max && !tenant_valves_.contains(tenant)) {
-    name = "#" + std::to_string(stable_hash(tenant) % 1024);
-  }
-  const auto [at, fresh] = tenant_valves_.try_emplace(std::move(name));
+  const auto [at, fresh] = tenant_valves_.try_emplace(valve_name(tenant));
   if (fresh) at->second = traffic_.add_valve(limits, now);
   return at->second;
 }
 
 flow::Traffic::Way Forwarder::way(const Route& route, const Target& target,
                                   const std::string& tenant, BootTime now) {
+  auto way = known_way(route, target, tenant);
+  way.valves[valve_of_tenant] = tenant_valve(tenant, now);
+  return way;
+}
+
+flow::Traffic::Way Forwarder::known_way(const Route& route, const Target& target,
+                                        const std::string& tenant) const {
   auto way = flow::Traffic::Way{.line = line_of(route, target, tenant),
                                 .destination = target.destination,
                                 .valves = {transport_valves_.at(target.transport_name)}};
   if (const auto found = route_valves_.find(route.number); found != route_valves_.end()) {
-    way.valves[1] = found->second;
+    way.valves[valve_of_route] = found->second;
   }
-  way.valves[2] = tenant_valve(tenant, now);
+  const auto known = tenant_valves_.find(valve_name(tenant));
+  if (known != tenant_valves_.end()) way.valves[valve_of_tenant] = known->second;
   return way;
 }
 
@@ -492,6 +516,31 @@ std::vector<DestinationState> Forwarder::destinations() const {
                       .last_error = breaker.open() ? destinations_[at].last_error : ""});
   }
   return states;
+}
+
+std::vector<HeldUp> Forwarder::held_up(const std::string& topic, const std::string& tenant) const {
+  using Hold = flow::Traffic::Hold;
+  const auto* const route = table_->find(topic);
+  if (route == nullptr) return {{.by = HeldUp::By::no_route}};
+  std::vector<HeldUp> found;
+  const std::scoped_lock lock(mutex_);
+  const auto now = clock_.boot_now();
+  for (const auto& target : route->targets) {
+    const auto hold = traffic_.hold(known_way(*route, target, tenant), now);
+    if (!hold) continue;
+    HeldUp held{.by = HeldUp::By::others, .target = shown(target.text)};
+    if (hold->until != BootTime::max()) held.next = hold->until - now;
+    if (hold->by == Hold::By::breaker) {
+      held.by = HeldUp::By::down;
+      held.what = destinations_[target.destination.value].last_error;
+      held.since = now - traffic_.breaker(target.destination).down_since();
+    } else if (hold->by == Hold::By::valve) {
+      held.by = HeldUp::By::limit;
+      held.what = limit_text(*hold);
+    }
+    found.push_back(std::move(held));
+  }
+  return found;
 }
 
 }  // namespace sagabox::routing

@@ -22,6 +22,8 @@ constexpr std::array table{
     Route{"GET", "/v1/tables/{table}/owners", "listOwners", Needs::read, list_owners},
     Route{"GET", "/v1/tables/{table}/blocked-keys", "listBlockedKeys", Needs::read,
           list_blocked_keys},
+    Route{"GET", "/v1/tables/{table}/count", "countMessages", Needs::read, count_messages},
+    Route{"GET", "/v1/tables/{table}/strays", "listStrays", Needs::read, list_strays},
     Route{"GET", "/v1/tables/{table}/pauses", "listPauses", Needs::read, list_pauses},
     Route{"POST", "/v1/tables/{table}/pause", "pause", Needs::operate, pause},
     Route{"POST", "/v1/tables/{table}/resume", "resume", Needs::operate, resume},
@@ -57,6 +59,11 @@ constexpr std::array table{
           stop_replay},
     Route{"POST", "/v1/tables/{table}/replays/{job}/resume", "resumeReplay", Needs::operate,
           resume_replay},
+
+    Route{"GET", "/v1/stores", "listStores", Needs::read, list_stores},
+    Route{"GET", "/v1/stores/{store}/findings", "listFindings", Needs::read, list_findings},
+    Route{"GET", "/v1/destinations", "listDestinations", Needs::read, list_destinations, nullptr,
+          true},
 
     Route{"GET", "/v1/audit", "exportAudit", Needs::admin, export_audit},
     Route{"GET", "/v1/audit/verify", "verifyAudit", Needs::admin, verify_audit},
@@ -99,9 +106,14 @@ RouteMatch match_route(std::string_view method, std::span<const std::string> seg
   return match;
 }
 
+bool Call::delivers_here() const {
+  return table != nullptr && table->delivers && table->outbox()->snapshot().shards_owned > 0;
+}
+
 Result<Admin> Call::admin_of(Store& store) const {
   return Admin::open(store, {.actor = caller.actor,
                              .tenant = caller.tenant,
+                             .held_up = delivers_here() ? options.held_up : AskHeldUp{},
                              .metrics = options.metrics,
                              .audit = options.audit,
                              .log = options.log,

@@ -38,6 +38,10 @@ struct Call {
 
   [[nodiscard]] Result<Admin> admin() const { return admin_of(*table->store); }
   [[nodiscard]] Result<Admin> admin_of(Store& store) const;
+
+ private:
+  /// At least a part of the table: what our router knows counts.
+  [[nodiscard]] bool delivers_here() const;
 };
 
 enum class Needs : std::uint8_t { nothing, read, operate, admin };
