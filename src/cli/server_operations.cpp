@@ -34,6 +34,7 @@ class ServerOperations final : public Operations {
     if (!stores.ok()) return stores.error();
     std::vector<TableName> tables;
     for (auto& store : *stores) std::ranges::move(store.tables, std::back_inserter(tables));
+    std::ranges::sort(tables, {}, &TableName::str);  // as a store lists them
     return tables;
   }
   Result<bool> is_current() override {

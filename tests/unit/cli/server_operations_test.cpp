@@ -41,7 +41,7 @@ class ServerOperations : public server::ApiTest {
 TEST_F(ServerOperations, TablesAreThoseOfTheDaemon) {
   const auto tables = daemon_->tables().value();
   ASSERT_EQ(tables.size(), 2U);
-  EXPECT_EQ(tables[1].str(), "events");
+  EXPECT_EQ(tables[0].str(), "events") << "by name";
   EXPECT_TRUE(daemon_->is_current().value());
   EXPECT_EQ(daemon_->name(), "http://localhost");
   EXPECT_EQ(daemon_->now(table()).value(), store_.outbox_admin().stats(table()).value().now);
