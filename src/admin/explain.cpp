@@ -185,9 +185,12 @@ class Answer {
   }
 
   void held_up() {
-    auto all = facts_.held_up;
-    std::ranges::stable_sort(all, {}, &HeldUp::by);
-    for (const auto& held : all) held_up(held);
+    using By = HeldUp::By;
+    for (const auto by : {By::no_route, By::down, By::limit, By::others}) {
+      for (const auto& held : facts_.held_up) {
+        if (held.by == by) held_up(held);
+      }
+    }
   }
 
   void held_up(const HeldUp& held) {

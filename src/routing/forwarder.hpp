@@ -102,6 +102,11 @@ class Forwarder final : public spi::SendResults {
   void add_destinations(const RouterOptions& options);
   [[nodiscard]] flow::Traffic::Way way(const Route& route, const Target& target,
                                        const std::string& tenant, BootTime now);
+  /// Where the valves of a way stand; the first is the transport's.
+  static constexpr std::size_t valve_of_route = 1;
+  static constexpr std::size_t valve_of_tenant = 2;
+  /// "rate of its route"
+  static std::string limit_text(const flow::Traffic::Hold& hold);
   /// Without the valve of a tenant that has not sent anything yet.
   [[nodiscard]] flow::Traffic::Way known_way(const Route& route, const Target& target,
                                              const std::string& tenant) const;

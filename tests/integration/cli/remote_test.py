@@ -8,6 +8,7 @@ import http.server
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -90,14 +91,14 @@ class DaemonTestCase(unittest.TestCase):
         (self.folder / f"{name}.key").write_text(made.stdout)
         return made.stdout.strip()
 
-    def serve(self):
+    def serve(self, more=""):
         for name, arguments in {
             "boss": ["--role", "admin", "--payloads"],
             "reader": ["--role", "read"],
             "acme": ["--role", "operate", "--tenant", "acme"],
         }.items():
             self.key(name, *arguments)
-        (self.folder / "sagabox.yaml").write_text(CONFIG.format(closed=self.closed.getsockname()[1]))
+        (self.folder / "sagabox.yaml").write_text(CONFIG.format(closed=self.closed.getsockname()[1]) + more)
         with open(self.folder / "out.log", "wb") as out, open(self.folder / "err.log", "wb") as err:
             daemon = subprocess.Popen(
                 [SAGABOX, "serve"],
@@ -110,7 +111,7 @@ class DaemonTestCase(unittest.TestCase):
 
         def address():
             self.assertIsNone(daemon.poll(), (self.folder / "err.log").read_text())
-            return re.search(r"(http://127\.0\.0\.1:\d+) .*owned", (self.folder / "out.log").read_text())
+            return re.search(r"(https?://127\.0\.0\.1:\d+) .*owned", (self.folder / "out.log").read_text())
 
         self.url = eventually(lambda: "no daemon", address).group(1)
 
@@ -351,8 +352,10 @@ class Afar(DaemonTestCase, unittest.TestCase):
             self.assertEqual(self.ask(*verb, "--server", "http://127.0.0.1:1")[0], 2)
 
     def listen(self, answers):
-        """A server that says what `answers` has for a path; None: hangs up."""
+        """A server that says what `answers` has for a path; None: hangs up; "silence": says nothing."""
         asked = []
+        over = threading.Event()
+        self.addCleanup(over.set)
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -361,7 +364,9 @@ class Afar(DaemonTestCase, unittest.TestCase):
                 asked.append(self.command + " " + self.path)
                 self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 said = answers.get(self.path, (404, "text/html", "<p>not here</p>"))
-                if said is None:
+                if said == "silence":
+                    over.wait(PATIENCE)
+                if said in (None, "silence"):
                     self.close_connection = True
                     return
                 status, kind, body = said
@@ -384,6 +389,29 @@ class Afar(DaemonTestCase, unittest.TestCase):
         return f"http://127.0.0.1:{server.server_address[1]}", asked
 
     STORES = (200, "application/json", '{"stores":[{"store":"a","current":true,"tables":["orders"],"new":1}]}')
+
+    @unittest.skipUnless(shutil.which("openssl"), "openssl is not installed")
+    def test_a_certificate_is_checked(self):
+        made = subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+             "-subj", "/CN=sagabox", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "tls.key", "-out", "tls.pem"],
+            cwd=self.folder, capture_output=True, text=True, check=False, timeout=PATIENCE,
+        )  # fmt: skip
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.serve("tls: { certificate_file: tls.pem, key_file: tls.key }\n")
+        self.assertTrue(self.url.startswith("https://"))
+        self.assertIn("--ca FILE names who signed its certificate", self.complaint("owners"))
+        self.json("owners", "--ca", "tls.pem")
+        plain = self.sagabox("owners", "--server", self.url.replace("https", "http"), "--key-file", "boss.key")
+        self.assertEqual(plain.returncode, 1, plain.stdout)
+
+    def test_who_says_nothing_is_not_waited_for_without_end(self):
+        url, _ = self.listen({"/v1/stores": self.STORES, "/v1/tables/orders/pause": "silence"})
+        code, text = self.ask("pause", "--server", url, "--timeout", "300ms")
+        self.assertEqual((code, "STORAGE.IN_DOUBT" in text), (1, True), text)
+        url, _ = self.listen({"/v1/stores": "silence"})
+        code, text = self.ask("owners", "--server", url, "--timeout", "300ms")
+        self.assertEqual((code, "TX.TIMEOUT" in text, "--timeout waits longer" in text), (1, True, True), text)
 
     def test_an_act_whose_answer_is_lost_is_sent_once_and_in_doubt(self):
         url, asked = self.listen({"/v1/stores": self.STORES, "/v1/tables/orders/pause": None})
