@@ -27,7 +27,7 @@ struct AdminOptions {
   /// refused with AUTH.DENIED.
   std::optional<std::string> tenant{};
 
-  /// Asked by `explain` what no store knows: `Router::held_up` of who delivers.
+  /// Asked by `explain`: `Router::held_up` of who delivers; nothing of topics that listeners take.
   AskHeldUp held_up{};
 
   /// These outlive the Admin.

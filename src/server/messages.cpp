@@ -26,7 +26,7 @@ void put_next(JsonOut& json, const std::string& next) {
   }
 }
 
-/// Which messages, where `state` is not fixed.
+/// Of this state; nothing: of the one that the query names.
 ListQuery query_from(Query& query, std::optional<MessageState> state) {
   ListQuery wanted;
   wanted.state = state ? *state : state_from(query, "state", MessageState::pending);

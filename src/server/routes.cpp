@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 namespace sagabox::server {
 namespace {
@@ -106,14 +107,16 @@ RouteMatch match_route(std::string_view method, std::span<const std::string> seg
   return match;
 }
 
-bool Call::delivers_here() const {
-  return table != nullptr && table->delivers && table->outbox()->snapshot().shards_owned > 0;
+std::vector<HeldUp> Call::held_up(const std::string& topic, const std::string& tenant) const {
+  const bool delivers = table != nullptr && table->delivers && options.held_up &&
+                        table->outbox()->snapshot().shards_owned > 0;
+  return delivers ? options.held_up(topic, tenant) : std::vector<HeldUp>{};
 }
 
 Result<Admin> Call::admin_of(Store& store) const {
   return Admin::open(store, {.actor = caller.actor,
                              .tenant = caller.tenant,
-                             .held_up = delivers_here() ? options.held_up : AskHeldUp{},
+                             .held_up = std::bind_front(&Call::held_up, this),
                              .metrics = options.metrics,
                              .audit = options.audit,
                              .log = options.log,
