@@ -60,6 +60,16 @@ std::string text_in(Fields& fields, std::string_view name) {
   return fields.text(name);
 }
 
+bool flag_in(Fields& fields, std::string_view name) {
+  must_have(fields, name);
+  return fields.flag(name);
+}
+
+std::vector<std::string> texts_in(Fields& fields, std::string_view name) {
+  must_have(fields, name);
+  return fields.texts(name);
+}
+
 std::optional<std::uint64_t> maybe_number_in(Fields& fields, std::string_view name) {
   return fields.count(name, 0, number_max);
 }
@@ -138,7 +148,7 @@ MessageRecord record_in(Fields& fields) {
   record.replays = small_in<std::uint32_t>(fields, "replays");
   record.written_at = time_in(fields, "written_at");
   record.due = fields.time("due");
-  record.retrying = fields.flag("retrying");
+  record.retrying = flag_in(fields, "retrying");
   record.ended_at = fields.time("ended_at");
   record.code = code_in(fields, "code");
   record.error = fields.text("error");

@@ -18,6 +18,8 @@ using server::Fields;
 
 void must_have(Fields& fields, std::string_view name);
 std::string text_in(Fields& fields, std::string_view name);
+bool flag_in(Fields& fields, std::string_view name);
+std::vector<std::string> texts_in(Fields& fields, std::string_view name);
 std::uint64_t number_in(Fields& fields, std::string_view name);
 std::optional<std::uint64_t> maybe_number_in(Fields& fields, std::string_view name);
 std::optional<Duration> maybe_seconds_in(Fields& fields, std::string_view name);

@@ -18,8 +18,8 @@ auto whole(std::string_view body, Read read) -> Result<decltype(read(std::declva
 }
 
 ServedStore store_in(Fields& fields) {
-  ServedStore store{.name = text_in(fields, "store"), .current = fields.flag("current")};
-  for (const auto& name : fields.texts("tables")) {
+  ServedStore store{.name = text_in(fields, "store"), .current = flag_in(fields, "current")};
+  for (const auto& name : texts_in(fields, "tables")) {
     auto parsed = TableName::parse(name);
     if (parsed.ok()) {
       store.tables.push_back(*std::move(parsed));
@@ -58,7 +58,7 @@ std::optional<spi::ShardOwner> worker_in(Fields& fields, std::string_view name) 
 
 Owners owners_in(Fields& fields) {
   Owners owners;
-  for (const auto& name : fields.texts("live")) {
+  for (const auto& name : texts_in(fields, "live")) {
     auto worker = WorkerId::parse(name);
     if (worker.ok()) {
       owners.relays.live.push_back(*worker);
@@ -95,13 +95,13 @@ Explanation explanation_in(Fields& fields) {
 BlockedKey blocked_key_in(Fields& fields) {
   BlockedKey key{.key = text_in(fields, "key")};
   key.behind = number_in(fields, "behind");
-  key.more_behind = fields.flag("more_behind");
+  key.more_behind = flag_in(fields, "more_behind");
   key.head = object_in(fields, "head", record_in);
   return key;
 }
 
 DestinationState destination_in(Fields& fields) {
-  DestinationState state{.target = text_in(fields, "target"), .down = fields.flag("down")};
+  DestinationState state{.target = text_in(fields, "target"), .down = flag_in(fields, "down")};
   state.down_for = maybe_seconds_in(fields, "down_seconds").value_or(Duration{});
   state.next_probe = maybe_seconds_in(fields, "next_probe_seconds").value_or(Duration{});
   state.under_way = small_in<std::uint32_t>(fields, "under_way");
@@ -130,7 +130,7 @@ spi::Stray stray_in(Fields& fields) {
 
 Moved moved_in(Fields& fields) {
   Moved moved{.id = message_id_in(fields, "id"),
-              .moved = fields.flag("moved"),
+              .moved = flag_in(fields, "moved"),
               .text = text_in(fields, "text")};
   if (fields.has("was")) moved.was = state_in(fields, "was");
   return moved;
@@ -182,11 +182,11 @@ Result<std::vector<DestinationState>> destinations(std::string_view body) {
 Result<std::vector<spi::Finding>> readiness(std::string_view body) {
   return whole(body, [](Fields& fields) {
     std::vector<spi::Finding> found;
-    (void)fields.flag("ready");
+    (void)flag_in(fields, "ready");
     const auto read = [&](Fields& table) {
       const auto name = text_in(table, "table");
       const auto why = table.text("text");
-      if (!table.flag("ready")) {
+      if (!flag_in(table, "ready")) {
         found.push_back({Severity::error, "the daemon is not ready: table " + name + ": " + why,
                          "sagabox status, and the daemon's log"});
       }
@@ -210,7 +210,7 @@ Result<Written> written(std::string_view body) {
     return Written{.id = message_id_in(fields, "id"),
                    .sequence = Sequence{number_in(fields, "sequence")},
                    .shard = Shard{small_in<std::uint16_t>(fields, "shard")},
-                   .duplicate = fields.flag("duplicate")};
+                   .duplicate = flag_in(fields, "duplicate")};
   });
 }
 
@@ -219,16 +219,12 @@ Result<std::vector<Moved>> moved(std::string_view body) {
 }
 
 Result<bool> pause_change(std::string_view body) {
-  return whole(body, [](Fields& fields) {
-    must_have(fields, "changed");
-    return fields.flag("changed");
-  });
+  return whole(body, [](Fields& fields) { return flag_in(fields, "changed"); });
 }
 
 Result<PurgedPart> purged(std::string_view body) {
   return whole(body, [](Fields& fields) {
-    must_have(fields, "more");
-    return PurgedPart{number_in(fields, "rows"), fields.flag("more")};
+    return PurgedPart{number_in(fields, "rows"), flag_in(fields, "more")};
   });
 }
 
@@ -251,7 +247,7 @@ Result<AuditReport> audit_report(std::string_view body) {
       return AuditHead{number_in(head, "number"), digest_in(head, "hash")};
     });
     report.problems_found = number_in(fields, "problems_found");
-    report.problems = fields.texts("problems");
+    report.problems = texts_in(fields, "problems");
     return report;
   });
 }
