@@ -2,6 +2,7 @@
 
 #include <sagabox/audit.hpp>
 #include <sagabox/explanation.hpp>
+#include <sagabox/held_up.hpp>
 #include <sagabox/log.hpp>
 #include <sagabox/metrics.hpp>
 #include <sagabox/records.hpp>
@@ -25,6 +26,9 @@ struct AdminOptions {
   /// Bound to it: every query and act is limited to this tenant, and what would touch others is
   /// refused with AUTH.DENIED.
   std::optional<std::string> tenant{};
+
+  /// Asked by `explain`: `Router::held_up` of who delivers; nothing of topics that listeners take.
+  AskHeldUp held_up{};
 
   /// These outlive the Admin.
   Metrics* metrics = &no_metrics();

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sagabox {
@@ -14,14 +16,24 @@ enum class Why : std::uint8_t {
   quarantined,
   table_paused,
   topic_paused,
-  no_owner,       ///< nobody owns its shard
-  lease_expired,  ///< who owned its shard has not renewed the lease, and nobody took over yet
-  retry_due,      ///< failed, and waits for its next attempt
-  not_due,        ///< was written for a later time
-  behind_key,     ///< earlier messages of its key go first
-  undecodable,    ///< its owner will move it to the dead letters
-  with_owner,     ///< nothing holds it
+  no_owner,          ///< nobody owns its shard
+  lease_expired,     ///< who owned its shard has not renewed the lease, and nobody took over yet
+  retry_due,         ///< failed, and waits for its next attempt
+  not_due,           ///< was written for a later time
+  no_route,          ///< its owner will move it to the dead letters
+  target_down,       ///< its target cannot be reached, and is tried now and then
+  over_limit,        ///< of its route, transport or tenant
+  in_line,           ///< as many are on their way to its target as may be
+  behind_key,        ///< earlier messages of its key go first
+  undecodable,       ///< its owner will move it to the dead letters
+  open_transaction,  ///< keeps the database from clearing up: reading takes longer
+  with_owner,        ///< nothing holds it
 };
+inline constexpr std::size_t why_count = 18;
+
+/// "behind_key": how JSON spells it.
+std::string_view why_name(Why why) noexcept;
+std::optional<Why> why_from_name(std::string_view name) noexcept;
 
 struct Reason {
   Why why = Why::with_owner;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sagabox/held_up.hpp>
 #include <sagabox/json_schema.hpp>
 #include <sagabox/limits.hpp>
 #include <sagabox/log.hpp>
@@ -88,6 +89,10 @@ class Router final : public spi::Sink {
   Router& operator=(const Router&) = delete;
 
   [[nodiscard]] std::vector<DestinationState> destinations() const;
+  /// What keeps messages of this topic and tenant from going at the moment: a target each. Nothing:
+  /// they can.
+  [[nodiscard]] std::vector<HeldUp> held_up(const std::string& topic,
+                                            const std::string& tenant) const;
 
   [[nodiscard]] std::optional<spi::ClassId> class_of(const Message& message) const override;
   [[nodiscard]] bool closed(spi::ClassId id) const override;

@@ -176,6 +176,15 @@ class Examination {
 
 std::vector<Finding> findings_of(const TableFacts& facts) { return Examination(facts).take(); }
 
+Finding down_finding(const DestinationState& target) {
+  return {Severity::error,
+          "target " + clean(target.target) + " is down for " + age_text(target.down_for) +
+              (target.last_error.empty() ? "" : " (" + clean(target.last_error) + ")") +
+              "; its messages wait, no attempt is spent",
+          target.next_probe > Duration{} ? "it is tried again in " + age_text(target.next_probe)
+                                         : "it is being tried now"};
+}
+
 std::optional<Finding> clock_finding(WallTime before, WallTime database, WallTime after) {
   const auto skew =
       std::max<WallTime::duration>({before - database, database - after, WallTime::duration{}});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sagabox/admin.hpp>
+#include <sagabox/router.hpp>
 #include <sagabox/spi/doctor_store.hpp>
 
 #include <optional>
@@ -23,6 +24,9 @@ struct TableFacts {
 
 /// The gravest first; texts do not name the table.
 std::vector<spi::Finding> findings_of(const TableFacts& facts);
+
+/// Of a target that is down.
+spi::Finding down_finding(const DestinationState& target);
 
 /// Leases do not depend on it, but people compare times. `before` and `after` it was asked.
 std::optional<spi::Finding> clock_finding(WallTime before, WallTime database, WallTime after);

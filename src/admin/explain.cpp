@@ -4,11 +4,17 @@
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace sagabox::admin {
 namespace {
 
 constexpr std::size_t line_bytes_max = 300;
+/// Open for longer, a transaction makes itself felt.
+constexpr Duration transaction_max = std::chrono::seconds(60);
+/// Open for longer, it may be the one that writes what is looked for.
+constexpr Duration transaction_noticed = std::chrono::seconds(1);
 
 /// What somebody wrote, fit for one line.
 std::string line(std::string_view text) { return clean_error(text, line_bytes_max); }
@@ -72,6 +78,9 @@ class Answer {
     const std::string failure = failure_text(record_);
     because(Why::dead, failure.empty() ? "no error was kept" : failure);
     answer_.next = "replay it: it becomes pending again with a new sequence and attempts 0";
+    if (record_.code == Code::tx_unroutable) {
+      answer_.next = "add a route for topic " + quoted(record_.topic) + ", then " + answer_.next;
+    }
   }
 
   void quarantined() {
@@ -98,10 +107,17 @@ class Answer {
     pauses();
     ownership(owner);
     due();
+    held_up();
     earlier();
     if (!record_.decode_error.empty()) {
       because(Why::undecodable,
               "its owner, who will move it to the dead letters: " + line(record_.decode_error));
+    }
+    if (is_first() && facts_.oldest_transaction.value_or(Duration{}) > transaction_max) {
+      because(Why::open_transaction,
+              "the database: a transaction is open for " + age_text(*facts_.oldest_transaction) +
+                  " and keeps it from clearing up, so that reading takes longer");
+      answer_.next = "sagabox doctor tells which";
     }
     if (is_first()) {
       because(Why::with_owner, "its owner; nothing holds it, it should go within the next poll");
@@ -168,6 +184,45 @@ class Answer {
                                 (failure.empty() ? std::string() : "; it failed with " + failure));
   }
 
+  void held_up() {
+    using By = HeldUp::By;
+    for (const auto by : {By::no_route, By::down, By::limit, By::others}) {
+      for (const auto& held : facts_.held_up) {
+        if (held.by == by) held_up(held);
+      }
+    }
+  }
+
+  void held_up(const HeldUp& held) {
+    const auto in = held.next ? age_text(*held.next) : std::string();
+    switch (held.by) {
+      case HeldUp::By::no_route:
+        because(Why::no_route,
+                "its owner, who will move it to the dead letters: no route takes "
+                "topic " +
+                    quoted(record_.topic));
+        if (answer_.next.empty()) answer_.next = "add a route for its topic";
+        return;
+      case HeldUp::By::down:
+        because(Why::target_down,
+                "target " + line(held.target) + ", down for " + age_text(held.since) +
+                    (held.what.empty() ? "" : " (" + line(held.what) + ")") + ", next try " +
+                    (in.empty() || *held.next <= Duration{} ? "now" : "in " + in) +
+                    "; no attempt is spent");
+        return;
+      case HeldUp::By::limit:
+        because(Why::over_limit,
+                "its turn at target " + line(held.target) + ": the limit on the " +
+                    line(held.what) + " is reached" +
+                    (in.empty() ? std::string() : ", the next one may go in " + in));
+        return;
+      case HeldUp::By::others:
+        break;
+    }
+    because(Why::in_line, "its turn at target " + line(held.target) +
+                              ": as many are on their way there as may be");
+  }
+
   void earlier() {
     const EarlierOfKey& earlier = facts_.earlier;
     if (earlier.count == 0) return;
@@ -193,16 +248,38 @@ class Answer {
 
 Explanation explain(const MessageFacts& facts) {
   if (facts.record) return Answer(facts).take();
+  std::string why =
+      "there is no pending, dead or quarantined message of this id; done ones are kept only for "
+      "the retention";
+  if (facts.oldest_transaction.value_or(Duration{}) > transaction_noticed) {
+    why += "; a transaction is open for " + age_text(*facts.oldest_transaction) +
+           ", what it has written is there when it commits";
+  }
   return {.state = facts.id.str() + " is not in " + facts.table,
-          .reasons = {{Why::not_found,
-                       "there is no pending, dead or quarantined message of this id; done ones are "
-                       "kept only for the retention"}},
+          .reasons = {{Why::not_found, std::move(why)}},
           .next = "check the id, the table and the tenant"};
 }
 
 }  // namespace sagabox::admin
 
 namespace sagabox {
+namespace {
+
+constexpr std::array<std::string_view, why_count> why_names{
+    "not_found",  "done",          "dead",       "quarantined", "table_paused",     "topic_paused",
+    "no_owner",   "lease_expired", "retry_due",  "not_due",     "no_route",         "target_down",
+    "over_limit", "in_line",       "behind_key", "undecodable", "open_transaction", "with_owner"};
+static_assert(static_cast<std::size_t>(Why::with_owner) + 1 == why_names.size());
+
+}  // namespace
+
+std::string_view why_name(Why why) noexcept { return why_names[static_cast<std::size_t>(why)]; }
+
+std::optional<Why> why_from_name(std::string_view name) noexcept {
+  const auto* const found = std::ranges::find(why_names, name);
+  if (found == why_names.end()) return std::nullopt;
+  return static_cast<Why>(found - why_names.begin());
+}
 
 std::string Explanation::text() const {
   std::string text = state;

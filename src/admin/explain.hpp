@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sagabox/explanation.hpp>
+#include <sagabox/held_up.hpp>
 #include <sagabox/records.hpp>
 #include <sagabox/spi/ownership_store.hpp>
 
@@ -27,8 +28,10 @@ struct MessageFacts {
   std::vector<Pause> pauses{};            ///< of the table
   std::vector<spi::ShardOwner> owners{};  ///< of the scope that delivers the table
   EarlierOfKey earlier{};
-  WallTime now{};                 ///< by the database's clock
-  std::optional<bool> in_hand{};  ///< known where this process owns the shard
+  std::vector<HeldUp> held_up{};                 ///< as a router knows; none where nobody asked one
+  std::optional<Duration> oldest_transaction{};  ///< of the database
+  WallTime now{};                                ///< by the database's clock
+  std::optional<bool> in_hand{};                 ///< known where this process owns the shard
 };
 
 /// Pure: no store, clock or thread.

@@ -43,11 +43,12 @@ Result<Explanation> Admin::explain(const TableName& table, const MessageId& id) 
   auto record = inspect(table, id);
   if (!record.ok()) return record.error();
   facts.record = *std::move(record);
-  if (!facts.record) return admin::explain(facts);
 
   const auto stats = store_->outbox_admin().stats(table);
   if (!stats.ok()) return stats.error();
   facts.now = stats->now;
+  facts.oldest_transaction = stats->oldest_transaction;
+  if (!facts.record) return admin::explain(facts);
   if (facts.record->state != MessageState::pending) return admin::explain(facts);
 
   auto controls = store_->control().controls(table);
@@ -57,6 +58,9 @@ Result<Explanation> Admin::explain(const TableName& table, const MessageId& id) 
   if (!census.ok()) return census.error();
   facts.owners = std::move(census->shards);
 
+  if (options_.held_up) {
+    facts.held_up = options_.held_up(facts.record->topic, facts.record->tenant);
+  }
   const Sequence sequence = facts.record->sequence;
   if (!facts.record->key.empty() && sequence.value > 0) {
     const auto earlier = pending_of_key(

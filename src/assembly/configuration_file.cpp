@@ -21,8 +21,8 @@ constexpr std::size_t nodes_max = 100'000;
 
 /// Variables that are ours and no settings: the file itself, and what other verbs and ./dev take.
 const std::vector<std::string> variables_elsewhere{
-    "SAGABOX_CONFIG",  "SAGABOX_STORE", "SAGABOX_SCHEMA",  "SAGABOX_SERVER",
-    "SAGABOX_API_KEY", "SAGABOX_ACTOR", "SAGABOX_NO_SETUP"};
+    "SAGABOX_CONFIG", "SAGABOX_STORE",    "SAGABOX_SCHEMA", "SAGABOX_SERVER",
+    "SAGABOX_KEY",    "SAGABOX_KEY_FILE", "SAGABOX_ACTOR",  "SAGABOX_NO_SETUP"};
 
 /// Where something begins.
 class FirstMark final : public YAML::EventHandler {

@@ -279,6 +279,10 @@ std::vector<DestinationState> Daemon::destinations() const {
   return sink_->router()->destinations();
 }
 
+std::vector<HeldUp> Daemon::held_up(const std::string& topic, const std::string& tenant) const {
+  return sink_->router()->held_up(topic, tenant);
+}
+
 Configuration Daemon::configuration() const {
   const std::scoped_lock lock(mutex_);
   return configuration_;

@@ -83,6 +83,9 @@ class Daemon {
   [[nodiscard]] std::vector<Table> tables() const;
   /// How the targets of the routes are doing.
   [[nodiscard]] std::vector<DestinationState> destinations() const;
+  /// See `Router::held_up`.
+  [[nodiscard]] std::vector<HeldUp> held_up(const std::string& topic,
+                                            const std::string& tenant) const;
   /// What is in effect.
   [[nodiscard]] Configuration configuration() const;
   [[nodiscard]] PrometheusMetrics& metrics() noexcept { return *metrics_; }

@@ -23,6 +23,7 @@ constexpr const char* examples = R"(Examples:
   sagabox demo --help        what else the demo can do
   sagabox serve              the daemon, on a SQLite file in this folder
   sagabox status --store postgres://sagabox@db/orders
+  sagabox status --server https://ops.example.com:8700 --key-file ops.key
   sagabox explain 01JC9Y3B6W8QK3T5V0ZC2N7A4F
   sagabox dead replay --table billing --code PROVIDER.REJECTED --since 2h --dry-run
 

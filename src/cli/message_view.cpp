@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <map>
 
 namespace sagabox::cli {
@@ -239,15 +238,6 @@ std::vector<Line> owners_view(const TableName& table, const Owners& owners) {
   }
   for (auto& line : shards.lines("  ")) lines.push_back(std::move(line));
   return lines;
-}
-
-std::string_view why_name(Why why) {
-  constexpr std::array<std::string_view, 13> names{
-      "not_found",    "done",        "dead",          "quarantined", "table_paused",
-      "topic_paused", "no_owner",    "lease_expired", "retry_due",   "not_due",
-      "behind_key",   "undecodable", "with_owner"};
-  static_assert(static_cast<std::size_t>(Why::with_owner) + 1 == names.size());
-  return names[static_cast<std::size_t>(why)];
 }
 
 std::vector<Line> finding_lines(const spi::Finding& finding, const std::string& where) {

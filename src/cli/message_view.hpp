@@ -34,7 +34,5 @@ std::string owners_text(std::span<const spi::ShardOwner> shards);
 
 /// "error  what" and "       cure" below it.
 std::vector<Line> finding_lines(const spi::Finding& finding, const std::string& where);
-/// "behind_key", as `--json` has it.
-std::string_view why_name(Why why);
 
 }  // namespace sagabox::cli

@@ -1,6 +1,9 @@
 #pragma once
 
+#include "admin/owners.hpp"
+
 #include <sagabox/admin.hpp>
+#include <sagabox/router.hpp>
 #include <sagabox/spi/doctor_store.hpp>
 
 #include <functional>
@@ -11,12 +14,7 @@
 
 namespace sagabox::cli {
 
-/// Who works on a table.
-struct Owners {
-  spi::Census relays{};
-  std::optional<spi::ShardOwner> replayer{};  ///< who runs its replay jobs
-  std::optional<spi::ShardOwner> purger{};
-};
+using Owners = admin::TableOwners;
 
 /// What the verbs ask of a store, or of a daemon. Calls block.
 class Operations {
@@ -27,6 +25,8 @@ class Operations {
 
   virtual Result<std::vector<TableName>> tables() = 0;
   virtual Result<spi::TableStats> stats(const TableName& table) = 0;
+  /// By the clock of the table's database.
+  virtual Result<WallTime> now(const TableName& table) = 0;
   /// See `spi::DoctorStore`.
   virtual Result<Sequence> last_sequence(const TableName& table) = 0;
   virtual Result<Owners> owners(const TableName& table) = 0;
@@ -39,11 +39,14 @@ class Operations {
   virtual Result<BlockedKeyPage> blocked_keys(const TableName& table, std::uint32_t keys_max) = 0;
   virtual Result<std::vector<spi::Stray>> strays(const TableName& table) = 0;
   virtual Result<std::vector<Pause>> pauses(const TableName& table) = 0;
+  /// How the targets of routes are doing; nothing: only a daemon knows.
+  virtual Result<std::optional<std::vector<DestinationState>>> destinations() = 0;
   /// Of the database itself.
   virtual Result<std::vector<spi::Finding>> findings() = 0;
   /// False: `findings` say why nothing else can be asked.
   virtual Result<bool> is_current() = 0;
 
+  /// Without a tenant: "default", or the one that the caller is bound to.
   virtual Result<Written> enqueue(const TableName& table, NewMessage message) = 0;
   virtual Result<std::vector<Moved>> move(const TableName& table, spi::Move move,
                                           std::span<const MessageId> ids,

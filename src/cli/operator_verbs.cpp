@@ -71,7 +71,9 @@ void add_enqueue(CLI::App& app, Chosen& run) {
       ->type_name("FILE");
   verb->add_option("--key", message.key, "messages of one key are delivered in order")
       ->type_name("KEY");
-  verb->add_option("--tenant", message.tenant, "\"default\" unless told")->type_name("TENANT");
+  message.tenant.clear();
+  add_option(*verb, "--tenant", "TENANT", message.tenant, not_empty,
+             "\"default\" unless told, or the one that the key is bound to");
   verb->add_option("--header", arguments->headers, "goes with it; may be given again")
       ->type_name("NAME:VALUE");
   verb->add_option("--content-type", message.content_type, "unless it follows from the payload")

@@ -37,7 +37,7 @@ void print_list(Session& session, const TableName& table, const MessagePage& pag
     session.out().print(Line().add(fmt::format("no {} messages", state_name(state)), Style::faint));
     return;
   }
-  session.print(message_list(page.rows, session.operations().stats(table).value().now));
+  session.print(message_list(page.rows, session.operations().now(table).value()));
   if (!page.next.empty()) {
     session.out().print(
         Line().add("there are more: --after " + page.next + ", or --limit", Style::faint));
@@ -93,7 +93,7 @@ int run_list(const ListArguments& arguments) {
   Session session(arguments);
   auto& operations = session.operations();
   const auto table = session.table(arguments.messages.table);
-  const auto now = operations.stats(table).value().now;
+  const auto now = operations.now(table).value();
   const auto page = operations
                         .list(table, {.state = arguments.state,
                                       .filter = arguments.messages.filter(now),
@@ -143,7 +143,7 @@ int run_show(const MessageArguments& arguments) {
   if (session.json()) {
     session.out().print(message_json(table, *record));
   } else {
-    session.print(message_details(*record, operations.stats(table).value().now));
+    session.print(message_details(*record, operations.now(table).value()));
   }
   return exit_fine;
 }

@@ -64,7 +64,7 @@ void print_selection(Session& session, const TableName& table, const Act& act, b
   }
   session.out().print(fmt::format("{} of {}{} {} {}:", messages_text(matched), table.str(), states,
                                   dry_run ? "would" : "will", act.becomes));
-  const auto now = session.operations().stats(table).value().now;
+  const auto now = session.operations().now(table).value();
   for (const auto& line : message_list(first, now)) {
     session.out().print(Line("  ").add(line.render(std::string::npos, false)));
   }
@@ -111,7 +111,7 @@ std::vector<MessageRecord> named(Session& session, const TableName& table, const
 /// Page by page, before any of them is moved. Says when there are more than it takes.
 std::vector<MessageRecord> fitting(Session& session, const TableName& table,
                                    const MoveArguments& arguments) {
-  const auto now = session.operations().stats(table).value().now;
+  const auto now = session.operations().now(table).value();
   ListQuery query{.state = arguments.state,
                   .filter = arguments.messages.filter(now),
                   .rows_max = Admin::page_rows_max};
@@ -206,7 +206,7 @@ int move_some(const MoveArguments& arguments, const Act& act) {
 }
 
 ReplayOrder order_of(Session& session, const TableName& table, const MoveArguments& arguments) {
-  const auto now = session.operations().stats(table).value().now;
+  const auto now = session.operations().now(table).value();
   ReplayOrder order{.from = arguments.state,
                     .filter = arguments.messages.filter(now),
                     .rate_max = arguments.rate_max};
@@ -317,7 +317,7 @@ int run_job_list(const JobArguments& arguments) {
   WallTime now{};
   for (const auto& table : session.tables(arguments.table)) {
     std::ranges::move(session.operations().jobs(table).value(), std::back_inserter(jobs));
-    now = session.operations().stats(table).value().now;
+    now = session.operations().now(table).value();
   }
   if (session.json()) {
     session.out().print(jobs_json(jobs));
@@ -334,7 +334,7 @@ int run_job_show(const JobArguments& arguments) {
   if (session.json()) {
     session.out().print(job_json(job));
   } else {
-    session.print(job_details(job, session.operations().stats(table).value().now));
+    session.print(job_details(job, session.operations().now(table).value()));
   }
   return exit_fine;
 }

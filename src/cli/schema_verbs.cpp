@@ -1,7 +1,7 @@
 #include "cli/operator_verbs.hpp"
 #include "cli/option.hpp"
+#include "core/digest_text.hpp"
 
-#include <array>
 #include <charconv>
 
 namespace sagabox::cli {
@@ -21,12 +21,9 @@ Result<AuditHead> parse_anchor(std::string_view text) {
   const auto [end, error] =
       std::from_chars(number.data(), number.data() + number.size(), head.number);
   if (error != std::errc() || end != number.data() + number.size()) return wrong;
-  if (digits.size() != 2 * head.hash.size()) return wrong;
-  for (std::size_t at = 0; at < head.hash.size(); ++at) {
-    const char* const from = digits.data() + 2 * at;
-    const auto [stop, bad] = std::from_chars(from, from + 2, head.hash[at], 16);
-    if (bad != std::errc() || stop != from + 2) return wrong;
-  }
+  const auto hash = digest_from_hex(digits);
+  if (!hash) return wrong;
+  head.hash = *hash;
   return head;
 }
 
@@ -92,6 +89,22 @@ void add_store_options(CLI::App& verb, StoreArguments& arguments) {
   verb.add_flag("--json", arguments.json, "for programs: see docs/cli.md");
 }
 
+void add_server_options(CLI::App& verb, ServerArguments& arguments) {
+  verb.add_option("--server", arguments.url,
+                  "asks this daemon instead of a store: http://127.0.0.1:8700")
+      ->type_name("URL")
+      ->envname("SAGABOX_SERVER");
+  verb.add_option("--key-file", arguments.key_file,
+                  "has the key for the daemon; else the key is in $SAGABOX_KEY")
+      ->type_name("FILE")
+      ->envname("SAGABOX_KEY_FILE");
+  verb.add_option("--ca", arguments.ca_file,
+                  "who signed the daemon's certificate; whom the system trusts unless told")
+      ->type_name("FILE");
+  add_option(verb, "--timeout", "DURATION", arguments.timeout, parse_duration,
+             "how long to wait for each answer of the daemon, 30s unless told");
+}
+
 void add_table_option(CLI::App& verb, std::string& table) {
   verb.add_option("--table", table, "the outbox; may be left out when there is only one")
       ->type_name("NAME");
@@ -104,6 +117,11 @@ void add_yes_options(CLI::App& verb, ActArguments& arguments) {
 
 void add_schema_verbs(CLI::App& app, Chosen& run) {
   add_migrate(app, run);
+  const auto add_store_of_daemon = [](CLI::App& verb, AuditArguments& arguments) {
+    verb.add_option("--of", arguments.server.store,
+                    "the store of the daemon that is meant, where it has several")
+        ->type_name("NAME");
+  };
   auto* audit = app.add_subcommand("audit", "The audit log: verify, export");
   audit->group("Look")->require_subcommand(1);
   {
@@ -112,6 +130,7 @@ void add_schema_verbs(CLI::App& app, Chosen& run) {
                  run_audit_verify);
     add_option(*verify, "--anchor", "NUMBER:HASH", arguments->anchor, parse_anchor,
                "looks from there: an end that was kept elsewhere");
+    add_store_of_daemon(*verify, *arguments);
     verify->footer("Exit code 0: the log holds. 1: it was tampered with, or could not be read.");
   }
   {
@@ -119,6 +138,7 @@ void add_schema_verbs(CLI::App& app, Chosen& run) {
         add_verb(*audit, "export", "JSON lines, on standard output", run, run_audit_export);
     verb->add_option("--after", arguments->after, "only entries with a higher number")
         ->type_name("NUMBER");
+    add_store_of_daemon(*verb, *arguments);
   }
 }
 

@@ -144,6 +144,10 @@ class Serving {
     options.api.exposition = &daemon_->metrics();
     options.api.metrics = &daemon_->metrics();
     options.api.metrics_path = configuration.metrics.path;
+    options.api.destinations = [this] { return daemon_->destinations(); };
+    options.api.held_up = [this](const std::string& topic, const std::string& tenant) {
+      return daemon_->held_up(topic, tenant);
+    };
     const auto tables = daemon_->tables();
     for (std::size_t number = 0; number < tables.size(); ++number) {
       const auto& table = tables[number];

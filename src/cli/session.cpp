@@ -1,7 +1,9 @@
 #include "cli/session.hpp"
 
 #include "cli/exit_codes.hpp"
+#include "cli/http_client.hpp"
 #include "cli/keys.hpp"
+#include "cli/server_operations.hpp"
 #include "cli/store_operations.hpp"
 
 #include <sagabox/open.hpp>
@@ -12,8 +14,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <utility>
 
 namespace sagabox::cli {
@@ -37,7 +42,69 @@ std::string login() {
   return known ? std::string(entry.pw_name) : "uid " + std::to_string(geteuid());
 }
 
-std::unique_ptr<Operations> operations_of(const StoreArguments& arguments) {
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// In the file that is named, or in SAGABOX_KEY; empty: none.
+std::string key_of(const ServerArguments& arguments) {
+  auto text = variable("SAGABOX_KEY");
+  std::string where = "SAGABOX_KEY";
+  if (!arguments.key_file.empty()) {
+    std::ifstream file(arguments.key_file);
+    where = arguments.key_file;
+    text.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    if (!file) throw WrongUse("--key-file: cannot read " + where);
+  } else if (text.empty()) {
+    return {};
+  }
+  auto key = parse_key(text);
+  if (!key.ok()) throw WrongUse(where + ": " + key.error().message);
+  return *std::move(key);
+}
+
+/// What only a store takes must not be passed over in silence.
+void check_for_server(const OperatorArguments& arguments) {
+  if (Said{arguments.actor, variable("SAGABOX_ACTOR")}.typed()) {
+    throw WrongUse("--actor is for --store: a daemon takes the name of the key that is given");
+  }
+  const auto schema = variable("SAGABOX_SCHEMA");
+  if (arguments.schema != StoreArguments{}.schema && arguments.schema != schema) {
+    throw WrongUse("--schema is for --store: a daemon knows its own");
+  }
+}
+
+std::unique_ptr<Operations> operations_over(const OperatorArguments& arguments) {
+  check_for_server(arguments);
+  const auto url = parse_server(arguments.server.url);
+  if (!url.ok()) throw WrongUse(url.error().message);
+  const auto key = key_of(arguments.server);
+  if (!key.empty() && is_readable_by_others(*url)) {
+    std::cerr << "sagabox: the key goes to " << *url << " unencrypted; https:// would hide it\n";
+  }
+  auto client = open_http({.url = *url,
+                           .key = key,
+                           .ca_file = arguments.server.ca_file,
+                           .timeout = arguments.server.timeout});
+  if (!client.ok()) throw WrongUse(client.error().message);
+  return operate_over(std::move(*client), arguments.server.store);
+}
+
+/// A daemon's own options make no sense without one.
+void check_for_store(const ServerArguments& arguments) {
+  const bool key = Said{arguments.key_file, variable("SAGABOX_KEY_FILE")}.typed();
+  if (key || !arguments.ca_file.empty() || !arguments.store.empty()) {
+    throw WrongUse("--key-file, --ca and --of are for --server URL, which is not given");
+  }
+}
+
+std::unique_ptr<Operations> operations_of(const OperatorArguments& arguments) {
+  const auto over = chooses_server({arguments.url, variable("SAGABOX_STORE")},
+                                   {arguments.server.url, variable("SAGABOX_SERVER")});
+  if (!over.ok()) throw WrongUse(over.error().message);
+  if (*over) return operations_over(arguments);
+  check_for_store(arguments.server);
   const auto url = store_url(arguments);
   auto store = open_store(url, {.schema = arguments.schema});
   if (!store.ok() && store.error().code == Code::config_invalid) {
@@ -66,7 +133,7 @@ std::string store_url(const StoreArguments& arguments) {
     if (is_there(sqlite_path(usual_store))) return usual_store;
     throw WrongUse(
         "which store? say --store URL (or set SAGABOX_STORE): sqlite:FILE, "
-        "postgres://host/database");
+        "postgres://host/database; or --server URL to ask a daemon");
   }
   if (arguments.url.starts_with("memory:")) {
     throw WrongUse("memory: is another store in every process; there is nothing in it to see");
@@ -79,7 +146,7 @@ std::string store_url(const StoreArguments& arguments) {
   return arguments.url;
 }
 
-Session::Session(const StoreArguments& arguments)
+Session::Session(const OperatorArguments& arguments)
     : operations_(operations_of(arguments)), json_(arguments.json) {}
 
 std::vector<TableName> Session::tables(const std::string& wanted) {

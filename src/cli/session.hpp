@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cli/operations.hpp"
+#include "cli/server_arguments.hpp"
 #include "cli/terminal.hpp"
 
 #include <cstdio>
@@ -12,12 +13,17 @@
 
 namespace sagabox::cli {
 
-/// What every verb of an operator can be told.
+/// What every verb can be told that works on a store.
 struct StoreArguments {
   std::string url{};  ///< empty: the file that `serve` makes in the working folder
   std::string schema = "sagabox";
   std::string actor{};  ///< empty: who is logged in
   bool json = false;
+};
+
+/// The same, for those that can ask a daemon as well.
+struct OperatorArguments : StoreArguments {
+  ServerArguments server{};
 };
 
 /// The store's URL. WrongUse when there is none, or when it names a file that is not there.
@@ -29,7 +35,7 @@ std::string sqlite_path(const std::string& url);
 class Session {
  public:
   /// Throws WrongUse and Failure.
-  explicit Session(const StoreArguments& arguments);
+  explicit Session(const OperatorArguments& arguments);
 
   [[nodiscard]] Operations& operations() noexcept { return *operations_; }
   [[nodiscard]] Terminal& out() noexcept { return out_; }

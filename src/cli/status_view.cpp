@@ -34,7 +34,7 @@ Traffic traffic_between(const TrafficLook& first, const TrafficLook& second,
   return {written / seconds, std::max(gone, 0.0) / seconds};
 }
 
-std::vector<Line> status_view(std::span<const TableStatus> tables) {
+std::vector<Line> status_view(std::span<const TableStatus> tables, const Targets& targets) {
   constexpr auto right = TextTable::Side::right;
   TextTable table({{"TABLE"},
                    {"PENDING", right},
@@ -44,6 +44,9 @@ std::vector<Line> status_view(std::span<const TableStatus> tables) {
                    {"DEAD", right},
                    {"OWNERS"}});
   std::vector<Line> warnings;
+  const auto warn = [&](const std::string& what, const std::string& cure) {
+    warnings.push_back(Line().add("! ", Style::warning).add(what).add("  → " + cure, Style::faint));
+  };
   for (const auto& status : tables) {
     const auto& facts = status.facts;
     const auto& stats = facts.stats;
@@ -59,11 +62,13 @@ std::vector<Line> status_view(std::span<const TableStatus> tables) {
          {owners, owners == "nobody" ? Style::warning : Style::plain}});
     for (const auto& finding : admin::findings_of(facts)) {
       if (finding.severity == Severity::info) continue;
-      warnings.push_back(Line()
-                             .add("! ", Style::warning)
-                             .add(facts.table + ": " + finding.what)
-                             .add("  → " + finding.cure, Style::faint));
+      warn(facts.table + ": " + finding.what, finding.cure);
     }
+  }
+  for (const auto& target : targets.value_or(std::vector<DestinationState>{})) {
+    if (!target.down) continue;
+    const auto finding = admin::down_finding(target);
+    warn(finding.what, finding.cure);
   }
   auto lines = table.lines();
   lines.insert(lines.end(), warnings.begin(), warnings.end());

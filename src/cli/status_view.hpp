@@ -36,7 +36,10 @@ struct TrafficLook {
 Traffic traffic_between(const TrafficLook& first, const TrafficLook& second,
                         std::optional<std::uint64_t> ended);
 
+/// Of routes, where a daemon tells.
+using Targets = std::optional<std::vector<DestinationState>>;
+
 /// "TABLE  PENDING  OLDEST  RATE IN/OUT  RETRYING  DEAD  OWNERS", and a line for each warning.
-std::vector<Line> status_view(std::span<const TableStatus> tables);
+std::vector<Line> status_view(std::span<const TableStatus> tables, const Targets& targets = {});
 
 }  // namespace sagabox::cli

@@ -1,8 +1,5 @@
 #include "cli/store_operations.hpp"
 
-#include "outbox/purger.hpp"
-#include "outbox/relay.hpp"
-
 #include <sagabox/random.hpp>
 
 #include <array>
@@ -23,18 +20,19 @@ class StoreOperations final : public Operations {
     return doctor.ok() ? (*doctor)->tables() : doctor.error();
   }
   Result<spi::TableStats> stats(const TableName& table) override { return admin_.stats(table); }
+  Result<WallTime> now(const TableName& table) override {
+    const auto stats = admin_.stats(table);
+    return stats.ok() ? Result<WallTime>(stats->now) : stats.error();
+  }
+  Result<std::optional<std::vector<DestinationState>>> destinations() override {
+    return std::optional<std::vector<DestinationState>>();
+  }
   Result<Sequence> last_sequence(const TableName& table) override {
     const auto doctor = this->doctor();
     return doctor.ok() ? (*doctor)->last_sequence(table) : doctor.error();
   }
   Result<Owners> owners(const TableName& table) override {
-    auto relays = store_->ownership().census(outbox::Relay::scope_of(table));
-    if (!relays.ok()) return relays.error();
-    auto replays = store_->ownership().census(spi::replay_scope(table));
-    if (!replays.ok()) return replays.error();
-    auto purges = store_->ownership().census(outbox::Purger::scope_of(table));
-    if (!purges.ok()) return purges.error();
-    return Owners{*std::move(relays), only_owner(*replays), only_owner(*purges)};
+    return admin::owners_of(*store_, table);
   }
   Result<MessagePage> list(const TableName& table, const ListQuery& query) override {
     return admin_.list(table, query);
@@ -69,6 +67,7 @@ class StoreOperations final : public Operations {
   }
 
   Result<Written> enqueue(const TableName& table, NewMessage draft) override {
+    if (draft.tenant.empty()) draft.tenant = tenant_default;
     UlidSource ids(system_clock(), system_random());
     auto message = Message::build_shared(std::move(draft), {}, ids, system_clock());
     if (!message.ok()) return message.error();
@@ -132,13 +131,6 @@ class StoreOperations final : public Operations {
   Result<spi::DoctorStore*> doctor() {
     if (auto* const doctor = store_->doctor()) return doctor;
     return Error{Code::config_invalid, store_->name() + " does not tell what is in it"};
-  }
-
-  static std::optional<spi::ShardOwner> only_owner(const spi::Census& census) {
-    for (const auto& shard : census.shards) {
-      if (!shard.owner.empty() && shard.lease_left > Duration::zero()) return shard;
-    }
-    return std::nullopt;
   }
 
   const std::unique_ptr<Store> store_;

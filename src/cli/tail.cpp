@@ -40,7 +40,7 @@ class Follower {
         table_(table),
         with_table_(with_table),
         last_(operations_.last_sequence(table).value()),
-        since_(operations_.stats(table).value().now) {
+        since_(operations_.now(table).value()) {
     // Known from before: neither written nor failed now.
     for (const auto& row : rows(MessageState::pending, {.retrying = true})) {
       failed_[row.id] = row.attempts;
@@ -49,7 +49,7 @@ class Follower {
   }
 
   void look() {
-    const auto now = operations_.stats(table_).value().now;
+    const auto now = operations_.now(table_).value();
     for (const auto& row : rows(MessageState::pending, {.first = Sequence{last_.value + 1}})) {
       last_ = std::max(last_, row.sequence);
       say("written", row);

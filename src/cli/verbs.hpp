@@ -37,20 +37,20 @@ struct ActArguments {
   bool dry_run = false;
 };
 
-struct StatusArguments : StoreArguments {
+struct StatusArguments : OperatorArguments {
   std::string table{};
   Duration over = std::chrono::seconds(1);  ///< how long to watch for the rates
 };
 int run_status(const StatusArguments& arguments);
 
-struct TailArguments : StoreArguments {
+struct TailArguments : OperatorArguments {
   std::string table{};
   Duration every = std::chrono::milliseconds(500);
   std::optional<Duration> run_for{};
 };
 int run_tail(const TailArguments& arguments);
 
-struct ListArguments : StoreArguments {
+struct ListArguments : OperatorArguments {
   MessagesArguments messages{};
   MessageState state = MessageState::pending;
   std::uint32_t rows_max = 20;
@@ -60,7 +60,7 @@ int run_list(const ListArguments& arguments);
 /// The message that has been pending longest, and why.
 int run_oldest(const ListArguments& arguments);
 
-struct MessageArguments : StoreArguments {
+struct MessageArguments : OperatorArguments {
   std::string table{};
   MessageId id{};
   bool payload = false;
@@ -68,7 +68,7 @@ struct MessageArguments : StoreArguments {
 int run_show(const MessageArguments& arguments);
 int run_explain(const MessageArguments& arguments);
 
-struct EnqueueArguments : StoreArguments {
+struct EnqueueArguments : OperatorArguments {
   std::string table{};
   NewMessage message{};
   std::string payload{};               ///< "-": standard input
@@ -77,12 +77,12 @@ struct EnqueueArguments : StoreArguments {
 };
 int run_enqueue(const EnqueueArguments& arguments);
 
-struct OwnersArguments : StoreArguments {
+struct OwnersArguments : OperatorArguments {
   std::string table{};
 };
 int run_owners(const OwnersArguments& arguments);
 
-struct PauseArguments : StoreArguments {
+struct PauseArguments : OperatorArguments {
   std::string table{};
   std::string topic{};
   std::string note{};
@@ -92,7 +92,7 @@ struct PauseArguments : StoreArguments {
 int run_pause(const PauseArguments& arguments);
 
 /// Messages that are named, or all that fit.
-struct MoveArguments : StoreArguments {
+struct MoveArguments : OperatorArguments {
   ActArguments act{};
   MessagesArguments messages{};
   std::vector<MessageId> ids{};
@@ -109,7 +109,7 @@ int run_dead_replay(const MoveArguments& arguments);
 int run_quarantine(const MoveArguments& arguments);
 int run_release(const MoveArguments& arguments);
 
-struct JobArguments : StoreArguments {
+struct JobArguments : OperatorArguments {
   std::string table{};
   std::uint64_t job = 0;
 };
@@ -117,7 +117,7 @@ int run_job_list(const JobArguments& arguments);
 int run_job_show(const JobArguments& arguments);
 int run_job_change(const JobArguments& arguments, ReplayJob::State to);
 
-struct PurgeArguments : StoreArguments {
+struct PurgeArguments : OperatorArguments {
   ActArguments act{};
   std::string table{};
   MessageState state = MessageState::done;
@@ -138,14 +138,14 @@ int run_migrate_down(const MigrateArguments& arguments);
 int run_migrate_status(const MigrateArguments& arguments);
 int run_reshard(const MigrateArguments& arguments);
 
-struct AuditArguments : StoreArguments {
+struct AuditArguments : OperatorArguments {
   std::optional<AuditHead> anchor{};
   std::uint64_t after = 0;
 };
 int run_audit_verify(const AuditArguments& arguments);
 int run_audit_export(const AuditArguments& arguments);
 
-struct DoctorArguments : StoreArguments {
+struct DoctorArguments : OperatorArguments {
   std::string config{};  ///< a file whose stores and routes are looked at instead of one store
   std::vector<std::string> transports{};
 };

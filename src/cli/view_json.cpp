@@ -151,6 +151,18 @@ json::object status_object(const TableStatus& status) {
           {"findings", std::move(findings)}};
 }
 
+json::object target_object(const DestinationState& target) {
+  const auto while_down = [&](Duration duration) {
+    return target.down ? json::value(seconds(duration)) : json::value(nullptr);
+  };
+  return {{"target", text(target.target)},
+          {"down", target.down},
+          {"down_seconds", while_down(target.down_for)},
+          {"next_try_seconds", while_down(target.next_probe)},
+          {"under_way", target.under_way},
+          {"error", text(target.last_error)}};
+}
+
 template <class Range, class Make>
 json::array array_of(const Range& range, Make make) {
   json::array array;
@@ -160,9 +172,13 @@ json::array array_of(const Range& range, Make make) {
 
 }  // namespace
 
-std::string status_json(const std::string& store, std::span<const TableStatus> tables) {
+std::string status_json(const std::string& store, std::span<const TableStatus> tables,
+                        const Targets& targets) {
   return json::serialize(
-      json::object{{"store", store}, {"tables", array_of(tables, status_object)}});
+      json::object{{"store", store},
+                   {"tables", array_of(tables, status_object)},
+                   {"targets", targets ? json::value(array_of(*targets, target_object))
+                                       : json::value(nullptr)}});
 }
 
 std::string messages_json(const TableName& table, const MessagePage& page) {

@@ -14,7 +14,8 @@
 /// What `--json` prints, one object each, as docs/cli.md describes them. Times are RFC 3339.
 namespace sagabox::cli {
 
-std::string status_json(const std::string& store, std::span<const TableStatus> tables);
+std::string status_json(const std::string& store, std::span<const TableStatus> tables,
+                        const Targets& targets = {});
 std::string messages_json(const TableName& table, const MessagePage& page);
 std::string message_json(const TableName& table, const MessageRecord& record);
 std::string explanation_json(const TableName& table, const MessageId& id,

@@ -245,6 +245,24 @@ bool Traffic::full(spi::ClassId line) const {
          !destinations_[found->second->way.destination.value].breaker.open();
 }
 
+std::optional<Traffic::Hold> Traffic::hold(const Way& way, BootTime now) const {
+  const auto& destination = destinations_[way.destination.value];
+  if (destination.breaker.open()) {
+    const auto probe = destination.breaker.next(now);
+    return Hold{.by = Hold::By::breaker, .until = probe == BootTime::max() ? now : probe};
+  }
+  for (std::size_t at = 0; at < way.valves.size(); ++at) {
+    if (!way.valves[at]) continue;
+    const auto& valve = valves_[way.valves[at]->value];
+    const auto limit = valve.reached(now);
+    if (limit == Valve::Limit::none) continue;
+    return Hold{.by = Hold::By::valve, .valve = at, .limit = limit, .until = valve.next(now)};
+  }
+  const auto room = std::min(destination.under_way_max, destination.breaker.allowed(now));
+  if (shut(way.line) || destination.under_way >= room) return Hold{};
+  return std::nullopt;
+}
+
 bool Traffic::take_opened() noexcept { return std::exchange(opened_, false); }
 
 void Traffic::tick(BootTime now) {

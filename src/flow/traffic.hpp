@@ -81,6 +81,16 @@ class Traffic {
   [[nodiscard]] bool opened() const noexcept { return opened_; }
   bool take_opened() noexcept;
 
+  /// What keeps the next one of this way from going now.
+  struct Hold {
+    enum class By : std::uint8_t { breaker, valve, others };
+    By by = By::others;
+    std::size_t valve = 0;  ///< which of the way's
+    Valve::Limit limit = Valve::Limit::none;
+    BootTime until{BootTime::max()};  ///< `BootTime::max()`: until something ends
+  };
+  [[nodiscard]] std::optional<Hold> hold(const Way& way, BootTime now) const;
+
   /// Time has passed: lines open whose wait is over.
   void tick(BootTime now);
   /// When something changes by itself; `BootTime::max()`: nothing does.

@@ -35,9 +35,12 @@ bool Valve::budget_spent(BootTime now) const {
          in_window_ >= limits_.budget->messages;
 }
 
-bool Valve::admits(BootTime now) const {
-  return (!limits_.concurrency || under_way_ < *limits_.concurrency) && token_at(now) <= now &&
-         !budget_spent(now);
+bool Valve::admits(BootTime now) const { return reached(now) == Limit::none; }
+
+Valve::Limit Valve::reached(BootTime now) const {
+  if (limits_.concurrency && under_way_ >= *limits_.concurrency) return Limit::concurrency;
+  if (budget_spent(now)) return Limit::budget;
+  return token_at(now) <= now ? Limit::none : Limit::rate;
 }
 
 BootTime Valve::next(BootTime now) const {

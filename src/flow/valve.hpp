@@ -16,6 +16,9 @@ class Valve {
   [[nodiscard]] bool admits(BootTime now) const;
   /// When `admits` becomes true by itself; `BootTime::max()`: when one of those under way ends.
   [[nodiscard]] BootTime next(BootTime now) const;
+  /// Which of its limits keeps the next one from beginning now.
+  enum class Limit : std::uint8_t { none, rate, concurrency, budget };
+  [[nodiscard]] Limit reached(BootTime now) const;
   void begin(BootTime now);
   void end() { --under_way_; }
   /// It ended without having come there: the budget is not spent.

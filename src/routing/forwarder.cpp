@@ -22,18 +22,6 @@ constexpr std::size_t classes_max = 10'000;
 /// Under way to one destination: what hangs must not take all places.
 constexpr std::uint32_t under_way_max = 1024;
 
-/// Without what a URL may hide: user, password, query.
-std::string shown(std::string_view target) {
-  const auto scheme = target.find("://");
-  if (scheme == std::string_view::npos) return std::string(target);
-  auto rest = target.substr(scheme + 3);
-  rest = rest.substr(0, rest.find('?'));
-  const auto host_end = rest.find('/');
-  const auto at = rest.substr(0, host_end).rfind('@');
-  return std::string(target.substr(0, scheme + 3)) +
-         std::string(at == std::string_view::npos ? rest : rest.substr(at + 1));
-}
-
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t more) {
   return (hash ^ more) * 0x9E3779B97F4A7C15ULL + (hash >> 29U);
 }
@@ -76,7 +64,7 @@ void Forwarder::add_destinations(const RouterOptions& options) {
             std::min({target.address->at_once().value_or(traits.in_flight_max),
                       traits.in_flight_max, under_way_max}));
         auto& down = metrics_.gauge(metric::transport_destination_down,
-                                    {{"target", std::string_view(shown(target.text))}});
+                                    {{"target", std::string_view(target.shown)}});
         down.set(0);
         destinations_.push_back(
             {.target = &target, .figures = figures_of(target.transport_name), .down = &down});
@@ -119,28 +107,37 @@ bool Forwarder::closed(spi::ClassId id) const {
                      [&](spi::ClassId line) { return traffic_.full(line); });
 }
 
+std::string Forwarder::valve_name(const std::string& tenant) const {
+  if (tenant_valves_.size() < tenant_valves_max || tenant_valves_.contains(tenant)) return tenant;
+  return "#" + std::to_string(stable_hash(tenant) % 1024);
+}
+
 std::optional<flow::ValveId> Forwarder::tenant_valve(const std::string& tenant, BootTime now) {
   const auto own = limits_of_tenant_.find(tenant);
   const auto& limits = own == limits_of_tenant_.end() ? tenant_limits_ : own->second;
   if (!limits.any()) return std::nullopt;
-  auto name = tenant;
-  if (tenant_valves_.size() >= tenant_valves_max && !tenant_valves_.contains(tenant)) {
-    name = "#" + std::to_string(stable_hash(tenant) % 1024);
-  }
-  const auto [at, fresh] = tenant_valves_.try_emplace(std::move(name));
+  const auto [at, fresh] = tenant_valves_.try_emplace(valve_name(tenant));
   if (fresh) at->second = traffic_.add_valve(limits, now);
   return at->second;
 }
 
 flow::Traffic::Way Forwarder::way(const Route& route, const Target& target,
                                   const std::string& tenant, BootTime now) {
+  auto way = known_way(route, target, tenant);
+  way.valves[valve_of_tenant] = tenant_valve(tenant, now);
+  return way;
+}
+
+flow::Traffic::Way Forwarder::known_way(const Route& route, const Target& target,
+                                        const std::string& tenant) const {
   auto way = flow::Traffic::Way{.line = line_of(route, target, tenant),
                                 .destination = target.destination,
                                 .valves = {transport_valves_.at(target.transport_name)}};
   if (const auto found = route_valves_.find(route.number); found != route_valves_.end()) {
-    way.valves[1] = found->second;
+    way.valves[valve_of_route] = found->second;
   }
-  way.valves[2] = tenant_valve(tenant, now);
+  const auto known = tenant_valves_.find(valve_name(tenant));
+  if (known != tenant_valves_.end()) way.valves[valve_of_tenant] = known->second;
   return way;
 }
 
@@ -224,9 +221,8 @@ void Forwarder::set_out(spi::Dispatch& dispatch, const Route& route, Client& cli
 void Forwarder::not_now(Journey& journey, const Target& target, BootTime now) const {
   const auto& breaker = traffic_.breaker(target.destination);
   if (!breaker.open()) return journey.no_room();
-  journey.down(
-      shown(target.text) + " is down: " + destinations_[target.destination.value].last_error,
-      wait_for(journey, target, now));
+  journey.down(target.shown + " is down: " + destinations_[target.destination.value].last_error,
+               wait_for(journey, target, now));
 }
 
 Duration Forwarder::wait_for(const Journey& journey, const Target& target, BootTime now) const {
@@ -328,7 +324,7 @@ void Forwarder::judge(Journey& journey, const Part& part, const Target& target,
   using Kind = spi::SendResult::Kind;
   const auto& breaker = traffic_.breaker(target.destination);
   auto& destination = destinations_[target.destination.value];
-  auto why = shown(target.text) + ": " + result.error;
+  auto why = target.shown + ": " + result.error;
   switch (result.kind) {
     case Kind::delivered:
       destination.arrived_since = true;
@@ -396,7 +392,7 @@ void Forwarder::watch(flow::DestinationId id, const spi::SendResult& result, Boo
   if (result.kind != spi::SendResult::Kind::delivered) destination.last_error = result.error;
   const bool down = traffic_.breaker(id).open();
   if (down == std::exchange(destination.known_down, down)) return;
-  const auto target = shown(destination.target->text);
+  const auto target = destination.target->shown;
   destination.down->set(down ? 1 : 0);
   if (down) {
     log_.log(LogLevel::warning, "destination is down; its messages wait, no attempt is spent",
@@ -474,24 +470,6 @@ void Forwarder::leave(spi::DispatchResults& results) {
 BootTime Forwarder::wake_at() const {
   const std::scoped_lock lock(mutex_);
   return traffic_.wake_at(clock_.boot_now());
-}
-
-std::vector<DestinationState> Forwarder::destinations() const {
-  const std::scoped_lock lock(mutex_);
-  const auto now = clock_.boot_now();
-  std::vector<DestinationState> states;
-  for (std::size_t at = 0; at < destinations_.size(); ++at) {
-    const auto id = flow::DestinationId{static_cast<std::uint32_t>(at)};
-    const auto& breaker = traffic_.breaker(id);
-    const auto next = breaker.next(now);
-    states.push_back({.target = shown(destinations_[at].target->text),
-                      .down = breaker.open(),
-                      .down_for = breaker.open() ? now - breaker.down_since() : Duration{},
-                      .next_probe = next == BootTime::max() ? Duration{} : next - now,
-                      .under_way = traffic_.under_way(id),
-                      .last_error = breaker.open() ? destinations_[at].last_error : ""});
-  }
-  return states;
 }
 
 }  // namespace sagabox::routing

@@ -47,6 +47,8 @@ class Forwarder final : public spi::SendResults {
   [[nodiscard]] BootTime wake_at() const;
 
   [[nodiscard]] std::vector<DestinationState> destinations() const;
+  [[nodiscard]] std::vector<HeldUp> held_up(const std::string& topic,
+                                            const std::string& tenant) const;
 
  private:
   struct Client {
@@ -100,6 +102,16 @@ class Forwarder final : public spi::SendResults {
   void add_destinations(const RouterOptions& options);
   [[nodiscard]] flow::Traffic::Way way(const Route& route, const Target& target,
                                        const std::string& tenant, BootTime now);
+  /// Where the valves of a way stand; the first is the transport's.
+  static constexpr std::size_t valve_of_route = 1;
+  static constexpr std::size_t valve_of_tenant = 2;
+  /// "rate of its route"
+  static std::string limit_text(const flow::Traffic::Hold& hold);
+  /// Without the valve of a tenant that has not sent anything yet.
+  [[nodiscard]] flow::Traffic::Way known_way(const Route& route, const Target& target,
+                                             const std::string& tenant) const;
+  /// The name that a tenant's valve has.
+  [[nodiscard]] std::string valve_name(const std::string& tenant) const;
   [[nodiscard]] std::optional<flow::ValveId> tenant_valve(const std::string& tenant, BootTime now);
   [[nodiscard]] spi::ClassId line_of(const Route& route, const Target& target,
                                      const std::string& tenant) const;

@@ -25,6 +25,18 @@ std::string_view transport_of(std::string_view target) {
   return name == "https" ? std::string_view("http") : name;
 }
 
+/// Without what a URL may hide: user, password, query.
+std::string shown(std::string_view target) {
+  const auto scheme = target.find("://");
+  if (scheme == std::string_view::npos) return std::string(target);
+  auto rest = target.substr(scheme + 3);
+  rest = rest.substr(0, rest.find('?'));
+  const auto host_end = rest.find('/');
+  const auto at = rest.substr(0, host_end).rfind('@');
+  return std::string(target.substr(0, scheme + 3)) +
+         std::string(at == std::string_view::npos ? rest : rest.substr(at + 1));
+}
+
 std::string names_of(const RouterOptions& options) {
   std::string names;
   for (const auto& [name, transport] : options.transports) {
@@ -52,6 +64,7 @@ Result<Target> target_of(const TargetOptions& target, const RouterOptions& optio
                  "target " + quoted(target.to) + ": " + address.error().message};
   }
   return Target{.text = target.to,
+                .shown = shown(target.to),
                 .transport = found->second.get(),
                 .transport_name = std::string(name),
                 .address = std::move(address).value()};

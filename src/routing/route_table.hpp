@@ -28,6 +28,7 @@ struct TargetAnswers {
 
 struct Target {
   std::string text;
+  std::string shown;  ///< without what a URL may hide
   spi::Transport* transport = nullptr;
   std::string transport_name;
   std::shared_ptr<const spi::Address> address;

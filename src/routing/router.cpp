@@ -111,6 +111,10 @@ std::vector<DestinationState> Router::destinations() const {
   return parts_->forwarder.destinations();
 }
 
+std::vector<HeldUp> Router::held_up(const std::string& topic, const std::string& tenant) const {
+  return parts_->forwarder.held_up(topic, tenant);
+}
+
 std::optional<spi::ClassId> Router::class_of(const Message& message) const {
   return parts_->forwarder.class_of(message);
 }

@@ -1,10 +1,10 @@
+#include "core/digest_text.hpp"
 #include "core/text.hpp"
 #include "server/operations.hpp"
 #include "server/problem.hpp"
 #include "server/records_json.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <utility>
 
@@ -35,23 +35,12 @@ Result<Store*> store_of(const Call& call, Query& query) {
                    "; there are " + list};
 }
 
-std::optional<Digest> digest_from(std::string_view text) {
-  Digest digest{};
-  if (text.size() != 2 * digest.size()) return std::nullopt;
-  for (std::size_t at = 0; at < digest.size(); ++at) {
-    const char* const from = text.data() + 2 * at;
-    const auto [end, error] = std::from_chars(from, from + 2, digest[at], 16);
-    if (error != std::errc() || end != from + 2) return std::nullopt;
-  }
-  return digest;
-}
-
 /// Both or none of the two are given.
 std::optional<AuditHead> anchor_from(Query& query) {
   const auto number = query.count("number", 0, number_max);
   const auto hash = query.maybe_text("hash");
   if (!number && !hash) return std::nullopt;
-  const auto digest = digest_from(hash.value_or(""));
+  const auto digest = digest_from_hex(hash.value_or(""));
   if (!number) query.wrong("number", "missing; an anchor has a number and a hash");
   if (!digest) query.wrong("hash", "give the 64 hex digits of the anchor's hash");
   return AuditHead{number.value_or(0), digest.value_or(Digest{})};

@@ -290,6 +290,29 @@ std::optional<Fields> Fields::object(std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<double> Fields::number(std::string_view name) {
+  const auto value = given(name);
+  if (value.empty()) return std::nullopt;
+  double number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error == std::errc() && end == value.data() + value.size()) return number;
+  wrong(name, "is " + std::string(kind(value)) + "; give a number");
+  return std::nullopt;
+}
+
+std::vector<Fields> Fields::objects(std::string_view name) {
+  std::vector<Fields> all;
+  for (const auto element : elements(name).value_or(std::vector<std::string_view>{})) {
+    auto one = split(element, where_ + std::string(name) + "[" + std::to_string(all.size()) + "].");
+    if (!one.ok()) {
+      fail(one.error());
+      return {};
+    }
+    all.push_back(std::move(*one));
+  }
+  return all;
+}
+
 void Fields::wrong(std::string_view name, std::string what) {
   fail(invalid(where_ + std::string(name) + ": " + what));
 }

@@ -42,6 +42,9 @@ class Fields {
   std::optional<std::string_view> raw(std::string_view name);
   /// An object that the caller reads itself; empty when it is left out.
   std::optional<Fields> object(std::string_view name);
+  std::optional<double> number(std::string_view name);
+  /// An array of objects that the caller reads itself; empty when it is left out.
+  std::vector<Fields> objects(std::string_view name);
   /// An array's elements as JSON text; nothing when it is left out.
   std::optional<std::vector<std::string_view>> elements(std::string_view name);
 
@@ -52,6 +55,8 @@ class Fields {
     if (!error_) error_ = std::move(error);
   }
   [[nodiscard]] Status status() const;
+  /// The same, for who lets be what he does not know.
+  [[nodiscard]] Status status_of_known() const { return error_ ? Status(*error_) : Status(); }
 
  private:
   struct Member {

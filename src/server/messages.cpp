@@ -26,12 +26,18 @@ void put_next(JsonOut& json, const std::string& next) {
   }
 }
 
-Result<Response> list(const Call& call, std::optional<MessageState> state) {
-  Query query(call.request.target);
+/// Of this state; nothing: of the one that the query names.
+ListQuery query_from(Query& query, std::optional<MessageState> state) {
   ListQuery wanted;
   wanted.state = state ? *state : state_from(query, "state", MessageState::pending);
   wanted.filter = filter_from(query);
   wanted.filter.retrying = !state && query.flag("retrying");
+  return wanted;
+}
+
+Result<Response> list(const Call& call, std::optional<MessageState> state) {
+  Query query(call.request.target);
+  auto wanted = query_from(query, state);
   wanted.rows_max =
       static_cast<std::uint32_t>(query.count("limit", 1, Admin::page_rows_max).value_or(100));
   wanted.cursor = query.text("cursor");
@@ -116,6 +122,23 @@ Result<Response> list_messages(const Call& call) { return list(call, std::nullop
 Result<Response> get_message(const Call& call) { return get(call, std::nullopt); }
 Result<Response> list_dead_letters(const Call& call) { return list(call, MessageState::dead); }
 Result<Response> get_dead_letter(const Call& call) { return get(call, MessageState::dead); }
+
+Result<Response> count_messages(const Call& call) {
+  Query query(call.request.target);
+  const auto wanted = query_from(query, std::nullopt);
+  if (auto status = query.status(); !status.ok()) return status.error();
+  const auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto count = admin->count(call.table->table, wanted.state, wanted.filter);
+  if (!count.ok()) return count.error();
+  JsonOut json;
+  json.begin_object()
+      .field("table", call.table->table.str())
+      .field("state", state_name(wanted.state))
+      .field("count", *count)
+      .end_object();
+  return ok(std::move(json));
+}
 
 Result<Response> explain_message(const Call& call) {
   const Query query(call.request.target);

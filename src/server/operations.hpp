@@ -35,6 +35,13 @@ Result<Response> pause(const Call& call);
 Result<Response> resume(const Call& call);
 Result<Response> purge(const Call& call);
 
+Result<Response> count_messages(const Call& call);
+Result<Response> list_strays(const Call& call);
+
+Result<Response> list_stores(const Call& call);
+Result<Response> list_findings(const Call& call);
+Result<Response> list_destinations(const Call& call);
+
 Result<Response> export_audit(const Call& call);
 Result<Response> verify_audit(const Call& call);
 

@@ -1,6 +1,7 @@
 #include "server/records_json.hpp"
 
 #include "core/base64.hpp"
+#include "observe/error_figures.hpp"
 
 #include <limits>
 #include <utility>
@@ -21,38 +22,6 @@ std::string_view priority_name(Priority priority) {
       break;
   }
   return "low";
-}
-
-std::string_view why_name(Why why) {
-  switch (why) {
-    case Why::not_found:
-      return "not_found";
-    case Why::done:
-      return "done";
-    case Why::dead:
-      return "dead";
-    case Why::quarantined:
-      return "quarantined";
-    case Why::table_paused:
-      return "table_paused";
-    case Why::topic_paused:
-      return "topic_paused";
-    case Why::no_owner:
-      return "no_owner";
-    case Why::lease_expired:
-      return "lease_expired";
-    case Why::retry_due:
-      return "retry_due";
-    case Why::not_due:
-      return "not_due";
-    case Why::behind_key:
-      return "behind_key";
-    case Why::undecodable:
-      return "undecodable";
-    case Why::with_owner:
-      break;
-  }
-  return "with_owner";
 }
 
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
@@ -212,7 +181,8 @@ void put(JsonOut& json, const Explanation& explanation) {
       .end_object();
 }
 
-void put(JsonOut& json, const spi::Census& census) {
+void put(JsonOut& json, const admin::TableOwners& owners) {
+  const auto& census = owners.relays;
   json.begin_object().name("live").begin_array();
   for (const auto& worker : census.live) json.value(worker.view());
   json.end_array().name("shards").begin_array();
@@ -224,7 +194,39 @@ void put(JsonOut& json, const spi::Census& census) {
     }
     json.end_object();
   }
-  json.end_array().end_object();
+  json.end_array();
+  if (owners.replayer) json.field("replayer", owners.replayer->owner.view());
+  if (owners.purger) json.field("purger", owners.purger->owner.view());
+  json.end_object();
+}
+
+void put(JsonOut& json, const spi::Stray& stray) {
+  json.begin_object()
+      .field("sequence", stray.sequence.value)
+      .field("id", stray.id.view())
+      .field("why", stray.why)
+      .end_object();
+}
+
+void put(JsonOut& json, const spi::Finding& finding) {
+  json.begin_object()
+      .field("severity", severity_name(finding.severity))
+      .field("what", finding.what)
+      .field("cure", finding.cure)
+      .end_object();
+}
+
+void put(JsonOut& json, const DestinationState& state) {
+  json.begin_object()
+      .field("target", state.target)
+      .field("down", state.down)
+      .field("under_way", state.under_way);
+  if (state.down) {
+    json.field("down_seconds", seconds(state.down_for))
+        .field("next_probe_seconds", seconds(state.next_probe))
+        .field("last_error", state.last_error);
+  }
+  json.end_object();
 }
 
 void put(JsonOut& json, const BlockedKey& key, const TableName& table) {
@@ -239,6 +241,7 @@ void put(JsonOut& json, const BlockedKey& key, const TableName& table) {
 
 void put_fields(JsonOut& json, const spi::TableStats& stats) {
   json.field("pending", stats.pending)
+      .field("pending_estimated", stats.estimated)
       .field("waiting", stats.waiting)
       .field("done", stats.done)
       .field("dead", stats.dead)

@@ -1,10 +1,13 @@
 #pragma once
 
+#include "admin/owners.hpp"
 #include "server/fields.hpp"
 #include "server/json_out.hpp"
 #include "server/query.hpp"
 
 #include <sagabox/admin.hpp>
+#include <sagabox/router.hpp>
+#include <sagabox/spi/doctor_store.hpp>
 
 #include <string>
 #include <vector>
@@ -17,7 +20,10 @@ void put(JsonOut& json, const ReplayJob& job);
 void put(JsonOut& json, const Moved& moved);
 void put(JsonOut& json, const Pause& pause);
 void put(JsonOut& json, const Explanation& explanation);
-void put(JsonOut& json, const spi::Census& census);
+void put(JsonOut& json, const admin::TableOwners& owners);
+void put(JsonOut& json, const spi::Stray& stray);
+void put(JsonOut& json, const spi::Finding& finding);
+void put(JsonOut& json, const DestinationState& state);
 void put(JsonOut& json, const BlockedKey& key, const TableName& table);
 /// Fields of an object that is open.
 void put_fields(JsonOut& json, const spi::TableStats& stats);

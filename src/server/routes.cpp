@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 namespace sagabox::server {
 namespace {
@@ -22,6 +23,8 @@ constexpr std::array table{
     Route{"GET", "/v1/tables/{table}/owners", "listOwners", Needs::read, list_owners},
     Route{"GET", "/v1/tables/{table}/blocked-keys", "listBlockedKeys", Needs::read,
           list_blocked_keys},
+    Route{"GET", "/v1/tables/{table}/count", "countMessages", Needs::read, count_messages},
+    Route{"GET", "/v1/tables/{table}/strays", "listStrays", Needs::read, list_strays},
     Route{"GET", "/v1/tables/{table}/pauses", "listPauses", Needs::read, list_pauses},
     Route{"POST", "/v1/tables/{table}/pause", "pause", Needs::operate, pause},
     Route{"POST", "/v1/tables/{table}/resume", "resume", Needs::operate, resume},
@@ -57,6 +60,11 @@ constexpr std::array table{
           stop_replay},
     Route{"POST", "/v1/tables/{table}/replays/{job}/resume", "resumeReplay", Needs::operate,
           resume_replay},
+
+    Route{"GET", "/v1/stores", "listStores", Needs::read, list_stores},
+    Route{"GET", "/v1/stores/{store}/findings", "listFindings", Needs::read, list_findings},
+    Route{"GET", "/v1/destinations", "listDestinations", Needs::read, list_destinations, nullptr,
+          true},
 
     Route{"GET", "/v1/audit", "exportAudit", Needs::admin, export_audit},
     Route{"GET", "/v1/audit/verify", "verifyAudit", Needs::admin, verify_audit},
@@ -99,9 +107,16 @@ RouteMatch match_route(std::string_view method, std::span<const std::string> seg
   return match;
 }
 
+std::vector<HeldUp> Call::held_up(const std::string& topic, const std::string& tenant) const {
+  const bool delivers = table != nullptr && table->delivers && options.held_up &&
+                        table->outbox()->snapshot().shards_owned > 0;
+  return delivers ? options.held_up(topic, tenant) : std::vector<HeldUp>{};
+}
+
 Result<Admin> Call::admin_of(Store& store) const {
   return Admin::open(store, {.actor = caller.actor,
                              .tenant = caller.tenant,
+                             .held_up = std::bind_front(&Call::held_up, this),
                              .metrics = options.metrics,
                              .audit = options.audit,
                              .log = options.log,

@@ -36,8 +36,14 @@ struct Call {
   const ServedTable* table = nullptr;  ///< of a path that names one
   GroupWriter* writer = nullptr;       ///< of that table
 
+  /// For as long as the call lasts.
   [[nodiscard]] Result<Admin> admin() const { return admin_of(*table->store); }
   [[nodiscard]] Result<Admin> admin_of(Store& store) const;
+
+ private:
+  /// What our router knows counts where we deliver at least a part of the table.
+  [[nodiscard]] std::vector<HeldUp> held_up(const std::string& topic,
+                                            const std::string& tenant) const;
 };
 
 enum class Needs : std::uint8_t { nothing, read, operate, admin };

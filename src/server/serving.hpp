@@ -4,6 +4,7 @@
 
 #include <sagabox/admin.hpp>
 #include <sagabox/outbox.hpp>
+#include <sagabox/router.hpp>
 
 #include <functional>
 #include <memory>
@@ -40,6 +41,9 @@ struct ApiOptions {
   /// Bodies up to this size are read and checked where they arrive; longer ones by a worker.
   std::size_t brief_bytes_max = 64UL * 1024;
   std::string metrics_path = "/metrics";
+  /// Of the router that the outboxes have as their sink; none: there is none.
+  std::function<std::vector<DestinationState>()> destinations{};
+  AskHeldUp held_up{};
 
   /// These outlive the server.
   const PrometheusMetrics* exposition = nullptr;  ///< nothing: no /metrics

@@ -37,15 +37,20 @@ void put_snapshot(JsonOut& json, const OutboxSnapshot& snapshot) {
       .end_object();
 }
 
-/// Counts concern all tenants: who is bound to one gets the table's name only.
+/// Counts concern all tenants: who is bound to one gets the table's name and the time only.
 Status put_table(JsonOut& json, const Call& call, const ServedTable& table) {
   json.begin_object().field("table", table.table.str()).field("store", table.store_name);
-  if (!call.caller.tenant) {
-    const auto admin = call.admin_of(*table.store);
-    if (!admin.ok()) return admin.error();
-    const auto stats = admin->stats(table.table);
-    if (!stats.ok()) return stats.error();
+  const auto stats = table.store->outbox_admin().stats(table.table);
+  if (!stats.ok()) return stats.error();
+  if (call.caller.tenant) {
+    json.field("now", stats->now);
+  } else {
     put_fields(json, *stats);
+    if (auto* const doctor = table.store->doctor()) {
+      const auto last = doctor->last_sequence(table.table);
+      if (!last.ok()) return last.error();
+      json.field("last_sequence", last->value);
+    }
     put_snapshot(json, table.outbox()->snapshot());
   }
   json.end_object();
@@ -103,12 +108,25 @@ Result<Response> get_table(const Call& call) {
 Result<Response> list_owners(const Call& call) {
   const Query query(call.request.target);
   if (auto status = query.status(); !status.ok()) return status.error();
+  const auto owners = admin::owners_of(*call.table->store, call.table->table);
+  if (!owners.ok()) return owners.error();
+  JsonOut json;
+  put(json, *owners);
+  return ok(std::move(json));
+}
+
+Result<Response> list_strays(const Call& call) {
+  Query query(call.request.target);
+  const auto limit = query.count("limit", 1, Admin::page_rows_max).value_or(100);
+  if (auto status = query.status(); !status.ok()) return status.error();
   const auto admin = call.admin();
   if (!admin.ok()) return admin.error();
-  const auto census = admin->owners(call.table->table);
-  if (!census.ok()) return census.error();
+  const auto strays = admin->strays(call.table->table, static_cast<std::uint32_t>(limit));
+  if (!strays.ok()) return strays.error();
   JsonOut json;
-  put(json, *census);
+  json.begin_object().name("strays").begin_array();
+  for (const auto& stray : *strays) put(json, stray);
+  json.end_array().end_object();
   return ok(std::move(json));
 }
 

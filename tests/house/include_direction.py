@@ -43,7 +43,7 @@ PUBLIC_ROOMS = {
     "core": "error result id time random payload message retry delivery records json_schema",
     "observe": "metrics log audit tracing",
     "spi": "store",
-    "flow": "limits",
+    "flow": "limits held_up",
     "outbox": "outbox",
     "routing": "router",
     "admin": "admin explanation",

@@ -1,7 +1,7 @@
 #include "transports/http/handle.hpp"
 
-#include "core/curl_bounds.hpp"
 #include "transports/http/answer.hpp"
+#include "transports/http/bounds.hpp"
 #include "transports/http/header_rules.hpp"
 
 #include <netinet/in.h>
@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <new>
-#include <system_error>
 
 namespace sagabox::http {
 namespace {
@@ -23,12 +22,6 @@ constexpr long buffer_bytes = 4096;
 constexpr unsigned unacknowledged_ms_max = 20'000;
 constexpr std::size_t retry_after_bytes_max = 64;
 constexpr std::string_view retry_after_name = "retry-after:";
-
-template <class Value>
-void set(CURL* easy, CURLoption option, Value value) {
-  // Only unknown options, wrong types and lack of memory are refused: none can be made good here.
-  if (curl_easy_setopt(easy, option, value) != CURLE_OK) throw std::bad_alloc();
-}
 
 bool is_ip_address(std::string_view host) {
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
@@ -45,14 +38,10 @@ Handle::Handle(const HandleSettings& settings) : settings_(settings), easy_(curl
 
 void Handle::set_bounds() {
   auto* const easy = easy_.get();
-  curl_bounds(easy, settings_.ca_file);
+  http::set_bounds(easy, {.ca_file = settings_.ca_file, .connect_max = settings_.connect_max});
   // Refused by a libcurl that does not speak HTTP/2: it stays with HTTP/1.1, and `findings` tell.
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  set(easy, CURLOPT_TCP_KEEPALIVE, 1L);
   set(easy, CURLOPT_BUFFERSIZE, buffer_bytes);
-  const auto connect_max =
-      std::chrono::ceil<std::chrono::milliseconds>(settings_.connect_max).count();
-  set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(connect_max));
   if (settings_.resolve != nullptr) set(easy, CURLOPT_RESOLVE, settings_.resolve);
 }
 
@@ -129,7 +118,7 @@ spi::SendResult Handle::result(std::optional<CURLcode> code, WallTime now) const
   if (status >= 200 && status < 300) return {};
   long request_bytes = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_REQUEST_SIZE, &request_bytes);
-  const auto said = code ? what_libcurl_says(*code) : std::string();
+  const auto said = code ? what_libcurl_says(easy_.get(), *code, error_.data()) : std::string();
   return judge({.host = address_->host,
                 .curl_code = code.value_or(CURLE_OK),
                 .curl_error = said,
@@ -140,16 +129,6 @@ spi::SendResult Handle::result(std::optional<CURLcode> code, WallTime now) const
                 .past_deadline = !code,
                 .request_sent = request_bytes > 0},
                now);
-}
-
-std::string Handle::what_libcurl_says(CURLcode code) const {
-  std::string text(error_.front() == '\0' ? curl_easy_strerror(code) : error_.data());
-  long system_error = 0;
-  curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &system_error);
-  if (system_error != 0) {
-    text += " (" + std::generic_category().message(static_cast<int>(system_error)) + ")";
-  }
-  return text;
 }
 
 curl_socket_t Handle::open_socket(const curl_sockaddr& address) {

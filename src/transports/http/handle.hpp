@@ -60,7 +60,6 @@ class Handle {
 
   void set_bounds();
   void set_functions();
-  [[nodiscard]] std::string what_libcurl_says(CURLcode code) const;
   curl_socket_t open_socket(const curl_sockaddr& address);
   std::size_t header(std::string_view line);
   std::size_t content(std::size_t size);

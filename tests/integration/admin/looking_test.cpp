@@ -185,6 +185,25 @@ TEST_F(AdminTest, ExplainAsksTheStoreForAllItNeeds) {
   EXPECT_EQ(ann.explain(orders_, head).value().reasons.at(0).why, Why::lease_expired);
 }
 
+TEST_F(AdminTest, ExplainAsksARouterWhatNoStoreKnows) {
+  std::string asked;
+  const auto ann =
+      Admin::open(store_,
+                  {.actor = "ann",
+                   .held_up =
+                       [&](const std::string& topic, const std::string& tenant) {
+                         asked = topic + " of " + tenant;
+                         return std::vector<HeldUp>{{.by = HeldUp::By::down, .target = "bus:a"}};
+                       }})
+          .value();
+  const auto waiting = write({.id = "p1", .tenant = "acme"});
+  EXPECT_EQ(ann.explain(orders_, waiting).value().reasons.at(0).why, Why::target_down);
+  EXPECT_EQ(asked, "orders.order.placed.v1 of acme");
+  asked.clear();
+  EXPECT_EQ(ann.explain(orders_, dead("d1")).value().reasons.at(0).why, Why::dead);
+  EXPECT_EQ(asked, "") << "it is not on its way";
+}
+
 TEST_F(AdminTest, ExplainKnowsEveryStateAndWhatIsNotThere) {
   const Admin ann = admin();
   EXPECT_EQ(ann.explain(orders_, dead("d1")).value().reasons.at(0).why, Why::dead);

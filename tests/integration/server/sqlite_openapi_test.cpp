@@ -68,6 +68,13 @@ class SqliteOpenApi : public SqliteRest {
     get("getTable", "/v1/tables/nowhere", 404);
     get("listOwners", table + "/owners");
     get("listBlockedKeys", table + "/blocked-keys");
+    get("countMessages", table + "/count?state=dead");
+    get("countMessages", table + "/count?state=lost", 400);
+    get("listStrays", table + "/strays");
+    get("listStores", "/v1/stores");
+    get("listFindings", "/v1/stores/default/findings");
+    get("listFindings", "/v1/stores/nowhere/findings", 404);
+    get("listDestinations", "/v1/destinations");
     get("listMessages", table + "/messages?limit=1");
     get("listMessages", table + "/messages?limit=0", 400);
     get("getMessage", table + "/messages/json?payload=true");
@@ -86,7 +93,16 @@ TEST_F(SqliteOpenApi, EveryAnswerIsAsTheDocumentSays) {
   if (const auto missing = testing::OutsideProgram::problem(); !missing.empty()) {
     GTEST_SKIP() << missing;
   }
-  serve();
+  server::ServerOptions options;
+  options.api.destinations = [] {
+    return std::vector<DestinationState>{{.target = "bus:up", .under_way = 1},
+                                         {.target = "bus:down",
+                                          .down = true,
+                                          .down_for = 90s,
+                                          .next_probe = 2s,
+                                          .last_error = "refused"}};
+  };
+  serve(std::move(options));
   post("enqueue", messages, R"({"topic":"t","payload":{"n":1},"id":"json","key":"k",
     "headers":{"a":"b"},"not_before":"2099-01-01T00:00:00Z"})",
        201);

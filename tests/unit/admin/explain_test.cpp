@@ -170,6 +170,71 @@ TEST(Explain, EarlierMessagesOfItsKey) {
             R"(at least 100 earlier messages of key "17" (seq 1, 2 …) go first)");
 }
 
+TEST(Explain, ItsTargetIsDown) {
+  auto facts = pending();
+  facts.held_up = {{.by = HeldUp::By::down,
+                    .target = "kafka:orders",
+                    .what = "connection refused",
+                    .since = 4min + 10s,
+                    .next = 6s}};
+  facts.earlier = {.count = 2, .more = false, .sequences = {Sequence{8790}, Sequence{8801}}};
+  const auto answer = explain(facts);
+  EXPECT_EQ(whys(answer), (List{Why::target_down, Why::behind_key}));
+  EXPECT_EQ(answer.text(),
+            "pending in orders (seq 8812, shard 5), written 4m08s ago\n"
+            "waits for: target kafka:orders, down for 4m10s (connection refused), next try in 6s; "
+            "no attempt is spent\n"
+            "then:      2 earlier messages of key \"17\" (seq 8790, 8801) go first\n"
+            "owner:     relay-b, lease 11s left, epoch 42");
+  facts.held_up[0].next = 0s;
+  EXPECT_NE(explain(facts).reasons[0].text.find("next try now"), std::string::npos);
+}
+
+TEST(Explain, LimitsAndLinesAndRoutes) {
+  auto facts = pending();
+  facts.held_up = {{.by = HeldUp::By::others, .target = "bus:a"},
+                   {.by = HeldUp::By::limit,
+                    .target = "kafka:orders",
+                    .what = "rate of its route",
+                    .next = 400ms}};
+  const auto answer = explain(facts);
+  EXPECT_EQ(whys(answer), (List{Why::over_limit, Why::in_line}));
+  EXPECT_EQ(answer.reasons[0].text,
+            "its turn at target kafka:orders: the limit on the rate of its route is reached, the "
+            "next one may go in 400ms");
+  EXPECT_EQ(answer.reasons[1].text,
+            "its turn at target bus:a: as many are on their way there as may be");
+  facts.held_up = {{.by = HeldUp::By::no_route}};
+  EXPECT_EQ(explain(facts).reasons[0].text,
+            "its owner, who will move it to the dead letters: no route takes topic "
+            "\"orders.order.placed.v1\"");
+  EXPECT_EQ(explain(facts).next, "add a route for its topic");
+}
+
+TEST(Explain, ATransactionThatIsOpenForLong) {
+  auto facts = pending();
+  facts.oldest_transaction = 59s;
+  EXPECT_EQ(whys(explain(facts)), List{Why::with_owner});
+  facts.oldest_transaction = 12min;
+  const auto answer = explain(facts);
+  EXPECT_EQ(whys(answer), List{Why::open_transaction});
+  EXPECT_EQ(answer.next, "sagabox doctor tells which");
+  facts.earlier = {.count = 1, .more = false, .sequences = {Sequence{1}}};
+  EXPECT_EQ(whys(explain(facts)), List{Why::behind_key}) << "it holds nothing up by itself";
+  facts.record.reset();
+  EXPECT_NE(explain(facts).reasons[0].text.find("a transaction is open for 12m00s, what it has "
+                                                "written is there when it commits"),
+            std::string::npos);
+}
+
+TEST(Explain, EveryReasonHasAName) {
+  for (std::size_t at = 0; at < why_count; ++at) {
+    const auto why = static_cast<Why>(at);
+    EXPECT_EQ(why_from_name(why_name(why)), why);
+  }
+  EXPECT_FALSE(why_from_name("moon_phase"));
+}
+
 TEST(Explain, Undecodable) {
   auto facts = pending();
   facts.record->decode_error = "the headers are not JSON";
@@ -282,6 +347,16 @@ MessageFacts any_facts(const std::string& secret) {
   facts.earlier.count = *rc::gen::inRange(0U, 3U);
   for (std::uint64_t i = 0; i < facts.earlier.count; ++i) {
     facts.earlier.sequences.push_back(Sequence{i + 1});
+  }
+  for (int held = *rc::gen::inRange(0, 4); held > 0; --held) {
+    facts.held_up.push_back({.by = static_cast<HeldUp::By>(*rc::gen::inRange(0, 4)),
+                             .target = text(),
+                             .what = text(),
+                             .since = std::chrono::seconds(*rc::gen::inRange(0, 9999))});
+    if (*rc::gen::arbitrary<bool>()) facts.held_up.back().next = 1s;
+  }
+  if (*rc::gen::arbitrary<bool>()) {
+    facts.oldest_transaction = std::chrono::seconds(*rc::gen::inRange(0, 200));
   }
   const auto hand = *rc::gen::inRange(0, 3);
   if (hand > 0) facts.in_hand = hand == 1;

@@ -45,6 +45,24 @@ TEST(StatusView, IsTheTableThatAPersonReadsAtNight) {
              "! orders: 3 dead letters  → sagabox dead list --table orders"}));
 }
 
+TEST(StatusView, TargetsThatAreDownComeLast) {
+  const std::vector<DestinationState> targets{
+      {.target = "bus:fine", .under_way = 2},
+      {.target = "kafka:orders",
+       .down = true,
+       .down_for = 250s,
+       .next_probe = 6s,
+       .last_error = "connection refused, broker 10.0.3.7:9092"}};
+  const std::vector tables{table("orders")};
+  EXPECT_EQ(plain(status_view(tables, targets)).back(),
+            "! target kafka:orders is down for 4m10s (connection refused, broker 10.0.3.7:9092); "
+            "its messages wait, no attempt is spent  → it is tried again in 6s");
+  EXPECT_NE(status_json("", tables, targets)
+                .find(R"({"target":"bus:fine","down":false,"down_seconds":null)"),
+            std::string::npos);
+  EXPECT_NE(status_json("", tables).find(R"("targets":null)"), std::string::npos);
+}
+
 TEST(StatusView, RatesComeFromTwoLooks) {
   const TrafficLook first{Sequence{100}, 50, false, noon};
   const TrafficLook second{Sequence{300}, 150, false, noon + 2s};

@@ -207,5 +207,33 @@ TEST_F(TrafficTest, LinesThatNobodyUsesAreForgotten) {
   }
 }
 
+TEST_F(TrafficTest, TellsWhatHoldsAWayUp) {
+  using By = Traffic::Hold::By;
+  const auto valve = traffic.add_valve({.rate = 1, .burst = 1}, now);
+  EXPECT_FALSE(traffic.hold(way(1), now));
+  EXPECT_FALSE(traffic.hold(way(2, valve), now));
+  ASSERT_TRUE(offer(way(2, valve)));
+  EXPECT_EQ(go()[2], 1);
+  const auto limited = traffic.hold(way(2, valve), now);
+  ASSERT_TRUE(limited);
+  EXPECT_EQ(limited->by, By::valve);
+  EXPECT_EQ(limited->limit, Valve::Limit::rate);
+  EXPECT_EQ(limited->until, now + seconds(1));
+  EXPECT_FALSE(traffic.hold(way(1), now)) << "another line, without the valve";
+  end_all(Kind::delivered);
+
+  for (int count = 0; count < 8; ++count) ASSERT_TRUE(offer(way(1)));
+  EXPECT_EQ(go()[1], 8);
+  ASSERT_TRUE(traffic.hold(way(1), now));
+  EXPECT_EQ(traffic.hold(way(1), now)->by, By::others);
+  end_all(Kind::unreachable);
+  const auto down = traffic.hold(way(1), now);
+  ASSERT_TRUE(down);
+  EXPECT_EQ(down->by, By::breaker);
+  EXPECT_EQ(down->until, now + milliseconds(100));
+  now += milliseconds(100);
+  EXPECT_EQ(traffic.hold(way(1), now)->until, now) << "a probe may go; it is still down";
+}
+
 }  // namespace
 }  // namespace sagabox::flow

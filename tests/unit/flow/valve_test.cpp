@@ -74,6 +74,20 @@ TEST(ValveTest, ABudgetLastsForItsWindow) {
   EXPECT_EQ(begun_until(valve, at(seconds(70)), at(seconds(71))), 3);
 }
 
+TEST(ValveTest, TellsWhichLimitIsReached) {
+  Valve valve({.rate = 10, .burst = 1, .concurrency = 2, .budget = Budget{3, seconds(60)}}, at({}));
+  EXPECT_EQ(valve.reached(at({})), Valve::Limit::none);
+  valve.begin(at({}));
+  EXPECT_EQ(valve.reached(at({})), Valve::Limit::rate);
+  valve.begin(at(seconds(1)));
+  EXPECT_EQ(valve.reached(at(seconds(2))), Valve::Limit::concurrency);
+  valve.end();
+  valve.begin(at(seconds(2)));
+  valve.end();
+  EXPECT_EQ(valve.reached(at(seconds(3))), Valve::Limit::budget);
+  EXPECT_EQ(valve.reached(at(seconds(60))), Valve::Limit::none);
+}
+
 TEST(LimitsTest, WhatMakesNoSenseIsNamed) {
   EXPECT_TRUE(Limits{}.check().ok());
   EXPECT_NE(Limits{.rate = 0}.check().error().message.find("rate"), std::string::npos);

@@ -367,5 +367,52 @@ TEST_F(RouterTest, SecretsOfAnAddressAreNotShown) {
   EXPECT_EQ(router->destinations()[0].target, "https://host/path");
 }
 
+TEST_F(RouterTest, TellsWhatHoldsUpATopic) {
+  open({{.topic = "down", .to = {{"test:down"}, {"other:up"}}},
+        {.topic = "limited",
+         .to = {{"test:limited"}},
+         .limits = {.budget = Budget{1, std::chrono::hours(1)}}}});
+  EXPECT_TRUE(router->held_up("down", "default").empty()) << "nobody has tried it yet";
+  EXPECT_TRUE(router->held_up("limited", "default").empty());
+  const auto nowhere = router->held_up("nowhere", "default");
+  ASSERT_EQ(nowhere.size(), 1U);
+  EXPECT_EQ(nowhere[0].by, HeldUp::By::no_route);
+
+  transport->script("down", [](const spi::Parcel&) {
+    return spi::SendResult{
+        .kind = Kind::busy, .error = "429", .retry_after = std::chrono::minutes(4)};
+  });
+  (void)answers.of(deliver(message("down")));
+  const auto down = router->held_up("down", "default");
+  ASSERT_EQ(down.size(), 1U) << "the other one is up";
+  EXPECT_EQ(down[0].by, HeldUp::By::down);
+  EXPECT_EQ(down[0].target, "test:down");
+  EXPECT_EQ(down[0].what, "429");
+  EXPECT_GT(down[0].next.value(), seconds(200));
+
+  EXPECT_EQ(answers.of(deliver(message("limited"))).outcome.kind, Outcome::Kind::done);
+  const auto limited = router->held_up("limited", "default");
+  ASSERT_EQ(limited.size(), 1U);
+  EXPECT_EQ(limited[0].by, HeldUp::By::limit);
+  EXPECT_EQ(limited[0].what, "budget of its route");
+  EXPECT_GT(limited[0].next.value(), std::chrono::minutes(50));
+}
+
+TEST_F(RouterTest, TellsOfTheLimitsOfATenantAndOfATransport) {
+  auto with = options({{.topic = "a", .to = {{"test:a"}}}, {.topic = "b", .to = {{"other:b"}}}});
+  with.tenant_limits = {.concurrency = 1};
+  with.transport_limits["other"] = {.budget = Budget{1, std::chrono::hours(1)}};
+  open(std::move(with));
+  transport->hold("a");
+  (void)deliver(message("a", "acme"));
+  const auto acme = router->held_up("a", "acme");
+  ASSERT_EQ(acme.size(), 1U);
+  EXPECT_EQ(acme[0].what, "concurrency of its tenant");
+  EXPECT_FALSE(acme[0].next) << "until one of those under way ends";
+  EXPECT_TRUE(router->held_up("a", "other").empty());
+  (void)answers.of(deliver(message("b", "other")));
+  EXPECT_EQ(router->held_up("b", "other").at(0).what, "budget of its transport");
+}
+
 }  // namespace
 }  // namespace sagabox

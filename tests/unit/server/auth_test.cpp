@@ -126,6 +126,12 @@ TEST_F(RestAuth, ATenantDoesNothingThatConcernsOthers) {
   EXPECT_EQ(get("/v1/audit/verify").status, 403U);
   EXPECT_EQ(get("/metrics").status, 403U);
   EXPECT_FALSE(body(get("/v1/tables/orders")).contains("pending"));
+  EXPECT_TRUE(body(get("/v1/tables/orders")).contains("now"));
+  EXPECT_EQ(get("/v1/tables/orders/strays").status, 403U);
+  EXPECT_EQ(get("/v1/destinations").status, 403U);
+  EXPECT_EQ(get("/v1/stores/default/findings").status, 403U);
+  const auto store = body(get("/v1/stores")).at("stores").as_array().at(0).as_object();
+  EXPECT_FALSE(store.contains("database"));
 }
 
 TEST_F(RestAuth, ATenantIsNotToldWhatIsWrongWithTheStore) {

@@ -193,6 +193,57 @@ TEST_F(RestTables, ShowWhoOwnsTheirShards) {
   EXPECT_EQ(shard.at("lease_left_seconds").to_number<double>(), 15.0);
 }
 
+TEST_F(RestTables, CountWhatFits) {
+  enqueue(R"("key":"k")");
+  enqueue("");
+  dead();
+  const auto count = [&](const std::string& query) {
+    return body(get("/v1/tables/orders/count" + query)).at("count").as_int64();
+  };
+  EXPECT_EQ(count(""), 2);
+  EXPECT_EQ(count("?key=k"), 1);
+  EXPECT_EQ(count("?state=dead&code=PROVIDER.REJECTED"), 1);
+  EXPECT_EQ(count("?retrying=true"), 0);
+  EXPECT_EQ(refusal(get("/v1/tables/orders/count?limit=1")).substr(0, 28),
+            "400 SCHEMA.VALIDATION_FAILED");
+}
+
+TEST_F(RestTables, HaveNoStrays) {
+  enqueue("");
+  EXPECT_TRUE(body(get("/v1/tables/orders/strays?limit=5")).at("strays").as_array().empty());
+  EXPECT_EQ(get("/v1/tables/orders/strays?limit=0").status, 400U);
+}
+
+TEST_F(RestTables, LieInStores) {
+  const auto stores = body(get("/v1/stores")).at("stores").as_array();
+  ASSERT_EQ(stores.size(), 1U);
+  const auto store = stores[0].as_object();
+  EXPECT_EQ(text(store, "store"), "default");
+  EXPECT_EQ(text(store, "database"), store_.name());
+  EXPECT_TRUE(store.at("current").as_bool());
+  EXPECT_EQ(json::serialize(store.at("tables")), R"(["orders","events"])");
+  EXPECT_TRUE(body(get("/v1/stores/default/findings")).at("findings").is_array());
+  EXPECT_EQ(refusal(get("/v1/stores/other/findings")),
+            "404 SCHEMA.VALIDATION_FAILED store \"other\" is not served here; /v1/stores lists "
+            "those that are");
+}
+
+TEST_F(RestTables, GoToDestinations) {
+  EXPECT_TRUE(body(get("/v1/destinations")).at("destinations").as_array().empty());
+  destinations_ = {{.target = "kafka:orders",
+                    .down = true,
+                    .down_for = 250s,
+                    .next_probe = 6s,
+                    .last_error = "connection refused"},
+                   {.target = "bus:a", .under_way = 3}};
+  const auto all = body(get("/v1/destinations")).at("destinations").as_array();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(json::serialize(all[0]),
+            R"({"target":"kafka:orders","down":true,"under_way":0,"down_seconds":250,)"
+            R"("next_probe_seconds":6,"last_error":"connection refused"})");
+  EXPECT_EQ(json::serialize(all[1]), R"({"target":"bus:a","down":false,"under_way":3})");
+}
+
 TEST_F(RestTables, ArePausedAndResumed) {
   const auto change = [&](const std::string& verb, const std::string& fields) {
     const auto response = post("/v1/tables/orders/" + verb, fields);

@@ -47,6 +47,7 @@ class ApiTest : public ::testing::Test {
     options.audit = &audit_;
     options.log = &log_;
     options.clock = &clock_;
+    options.destinations = [this] { return destinations_; };
     return std::make_unique<Api>(std::move(options), std::move(keys));
   }
 
@@ -125,6 +126,7 @@ class ApiTest : public ::testing::Test {
   WorkerId relay_ = WorkerId::parse("relay-b").value();
   std::map<std::uint16_t, Epoch> epochs_;
   std::vector<ServedTable> tables_;
+  std::vector<DestinationState> destinations_;
   std::unique_ptr<Api> api_;
   std::string key_;
 

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <sagabox/store.hpp>
+
+#include <optional>
+
+namespace sagabox::admin {
+
+/// Who works on a table.
+struct TableOwners {
+  spi::Census relays{};
+  std::optional<spi::ShardOwner> replayer{};  ///< who runs its replay jobs
+  std::optional<spi::ShardOwner> purger{};
+};
+
+Result<TableOwners> owners_of(Store& store, const TableName& table);
+
+}  // namespace sagabox::admin

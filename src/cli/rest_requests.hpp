@@ -1,0 +1,48 @@
+#pragma once
+
+#include <sagabox/admin.hpp>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+/// What a daemon is asked, as docs/rest.md and its OpenAPI document have it. Pure.
+namespace sagabox::cli::requests {
+
+/// A path and its query, everything encoded.
+class Target {
+ public:
+  /// "/v1/tables/orders" + `below`
+  Target(const TableName& table, std::string_view below);
+  explicit Target(std::string path) : text_(std::move(path)) {}
+
+  Target& add(std::string_view name, std::string_view value);
+  Target& add(std::string_view name, std::uint64_t value) {
+    return add(name, std::string_view(std::to_string(value)));
+  }
+  Target& add_filter(MessageState state, const MessageFilter& filter);
+  [[nodiscard]] const std::string& str() const noexcept { return text_; }
+
+ private:
+  std::string text_;
+  bool has_query_ = false;
+};
+
+Target list(const TableName& table, const ListQuery& query);
+Target message(const TableName& table, const MessageId& id, std::string_view below = {});
+std::string findings_path(const std::string& store);
+Target job(const TableName& table, ReplayJobId id, std::string_view below = {});
+
+/// Bodies.
+
+/// A checked message with its id. `tenant`: nothing leaves it to the daemon.
+std::string enqueue(const Message& message, const std::optional<std::string>& tenant);
+std::string move(std::span<const MessageId> ids, const std::optional<std::string>& note);
+std::string pause(const std::string& topic, const std::string& note);
+/// Whole seconds, rounded up: never what is younger.
+std::string purge(const PurgeOrder& order);
+std::string preview(const ReplayOrder& order);
+std::string replay(const ReplayOrder& order);
+
+}  // namespace sagabox::cli::requests
