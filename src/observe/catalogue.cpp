@@ -86,6 +86,11 @@ constexpr std::array catalogue{
                "Shards lost without having been released"},
     MetricInfo{metric::ownership_lease_expired_total, counter, "",
                "Times this process let its lease run out"},
+    MetricInfo{metric::rest_requests_total, counter, "operation status",
+               "Requests of the REST API by operation and class of the answer: 2xx, 4xx, 5xx"},
+    MetricInfo{metric::rest_request_seconds, histogram, "operation",
+               "Time from the header of a request to its answer"},
+    MetricInfo{metric::rest_connections, gauge, "", "Connections of the REST API that are open"},
     MetricInfo{metric::errors_total, counter, "code retryable severity", "Errors by code"},
 };
 
