@@ -36,7 +36,7 @@ void read_message(server::Fields fields) {
   answer(fields.status());
   answer(check_draft(message, {}));
   server::JsonOut json;
-  json.begin_object().field("topic", message.topic).field("key", message.key);
+  json.begin_object().field("topic", message.topic.str()).field("key", message.key);
   for (const auto& [name, value] : message.headers) json.name(name).value(value);
   must(json_problem(std::move(json.end_object()).take()).empty(), "what we write is JSON");
 }

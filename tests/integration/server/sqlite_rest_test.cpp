@@ -69,7 +69,8 @@ TEST_F(SqliteRest, WhatIsNoHttpIsRefusedAndHarmsNobody) {
       {"POST " + messages + " HTTP/1.1\r\n" + host +
            "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
        400},
-      {"POST " + messages + " HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
+      {"POST " + messages + " HTTP/1.1\r\n" + host +
+           "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
        400},
       {std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 15), 400},
   };
