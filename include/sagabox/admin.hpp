@@ -137,7 +137,8 @@ class Admin {
   Result<Explanation> explain(const TableName& table, const MessageId& id) const;
   Result<BlockedKeyPage> blocked_keys(const TableName& table, std::uint32_t keys_max = 100,
                                       const std::string& cursor = {}) const;
-  /// Who delivers: the live relays, and every shard with its owner, epoch and lease.
+  /// Who delivers: the live relays, and every shard with its owner, epoch and lease. AUTH.DENIED
+  /// for those who are bound to a tenant.
   Result<spi::Census> owners(const TableName& table) const;
   /// Pending messages that no relay would ever read.
   Result<std::vector<spi::Stray>> strays(const TableName& table,
@@ -172,6 +173,7 @@ class Admin {
   /// False: it was not paused.
   Result<bool> resume_table(const TableName& table);
   Result<bool> resume_topic(const TableName& table, const std::string& topic);
+  /// Without who it was and why for those who are bound to a tenant.
   Result<std::vector<Pause>> pauses(const TableName& table) const;
 
   /// Told how many are gone so far, after each batch; false stops.

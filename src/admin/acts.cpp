@@ -187,6 +187,9 @@ Result<bool> Admin::resume_topic(const TableName& table, const std::string& topi
 Result<std::vector<Pause>> Admin::pauses(const TableName& table) const {
   auto controls = store_->control().controls(table);
   if (!controls.ok()) return controls.error();
+  if (options_.tenant) {
+    for (auto& pause : controls->pauses) pause.actor = pause.note = {};
+  }
   return std::move(controls->pauses);
 }
 

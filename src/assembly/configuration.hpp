@@ -63,6 +63,18 @@ struct TlsFiles {
   std::string key_file{};
 };
 
+/// What the REST API takes of its clients. Every limit is for the whole of what it names.
+struct RestSettings {
+  LogLevel request_log = LogLevel::debug;
+  std::uint32_t connections_max = 1024;
+  std::uint64_t bodies_bytes_max = 64UL * 1024 * 1024;
+  Duration header_timeout = std::chrono::seconds(10);
+  Duration body_timeout = std::chrono::seconds(30);
+  Duration idle_timeout = std::chrono::seconds(60);
+  Duration answer_timeout = std::chrono::seconds(60);
+  Duration stop_timeout = std::chrono::seconds(10);
+};
+
 struct MetricsSettings {
   std::string path = "/metrics";
   std::string prefix = "sagabox_";
@@ -82,6 +94,7 @@ struct Configuration {
   std::string listen = "127.0.0.1:8700";
   std::string api_keys_file{};  ///< empty: none, and then only loopback is listened on
   TlsFiles tls{};
+  RestSettings rest{};
   LogOptions log{};
   MetricsSettings metrics{};
   TracingSettings tracing{};

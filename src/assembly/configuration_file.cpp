@@ -18,29 +18,60 @@ namespace {
 
 /// Aliases in a file can make it grow without end.
 constexpr std::size_t nodes_max = 100'000;
+/// Far more than any setting has. Readers of YAML go down by calling themselves.
+constexpr std::size_t depth_max = 50;
 
 /// Variables that are ours and no settings: the file itself, and what other verbs and ./dev take.
 const std::vector<std::string> variables_elsewhere{
     "SAGABOX_CONFIG", "SAGABOX_STORE",    "SAGABOX_SCHEMA", "SAGABOX_SERVER",
     "SAGABOX_KEY",    "SAGABOX_KEY_FILE", "SAGABOX_ACTOR",  "SAGABOX_NO_SETUP"};
 
-/// Where something begins.
-class FirstMark final : public YAML::EventHandler {
+/// Why a document that is YAML is not read.
+struct Refused {
+  YAML::Mark mark;
+  std::string message;
+};
+
+/// Goes through a document without keeping it: where it begins, and whether it goes too deep.
+class Survey final : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& begin) override { mark = begin; }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark& at, YAML::anchor_t anchor) override {
+    if (open_.contains(anchor)) throw Refused{at, "an alias must not lead to what it stands in"};
+  }
   void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
                 const std::string&) override {}
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {}
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                  YAML::EmitterStyle::value) override {}
-  void OnMapEnd() override {}
+  void OnSequenceStart(const YAML::Mark& at, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    down(at, anchor);
+  }
+  void OnSequenceEnd() override { up(); }
+  void OnMapStart(const YAML::Mark& at, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    down(at, anchor);
+  }
+  void OnMapEnd() override { up(); }
 
   YAML::Mark mark = YAML::Mark::null_mark();
+
+ private:
+  void down(const YAML::Mark& at, YAML::anchor_t anchor) {
+    if (path_.size() == depth_max) {
+      throw Refused{at,
+                    "goes deeper than " + std::to_string(depth_max) + " levels; no setting does"};
+    }
+    path_.push_back(anchor);
+    if (anchor != YAML::NullAnchor) open_.insert(anchor);
+  }
+  void up() {
+    open_.erase(path_.back());
+    path_.pop_back();
+  }
+
+  std::vector<YAML::anchor_t> path_;
+  std::set<YAML::anchor_t> open_;
 };
 
 class YamlFile {
@@ -51,9 +82,11 @@ class YamlFile {
   Given read(const std::string& text) {
     try {
       refuse_more(text);
-      return convert(YAML::Load(text));
+      return convert(YAML::Load(text), 0);
     } catch (const YAML::Exception& error) {
       problems_.push_back(at(error.mark) + ": is not YAML: " + error.msg);
+    } catch (const Refused& refused) {
+      problems_.push_back(at(refused.mark) + ": " + refused.message);
     }
     return {};
   }
@@ -69,15 +102,21 @@ class YamlFile {
   void refuse_more(const std::string& text) {
     std::istringstream stream(text);
     YAML::Parser parser(stream);
-    FirstMark document;
+    Survey document;
     if (!parser.HandleNextDocument(document)) return;
-    FirstMark more;
+    Survey more;
     if (!parser.HandleNextDocument(more)) return;
     problems_.push_back(at(more.mark) + ": belongs to nothing above; the file is one document");
   }
 
-  Given convert(const YAML::Node& node) {
+  /// Aliases may lead deeper than the text goes.
+  Given convert(const YAML::Node& node, std::size_t depth) {
     Given given{.from = at(node.Mark())};
+    if (depth > depth_max) {
+      problems_.push_back(given.from + ": its aliases lead deeper than " +
+                          std::to_string(depth_max) + " levels; no setting does");
+      return given;
+    }
     if (++nodes_ > nodes_max) {
       if (nodes_ == nodes_max + 1) problems_.push_back(given.from + ": the file is too large");
       return given;
@@ -93,17 +132,17 @@ class YamlFile {
       case YAML::NodeType::Sequence:
         given.shape = Given::Shape::list;
         for (const auto& one : node) {
-          given.members.push_back({.from = at(one.Mark()), .value = convert(one)});
+          given.members.push_back({.from = at(one.Mark()), .value = convert(one, depth + 1)});
         }
         break;
       case YAML::NodeType::Map:
-        convert_map(node, given);
+        convert_map(node, given, depth + 1);
         break;
     }
     return given;
   }
 
-  void convert_map(const YAML::Node& node, Given& given) {
+  void convert_map(const YAML::Node& node, Given& given, std::size_t depth) {
     given.shape = Given::Shape::map;
     std::set<std::string> known;
     for (const auto& member : node) {
@@ -118,7 +157,7 @@ class YamlFile {
                             " is there twice; leave one of them out");
         continue;
       }
-      auto value = convert(member.second);
+      auto value = convert(member.second, depth);
       // What stands on the lines below is found where its key is.
       if (value.shape != Given::Shape::text) value.from = from;
       given.members.push_back({.key = key, .from = from, .value = std::move(value)});

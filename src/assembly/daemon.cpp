@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <future>
+#include <map>
+#include <string>
 #include <utility>
 
 namespace sagabox::assembly {
@@ -53,6 +55,20 @@ Configuration merged(const Configuration& current, const Configuration& next) {
   return made;
 }
 
+/// A table is known by its name alone, in paths of the REST API and to operators.
+Status check_table_names(const Configuration& configuration) {
+  std::map<std::string, std::string> stores;
+  for (const auto& store : configuration.stores) {
+    for (const auto& table : store.tables) {
+      const auto [other, is_new] = stores.emplace(table.options.table, store.name);
+      if (is_new) continue;
+      return Error{Code::config_invalid, path_of(store, table) + ": stores." + other->second +
+                                             " has a table of this name too; give it another"};
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 LevelledLog::LevelledLog(const LogOptions& options) : level_(options.level) {
@@ -86,6 +102,7 @@ Status Daemon::check(const Configuration& configuration) {
   } catch (const Failure& failure) {
     return Error{failure.error().code, "metrics.prefix: " + failure.error().message};
   }
+  if (auto named = check_table_names(configuration); !named.ok()) return named;
   const auto schemes = store_schemes();
   for (const auto& store : configuration.stores) {
     const bool known = std::any_of(schemes.begin(), schemes.end(), [&](const std::string& begin) {

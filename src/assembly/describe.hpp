@@ -9,6 +9,7 @@
 #include <array>
 #include <concepts>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -52,7 +53,7 @@ std::string read_bounded(const Setting& setting, const std::string& text, Value&
       if (setting.kind == Setting::Kind::bytes) {
         std::uint64_t wide = 0;
         auto problem = read_bytes(written, wide);
-        into = static_cast<Value>(wide);
+        into = static_cast<Value>(std::min<std::uint64_t>(wide, std::numeric_limits<Value>::max()));
         return problem;
       }
     }

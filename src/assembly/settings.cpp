@@ -360,6 +360,32 @@ Setting listen() {
   return setting;
 }
 
+Setting rest() {
+  using R = RestSettings;
+  Parts parts;
+  parts.push_back(choice<R>("request_log", &R::request_log,
+                            std::array{std::pair(std::string_view("debug"), LogLevel::debug),
+                                       std::pair(std::string_view("info"), LogLevel::info)},
+                            "level of the line that each request gets in the log"));
+  parts.push_back(value<R>("connections_max", &R::connections_max, "more are hung up on")
+                      .between("1", "1000000"));
+  parts.push_back(value<R>("bodies_bytes_max", &R::bodies_bytes_max,
+                           "of all requests together that are being read or wait; more are told "
+                           "to come back",
+                           Kind::bytes)
+                      .between("4MiB", "1024GiB"));
+  const auto limit = [&](const char* name, Duration R::* member, const char* doc) {
+    parts.push_back(value<R>(name, member, doc).between("1ms", "1d"));
+  };
+  limit("header_timeout", &R::header_timeout, "from its first byte to its end, also for TLS");
+  limit("body_timeout", &R::body_timeout, "until all of it is there");
+  limit("idle_timeout", &R::idle_timeout, "of a connection between requests");
+  limit("answer_timeout", &R::answer_timeout, "then the client is told that there is none");
+  limit("stop_timeout", &R::stop_timeout, "for what has come to be answered at the end");
+  return section<Configuration>("rest", &Configuration::rest, std::move(parts),
+                                "what the REST API takes of its clients");
+}
+
 Setting log() {
   using L = LogOptions;
   Parts parts;
@@ -397,6 +423,7 @@ Parts all_settings() {
         const bool both = files.certificate_file.empty() == files.key_file.empty();
         return both ? std::string() : "give both certificate_file and key_file";
       }));
+  all.push_back(rest());
   all.push_back(log());
   Parts metrics;
   metrics.push_back(

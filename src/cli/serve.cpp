@@ -11,7 +11,9 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -118,6 +120,7 @@ class Serving {
     // Nothing new comes in while the rest is brought to its end.
     const bool all_answered = server_->stop();
     const int code = stop();
+    if (!server_->has_ended()) leave_behind();
     return all_answered ? code : exit_failed;
   }
 
@@ -136,6 +139,16 @@ class Serving {
     options.listener.port =
         static_cast<std::uint16_t>(std::stoul(configuration.listen.substr(colon + 1)));
     options.listener.log = options.api.log = &daemon_->log();
+    options.listener.metrics = &daemon_->metrics();
+    const auto& rest = configuration.rest;
+    options.listener.request_log = rest.request_log;
+    options.listener.connections_max = rest.connections_max;
+    options.listener.bodies_bytes_max = rest.bodies_bytes_max;
+    options.listener.header_timeout = rest.header_timeout;
+    options.listener.body_timeout = rest.body_timeout;
+    options.listener.idle_timeout = rest.idle_timeout;
+    options.listener.answer_timeout = rest.answer_timeout;
+    options.listener.stop_timeout = rest.stop_timeout;
     if (!configuration.tls.key_file.empty()) {
       options.listener.tls = server::TlsFiles{.certificate = configuration.tls.certificate_file,
                                               .key = configuration.tls.key_file};
@@ -220,6 +233,22 @@ class Serving {
     if (woken != StopSignals::Woken::hangup) return;
     (void)file_.changed();
     reload();
+    reload_certificate();
+  }
+
+  void reload_certificate() {
+    const auto reloaded = server_->reload_certificate();
+    if (reloaded.ok()) return;
+    daemon_->log().log(LogLevel::error, "certificate was not taken; the one before stays",
+                       {{"problem", std::string_view(reloaded.error().message)}});
+  }
+
+  /// For as long as it takes: nobody is to think that we hang.
+  template <class Act>
+  static auto patiently(Act act) {
+    auto acting = std::async(std::launch::async, act);
+    while (acting.wait_for(tick) != std::future_status::ready) tell_systemd("WATCHDOG=1");
+    return acting.get();
   }
 
   void reload() {
@@ -232,7 +261,7 @@ class Serving {
     };
     for (const auto& problem : next.problems) refused(problem);
     if (next.problems.empty()) {
-      const auto reloaded = daemon_->reload(next.configuration);
+      const auto reloaded = patiently([&] { return daemon_->reload(next.configuration); });
       if (!reloaded.ok()) {
         refused(assembly::located(next, reloaded.error().message));
       } else {
@@ -268,6 +297,13 @@ class Serving {
     if (stopped.ok()) return 0;
     fmt::print(stderr, "sagabox: {}\n", stopped.error().text());
     return exit_failed;
+  }
+
+  /// A store that does not answer has threads of ours, and no end in sight.
+  [[noreturn]] void leave_behind() {
+    daemon_->log().log(LogLevel::error, "ends though a store has not answered all requests");
+    std::fflush(nullptr);
+    std::_Exit(exit_failed);
   }
 
   StopSignals signals_{StopSignals::Hangup::wakes};  // first: before any thread

@@ -109,8 +109,13 @@ std::optional<WallTime> time_from_text(std::string_view text) {
   if (!reader.complete() || !date.ok() || hour > 23 || minute > 59 || second > 59) {
     return std::nullopt;
   }
-  return WallTime{chrono::sys_days{date}} + chrono::hours(hour) + chrono::minutes(minute) +
-         chrono::seconds(second) + chrono::microseconds(micros) - ahead;
+  const auto time = WallTime{chrono::sys_days{date}} + chrono::hours(hour) +
+                    chrono::minutes(minute) + chrono::seconds(second) +
+                    chrono::microseconds(micros) - ahead;
+  // An offset can lead out of the years that can be written.
+  const auto year_in_utc = chrono::year_month_day{chrono::floor<chrono::days>(time)}.year();
+  if (year_in_utc < chrono::year(0) || year_in_utc > chrono::year(9999)) return std::nullopt;
+  return time;
 }
 
 }  // namespace sagabox

@@ -90,6 +90,11 @@ constexpr std::array catalogue{
         metric::tracing_spans_total, counter, "result",
         "Spans by what became of them: exported, failed (not taken by the collector), dropped "
         "(the queue was full, or the process stopped)"},
+    MetricInfo{metric::rest_requests_total, counter, "operation status",
+               "Requests of the REST API by operation and class of the answer: 2xx, 4xx, 5xx"},
+    MetricInfo{metric::rest_request_seconds, histogram, "operation",
+               "Time from the header of a request to its answer"},
+    MetricInfo{metric::rest_connections, gauge, "", "Connections of the REST API that are open"},
     MetricInfo{metric::errors_total, counter, "code retryable severity", "Errors by code"},
 };
 

@@ -57,6 +57,9 @@ inline constexpr std::string_view ownership_lost_total = "ownership_lost_total";
 inline constexpr std::string_view ownership_lease_expired_total = "ownership_lease_expired_total";
 
 inline constexpr std::string_view tracing_spans_total = "tracing_spans_total";
+inline constexpr std::string_view rest_requests_total = "rest_requests_total";
+inline constexpr std::string_view rest_request_seconds = "rest_request_seconds";
+inline constexpr std::string_view rest_connections = "rest_connections";
 
 inline constexpr std::string_view errors_total = "errors_total";
 

@@ -84,7 +84,7 @@ RouteMatch match(const Request& request, const ApiOptions& options) {
 /// A body must say that it is JSON. What curl says unless told counts, too: a form of a web page
 /// has been refused by its origin, or for want of a key.
 std::optional<Response> wrong_content(const Request& request) {
-  if (request.body.empty()) return std::nullopt;
+  if (request.body.empty() && !request.announces_body()) return std::nullopt;
   const auto type = request.header("content-type");
   const auto media = type.substr(0, type.find_first_of("; "));
   if (media == json_content_type || media == form_content_type) return std::nullopt;
@@ -159,6 +159,7 @@ std::variant<Caller, Response> Api::caller_of(const Request& request, Needs need
                           quoted(key->id) + " has " + std::string(role_name(key->role))));
   }
   return Caller{.actor = "key " + key->id + " (" + key->name + ")",
+                .key_id = key->id,
                 .role = key->role,
                 .tenant = key->tenant,
                 .payloads = key->payloads};
@@ -171,16 +172,9 @@ void Api::call(const Request& request, const RouteMatch& match, const Caller& ca
             .request = request,
             .caller = caller,
             .names = match.names};
-  if (match.route->path.find("{table}") != std::string_view::npos) {
-    const auto found = std::ranges::find_if(options_.tables, [&](const ServedTable& table) {
-      return table.table.str() == call.names.front();
-    });
-    if (found == options_.tables.end()) {
-      return reply(not_found("table " + quoted(call.names.front()) +
-                             " is not served here; /v1/tables lists those that are"));
-    }
-    call.table = &*found;
-    call.writer = writers_[static_cast<std::size_t>(found - options_.tables.begin())].get();
+  if (const auto* const table = find_table(match)) {
+    call.table = table;
+    call.writer = writers_[static_cast<std::size_t>(table - options_.tables.data())].get();
     call.names.erase(call.names.begin());
   }
   if (match.route->begin != nullptr) return match.route->begin(call, reply);
@@ -196,29 +190,68 @@ void Api::call(const Request& request, const RouteMatch& match, const Caller& ca
   reply(problem(error, caller.tenant ? Detail::own_faults : Detail::full));
 }
 
+const ServedTable* Api::find_table(const RouteMatch& match) const {
+  if (match.route->path.find("{table}") == std::string_view::npos) return nullptr;
+  const auto found = std::ranges::find_if(options_.tables, [&](const ServedTable& table) {
+    return table.table.str() == match.names.front();
+  });
+  return found == options_.tables.end() ? nullptr : &*found;
+}
+
+std::optional<Response> Api::refused_by_route(const Request& request,
+                                              const RouteMatch& match) const {
+  if (match.route == nullptr) return no_route(request, match);
+  const bool of_table = match.route->path.find("{table}") != std::string_view::npos;
+  if (of_table && find_table(match) == nullptr) {
+    return not_found("table " + quoted(match.names.front()) +
+                     " is not served here; /v1/tables lists those that are");
+  }
+  return wrong_content(request);
+}
+
+Response Api::unforeseen(const RouteMatch& match, const std::exception& thrown) const {
+  const auto operation = match.route == nullptr ? "none" : match.route->operation;
+  options_.log->log(LogLevel::error, "request failed",
+                    {{"operation", operation}, {"error", std::string_view(thrown.what())}});
+  return problem({Code::unknown_internal, "something unforeseen; the log has more"});
+}
+
+Admission Api::admit(const Request& header) {
+  Admission admission;
+  RouteMatch matched;
+  try {
+    matched = match(header, options_);
+    const auto* const route = matched.route;
+    if (route != nullptr) admission.operation = route->operation;
+    auto caller = caller_of(header, route == nullptr ? Needs::read : route->needs);
+    // Who may not look is not told which paths there are, either.
+    if (auto* const refused = std::get_if<Response>(&caller)) {
+      admission.refused = std::move(*refused);
+      return admission;
+    }
+    admission.key_id = std::get<Caller>(caller).key_id;
+    admission.refused = refused_by_route(header, matched);
+    if (route != nullptr && (route->brief || route->begin != nullptr)) {
+      admission.brief_bytes_max = options_.brief_bytes_max;
+    }
+  } catch (const std::exception& thrown) {
+    admission.refused = unforeseen(matched, thrown);
+  }
+  return admission;
+}
+
 void Api::begin(const Request& request, const Reply& reply) {
   RouteMatch matched;
   try {
     matched = match(request, options_);
     const auto needs = matched.route == nullptr ? Needs::read : matched.route->needs;
     auto caller = caller_of(request, needs);
-    // Who may not look is not told which paths there are, either.
     if (auto* const refused = std::get_if<Response>(&caller)) return reply(std::move(*refused));
-    if (matched.route == nullptr) return reply(no_route(request, matched));
-    if (auto refused = wrong_content(request)) return reply(std::move(*refused));
+    if (auto refused = refused_by_route(request, matched)) return reply(std::move(*refused));
     call(request, matched, std::get<Caller>(caller), reply);
   } catch (const std::exception& thrown) {
-    const auto operation = matched.route == nullptr ? "none" : matched.route->operation;
-    options_.log->log(LogLevel::error, "request failed",
-                      {{"operation", operation}, {"error", std::string_view(thrown.what())}});
-    reply(problem({Code::unknown_internal, "something unforeseen; the log has more"}));
+    reply(unforeseen(matched, thrown));
   }
-}
-
-bool Api::is_brief(const Request& request) const {
-  if (request.body.size() > options_.brief_bytes_max) return false;
-  const auto matched = match(request, options_);
-  return matched.route != nullptr && (matched.route->brief || matched.route->begin != nullptr);
 }
 
 Response Api::handle(const Request& request) {

@@ -1,12 +1,11 @@
 #pragma once
 
-#include "server/listener.hpp"
 #include "server/readiness.hpp"
-#include "server/request.hpp"
-#include "server/response.hpp"
+#include "server/request_handler.hpp"
 #include "server/routes.hpp"
 #include "server/serving.hpp"
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,15 +25,19 @@ class Api final : public RequestHandler {
 
   /// Blocks while the store works.
   Response handle(const Request& request);
-  /// Replies now or, of writes, later. Blocks as `handle` does unless `is_brief`.
+  /// Whether the caller may, and what he asks for is there.
+  Admission admit(const Request& header) override;
+  /// Replies now or, of writes, later. Asks again what `admit` did: a key may be revoked meanwhile.
   void begin(const Request& request, const Reply& reply) override;
-  /// `begin` would not wait for a store.
-  [[nodiscard]] bool is_brief(const Request& request) const override;
 
  private:
   /// Or why it is refused.
   std::variant<Caller, Response> caller_of(const Request& request, Needs needs);
   std::optional<Response> refused_to_pages(const Request& request) const;
+  /// What is not there, or not in the form it must have.
+  std::optional<Response> refused_by_route(const Request& request, const RouteMatch& match) const;
+  [[nodiscard]] const ServedTable* find_table(const RouteMatch& match) const;
+  Response unforeseen(const RouteMatch& match, const std::exception& thrown) const;
   void call(const Request& request, const RouteMatch& match, const Caller& caller,
             const Reply& reply);
 

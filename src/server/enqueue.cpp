@@ -17,19 +17,12 @@ constexpr std::size_t batch_messages_max = 1000;
 /// What the request's headers say, where they make sense: a caller's tracing must not fail his
 /// writes.
 TraceContext trace_of(const Request& request) {
-  const auto fitting = [&](std::string_view name, std::size_t length_max) {
-    const auto value = request.header(name);
-    const auto facts = text_facts(value);
-    const bool fits =
-        facts.characters <= length_max && facts.unprintable_at == std::string_view::npos;
-    return fits ? std::string(value) : std::string();
-  };
   TraceContext trace;
-  trace.request_id = fitting("x-request-id", MessageRules::request_id_length_max);
+  trace.request_id = fitting_header(request, "x-request-id", MessageRules::request_id_length_max);
   const auto traceparent = request.header("traceparent");
   if (!is_traceparent(traceparent)) return trace;
   trace.traceparent = traceparent;
-  trace.tracestate = fitting("tracestate", MessageRules::tracestate_length_max);
+  trace.tracestate = fitting_header(request, "tracestate", MessageRules::tracestate_length_max);
   return trace;
 }
 
@@ -108,13 +101,22 @@ Result<NewMessage> message_from(Fields fields, const Call& call, const std::stri
   return message;
 }
 
-void put(JsonOut& json, const ServedTable& table, const Written& written) {
-  json.begin_object()
-      .field("id", written.id.view())
-      .field("table", table.table.str())
-      .field("sequence", written.sequence.value)
-      .field("shard", written.shard.value)
-      .field("duplicate", written.duplicate)
+/// A message and whether its id was taken by another tenant, of whose message nothing is told.
+struct Outcome {
+  Written written;
+  bool taken = false;
+};
+using Outcomes = std::vector<Outcome>;
+
+void put(JsonOut& json, const ServedTable& table, const Outcome& outcome) {
+  json.begin_object().field("id", outcome.written.id.view()).field("table", table.table.str());
+  if (outcome.taken) {
+    json.field("taken", true).end_object();
+    return;
+  }
+  json.field("sequence", outcome.written.sequence.value)
+      .field("shard", outcome.written.shard.value)
+      .field("duplicate", outcome.written.duplicate)
       .end_object();
 }
 
@@ -125,52 +127,68 @@ struct Asker {
   const ApiOptions* options;
 };
 
-/// An id of another tenant's message is taken, but nothing is told of it.
-Status check_duplicates(const Asker& asker, const std::vector<Written>& written) {
-  if (!asker.caller.tenant) return {};
+/// Looks whose the messages are that were there before. All is committed by now: when that fails,
+/// the caller must look himself.
+Result<Outcomes> outcomes_for(const Asker& asker, const std::vector<Written>& written) {
+  Outcomes outcomes;
+  outcomes.reserve(written.size());
   for (const auto& one : written) {
-    if (!one.duplicate) continue;
+    auto& outcome = outcomes.emplace_back(Outcome{.written = one});
+    if (!asker.caller.tenant || !one.duplicate) continue;
     const auto found = asker.table->store->outbox_admin().find(
         {.table = asker.table->table, .id = one.id, .tenant = asker.caller.tenant});
-    if (!found.ok()) return found.error();
-    if (*found) continue;
-    return Error{Code::storage_conflict,
-                 "id: " + quoted(one.id.view()) + " is taken; give another, or none"};
+    if (!found.ok()) {
+      return Error{Code::storage_in_doubt,
+                   "written, but what was there before cannot be read: " + found.error().message};
+    }
+    outcome.taken = !*found;
   }
-  return {};
+  return outcomes;
 }
 
-Response written_one(const Asker& asker, const std::vector<Written>& written) {
+Response written_one(const Asker& asker, const Outcomes& outcomes) {
   JsonOut json;
-  if (written.empty()) {
+  if (outcomes.empty()) {
     json.begin_object()
         .field("table", asker.table->table.str())
         .field("suppressed", true)
         .end_object();
     return {.status = 200, .body = std::move(json).take()};
   }
-  const auto& one = written.front();
+  const auto& one = outcomes.front();
+  const auto id = one.written.id.view();
+  if (one.taken) {
+    return problem(
+        {Code::storage_conflict, "id: " + quoted(id) + " is taken; give another, or none"});
+  }
   put(json, *asker.table, one);
-  Response response{.status = one.duplicate ? 200U : 201U, .body = std::move(json).take()};
-  response.headers.emplace_back("Location", "/v1/tables/" + asker.table->table.str() +
-                                                "/messages/" + percent_encoded(one.id.view()));
+  Response response{.status = one.written.duplicate ? 200U : 201U, .body = std::move(json).take()};
+  response.headers.emplace_back(
+      "Location", "/v1/tables/" + asker.table->table.str() + "/messages/" + percent_encoded(id));
   return response;
 }
 
-Response written_many(const Asker& asker, const std::vector<Written>& written, std::size_t wanted) {
+Response written_many(const Asker& asker, const Outcomes& outcomes, std::size_t wanted) {
+  std::size_t taken = 0;
   std::size_t duplicates = 0;
   JsonOut json;
   json.begin_object().name("messages").begin_array();
-  for (const auto& one : written) {
+  for (const auto& one : outcomes) {
     put(json, *asker.table, one);
-    duplicates += one.duplicate ? 1 : 0;
+    if (one.taken) {
+      ++taken;
+    } else if (one.written.duplicate) {
+      ++duplicates;
+    }
   }
+  const auto written = outcomes.size() - duplicates - taken;
   json.end_array()
-      .field("written", written.size() - duplicates)
+      .field("written", written)
       .field("duplicates", duplicates)
-      .field("suppressed", wanted - written.size())
+      .field("taken", taken)
+      .field("suppressed", wanted - outcomes.size())
       .end_object();
-  return {.status = written.size() > duplicates ? 201U : 200U, .body = std::move(json).take()};
+  return {.status = written > 0 ? 201U : 200U, .body = std::move(json).take()};
 }
 
 Response failed(const Asker& asker, const Error& error) {
@@ -189,8 +207,8 @@ void write(const Call& call, std::vector<NewMessage> messages, Reply reply, Answ
   Asker asker{call.table, call.caller, &call.options};
   const auto done = [asker, reply, answer](GroupWriter::Outcome outcome) {
     if (!outcome.ok()) return reply(failed(asker, outcome.error()));
-    const auto allowed = check_duplicates(asker, *outcome);
-    reply(allowed.ok() ? answer(asker, *outcome) : failed(asker, allowed.error()));
+    const auto outcomes = outcomes_for(asker, *outcome);
+    reply(outcomes.ok() ? answer(asker, *outcomes) : failed(asker, outcomes.error()));
   };
   if (call.writer->submit(std::move(messages), done)) return;
   reply(problem(503, {Code::provider_unavailable,
@@ -230,8 +248,8 @@ void enqueue_batch(const Call& call, Reply reply) {
     messages.push_back(std::move(*message));
   }
   write(call, std::move(messages), std::move(reply),
-        [count](const Asker& asker, const std::vector<Written>& written) {
-          return written_many(asker, written, count);
+        [count](const Asker& asker, const Outcomes& outcomes) {
+          return written_many(asker, outcomes, count);
         });
 }
 

@@ -163,7 +163,7 @@ void put(JsonOut& json, const Moved& moved) {
 void put(JsonOut& json, const Pause& pause) {
   json.begin_object()
       .field_if("topic", pause.topic)
-      .field("actor", pause.actor)
+      .field_if("actor", pause.actor)
       .field_if("note", pause.note)
       .field("since", pause.since)
       .end_object();

@@ -2,6 +2,7 @@
 
 #include <sagabox/message.hpp>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,15 @@ struct Request {
     }
     return {};
   }
+  /// By its header: a body comes with it.
+  [[nodiscard]] bool announces_body() const noexcept {
+    const auto length = header("content-length");
+    return !header("transfer-encoding").empty() ||
+           length.find_first_not_of('0') != std::string_view::npos;
+  }
 };
+
+/// The header where it is text of at most so many characters; else nothing.
+std::string fitting_header(const Request& request, std::string_view name, std::size_t length_max);
 
 }  // namespace sagabox::server

@@ -19,7 +19,8 @@ class Readiness;
 
 /// Who asks.
 struct Caller {
-  std::string actor;  ///< as the audit log will say
+  std::string actor;     ///< as the audit log will say
+  std::string key_id{};  ///< of the key that was used
   Role role = Role::admin;
   std::optional<std::string> tenant{};
   bool payloads = true;

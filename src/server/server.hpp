@@ -32,6 +32,11 @@ class Server {
   /// Answers what has come, for `stop_timeout` at most. False when some were cut off. Stop it
   /// before the outboxes that it writes to.
   bool stop() { return listener_->stop(); }
+  /// After a stop: false while a store still has a request that was not answered in time.
+  /// Destroying the server waits for it.
+  [[nodiscard]] bool has_ended() const { return listener_->has_ended(); }
+  /// Certificate and key are read again, for connections to come. An error leaves the ones before.
+  Status reload_certificate() { return listener_->reload_certificate(); }
 
  private:
   Server(std::unique_ptr<Api> api, std::string host);

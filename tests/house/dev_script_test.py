@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(sys.argv.pop(1)).resolve()
 DEV = ROOT / "dev"
-VERBS = ["setup", "build", "run", "test", "bench", "torture", "lint", "format", "help"]
+VERBS = ["setup", "build", "run", "test", "bench", "torture", "fuzz", "lint", "format", "help"]
 
 
 def dev(*arguments, cwd=ROOT, **environment):

@@ -9,6 +9,7 @@ import json
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import unittest
 from pathlib import Path
@@ -122,6 +123,72 @@ class Serve(FolderTestCase):
         self.assertEqual(first, b"READY=1")
         self.assertIn(b"STOPPING=1", told)
 
+    def test_the_watchdog_is_fed_while_a_reload_waits_for_a_send(self):
+        path = str(self.folder / "notify")
+        slow = """\
+stores: {{ main: {{ url: "memory:" }} }}
+routes: [ {{ topic: "**", to: "http://127.0.0.1:{port}/", timeout: {timeout} }} ]
+transports: {{ http: {{ allow: ["127.0.0.1"] }} }}
+demo: true
+watch: false
+"""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, socket.socket() as target:
+            manager.bind(path)
+            manager.settimeout(PATIENCE)
+            target.bind(("127.0.0.1", 0))
+            target.listen()
+            target.settimeout(PATIENCE)
+            port = target.getsockname()[1]
+            self.config.write_text(slow.format(port=port, timeout="1h"))
+            self.serve(NOTIFY_SOCKET=path)
+            if manager.recv(1024) != b"READY=1":
+                self.skipTest("this build is without libsystemd")
+            receiver, _ = target.accept()  # and says nothing: the send is under way
+            self.config.write_text(slow.format(port=port, timeout="2h"))
+            self.daemon.send_signal(signal.SIGHUP)
+            while manager.recv(1024) != b"RELOADING=1":
+                pass
+            self.assertEqual(manager.recv(1024), b"WATCHDOG=1")
+            self.assertEqual(manager.recv(1024), b"WATCHDOG=1")
+            self.assertNotIn("read again", self.said("err"))
+            receiver.close()
+            target.close()
+            while manager.recv(1024) != b"READY=1":
+                pass
+        self.daemon.kill()
+        self.daemon.wait()
+
+    def test_hangup_takes_a_new_certificate_and_refuses_a_broken_one(self):
+        def certificate(name):
+            made = subprocess.run(
+                ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                 "-subj", f"/CN={name}", "-keyout", "key.pem", "-out", "certificate.pem"],
+                cwd=self.folder, capture_output=True, check=False, timeout=PATIENCE,
+            )
+            self.assertEqual(made.returncode, 0, made.stderr)
+            return (self.folder / "certificate.pem").read_text().strip()
+
+        first = certificate("first")
+        self.config.write_text(
+            ROUTED.format(target="out") + "tls: { certificate_file: certificate.pem, key_file: key.pem }\nwatch: false\n"
+        )
+        self.serve()
+        port = int(re.search(r"https://127\.0\.0\.1:(\d+) ", self.said("out")).group(1))
+
+        def shown():
+            return ssl.get_server_certificate(("127.0.0.1", port)).strip()
+
+        self.assertEqual(shown(), first)
+        second = certificate("second")
+        self.assertEqual(shown(), first)
+        self.daemon.send_signal(signal.SIGHUP)
+        eventually("the new certificate", lambda: shown() == second)
+        (self.folder / "certificate.pem").write_text("nonsense")
+        self.daemon.send_signal(signal.SIGHUP)
+        self.wait_for("err", r'"certificate was not taken; the one before stays" problem="TLS file')
+        self.assertEqual(shown(), second)
+        self.stop()
+
     def test_a_wrong_configuration_is_exit_code_two_and_a_sentence(self):
         self.config.write_text(ROUTED.format(target="x") + "    retry: { atempts_max: 12 }\n")
         result = self.sagabox("serve", "--config", "sagabox.yaml")
@@ -172,6 +239,18 @@ class Config(FolderTestCase):
         result = self.sagabox("config", "check")
         self.assertEqual(len(result.stderr.splitlines()), 2, result.stderr)
         self.assertFalse((self.folder / "orders.db").exists())
+
+    def test_check_finds_what_serve_would_refuse(self):
+        self.config.write_text(
+            'stores:\n  a: { url: "memory:", tables: { orders: {} } }\n  b: { url: "memory:", tables: { orders: {} } }\n'
+            'routes: [ { topic: "**", to: "file:out" } ]\n'
+        )
+        for verb in (["config", "check"], ["serve"]):
+            result = self.sagabox(*verb)
+            self.assertEqual(result.returncode, 2, verb)
+            self.assertIn(
+                "stores.b.tables.orders: stores.a has a table of this name too; give it another", result.stderr
+            )
 
     def test_print_says_where_settings_come_from_and_can_be_read_again(self):
         self.config.write_text(ROUTED.format(target="x"))

@@ -69,7 +69,8 @@ TEST_F(SqliteRest, WhatIsNoHttpIsRefusedAndHarmsNobody) {
       {"POST " + messages + " HTTP/1.1\r\n" + host +
            "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
        400},
-      {"POST " + messages + " HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
+      {"POST " + messages + " HTTP/1.1\r\n" + host +
+           "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
        400},
       {std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 15), 400},
   };
@@ -121,18 +122,23 @@ TEST_F(SqliteRest, TheLargestPayloadFits) {
   EXPECT_EQ(client.post(messages, larger).status, 400U);
 }
 
-TEST_F(SqliteRest, SlowClientsAreCutOff) {
+TEST_F(SqliteRest, SlowClientsAreToldAndIdleOnesHungUpOn) {
   server::ServerOptions options;
   options.listener.header_timeout = 50ms;
   options.listener.body_timeout = 50ms;
   options.listener.idle_timeout = 50ms;
   serve(std::move(options));
-  for (const auto* slow : {"", "GET /health/li", "GET /health/live HTTP/1.1\r\nHost: localhost\r\n",
-                           "POST /v1/tables/orders/messages HTTP/1.1\r\nHost: "
-                           "localhost\r\nContent-Length: 9\r\n\r\n{"}) {
+  EXPECT_TRUE(client().ends());
+  for (const auto* slow :
+       {"GET /health/li", "GET /health/live HTTP/1.1\r\nHost: localhost\r\n",
+        "POST /v1/tables/orders/messages HTTP/1.1\r\nHost: "
+        "localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"}) {
     auto client = this->client();
     ASSERT_TRUE(client.send(slow));
-    EXPECT_FALSE(client.receive()) << slow;
+    const auto answer = client.receive();
+    ASSERT_TRUE(answer) << slow;
+    EXPECT_EQ(answer->status, 408U) << slow;
+    EXPECT_NE(answer->body.find("TX.TIMEOUT"), std::string::npos) << answer->body;
   }
   EXPECT_EQ(client().get("/health/live").status, 200U);
 }

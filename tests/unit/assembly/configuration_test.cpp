@@ -56,6 +56,28 @@ routes:
 retention: 7d
 )";
 
+TEST(Configuration, WhatHasNoEndIsRefused) {
+  EXPECT_EQ(read("routes: &a [*a]\n").problems.at(0),
+            "sagabox.yaml:1: an alias must not lead to what it stands in");
+  EXPECT_EQ(read("a: &a\n  b: &b\n    c: [*a]\n").problems.at(0),
+            "sagabox.yaml:3: an alias must not lead to what it stands in");
+  EXPECT_EQ(read(std::string(100'000, '[')).problems.at(0),
+            "sagabox.yaml:1: goes deeper than 50 levels; no setting does");
+  std::string deep;
+  for (int depth = 0; depth < 1000; ++depth) deep += std::string(depth, ' ') + "a:\n";
+  EXPECT_EQ(read(deep).problems.at(0),
+            "sagabox.yaml:51: goes deeper than 50 levels; no setting does");
+  // Each line stands for forty levels of the one before.
+  std::string wide = "a0: &a0 1\n";
+  for (int line = 1; line < 5; ++line) {
+    const auto name = std::to_string(line);
+    wide += "a" + name + ": &a" + name + " " + std::string(40, '[') + "*a" +
+            std::to_string(line - 1) + std::string(40, ']') + "\n";
+  }
+  EXPECT_EQ(read(wide).problems.at(0),
+            "sagabox.yaml:2: its aliases lead deeper than 50 levels; no setting does");
+}
+
 TEST(Configuration, TheFileOfTheFirstPageIsRead) {
   const auto [made, origins, wrong] = read(feel);
   ASSERT_EQ(wrong, Problems{});

@@ -119,6 +119,79 @@ TEST_F(RestAuth, ATenantSeesAndWritesItsOwnOnly) {
       200U);
 }
 
+TEST_F(RestAuth, ABatchSaysWhichIdsAreTakenAndNothingOfWhoHasThem) {
+  key_ = operator_;
+  (void)enqueue(R"("tenant":"other","id":"taken")");
+  key_ = tenant_;
+  const auto own = enqueue("");
+  const auto batch = post(
+      "/v1/tables/orders/messages/batch",
+      R"({"messages":[{"topic":"t","payload":1,"id":"taken"},{"topic":"t","payload":1,"id":"new"},
+           {"topic":"t","payload":1,"id":")" +
+          own + R"("}]})");
+  ASSERT_EQ(batch.status, 201U) << batch.body;
+  const auto answer = body(batch);
+  EXPECT_EQ(answer.at("written"), 1);
+  EXPECT_EQ(answer.at("taken"), 1);
+  EXPECT_EQ(answer.at("duplicates"), 1);
+  EXPECT_EQ(json::serialize(answer.at("messages").at(0)),
+            R"({"id":"taken","table":"orders","taken":true})");
+  EXPECT_FALSE(answer.at("messages").at(1).at("duplicate").as_bool());
+  EXPECT_TRUE(answer.at("messages").at(2).at("duplicate").as_bool());
+  EXPECT_EQ(record("new").tenant, "acme");
+  EXPECT_EQ(record("taken").tenant, "other");
+}
+
+TEST_F(RestAuth, ATenantIsNotToldWhoRunsTheService) {
+  key_ = operator_;
+  EXPECT_EQ(post("/v1/tables/orders/pause", R"({"note":"acme has not paid"})").status, 200U);
+  key_ = tenant_;
+  EXPECT_EQ(get("/v1/tables/orders/owners").status, 403U);
+  const auto pauses = get("/v1/tables/orders/pauses");
+  EXPECT_EQ(pauses.status, 200U);
+  EXPECT_NE(pauses.body.find("since"), std::string::npos) << "that it is paused concerns all";
+  const auto explained = get("/v1/tables/orders/messages/" + enqueue("") + "/explain");
+  EXPECT_NE(explained.body.find("paused"), std::string::npos) << explained.body;
+  for (const auto& response : {pauses, explained}) {
+    for (const auto* hidden : {"ann", "paid", "relay-b"}) {
+      EXPECT_EQ(response.body.find(hidden), std::string::npos) << response.body;
+    }
+  }
+  key_ = operator_;
+  EXPECT_NE(get("/v1/tables/orders/pauses").body.find("acme has not paid"), std::string::npos);
+}
+
+TEST_F(RestAuth, TheHeaderIsEnoughToBeRefused) {
+  const auto admit = [&](std::string method, std::string target, Headers headers) {
+    headers.emplace_back("content-length", "1000000");
+    return api_->admit(
+        {.method = std::move(method), .target = std::move(target), .headers = std::move(headers)});
+  };
+  const std::string messages = "/v1/tables/orders/messages";
+  const Headers json{{"content-type", "application/json"}};
+  const auto with = [&](const std::string& key) {
+    auto headers = json;
+    headers.emplace_back("authorization", "Bearer " + key);
+    return headers;
+  };
+  EXPECT_EQ(admit("POST", messages, json).refused.value().status, 401U);
+  EXPECT_EQ(admit("POST", messages, with("sbx_nobody")).refused.value().status, 401U);
+  EXPECT_EQ(admit("POST", messages, with(reader_)).refused.value().status, 403U);
+  EXPECT_EQ(admit("POST", "/v1/nowhere", with(operator_)).refused.value().status, 404U);
+  EXPECT_EQ(admit("POST", "/v1/tables/none/messages", with(operator_)).refused.value().status,
+            404U);
+  EXPECT_EQ(admit("PUT", messages, with(operator_)).refused.value().status, 405U);
+  EXPECT_EQ(admit("POST", messages,
+                  {{"content-type", "text/xml"}, {"authorization", "Bearer " + operator_}})
+                .refused.value()
+                .status,
+            415U);
+  const auto admitted = admit("POST", messages, with(operator_));
+  EXPECT_FALSE(admitted.refused);
+  EXPECT_EQ(admitted.operation, "enqueue");
+  EXPECT_EQ(admitted.key_id, operator_.substr(4, 8));
+}
+
 TEST_F(RestAuth, ATenantDoesNothingThatConcernsOthers) {
   key_ = tenant_;
   EXPECT_EQ(post("/v1/tables/orders/pause", "").status, 403U);

@@ -307,9 +307,11 @@ TEST_F(RestHealth, LiveSaysThatItAnswers) { EXPECT_EQ(get("/health/live").status
 
 TEST_F(RestHealth, WhatWaitsForNoStoreNeedsNoWorker) {
   const auto brief = [&](std::string method, std::string target, std::size_t bytes = 0) {
-    return api_->is_brief({.method = std::move(method),
-                           .target = std::move(target),
-                           .body = std::string(bytes, ' ')});
+    const auto admission = api_->admit({.method = std::move(method),
+                                        .target = std::move(target),
+                                        .headers = {{"host", "localhost"}}});
+    EXPECT_FALSE(admission.refused);
+    return admission.brief_bytes_max && bytes <= *admission.brief_bytes_max;
   };
   EXPECT_TRUE(brief("GET", "/health/live"));
   EXPECT_TRUE(brief("GET", "/metrics"));

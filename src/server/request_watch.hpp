@@ -1,0 +1,38 @@
+#pragma once
+
+#include <sagabox/log.hpp>
+#include <sagabox/metrics.hpp>
+#include <sagabox/time.hpp>
+
+#include <cstddef>
+#include <string_view>
+
+namespace sagabox::server {
+
+/// A request that has its answer.
+struct AnsweredRequest {
+  std::string_view method;      ///< empty: no HTTP
+  std::string_view request_id;  ///< its own, if it has one
+  std::string_view operation;   ///< "none": no path of ours, or no HTTP
+  std::string_view key_id;      ///< empty: without a key
+  unsigned status = 0;
+  Duration took{};  ///< from its header to its answer
+};
+
+/// Counts requests and writes a line of the log for each. Safe from any thread.
+class RequestWatch {
+ public:
+  /// `level`: of those lines. Both outlive it.
+  RequestWatch(Metrics& metrics, Logger& log, LogLevel level);
+
+  void answered(const AnsweredRequest& answered);
+  void connections(std::size_t count) { connections_.set(static_cast<double>(count)); }
+
+ private:
+  Metrics& metrics_;
+  Logger& log_;
+  LogLevel level_;
+  Gauge& connections_;
+};
+
+}  // namespace sagabox::server
