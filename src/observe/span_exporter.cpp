@@ -4,6 +4,7 @@
 #include "observe/otlp_json.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <utility>
 
@@ -64,7 +65,15 @@ void SpanExporter::stop() {
 }
 
 void SpanExporter::run() {
-  for (auto batch = next(); !batch.empty(); batch = next()) send(batch);
+  for (auto batch = next(); !batch.empty(); batch = next()) {
+    try {
+      send(batch);
+    } catch (const std::exception& problem) {
+      // Lack of memory, most likely: a reason to lose spans, but not the process.
+      failed_.add(static_cast<double>(batch.size()));
+      tell({.kind = PostAnswer::Kind::refused, .error = problem.what()});
+    }
+  }
   drop_rest();
 }
 

@@ -28,6 +28,7 @@ struct Collector {
   std::vector<std::size_t> batches;
   std::vector<PostAnswer> answers{{}};
   bool hangs = false;
+  int throws = 0;  ///< so often
 
   PostAnswer take(const std::string& body, const std::function<bool()>& gives_up) {
     std::unique_lock lock(mutex);
@@ -35,6 +36,7 @@ struct Collector {
     batches.push_back(
         value.at("resourceSpans").at(0).at("scopeSpans").at(0).at("spans").as_array().size());
     changed.notify_all();
+    if (throws-- > 0) throw std::bad_alloc();
     while (hangs && !gives_up()) changed.wait_for(lock, milliseconds(5));
     if (hangs) return {.kind = Kind::later, .error = "no answer"};
     return answers[std::min(batches.size(), answers.size()) - 1];
@@ -157,6 +159,16 @@ TEST_F(ExporterTest, DoesNotRepeatWhatIsRefused) {
   exporter->stop();
   EXPECT_EQ(collector.batches.size(), 1U);
   EXPECT_EQ(counted("failed"), 1);
+}
+
+TEST_F(ExporterTest, LackOfMemoryCostsABatchAndNoMore) {
+  collector.throws = 1;
+  options.batch_max = 1;
+  const auto exporter = open();
+  take(*exporter, 2);
+  exporter->stop();
+  EXPECT_EQ(counted("failed"), 1);
+  EXPECT_EQ(counted("exported"), 1);
 }
 
 TEST_F(ExporterTest, CountsWhatWasTakenInPart) {
