@@ -1,12 +1,13 @@
 #include "server/listener.hpp"
 
-#include "server/address.hpp"
 #include "server/session.hpp"
 #include "server/tls.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 
 #include <thread>
@@ -18,6 +19,7 @@ namespace {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
+using ErrorCode = boost::system::error_code;
 
 constexpr auto accept_pause = std::chrono::milliseconds(100);
 /// For what was cut off to be gone.
@@ -88,11 +90,10 @@ Status Listener::Core::open() {
     if (!opened.ok()) return opened.error();
     tls_ = std::move(*opened);
   }
-  const auto address = parse_address(options_.address);
-  if (!address.ok()) return address.error();
-  const tcp::endpoint endpoint(*address, options_.port);
-  Wire::ErrorCode error;
-  acceptor_.open(endpoint.protocol(), error);
+  ErrorCode error;
+  const tcp::endpoint endpoint(asio::ip::make_address(numeric_address(options_.address), error),
+                               options_.port);
+  if (!error) acceptor_.open(endpoint.protocol(), error);
   if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
   if (!error) acceptor_.bind(endpoint, error);
   if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
@@ -113,20 +114,19 @@ void Listener::Core::run() {
 }
 
 void Listener::Core::accept() {
-  acceptor_.async_accept(
-      asio::make_strand(context_), [this](Wire::ErrorCode error, tcp::socket socket) {
-        if (shared_.stopping || error == asio::error::operation_aborted) return;
-        if (!error) {
-          accepted(std::move(socket));
-          return accept();
-        }
-        // Out of descriptors, most likely: they come back as connections end.
-        options_.log->log(LogLevel::warning, "accept failed", {{"error", error.message()}});
-        retry_.expires_after(accept_pause);
-        retry_.async_wait([this](Wire::ErrorCode cancelled) {
-          if (!cancelled) accept();
-        });
-      });
+  acceptor_.async_accept([this](ErrorCode error, tcp::socket socket) {
+    if (shared_.stopping || error == asio::error::operation_aborted) return;
+    if (!error) {
+      accepted(std::move(socket));
+      return accept();
+    }
+    // Out of descriptors, most likely: they come back as connections end.
+    options_.log->log(LogLevel::warning, "accept failed", {{"error", error.message()}});
+    retry_.expires_after(accept_pause);
+    retry_.async_wait([this](ErrorCode cancelled) {
+      if (!cancelled) accept();
+    });
+  });
 }
 
 void Listener::Core::accepted(tcp::socket socket) {
@@ -135,10 +135,12 @@ void Listener::Core::accepted(tcp::socket socket) {
                       {{"connections_max", std::uint64_t{options_.connections_max}}});
     return;
   }
-  Wire::ErrorCode ignored;
-  socket.set_option(tcp::no_delay(true), ignored);
+  ErrorCode error;
+  AcceptedSocket taken{.version_six = acceptor_.local_endpoint(error).address().is_v6()};
+  taken.descriptor = socket.release(error);
+  if (error) return;
   auto session = std::make_shared<Session>(
-      shared_, tls_ ? tls_->wire(std::move(socket)) : plain_wire(std::move(socket)));
+      shared_, tls_ ? tls_->wire(context_, taken) : plain_wire(context_, taken));
   sessions_.add(session);
   session->start();
 }
@@ -146,7 +148,7 @@ void Listener::Core::accepted(tcp::socket socket) {
 bool Listener::Core::stop() {
   if (shared_.stopping.exchange(true)) return true;
   asio::post(acceptor_.get_executor(), [this] {
-    Wire::ErrorCode ignored;
+    ErrorCode ignored;
     acceptor_.close(ignored);
     retry_.cancel();
   });

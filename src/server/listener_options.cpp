@@ -1,33 +1,31 @@
 #include "server/listener_options.hpp"
 
 #include "core/text.hpp"
-#include "server/address.hpp"
+
+#include <boost/asio/ip/address.hpp>
 
 #include <array>
 #include <utility>
 
 namespace sagabox::server {
 
-Result<boost::asio::ip::address> parse_address(const std::string& text) {
-  boost::system::error_code error;
-  const auto address =
-      boost::asio::ip::make_address(text == "localhost" ? "127.0.0.1" : text, error);
-  if (!error) return address;
-  return Error{Code::config_invalid, "address " + quoted(text) +
-                                         " is no address; give one like 127.0.0.1, ::1 or 0.0.0.0"};
+std::string numeric_address(const std::string& address) {
+  return address == "localhost" ? "127.0.0.1" : address;
 }
 
 Result<bool> is_loopback(const std::string& address) {
-  const auto parsed = parse_address(address);
-  if (!parsed.ok()) return parsed.error();
-  return parsed->is_loopback();
+  boost::system::error_code error;
+  const auto parsed = boost::asio::ip::make_address(numeric_address(address), error);
+  if (!error) return parsed.is_loopback();
+  return Error{Code::config_invalid, "address " + quoted(address) +
+                                         " is no address; give one like 127.0.0.1, ::1 or 0.0.0.0"};
 }
 
 Status ListenerOptions::check() const {
   const auto invalid = [](std::string text) {
     return Error{Code::config_invalid, std::move(text)};
   };
-  if (auto parsed = parse_address(address); !parsed.ok()) return parsed.error();
+  if (const auto known = is_loopback(address); !known.ok()) return known.error();
   const std::array<std::pair<const char*, std::size_t>, 4> counts{
       {{"io_threads", io_threads},
        {"workers", workers},

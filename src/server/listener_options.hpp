@@ -54,6 +54,8 @@ struct ListenerOptions {
   [[nodiscard]] Status check() const;
 };
 
+/// What localhost stands for.
+std::string numeric_address(const std::string& address);
 /// Whether the address can be reached from this machine only; CONFIG.INVALID when it is none.
 Result<bool> is_loopback(const std::string& address);
 

@@ -24,6 +24,9 @@ constexpr std::array single_fields{http::field::host, http::field::content_lengt
                                    http::field::transfer_encoding, http::field::authorization,
                                    http::field::content_type};
 
+/// Of the last chunk, and less is never left of a chunked body. The parser insists on it.
+constexpr std::size_t chunk_bytes_min = std::string_view("0\r\n\r\n").size();
+
 std::string_view view(beast::string_view text) { return {text.data(), text.size()}; }
 
 std::string lower_case(std::string_view text) {
@@ -182,7 +185,7 @@ RequestReader::Step RequestReader::have_header() {
 
 RequestReader::Step RequestReader::read_body() {
   while (!parser_->beast.is_done()) {
-    if (held_.empty()) return Step::needs_more;
+    if (held_.size() < (chunked_ ? chunk_bytes_min : 1)) return Step::needs_more;
     const auto parsed = parse();
     if (parsed == Parsed::refused) return Step::problem;
     if (parsed == Parsed::went_on) continue;

@@ -3,15 +3,10 @@
 #include "server/problem.hpp"
 #include "server/response_text.hpp"
 
-#include <boost/asio/dispatch.hpp>
-#include <boost/asio/post.hpp>
-
 #include <utility>
 
 namespace sagabox::server {
 namespace {
-
-namespace asio = boost::asio;
 
 /// How much of what a client still sends is taken after a last answer, so that it is not lost with
 /// the connection.
@@ -29,35 +24,33 @@ Session::Session(SessionContext& context, std::unique_ptr<Wire> wire)
     : context_(context),
       registered_{context.sessions, this},
       wire_(std::move(wire)),
-      timer_(wire_->socket().get_executor()),
       reader_({.header_bytes_max = context.options.header_bytes_max,
                .body_bytes_max = context.options.body_bytes_max,
                .unused_body_bytes_max = context.options.unused_body_bytes_max}) {}
 
 void Session::start() {
-  asio::post(timer_.get_executor(), [self = shared_from_this()] {
+  wire_->run([self = shared_from_this()] {
     if (self->finishing()) return self->close();
     self->enter(Phase::opening, self->options().header_timeout);
-    self->wire_->open([self](const Wire::ErrorCode& error, std::size_t) {
-      if (error) return self->close();
+    self->wire_->open([self](Wire::End end, std::size_t) {
+      if (end != Wire::End::done) return self->close();
       self->wait_for_request();
     });
   });
 }
 
 void Session::finish() {
-  asio::post(timer_.get_executor(), [self = shared_from_this()] {
+  wire_->run([self = shared_from_this()] {
     self->finishing_ = true;
     if (self->phase_ == Phase::opening) return self->close();
     // Not closed: what has been read just now may be a request, which will be answered.
-    Wire::ErrorCode ignored;
-    if (self->is_reading()) self->wire_->socket().cancel(ignored);
+    if (self->is_reading()) self->wire_->give_up();
     if (self->phase_ == Phase::ending) self->enter(Phase::ending, linger_timeout_at_stop);
   });
 }
 
 void Session::cut() {
-  asio::post(timer_.get_executor(), [self = shared_from_this()] { self->close(); });
+  wire_->run([self = shared_from_this()] { self->close(); });
 }
 
 bool Session::is_reading() const {
@@ -66,11 +59,7 @@ bool Session::is_reading() const {
 
 void Session::enter(Phase phase, Duration limit) {
   phase_ = phase;
-  timer_.expires_after(std::chrono::ceil<std::chrono::steady_clock::duration>(limit));
-  timer_.async_wait([self = shared_from_this(), number = ++timed_](const Wire::ErrorCode& error) {
-    // One that was on its way when the limit was changed counts no more.
-    if (!error && number == self->timed_) self->too_late();
-  });
+  wire_->limit(limit, [self = shared_from_this()] { self->too_late(); });
 }
 
 void Session::too_late() {
@@ -84,16 +73,13 @@ void Session::too_late() {
   }
   if (phase_ != Phase::header && phase_ != Phase::body) return close();
   late_ = true;
-  Wire::ErrorCode ignored;
-  wire_->socket().cancel(ignored);
+  wire_->give_up();
 }
 
 void Session::close() {
   phase_ = Phase::ended;
   ++asked_;
-  timer_.cancel();
-  Wire::ErrorCode ignored;
-  wire_->socket().close(ignored);
+  wire_->close();
 }
 
 /// For its first byte, for as long as a connection may be idle.
@@ -113,16 +99,15 @@ void Session::wait_for_request() {
 }
 
 void Session::read_more() {
-  wire_->read_some(asio::buffer(bytes_),
-                   [self = shared_from_this()](const Wire::ErrorCode& error, std::size_t bytes) {
-                     self->have_read(error, bytes);
-                   });
+  wire_->read_some(bytes_, [self = shared_from_this()](Wire::End end, std::size_t bytes) {
+    self->have_read(end, bytes);
+  });
 }
 
-void Session::have_read(const Wire::ErrorCode& error, std::size_t bytes) {
+void Session::have_read(Wire::End end, std::size_t bytes) {
   if (phase_ == Phase::ended) return;
-  if (error == asio::error::operation_aborted || late_) return have_not_read();
-  if (error) return close();
+  if (end == Wire::End::given_up || late_) return have_not_read();
+  if (end != Wire::End::done) return close();
   reader_.feed({bytes_.data(), bytes});
   if (phase_ == Phase::idle) enter(Phase::header, options().header_timeout);
   advance();
@@ -187,25 +172,22 @@ bool Session::have_header() {
 }
 
 void Session::let_send() {
-  wire_->write({asio::buffer(go_on_text), asio::const_buffer()},
-               [self = shared_from_this()](const Wire::ErrorCode& error, std::size_t) {
-                 if (self->phase_ == Phase::ended) return;
-                 if (error) return self->close();
-                 self->advance();
-               });
+  wire_->write(go_on_text, {}, [self = shared_from_this()](Wire::End end, std::size_t) {
+    if (self->phase_ == Phase::ended) return;
+    if (end != Wire::End::done) return self->close();
+    self->advance();
+  });
 }
 
 void Session::have_request() {
   enter(Phase::answering, options().answer_timeout);
-  Task task{.request = reader_.take_request(),
-            .reply =
-                [self = shared_from_this(), number = ++asked_](Response response) {
-                  asio::dispatch(self->timer_.get_executor(),
-                                 [self, number, response = std::move(response)]() mutable {
-                                   self->have_answer(number, std::move(response));
-                                 });
-                },
-            .body = std::move(body_)};
+  auto answered = [self = shared_from_this(), number = ++asked_](Response response) {
+    self->wire_->run_now([self, number, response = std::move(response)]() mutable {
+      self->have_answer(number, std::move(response));
+    });
+  };
+  Task task{
+      .request = reader_.take_request(), .reply = std::move(answered), .body = std::move(body_)};
   const auto brief_bytes_max = admission_.brief_bytes_max;
   const bool brief = brief_bytes_max && task.request.body.size() <= *brief_bytes_max;
   if (!brief) return context_.workers.take(std::move(task));
@@ -233,38 +215,35 @@ void Session::write(Response response) {
   answer_head_ = response_head(response, keep_alive_);
   answer_body_ = method_ == "HEAD" ? std::string() : std::move(response.body);
   enter(Phase::writing, options().write_timeout);
-  wire_->write({asio::buffer(answer_head_), asio::buffer(answer_body_)},
-               [self = shared_from_this()](const Wire::ErrorCode& error, std::size_t) {
-                 self->have_written(error);
-               });
+  wire_->write(answer_head_, answer_body_, [self = shared_from_this()](Wire::End end, std::size_t) {
+    self->have_written(end);
+  });
 }
 
-void Session::have_written(const Wire::ErrorCode& error) {
+void Session::have_written(Wire::End end) {
   if (phase_ == Phase::ended) return;
-  if (error) return close();
-  if (!keep_alive_) return end();
+  if (end != Wire::End::done) return close();
+  if (!keep_alive_) return hang_up();
   reader_.next_request();
   wait_for_request();
 }
 
-void Session::end() {
+void Session::hang_up() {
   enter(Phase::ending, finishing() ? linger_timeout_at_stop : options().linger_timeout);
-  wire_->end([self = shared_from_this()](const Wire::ErrorCode& error, std::size_t) {
+  wire_->end([self = shared_from_this()](Wire::End end, std::size_t) {
     if (self->phase_ == Phase::ended) return;
-    if (error) return self->close();
+    if (end != Wire::End::done) return self->close();
     self->drain(0);
   });
 }
 
 void Session::drain(std::size_t so_far) {
   if (so_far > linger_bytes_max) return close();
-  wire_->socket().async_read_some(
-      asio::buffer(bytes_),
-      [self = shared_from_this(), so_far](const Wire::ErrorCode& error, std::size_t bytes) {
-        if (self->phase_ == Phase::ended) return;
-        if (error) return self->close();
-        self->drain(so_far + bytes);
-      });
+  wire_->drain_some(bytes_, [self = shared_from_this(), so_far](Wire::End end, std::size_t bytes) {
+    if (self->phase_ == Phase::ended) return;
+    if (end != Wire::End::done) return self->close();
+    self->drain(so_far + bytes);
+  });
 }
 
 }  // namespace sagabox::server

@@ -8,8 +8,6 @@
 #include "server/wire.hpp"
 #include "server/workers.hpp"
 
-#include <boost/asio/steady_timer.hpp>
-
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -30,7 +28,7 @@ struct SessionContext {
 };
 
 /// One connection: reads a request, hands it over, writes the answer, and again. Everything runs on
-/// the strand of its socket.
+/// the strand of its wire.
 class Session final : public std::enable_shared_from_this<Session> {
  public:
   Session(SessionContext& context, std::unique_ptr<Wire> wire);
@@ -66,7 +64,7 @@ class Session final : public std::enable_shared_from_this<Session> {
 
   void wait_for_request();
   void read_more();
-  void have_read(const Wire::ErrorCode& error, std::size_t bytes);
+  void have_read(Wire::End end, std::size_t bytes);
   /// A read that came to nothing.
   void have_not_read();
   void advance();
@@ -78,8 +76,8 @@ class Session final : public std::enable_shared_from_this<Session> {
 
   void refuse(unsigned status, Code code, std::string message);
   void write(Response response);
-  void have_written(const Wire::ErrorCode& error);
-  void end();
+  void have_written(Wire::End end);
+  void hang_up();
   void drain(std::size_t so_far);
 
   /// The listener may end when its last connection is gone: with all that it is made of.
@@ -92,8 +90,6 @@ class Session final : public std::enable_shared_from_this<Session> {
   SessionContext& context_;
   Registered registered_;  // destroyed after what follows
   std::unique_ptr<Wire> wire_;
-  boost::asio::steady_timer timer_;
-  std::uint64_t timed_ = 0;  // which limit the timer is for
   RequestReader reader_;
   std::array<char, 16UL * 1024> bytes_{};
 

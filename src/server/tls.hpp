@@ -21,10 +21,10 @@ class Tls {
 
   /// Reads the files again, for connections to come. An error leaves what was there.
   Status reload();
-  std::unique_ptr<Wire> wire(Wire::Socket socket);
+  std::unique_ptr<Wire> wire(boost::asio::io_context& context, AcceptedSocket socket);
 
  private:
-  struct Context;
+  using Context = boost::asio::ssl::context;
   Tls(TlsFiles files, std::shared_ptr<Context> context);
   static Result<std::shared_ptr<Context>> read(const TlsFiles& files);
 

@@ -64,6 +64,7 @@ TEST(RequestReader, ReadsRequestsOneAfterTheOther) {
             (Found{"GET /a", "POST /m: abc", "HEAD /b?c"}));
   EXPECT_EQ(read(post("Transfer-Encoding: chunked\r\n", "3;x=y\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")),
             (Found{"POST /m: abcde"}));
+  EXPECT_EQ(read(post("Transfer-Encoding: chunked\r\n", "0\r\n\r\n")), Found{"POST /m"});
   EXPECT_EQ(read("GET /a HTTP/1.1\r\n" + host), Found{"more"});
   EXPECT_EQ(read(post("Content-Length: 3\r\n", "ab")), Found{"more"});
 }
@@ -117,7 +118,7 @@ TEST(RequestReader, RefusesWhatTwoReadersCouldUnderstandDifferently) {
             "400");
   EXPECT_EQ(status(post("Transfer-Encoding: gzip, chunked\r\n", "0\r\n\r\n")), "501");
   EXPECT_EQ(status(post("Transfer-Encoding: identity\r\n", "")), "501");
-  EXPECT_EQ(status(post("Transfer-Encoding: chunked\r\n", "zz\r\n")), "400");
+  EXPECT_EQ(status(post("Transfer-Encoding: chunked\r\n", "zz\r\n\r\n")), "400");
   EXPECT_EQ(status("POST /m HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), "400");
 }
 
@@ -127,7 +128,7 @@ TEST(RequestReader, HoldsNoMoreThanItsLimits) {
             Found{"413 the body is longer than 100 bytes"});
   EXPECT_EQ(read("GET /a HTTP/1.1\r\n" + host + "Content-Length: 11\r\n\r\n"),
             Found{"413 the body is longer than 10 bytes"});
-  EXPECT_EQ(read("DELETE /a HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\nb\r\n"),
+  EXPECT_EQ(read("DELETE /a HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\nb\r\nxx"),
             Found{"413 the body is longer than 10 bytes"});
   EXPECT_EQ(read("GET /a HTTP/1.1\r\n" + host + "Content-Length: 10\r\n\r\n" + at(10, 'x')),
             Found{"GET /a: xxxxxxxxxx"});
