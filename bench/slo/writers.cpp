@@ -18,7 +18,8 @@ std::vector<Steady::time_point> write_at_pace(const Pace& pace) {
   const auto begin = Steady::now();
   const auto write = [&] {
     for (auto number = next.fetch_add(1); number < pace.messages; number = next.fetch_add(1)) {
-      std::this_thread::sleep_until(begin + number * std::chrono::seconds(1) / pace.rate);
+      std::this_thread::sleep_until(
+          begin + number * std::chrono::nanoseconds(std::chrono::seconds(1)) / pace.rate);
       (void)store
           ->transaction([&](OwnedTransaction& tx) { return outbox.write(tx, draft(number)); })
           .value();

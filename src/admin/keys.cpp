@@ -42,6 +42,15 @@ void hide_names(std::vector<spi::ShardOwner>& owners) {
   }
 }
 
+/// Where messages go, and what came back last: that may have been of another tenant.
+void hide_targets(std::vector<HeldUp>& held_up) {
+  for (auto& one : held_up) {
+    if (one.by == HeldUp::By::no_route) continue;
+    one.target = "of this topic";
+    one.what.clear();
+  }
+}
+
 }  // namespace
 
 Result<Explanation> Admin::explain(const TableName& table, const MessageId& id) const {
@@ -69,6 +78,7 @@ Result<Explanation> Admin::explain(const TableName& table, const MessageId& id) 
 
   if (options_.held_up) {
     facts.held_up = options_.held_up(facts.record->topic, facts.record->tenant);
+    if (options_.tenant) hide_targets(facts.held_up);
   }
   const Sequence sequence = facts.record->sequence;
   if (!facts.record->key.empty() && sequence.value > 0) {

@@ -53,9 +53,11 @@ std::optional<Error> DaemonTalk::refusal(const HttpRequest& request, const HttpA
 
 Error DaemonTalk::nonsense(const HttpRequest& request, const Error& error) const {
   if (error.code != Code::schema_validation_failed) return error;
-  return {Code::unknown_internal, "the answer of " + url() + " to " + request.target +
-                                      " is not understood: " + clean_error(error.message) +
-                                      "; is the daemon of another version?" + in_doubt(request)};
+  const bool acts = request.kind == HttpRequest::Kind::act;
+  return {acts ? Code::storage_in_doubt : Code::unknown_internal,
+          "the answer of " + url() + " to " + request.target +
+              " is not understood: " + clean_error(error.message) +
+              "; is the daemon of another version?" + in_doubt(request)};
 }
 
 Result<std::vector<std::string>> DaemonTalk::lines(const requests::Target& target) {

@@ -228,6 +228,12 @@ std::string how_to_look(const ReplayJob& job) {
       job.id.value, job.table);
 }
 
+/// Where that can be told: a key that is bound to a tenant may not ask.
+bool nobody_replays(Session& session, const TableName& table) {
+  const auto owners = session.operations().owners(table);
+  return owners.ok() && !owners->replayer;
+}
+
 /// Until it ends. Ctrl-C leaves it running.
 int follow(Session& session, StopSignals& signals, const TableName& table, ReplayJob job,
            bool detach) {
@@ -237,9 +243,15 @@ int follow(Session& session, StopSignals& signals, const TableName& table, Repla
   while (job.state == ReplayJob::State::running && !left && !waits) {
     if (shows && session.out().interactive()) session.out().draw({replay_bar(job)});
     left = signals.wait(look_interval) == StopSignals::Woken::stop;
-    job = session.operations().job(table, job.id).value();
-    waits = job.state == ReplayJob::State::running &&
-            !session.operations().owners(table).value().replayer;
+    auto looked = session.operations().job(table, job.id);
+    if (!looked.ok()) {
+      throw Failure(Error{looked.error().code,
+                          fmt::format("replay job {} was started and goes on, but it could not be "
+                                      "looked at: {}; {}",
+                                      job.id.value, looked.error().message, how_to_look(job))});
+    }
+    job = std::move(*looked);
+    waits = job.state == ReplayJob::State::running && nobody_replays(session, table);
   }
   if (!shows) {
     session.out().print(job_json(job));

@@ -28,16 +28,17 @@ Result<std::string> parse_server(std::string_view text) {
   const auto wrong = [&](std::string_view right) {
     return Error{Code::config_invalid, "server " + quoted(text) + ": " + std::string(right)};
   };
+  // Before the text is shown to anybody: it may have a password.
+  if (text.find('@') != std::string_view::npos) {
+    return Error{Code::config_invalid,
+                 "server: no user or password in the URL; a key is given with --key-file FILE or "
+                 "in SAGABOX_KEY"};
+  }
   const auto scheme = text.starts_with(plain)       ? plain
                       : text.starts_with(encrypted) ? encrypted
                                                     : std::string_view();
   if (scheme.empty() || text.size() == scheme.size() || !is_printable(text)) {
     return wrong("write it as http://127.0.0.1:8700 or https://host/path");
-  }
-  if (text.find('@') != std::string_view::npos) {
-    return Error{Code::config_invalid,
-                 "server: no user or password in the URL; a key is given with --key-file FILE or "
-                 "in SAGABOX_KEY"};
   }
   if (text.find_first_of("?#") != std::string_view::npos) {
     return wrong("without ? and #: what is asked is up to the verb");

@@ -138,9 +138,15 @@ class ServerOperations final : public Operations {
     const auto path = quarantines                 ? "/dead-letters/quarantine"
                       : move == spi::Move::replay ? "/dead-letters/replay"
                                                   : "/dead-letters/release";
-    return daemon_.act(Target(table, path),
-                       requests::move(ids, quarantines ? std::optional(note) : std::nullopt),
-                       answers::moved);
+    auto moved = daemon_.act(Target(table, path),
+                             requests::move(ids, quarantines ? std::optional(note) : std::nullopt),
+                             answers::moved);
+    if (moved.ok() && moved->size() != ids.size()) {
+      return Error{Code::storage_in_doubt,
+                   "the daemon was given " + std::to_string(ids.size()) + " ids and answered for " +
+                       std::to_string(moved->size()) + ": look before you do it again"};
+    }
+    return moved;
   }
   Result<bool> set_pause(const TableName& table, const std::string& topic, bool paused,
                          const std::string& note) override {
@@ -153,8 +159,10 @@ class ServerOperations final : public Operations {
                        const Admin::Progress& progress) override {
     Purged purged;
     for (;;) {
-      const auto part =
-          daemon_.act(Target(table, "/purge"), requests::purge(order), answers::purged);
+      const Target target(table, "/purge");
+      const auto part = order.dry_run
+                            ? daemon_.look(target, requests::purge(order), answers::purged)
+                            : daemon_.act(target, requests::purge(order), answers::purged);
       if (!part.ok()) {
         if (purged.rows == 0) return part.error();
         return Error{part.error().code, part.error().message + " (" + std::to_string(purged.rows) +
@@ -162,7 +170,7 @@ class ServerOperations final : public Operations {
       }
       purged.rows += part->rows;
       const bool goes_on = !progress || progress(purged.rows);
-      if (!part->more || order.dry_run) return purged;
+      if (!part->more || part->rows == 0 || order.dry_run) return purged;
       if (goes_on) continue;
       purged.stopped = true;
       return purged;

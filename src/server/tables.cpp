@@ -108,6 +108,9 @@ Result<Response> get_table(const Call& call) {
 Result<Response> list_owners(const Call& call) {
   const Query query(call.request.target);
   if (auto status = query.status(); !status.ok()) return status.error();
+  if (call.caller.tenant) {
+    return Error{Code::auth_denied, "owners concern all tenants; this key is bound to one"};
+  }
   const auto owners = admin::owners_of(*call.table->store, call.table->table);
   if (!owners.ok()) return owners.error();
   JsonOut json;

@@ -35,9 +35,10 @@ seq, id, topic, key, CASE WHEN octet_length(payload) <= $1 THEN payload END, dig
 /// The transactions that have locked or changed a row of ownership: settles, and workers that take
 /// or leave a shard. They bring no message that a read could miss, so reads do not wait for them. A
 /// row keeps the number of the last one after its end, when nobody waits for it any more. Nobody
-/// locks these rows in a way that two may share: a number is always that of one transaction.
+/// locks these rows in a way that two may share: a number is always that of one transaction. Only
+/// rows of this outbox: a replay writes messages while it holds a shard of its own.
 inline constexpr Fragment holders_fragment{"holders",
-                                           R"sql((SELECT string_agg(owner.xmax::text, ',')
+                                           R"sql((SELECT string_agg(DISTINCT owner.xmax::text, ',')
    FROM "{schema}".shard_owner AS owner
    WHERE owner.scope = 'outbox:{table}' AND owner.xmax <> '0'::xid))sql"};
 

@@ -65,7 +65,9 @@ class DoctorTestCase(FolderTestCase):
                 )
                 said = b""
                 while b"stream_create_response" not in said:
-                    said += link.recv(65536)
+                    more = link.recv(65536)
+                    self.assertTrue(more, said)
+                    said += more
         return port
 
     def http(self):
@@ -145,7 +147,10 @@ class Doctor(DoctorTestCase):
 
     def test_what_is_down_is_an_error_and_the_others_are_asked_all_the_same(self):
         redis = self.redis("--appendonly", "no")
-        down = free_port()
+        bound = socket.socket()  # and not listened on: refused
+        self.addCleanup(bound.close)
+        bound.bind(("127.0.0.1", 0))
+        down = bound.getsockname()[1]
         self.configure(
             ["redis:orders", "nats:orders", f"http://127.0.0.1:{down}/hook", f"http://127.0.0.1:{self.http()}/"],
             f"  redis: {{ url: 'redis://127.0.0.1:{redis}' }}\n  nats: {{ servers: ['nats://127.0.0.1:{down}'] }}\n",

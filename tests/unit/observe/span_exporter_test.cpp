@@ -112,6 +112,7 @@ TEST_F(ExporterTest, StopSendsTheRestInBatches) {
 TEST_F(ExporterTest, FullQueueDropsAndCounts) {
   options.queue_capacity = 8;
   options.batch_max = 8;
+  options.batch_delay = hours(1);
   collector.hangs = true;
   options.timeout = hours(1);
   options.flush_max = {};
@@ -174,6 +175,7 @@ TEST_F(ExporterTest, LackOfMemoryCostsABatchAndNoMore) {
 TEST_F(ExporterTest, CountsWhatWasTakenInPart) {
   collector.answers = {{.rejected = 2}};
   options.batch_max = 5;
+  options.batch_delay = hours(1);
   const auto exporter = open();
   take(*exporter, 5);
   exporter->stop();

@@ -59,19 +59,23 @@ TEST_P(PostgresReads, DoNotWaitForAShardThatChangesHands) {
                               " SET owner = NULL WHERE scope = 'outbox:orders' AND shard = 3")));
 }
 
-TEST_P(PostgresReads, NumberOfASettleThatHasEndedIsNobodyElses) {
-  const auto settle = open("SELECT FROM " + in_schema("shard_owner") + " FOR NO KEY UPDATE");
-  run_sql(other_.get(), "COMMIT");
-  const auto next = open("CREATE TEMPORARY TABLE business (n integer)");
-  EXPECT_LT(settle, next);
-  EXPECT_TRUE(waits_for(next));
+/// A replay writes messages in the transaction in which it holds a shard of its own.
+TEST_P(PostgresReads, WaitForWhoHoldsAShardOfSomethingElse) {
+  const std::vector<spi::Scope> others{"replay:orders", "outbox:bills"};
+  ASSERT_TRUE(roles_->ownership.join(ids_.next<WorkerId>(), seconds(60), others, 16).value().live);
+  for (const auto& other : others) {
+    EXPECT_TRUE(waits_for(open("SELECT FROM " + in_schema("shard_owner") + " WHERE scope = '" +
+                               other + "' FOR NO KEY UPDATE")))
+        << other;
+    run_sql(other_.get(), "ROLLBACK");
+  }
 }
 
 /// Two that shared a lock would leave a number in its row that is no transaction's.
 TEST_P(PostgresReads, SettlesHoldTheirShardsAlone) {
   const auto shard = taken_[0];
   (void)open("SELECT FROM " + in_schema("shard_owner") +
-             " WHERE scope = 'outbox:orders' FOR NO KEY UPDATE");
+             " WHERE scope = 'outbox:orders' FOR SHARE");
   const spi::Fence fence{shard.shard, shard.epoch};
   const spi::Settlement done{
       .shard = shard.shard, .sequence = Sequence{1}, .id = ids_.next<MessageId>()};

@@ -151,7 +151,8 @@ TEST_F(FileTransportTest, WhileAPipeIsNotReadWhatWaitsIsPutOffAndLetGo) {
     const auto waiting = send_one(10, 1ms);
     EXPECT_EQ(results.only(waiting).kind, spi::SendResult::Kind::later);
   }
-  const auto waiting = send_one(10, 50ms);
+  // Long enough that the next one is sent before it is given up.
+  const auto waiting = send_one(10, 2s);
   const auto behind = send_one(10, 1h);
   EXPECT_EQ(results.only(waiting).kind, spi::SendResult::Kind::later);
   EXPECT_EQ(results.only(behind).kind, spi::SendResult::Kind::later) << "it must not overtake";
