@@ -85,7 +85,10 @@ void DoctorVisit::store_of(const assembly::StoreSettings& settings) {
     return add(where, {{Severity::info, "it is in memory, which cannot be seen from here", {}}});
   }
   try {
-    Session session({.url = settings.url, .schema = settings.options.schema});
+    OperatorArguments arguments;
+    arguments.url = settings.url;
+    arguments.schema = settings.options.schema;
+    Session session(arguments);
     store(session.operations());
     tables_of(session.operations(), settings);
   } catch (const WrongUse& problem) {

@@ -33,6 +33,7 @@ void Session::start() {
     if (self->finishing()) return self->close();
     self->enter(Phase::opening, self->options().header_timeout);
     self->wire_->open([self](Wire::End end, std::size_t) {
+      if (self->phase_ == Phase::ended) return;
       if (end != Wire::End::done) return self->close();
       self->wait_for_request();
     });
@@ -71,8 +72,10 @@ void Session::too_late() {
         "no answer within " + shown(options().answer_timeout) +
             (harmless ? "" : "; it may still happen: look, or repeat it with the same id"));
   }
-  if (phase_ != Phase::header && phase_ != Phase::body) return close();
+  if (late_ || (phase_ != Phase::header && phase_ != Phase::body)) return close();
   late_ = true;
+  // What was read or written just now is not given up any more, and may be followed by more.
+  enter(phase_, options().linger_timeout);
   wire_->give_up();
 }
 
@@ -109,7 +112,10 @@ void Session::have_read(Wire::End end, std::size_t bytes) {
   if (end == Wire::End::given_up || late_) return have_not_read();
   if (end != Wire::End::done) return close();
   reader_.feed({bytes_.data(), bytes});
-  if (phase_ == Phase::idle) enter(Phase::header, options().header_timeout);
+  if (phase_ == Phase::idle) {
+    begun_ = options().clock->boot_now();
+    enter(Phase::header, options().header_timeout);
+  }
   advance();
 }
 
@@ -128,7 +134,7 @@ void Session::advance() {
   for (;;) {
     switch (reader_.next()) {
       case RequestReader::Step::needs_more:
-        if (finishing()) return have_not_read();
+        if (late_ || finishing()) return have_not_read();
         if (phase_ == Phase::body && !body_.grow_to(reader_.body_bytes())) {
           return refuse(503, Code::provider_unavailable,
                         "too many large requests come at once; try again after a second");

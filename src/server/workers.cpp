@@ -55,9 +55,12 @@ void Workers::run() {
     ++running_;
     lock.unlock();
     handler_.begin(task.request, task.reply);
-    task = {};
     lock.lock();
     --running_;
+    // It may be the last to know its connection, whose end others wait for.
+    lock.unlock();
+    task = {};
+    lock.lock();
   }
 }
 

@@ -9,9 +9,11 @@
 
 namespace sagabox::testing {
 
-Certificate Certificate::make(const std::filesystem::path& folder, const std::string& name) {
+Certificate Certificate::make(const std::filesystem::path& folder, const std::string& name,
+                              Key kind) {
   constexpr long day = 24L * 3600;
-  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_EC_gen("P-256"), EVP_PKEY_free);
+  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
+      kind == Key::rsa ? EVP_RSA_gen(2048) : EVP_EC_gen("P-256"), EVP_PKEY_free);
   const std::unique_ptr<X509, decltype(&X509_free)> one(X509_new(), X509_free);
   X509_set_version(one.get(), X509_VERSION_3);
   ASN1_INTEGER_set(X509_get_serialNumber(one.get()), 1);

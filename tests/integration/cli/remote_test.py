@@ -339,7 +339,8 @@ class Afar(DaemonTestCase, unittest.TestCase):
         self.assertIn("--store and --server do not go together", text)
         code, text = self.ask("status", "--store", "sqlite:x.db", SAGABOX_SERVER="http://127.0.0.1:1")
         self.assertEqual((code, "there is no file x.db" in text), (2, True), text)
-        for url in ("127.0.0.1:8700", "ftp://host", "http://user:pw@host", "http://host/?a", "http://"):
+        for url in ("127.0.0.1:8700", "ftp://host", "http://user:pw@host", "postgres://user:pw@host/db",
+                    "http://host/?a", "http://"):  # fmt: skip
             code, text = self.ask("status", "--server", url)
             self.assertEqual(code, 2, text)
             self.assertNotIn("pw", text)

@@ -38,7 +38,10 @@ class Held final : public RequestHandler {
     reply({.body = "{}"});
   }
 
-  void let_go() { open.set_value(); }
+  /// Again: nothing happens.
+  void let_go() {
+    if (!let_go_.exchange(true)) open.set_value();
+  }
   void wait_for(int count) const {
     while (holding < count) std::this_thread::yield();
   }
@@ -46,10 +49,15 @@ class Held final : public RequestHandler {
   std::atomic<int> holding{0};
   std::promise<void> open;
   std::shared_future<void> gate = open.get_future().share();
+
+ private:
+  std::atomic<bool> let_go_{false};
 };
 
 class ServerListener : public ::testing::Test {
  protected:
+  ~ServerListener() override { handler_.let_go(); }
+
   void start(ListenerOptions options) {
     options.port = 0;
     options.metrics = &metrics_;
@@ -173,7 +181,7 @@ TEST_F(ServerListener, AHandlerThatDoesNotAnswerIsNotWaitedForForEver) {
   const auto doubtful = writes.post("/held", "{}");
   EXPECT_EQ(doubtful.status, 504U);
   EXPECT_NE(doubtful.body.find("STORAGE.IN_DOUBT"), std::string::npos) << doubtful.body;
-  EXPECT_EQ(asks("/other").receive().value().status, 200U);
+  EXPECT_EQ(asks("/brief").receive().value().status, 200U);
   handler_.let_go();
 }
 
@@ -209,8 +217,11 @@ TEST_F(ServerListener, BodiesHaveABoundTogether) {
   EXPECT_EQ(RestClient(listener_->port()).post("/other", "{}").status, 200U) << "small ones fit";
   ASSERT_TRUE(first.send(std::string(1000, ' ')));
   EXPECT_EQ(first.receive().value().status, 200U);
-  RestClient again(listener_->port());
-  EXPECT_EQ(again.post("/other", std::string(900, ' ')).status, 200U) << "it was given back";
+  unsigned again = 503;
+  while (again == 503) {
+    again = RestClient(listener_->port()).post("/other", std::string(900, ' ')).status;
+  }
+  EXPECT_EQ(again, 200U) << "it was given back";
 }
 
 TEST_F(ServerListener, ARefusalReachesThoseWhoAreStillSending) {
@@ -246,6 +257,10 @@ TEST_F(ServerListener, ANewCertificateIsForNewConnections) {
   EXPECT_EQ(before.get("/brief").status, 200U);
 
   const auto replace = std::filesystem::copy_options::overwrite_existing;
+  const auto of_another_kind = testing::Certificate::make(
+      testing::scratch_folder("listener"), "IP:127.0.0.1", testing::Certificate::Key::rsa);
+  std::filesystem::copy_file(of_another_kind.certificate, old.certificate, replace);
+  EXPECT_FALSE(listener_->reload_certificate().ok());
   std::filesystem::copy_file(renewed.certificate, old.certificate, replace);
   const auto half = listener_->reload_certificate();
   ASSERT_FALSE(half.ok()) << "the key is still that of the old one";

@@ -122,13 +122,18 @@ TEST_F(SqliteRest, TheLargestPayloadFits) {
   EXPECT_EQ(client.post(messages, larger).status, 400U);
 }
 
-TEST_F(SqliteRest, SlowClientsAreToldAndIdleOnesHungUpOn) {
+TEST_F(SqliteRest, IdleClientsAreHungUpOn) {
   server::ServerOptions options;
-  options.listener.header_timeout = 50ms;
-  options.listener.body_timeout = 50ms;
   options.listener.idle_timeout = 50ms;
   serve(std::move(options));
   EXPECT_TRUE(client().ends());
+}
+
+TEST_F(SqliteRest, SlowClientsAreTold) {
+  server::ServerOptions options;
+  options.listener.header_timeout = 200ms;
+  options.listener.body_timeout = 200ms;
+  serve(std::move(options));
   for (const auto* slow :
        {"GET /health/li", "GET /health/live HTTP/1.1\r\nHost: localhost\r\n",
         "POST /v1/tables/orders/messages HTTP/1.1\r\nHost: "
