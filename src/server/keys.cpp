@@ -1,5 +1,6 @@
 #include "server/keys.hpp"
 
+#include "core/digest_text.hpp"
 #include "core/text.hpp"
 #include "core/timestamp.hpp"
 #include "server/fields.hpp"
@@ -14,7 +15,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -59,17 +59,6 @@ std::string line_of(const ApiKey& key) {
   return std::move(json).take();
 }
 
-std::optional<Digest> digest_from(std::string_view text) {
-  Digest digest{};
-  if (text.size() != 2 * digest.size()) return std::nullopt;
-  for (std::size_t at = 0; at < digest.size(); ++at) {
-    const char* const from = text.data() + 2 * at;
-    const auto [end, error] = std::from_chars(from, from + 2, digest[at], 16);
-    if (error != std::errc() || end != from + 2) return std::nullopt;
-  }
-  return digest;
-}
-
 Result<ApiKey> key_from(std::string_view line) {
   auto fields = Fields::parse(line);
   if (!fields.ok()) return fields.error();
@@ -79,7 +68,7 @@ Result<ApiKey> key_from(std::string_view line) {
   const auto role = role_from_name(fields->text("role"));
   key.tenant = fields->maybe_text("tenant");
   key.payloads = fields->flag("payloads");
-  const auto hash = digest_from(fields->text("sha256"));
+  const auto hash = digest_from_hex(fields->text("sha256"));
   const auto created_at = fields->time("created_at");
   key.revoked_at = fields->time("revoked_at");
   if (key.id.size() != id_length) fields->wrong("id", "must have 8 characters");
