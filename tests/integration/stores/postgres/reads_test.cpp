@@ -31,7 +31,7 @@ class PostgresReads : public PostgresTest, public ::testing::WithParamInterface<
     return {std::stoull(run_sql(other_.get(), "SELECT pg_current_xact_id()").at(0))};
   }
   bool waits_for(TransactionId id) {
-    const spi::Range range{taken_[0].shard, Lane{1}, Sequence{0}, 10};
+    const spi::Range range{taken_[0].shard, spi::Lane{1}, Sequence{0}, 10};
     const auto reply = roles_->outbox.read(table_, std::span(&range, 1), 1'000'000).value();
     const auto& waited = reply.horizon.value().in_progress;
     return std::ranges::find(waited, id) != waited.end() || id >= reply.horizon->next;
@@ -78,7 +78,7 @@ TEST_P(PostgresReads, SettlesHoldTheirShardsAlone) {
              " WHERE scope = 'outbox:orders' FOR SHARE");
   const spi::Fence fence{shard.shard, shard.epoch};
   const spi::Settlement done{
-      .shard = shard.shard, .sequence = Sequence{1}, .id = ids_.next<MessageId>()};
+      .sequence = Sequence{1}, .shard = shard.shard, .id = ids_.next<MessageId>()};
   std::optional<Result<spi::SettleReply>> reply;
   std::thread settling([&] {
     reply.emplace(
