@@ -120,7 +120,7 @@ UNION ALL
 /// The next transaction id counted from 3, of the moment in which it is first asked for in a
 /// transaction that has none itself: not in a claim. And who holds shards.
 constexpr std::string_view next_transaction = R"sql(
-SELECT age('3'::xid)::int8, {holders}
+SELECT age('3'::xid)::int8, {holders}, {shards}
 )sql";
 
 /// What is ours of the ranges: $1 payload_max, $2 shards, $3 lanes, $4 after, $5 rows_max, $6 where
@@ -162,7 +162,8 @@ CROSS JOIN LATERAL (
 
 CompetingStatements::CompetingStatements(const Names& names, const TableName& table)
     : OutboxStatements(names, table, ClaimMode::competing) {
-  const Filler fill(names, table, {row_fragment, holders_fragment, own, stops, claimer});
+  const Filler fill(names, table,
+                    {row_fragment, holders_fragment, shards_fragment, own, stops, claimer});
   own_gates = fill("own_gates", postgres::own_gates);
   other_gates = fill("other_gates", postgres::other_gates);
   look_for_free = fill("look_for_free", postgres::look_for_free);

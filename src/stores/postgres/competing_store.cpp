@@ -149,6 +149,9 @@ Result<spi::ReadReply> CompetingOutbox::read_claimed(Connection& connection, con
                          Call{&statements.read_claimed, &params}};
   auto answers = connection.run(calls, Effect::none);
   if (!answers.ok()) return answers.error();
+  if (auto known = check_shards(table, answers->front().text(0, 2)); !known.ok()) {
+    return known.error();
+  }
   auto answer = reply(connection, table, answers->back(), ranges, bytes_max);
   if (!answer.ok()) return answer;
   // Whatever began before the claim looked has a lower number than this, which is of later.

@@ -42,6 +42,12 @@ inline constexpr Fragment holders_fragment{"holders",
    FROM "{schema}".shard_owner AS owner
    WHERE owner.scope = 'outbox:{table}' AND owner.xmax <> '0'::xid))sql"};
 
+/// How many shards there are now, as text. A reshard beside a running relay gives its shards other
+/// keys: who goes on reading them as before would deliver the later messages of a key first.
+inline constexpr Fragment shards_fragment{
+    "shards",
+    R"sql((SELECT o.shards::text FROM "{schema}".outbox AS o WHERE o.name = '{table}'))sql"};
+
 /// Puts the statements of one outbox together: names, fragments that every statement may use, and
 /// those given.
 class Filler {

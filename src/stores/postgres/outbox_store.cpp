@@ -147,6 +147,13 @@ Error PostgresOutbox::too_many_transactions() {
           "more transactions began during one read than it can name; try again"};
 }
 
+Status PostgresOutbox::check_shards(const TableName& table, std::string_view now) const {
+  if (now == std::to_string(context_.shards)) return {};
+  return Error{Code::config_invalid, "outbox " + table.str() + " has " + std::string(now) +
+                                         " shards now, not " + std::to_string(context_.shards) +
+                                         ": it was resharded; start this process again"};
+}
+
 PostgresOutbox::PostgresOutbox(Context& context, const AuditChain& audit, Wake& wake)
     : context_(context), audit_(audit), wake_(wake), statements_(context.names) {}
 
@@ -181,6 +188,8 @@ Result<spi::ReadReply> PostgresOutbox::read_fresh(const TableName& table,
   for (bool named = false;; named = true) {
     auto rows = (*connection)->run(statements.read, params, Effect::none);
     if (!rows.ok()) return rows.error();
+    const auto shards_now = rows->text(0, row_column + RowColumns::topic);
+    if (auto known = check_shards(table, shards_now); !known.ok()) return known.error();
     auto horizon = horizon_of(*rows);
     if (!horizon && !named) {
       auto drawn = (*connection)->run(statements.draw_transaction, {}, Effect::none);

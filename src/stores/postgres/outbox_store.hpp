@@ -50,6 +50,8 @@ class PostgresOutbox : public spi::OutboxStore {
   Result<spi::ReadReply> reply(Connection& connection, const TableName& table, const Rows& rows,
                                std::span<const spi::Range> ranges, std::size_t bytes_max);
   static Error too_many_transactions();
+  /// An error when the outbox has another count of shards than ours, which `now` tells.
+  [[nodiscard]] Status check_shards(const TableName& table, std::string_view now) const;
   Context& context() noexcept { return context_; }
 
  private:

@@ -83,14 +83,16 @@ constexpr Fragment history{"history", R"sql((
 
 /// $1 payload_max, $2 shards, $3 lanes, $4 after, $5 rows_max. The first row has the snapshot in
 /// which all others were read, the next transaction id counted from 3 (a snapshot names only those
-/// in progress below the last one that has ended), and who holds shards. The lane is bounded from
-/// both sides and ordered by, not compared for equality: then the planner may walk the primary key
-/// past the rows of all other shards. Its upper bound stands alone: a row comparison ends a walk at
-/// its first column only, so that an empty lane walked the whole backlog of its shard.
+/// in progress below the last one that has ended), who holds shards, and how many there are. The
+/// lane is bounded from both sides and ordered by, not compared for equality: then the planner may
+/// walk the primary key past the rows of all other shards. Its upper bound stands alone: a row
+/// comparison ends a walk at its first column only, so that an empty lane walked the whole backlog
+/// of its shard.
 constexpr std::string_view read = R"sql(
 SELECT 0::int8, pg_current_snapshot(), age('3'::xid)::int8,
        {holders},
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL::record
+       {shards},
+       NULL, NULL, NULL, NULL, NULL, NULL::record
 UNION ALL
 SELECT r.number, NULL, m.*
 FROM unnest($2::int2[], $3::int2[], $4::int8[], $5::int8[])
@@ -273,7 +275,8 @@ OutboxStatements::OutboxStatements(const Names& names, const TableName& table, C
   const bool claims = mode == ClaimMode::competing;
   const auto& [bound, done, waiting, buried] = claims ? by_claim : by_shard;
   const Filler fill(names, table,
-                    {held, history, row_fragment, holders_fragment, bound, done, waiting, buried});
+                    {held, history, row_fragment, holders_fragment, shards_fragment, bound, done,
+                     waiting, buried});
   const auto settling = [&](std::string_view name, std::string_view sql) {
     return fill(claims ? "competing_" + std::string(name) : std::string(name), sql);
   };

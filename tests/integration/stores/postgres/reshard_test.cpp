@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <span>
 #include <thread>
 
 namespace sagabox::postgres {
@@ -214,6 +215,25 @@ TEST_F(PostgresReshard, SeveralAtOnceLeaveOneCount) {
   EXPECT_EQ(counts[0], counts[1]);
   EXPECT_EQ(counts[0], counts[2]);
   EXPECT_EQ(count("orders_outbox WHERE shard < " + counts[0]), "20");
+}
+
+/// Its shards have other keys now: it would deliver the later messages of some first.
+TEST_F(PostgresReshard, WhoGoesOnReadingItsOldShardsIsTold) {
+  write(*store_, 20);
+  const spi::Range range{Shard{0}, spi::Lane{1}, Sequence{0}, 100};
+  for (const auto mode : {ClaimMode::sharded, ClaimMode::competing}) {
+    auto& outbox = store_->claim_roles(mode).value().outbox;
+    outbox.prepare(table_).value();
+    EXPECT_TRUE(outbox.read(table_, std::span(&range, 1), 1'000'000).ok());
+  }
+  EXPECT_TRUE(to(4, true).value().changed);
+  for (const auto mode : {ClaimMode::sharded, ClaimMode::competing}) {
+    auto& outbox = store_->claim_roles(mode).value().outbox;
+    const auto reply = outbox.read(table_, std::span(&range, 1), 1'000'000);
+    ASSERT_FALSE(reply.ok());
+    EXPECT_NE(reply.error().message.find("has 4 shards now, not 16"), std::string::npos)
+        << reply.error().text();
+  }
 }
 
 TEST_F(PostgresReshard, WhoJoinsMeanwhileIsToldOfTheNewCount) {
