@@ -1,3 +1,5 @@
+#include "core/immortal.hpp"
+
 #include <sagabox/random.hpp>
 
 #include <pthread.h>
@@ -84,10 +86,7 @@ class SeededRandom final : public Random {
 
 }  // namespace
 
-Random& system_random() {
-  static SystemRandom random;
-  return random;
-}
+Random& system_random() { return immortal<SystemRandom>(); }
 
 std::unique_ptr<Random> seeded_random(std::uint64_t seed) {
   return std::make_unique<SeededRandom>(seed);

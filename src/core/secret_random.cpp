@@ -1,5 +1,7 @@
 #include "core/secret_random.hpp"
 
+#include "core/immortal.hpp"
+
 #include <sys/random.h>
 
 #include <cerrno>
@@ -21,9 +23,6 @@ class SecretRandom final : public Random {
 
 }  // namespace
 
-Random& secret_random() {
-  static SecretRandom random;
-  return random;
-}
+Random& secret_random() { return immortal<SecretRandom>(); }
 
 }  // namespace sagabox

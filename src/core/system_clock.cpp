@@ -1,3 +1,5 @@
+#include "core/immortal.hpp"
+
 #include <sagabox/time.hpp>
 
 #include <ctime>
@@ -20,9 +22,6 @@ class SystemClock final : public Clock {
 
 }  // namespace
 
-const Clock& system_clock() {
-  static const SystemClock clock;
-  return clock;
-}
+const Clock& system_clock() { return immortal<SystemClock>(); }
 
 }  // namespace sagabox

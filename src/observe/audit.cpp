@@ -1,3 +1,5 @@
+#include "core/immortal.hpp"
+
 #include <sagabox/audit.hpp>
 
 #include <algorithm>
@@ -44,9 +46,6 @@ std::optional<AuditKind> audit_from_name(std::string_view name) noexcept {
   return static_cast<AuditKind>(found - names.begin());
 }
 
-Audit& no_audit() {
-  static NoAudit audit;
-  return audit;
-}
+Audit& no_audit() { return immortal<NoAudit>(); }
 
 }  // namespace sagabox

@@ -1,3 +1,4 @@
+#include "core/immortal.hpp"
 #include "observe/log_line.hpp"
 
 #include <sagabox/log.hpp>
@@ -56,10 +57,7 @@ class StderrLog final : public Logger {
 
 }  // namespace
 
-Logger& no_log() {
-  static NoLog log;
-  return log;
-}
+Logger& no_log() { return immortal<NoLog>(); }
 
 std::unique_ptr<Logger> stderr_log(LogOptions options) {
   return std::make_unique<StderrLog>(options);

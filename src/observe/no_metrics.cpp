@@ -1,5 +1,7 @@
 #include "observe/no_metrics.hpp"
 
+#include "core/immortal.hpp"
+
 namespace sagabox {
 namespace {
 
@@ -17,9 +19,6 @@ class NoMetrics final : public Metrics {
 
 }  // namespace
 
-Metrics& no_metrics() {
-  static NoMetrics metrics;
-  return metrics;
-}
+Metrics& no_metrics() { return immortal<NoMetrics>(); }
 
 }  // namespace sagabox
