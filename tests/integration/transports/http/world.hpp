@@ -19,7 +19,7 @@ namespace sagabox::testing {
 class HttpTransportTest : public ::testing::Test {
  protected:
   using Kind = spi::SendResult::Kind;
-  static constexpr Duration ample = std::chrono::seconds(20);
+  static constexpr Duration ample = std::chrono::seconds(60);
 
   class Results final : public spi::SendResults {
    public:
