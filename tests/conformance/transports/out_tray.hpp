@@ -25,7 +25,7 @@ inline constexpr std::string_view payload_marker = "never-in-an-error-7f3a";
 class OutTray final : public spi::SendResults {
  public:
   /// How long a result may take at most where nothing is wrong.
-  static constexpr Duration patience = std::chrono::seconds(30);
+  static constexpr Duration patience = std::chrono::seconds(150);
   /// How much later than its deadline a result may come on a busy machine.
   static constexpr Duration slack = std::chrono::seconds(3);
 
