@@ -165,6 +165,8 @@ TEST_F(FileTransportTest, WhileAPipeIsNotReadWhatWaitsIsPutOffAndLetGo) {
     (void)!::read(pipe.reader(), read.data(), read.size());
   }
   EXPECT_EQ(results.only(stuck).kind, spi::SendResult::Kind::delivered);
+  // It knows the results until it has ended.
+  transport_.reset();
 }
 
 TEST_F(FileTransportTest, FilesThatAreNotSyncedAreFindings) {
