@@ -47,7 +47,7 @@ void hide_targets(std::vector<HeldUp>& held_up) {
   for (auto& one : held_up) {
     if (one.by == HeldUp::By::no_route) continue;
     one.target = "of this topic";
-    one.what.clear();
+    if (one.by == HeldUp::By::down) one.what.clear();
   }
 }
 
