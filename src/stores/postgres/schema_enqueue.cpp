@@ -8,22 +8,18 @@ constexpr std::string_view up = R"sql(
 -- and `sequence` is the first one's.
 CREATE TYPE "{schema}".written AS (id text, sequence bigint, duplicate boolean);
 
--- A ULID: ten digits of milliseconds, then the microseconds within, then chance. Ids grow, so that
--- their index grows at one end. Each expression is made ready once a transaction: few of them.
-CREATE FUNCTION "{schema}".new_id() RETURNS text
+-- The first eight digits of a ULID, which change once in 1,024 ms, and after them the number they
+-- stand for. The session remembers them: making all of an id anew took a seventh of `enqueue`.
+CREATE FUNCTION "{schema}".ulid_head(of_number bigint) RETURNS text
 LANGUAGE plpgsql AS $body$
 DECLARE
-  digits CONSTANT text COLLATE "C" := '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-  us     bigint  := date_part('epoch', clock_timestamp()) * 1000000;
-  high   integer := (us / 1000) >> 25;
-  low    integer := (us / 1000) & 33554431;
+  head text := '';
 BEGIN
-  RETURN substr(digits, (high >> 20 & 31) + 1, 1) || substr(digits, (high >> 15 & 31) + 1, 1)
-      || substr(digits, (high >> 10 & 31) + 1, 1) || substr(digits, (high >> 5 & 31) + 1, 1)
-      || substr(digits, (high & 31) + 1, 1)       || substr(digits, (low >> 20 & 31) + 1, 1)
-      || substr(digits, (low >> 15 & 31) + 1, 1)  || substr(digits, (low >> 10 & 31) + 1, 1)
-      || substr(digits, (low >> 5 & 31) + 1, 1)   || substr(digits, (low & 31) + 1, 1)
-      || upper(substr(to_hex(us % 1000 + 65536), 2) || substr(gen_random_uuid()::text, 25));
+  FOR place IN REVERSE 7 .. 0 LOOP
+    head := head || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ',
+                           (of_number >> 5 * place & 31)::integer + 1, 1);
+  END LOOP;
+  RETURN set_config('sagabox.ulid_head', head || to_hex(of_number), false);
 END
 $body$;
 
@@ -120,35 +116,92 @@ LANGUAGE sql IMMUTABLE AS $body$
     "{schema}".text_problem('correlation_id', correlation_id, 128))
 $body$;
 
--- Makes `enqueue` anew for the outboxes that there are: a branch each, so that their statements
--- are planned once a session.
+-- Makes `new_id` and `enqueue` anew, the latter for the outboxes that there are: branches for each,
+-- so that their statements are planned once a session. A session makes every expression ready anew
+-- in each transaction, a good thousand instructions for an operator: what most messages are passes
+-- with few of them, and without calling anything.
 CREATE FUNCTION "{schema}".make_enqueue() RETURNS void
 LANGUAGE plpgsql AS $make$
 DECLARE
+  -- A ULID: ten digits of milliseconds, then the microseconds within, then chance. Ids grow, so
+  -- that their index grows at one end.
+  id_parts CONSTANT text := $parts$
+    us := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
+    head := current_setting('sagabox.ulid_head', true);
+    IF right(head, -8) IS DISTINCT FROM to_hex(us / 1024000) THEN
+      head := "{schema}".ulid_head(us / 1024000);
+    END IF;
+    low := (us / 1000 & 1023)::integer;$parts$;
+  id_value CONSTANT text := $value$left(head, 8)
+        || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', (low >> 5) + 1, 1)
+        || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', (low & 31) + 1, 1)
+        || upper(to_hex((us % 1000 + 1024 << 52) + (random() * 4503599627370495)::bigint)
+                 COLLATE "C")$value$;
   of_payload record;
-  branches   text;
+  inserts    text;
+  usual      text;
+  puts       text;
   known      text;
 BEGIN
+  EXECUTE format($create$
+CREATE OR REPLACE FUNCTION "{schema}".new_id() RETURNS text
+LANGUAGE plpgsql AS %L
+$create$, format($whole$
+DECLARE
+  us   bigint;
+  head text;
+  low  integer;
+BEGIN%s
+  RETURN %s;
+END
+$whole$, id_parts, id_value));
+
   FOR of_payload IN
     SELECT * FROM (VALUES
-      ('text',  'convert_to(payload, ''UTF8'')', true),
-      ('json',  'convert_to(payload::text, ''UTF8'')', true),
-      ('jsonb', 'convert_to(payload::text, ''UTF8'')', true),
-      ('bytea', 'payload', false)) AS v(type, bytes, is_json)
+      ('text', 'convert_to(payload, ''UTF8'')', true, $check$
+    BEGIN
+      is_json := payload::json IS NOT NULL;
+    EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+      -- Not the server's own text, which quotes the payload.
+      RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE =
+        'payload: not JSON; give one JSON value (RFC 8259), or a bytea for bytes';
+    END;$check$),
+      ('json', 'convert_to(payload::text, ''UTF8'')', true, ''),
+      ('jsonb', 'convert_to(payload::text, ''UTF8'')', true, ''),
+      ('bytea', 'payload', false, '')) AS v(type, bytes, is_json, checks)
   LOOP
     SELECT string_agg(format($branch$
-  IF outbox = %L THEN
-    RETURN "{schema}".%I(
-      id, topic, %s, %L, key, tenant, aggregate_type, aggregate_id, priority, headers,
+    IF outbox = %1$L THEN
+      INSERT INTO "{schema}".%2$I AS o (id, topic, key, payload)
+      VALUES (%3$s, topic, key, %4$s)
+      RETURNING o.id, o.seq, false INTO written;
+      RETURN written;
+    END IF;$branch$, o.name, o.name || '_outbox', id_value, of_payload.bytes), ''
+             ORDER BY o.name <> 'default', o.name),
+           string_agg(format($branch$
+  IF outbox = %1$L THEN
+    RETURN "{schema}".%2$I(
+      id, topic, %3$s, %4$L, key, tenant, aggregate_type, aggregate_id, priority, headers,
       content_type, occurred_at, not_before, delay, traceparent, tracestate, request_id,
       correlation_id);
-  END IF;
-$branch$, o.name, o.name || '_put', of_payload.bytes, of_payload.is_json), ''
+  END IF;$branch$, o.name, o.name || '_put', of_payload.bytes, of_payload.is_json), ''
              ORDER BY o.name <> 'default', o.name),
            string_agg(o.name, ', ' ORDER BY o.name)
-    INTO branches, known
+    INTO inserts, puts, known
     FROM "{schema}".outbox AS o
     WHERE to_regproc(format('%I.%I', '{schema}', o.name || '_put')) IS NOT NULL;
+    usual := '';
+    IF of_payload.is_json THEN
+      -- No other can have the id that is made here: looking for it would cost a fifth.
+      usual := format($usual$
+  IF num_nulls(id, aggregate_id, headers, content_type, occurred_at, not_before, delay,
+               traceparent, tracestate, request_id, correlation_id) = 11
+     AND tenant = 'default' AND aggregate_type = '__GLOBAL__' AND priority = 1
+     AND topic <> '' AND (key <> '') IS NOT FALSE
+     AND octet_length(topic || coalesce(key, '')) <= 128 AND octet_length(payload::text) <= 262144
+     AND topic || coalesce(key, '') !~ '[\u0001-\u001f\u007f-\u009f]' THEN%s%s%s
+  END IF;$usual$, of_payload.checks, id_parts, inserts);
+    END IF;
     EXECUTE format($create$
 CREATE OR REPLACE FUNCTION "{schema}".enqueue(
   topic text, payload %s, key text DEFAULT NULL, id text DEFAULT NULL,
@@ -160,12 +213,19 @@ CREATE OR REPLACE FUNCTION "{schema}".enqueue(
   outbox text DEFAULT 'default') RETURNS "{schema}".written
 LANGUAGE plpgsql AS %L
 $create$, of_payload.type, format($whole$
-BEGIN%s
+#variable_conflict use_variable
+DECLARE
+  is_json boolean;
+  us      bigint;
+  head    text;
+  low     integer;
+  written "{schema}".written;
+BEGIN%s%s
   RAISE EXCEPTION USING ERRCODE = 'undefined_table', MESSAGE =
     format('outbox: there is no %%L in schema {schema}; name one that there is (%%s) or make it',
            outbox, %L);
 END
-$whole$, coalesce(branches, ''), coalesce(known, 'none')));
+$whole$, usual, coalesce(puts, ''), coalesce(known, 'none')));
   END LOOP;
 END
 $make$;
@@ -186,15 +246,13 @@ DROP FUNCTION "{schema}".enqueue(
   text, bytea, text, text, text, text, text, integer, jsonb, text, timestamptz, timestamptz,
   interval, text, text, text, text, text);
 DROP FUNCTION "{schema}".make_enqueue(), "{schema}".message_problem, "{schema}".headers_problem,
-  "{schema}".text_problem, "{schema}".new_id();
+  "{schema}".text_problem, "{schema}".new_id(), "{schema}".ulid_head(bigint);
 DROP TYPE "{schema}".written;
 )sql";
 
-// What almost every message is passes in one expression; `message_problem` is asked only when that
-// says no. A session makes every expression ready anew in each transaction, which was half of the
-// cost of a call. A digest tells the relay that a message was checked by its own rules: where
-// PostgreSQL's idea of JSON is wider (escapes of lone surrogates, deep nesting) there is none,
-// and the relay checks.
+// What `enqueue` does not insert itself. No digest: that tells the relay that a message was checked
+// by its own rules, and PostgreSQL's idea of JSON is wider (escapes of lone surrogates, deep
+// nesting).
 constexpr std::string_view table_up = R"sql(
 ALTER TABLE "{schema}"."{table}_outbox" ALTER COLUMN id SET DEFAULT "{schema}".new_id();
 
@@ -207,36 +265,18 @@ CREATE FUNCTION "{schema}"."{table}_put"(
 LANGUAGE plpgsql AS $body$
 #variable_conflict use_variable
 DECLARE
-  json_text text;
-  checked   boolean;
-  sequence  bigint;
-  problem   text;
-  now_is    timestamptz;
+  sequence bigint;
+  problem  text;
+  now_is   timestamptz;
 BEGIN
   IF is_json AND octet_length(payload) <= 1048576 THEN
     BEGIN
-      json_text := convert_from(payload, 'UTF8');
-      checked := json_text::json IS NOT NULL
-        AND strpos(json_text, '\u') = 0
-        AND (length(json_text) <= 1024
-             OR length(json_text) - length(translate(json_text, '[{', '')) <= 512);
+      is_json := convert_from(payload, 'UTF8')::json IS NOT NULL;
     EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
       -- Not the server's own text, which quotes the payload.
       RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE =
         'payload: not JSON; give one JSON value (RFC 8259), or a bytea for bytes';
     END;
-    -- What most messages are: few expressions, and defaults are cheaper than values. No other can
-    -- have the id: looking for it would cost a fifth.
-    IF num_nulls(id, aggregate_id, headers, content_type, occurred_at, not_before, delay,
-                 traceparent, tracestate, request_id, correlation_id) = 11
-       AND tenant = 'default' AND aggregate_type = '__GLOBAL__' AND priority = 1
-       AND topic <> '' AND length(topic) <= 128 AND coalesce(length(key), 1) BETWEEN 1 AND 256
-       AND concat(topic, key) !~ '[\u0001-\u001f\u007f-\u009f]' THEN
-      INSERT INTO "{schema}"."{table}_outbox" AS o (id, topic, key, payload, digest)
-      VALUES ("{schema}".new_id(), topic, key, payload, CASE WHEN checked THEN sha256(payload) END)
-      RETURNING o.id, o.seq INTO id, sequence;
-      RETURN ROW(id, sequence, false)::"{schema}".written;
-    END IF;
   END IF;
   problem := "{schema}".message_problem(
     id, topic, payload, key, tenant, aggregate_type, aggregate_id, priority, headers,
@@ -253,17 +293,15 @@ BEGIN
   tracestate     := nullif(tracestate, '');
   request_id     := nullif(request_id, '');
   correlation_id := nullif(correlation_id, '');
-  checked        := coalesce(checked, true);
   now_is         := clock_timestamp();
   not_before     := coalesce(now_is + delay, not_before);
   IF id IS NOT NULL THEN
     INSERT INTO "{schema}"."{table}_outbox" AS o
-      (id, tenant, topic, aggregate_type, aggregate_id, key, priority, payload, is_json, digest,
+      (id, tenant, topic, aggregate_type, aggregate_id, key, priority, payload, is_json,
        content_type, headers, occurred_at, not_before, traceparent, tracestate, request_id,
        correlation_id, due)
     VALUES
       (id, tenant, topic, aggregate_type, aggregate_id, key, priority, payload, is_json,
-       CASE WHEN checked THEN sha256(payload) END,
        content_type, nullif(headers::text, '{}'),
        coalesce(occurred_at, now_is), not_before, traceparent, tracestate, request_id,
        correlation_id, CASE WHEN not_before > now_is THEN not_before END)
@@ -273,12 +311,11 @@ BEGIN
   END IF;
   id := "{schema}".new_id();
   INSERT INTO "{schema}"."{table}_outbox" AS o
-    (id, tenant, topic, aggregate_type, aggregate_id, key, priority, payload, is_json, digest,
+    (id, tenant, topic, aggregate_type, aggregate_id, key, priority, payload, is_json,
      content_type, headers, occurred_at, not_before, traceparent, tracestate, request_id,
      correlation_id, due)
   VALUES
     (id, tenant, topic, aggregate_type, aggregate_id, key, priority, payload, is_json,
-     CASE WHEN checked THEN sha256(payload) END,
      content_type, nullif(headers::text, '{}'),
      coalesce(occurred_at, now_is), not_before, traceparent, tracestate, request_id,
      correlation_id, CASE WHEN not_before > now_is THEN not_before END)
