@@ -36,15 +36,21 @@ class PostgresMillion : public PlansWorld {
 
   /// Really runs it, and counts.
   void fetches_at_most(std::int64_t rows_max, const Statement& statement, const Params& params) {
+    const postgres::Call call{&statement, &params};
+    fetches_at_most(rows_max, std::span(&call, 1));
+  }
+  /// Of the last of these.
+  void fetches_at_most(std::int64_t rows_max, std::span<const postgres::Call> calls) {
     // One more to see where to stop, and what the planner looks at to know the ends of an index.
     constexpr std::int64_t looked_at_by_planner = 4;
     tell_figures(connection->handle());
     const auto before = figures();
-    (void)connection->run(statement, params, Effect::commits).value();
+    (void)connection->run(calls, Effect::commits).value();
     tell_figures(connection->handle());
     const auto after = figures();
-    EXPECT_EQ(after.scanned, before.scanned) << statement.sql;
-    EXPECT_LE(after.fetched - before.fetched, rows_max + looked_at_by_planner) << statement.sql;
+    const auto& sql = calls.back().statement->sql;
+    EXPECT_EQ(after.scanned, before.scanned) << sql;
+    EXPECT_LE(after.fetched - before.fetched, rows_max + looked_at_by_planner) << sql;
   }
   void run_every_statement() {
     constexpr std::int64_t read_max = 16 * 65;
@@ -56,6 +62,19 @@ class PostgresMillion : public PlansWorld {
     fetches_at_most(keys_asked + 1, outbox->retrying_keys, keys);
     fetches_at_most(rows_in_batch, outbox->delete_done, delete_params());
     fetches_at_most(rows_in_batch, outbox->archive_done, archive_params());
+    const Params none;
+    const auto uncounted = uncounted_params();
+    fetches_at_most(rows_in_batch,
+                    std::array{postgres::Call{&outbox->one_by_one, &none},
+                               postgres::Call{&outbox->delete_uncounted, &uncounted}});
+    for (const bool archives : {false, true}) {
+      const auto params = dense_params(archives);
+      fetches_at_most(
+          rows_in_batch,
+          std::array{postgres::Call{&outbox->along_the_table, &none},
+                     postgres::Call{archives ? &outbox->archive_dense : &outbox->delete_dense,
+                                    &params}});
+    }
     fetches_at_most(rows_in_batch, outbox->retry, kept_params());
     fetches_at_most(rows_in_batch, outbox->bury, buried_params());
   }

@@ -35,6 +35,11 @@ class PostgresOutbox : public spi::OutboxStore {
   void wake(const TableName& table) override { wake_.ring(table); }
 
   using Items = std::vector<const spi::Settlement*>;
+  /// Rows that are done, in the order of their sequences, by how they are found.
+  struct Done {
+    Items scattered;           ///< one by one
+    std::vector<Items> dense;  ///< walking from the first to the last of each
+  };
 
  protected:
   virtual const OutboxStatements& statements_of(const TableName& table) {
@@ -58,7 +63,9 @@ class PostgresOutbox : public spi::OutboxStore {
   /// Nothing when some of the rows were not there: nothing was changed, and somebody has to count.
   Result<std::optional<spi::SettleReply>> delete_all(const spi::SettleRequest& request,
                                                      const OutboxStatements& statements,
-                                                     const Items& done);
+                                                     const Done& done);
+  Result<spi::SettleReply> archive_all(const spi::SettleRequest& request,
+                                       const OutboxStatements& statements, const Done& done);
   Context& context_;
   const AuditChain& audit_;
   Wake& wake_;

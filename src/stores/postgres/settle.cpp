@@ -15,6 +15,7 @@ namespace sagabox::postgres {
 namespace {
 
 using Items = PostgresOutbox::Items;
+using Done = PostgresOutbox::Done;
 
 /// What a settle asks, by the statement that does it.
 struct Sorted {
@@ -24,8 +25,9 @@ struct Sorted {
   bool deaths = false;
 };
 
-/// Fewer rows are counted as they are deleted: not counting costs two round trips.
-constexpr std::size_t uncounted_rows_min = 256;
+/// Fewer rows are counted as they are deleted, and looked for one by one: not counting costs two
+/// round trips.
+constexpr std::size_t many_rows = 256;
 
 Sorted sorted(std::span<const spi::Settlement> items) {
   Sorted by;
@@ -52,6 +54,31 @@ Sorted sorted(std::span<const spi::Settlement> items) {
   return by;
 }
 
+/// Whether the rows of the table between these, which other relays own or which went already, cost
+/// less than looking for each of ours.
+bool is_dense(std::span<const spi::Settlement* const> rows) {
+  constexpr std::uint64_t between_max = 5;
+  return rows.size() >= many_rows && rows.back()->sequence.value - rows.front()->sequence.value <
+                                         between_max * rows.size();
+}
+
+/// Cuts `done` where nothing is for a while: between what shards have read so far, before rows that
+/// waited for a retry, after those that are handed over at their commit.
+Done by_density(const Items& done) {
+  constexpr std::uint64_t gap_min = 100;
+  Done split;
+  for (std::size_t begin = 0, at = 1; at <= done.size(); ++at) {
+    if (at < done.size() && done[at]->sequence.value - done[at - 1]->sequence.value < gap_min) {
+      continue;
+    }
+    const auto part = std::span(done).subspan(begin, at - begin);
+    auto& to = is_dense(part) ? split.dense.emplace_back() : split.scattered;
+    to.insert(to.end(), part.begin(), part.end());
+    begin = at;
+  }
+  return split;
+}
+
 Params fence_params(const spi::SettleRequest& request) {
   Params params;
   params.text("outbox:" + request.table.str()).text(request.owner.view());
@@ -64,9 +91,12 @@ Params fence_params(const spi::SettleRequest& request) {
 
 using Item = spi::Settlement;
 
+std::int64_t sequence_of(const Item* item) {
+  return static_cast<std::int64_t>(item->sequence.value);
+}
+
 void add_rows(Params& params, const Items& items) {
-  params.array(Type::int8, items,
-               [](const Item* i) { return static_cast<std::int64_t>(i->sequence.value); });
+  params.array(Type::int8, items, sequence_of);
   params.array(Type::int2, items,
                [](const Item* i) { return static_cast<std::int16_t>(i->shard.value); });
   params.array(Type::text, items, [](const Item* i) { return i->id.view(); });
@@ -80,6 +110,20 @@ void add_attempts(Params& params, const Items& items) {
 Params done_params(const spi::SettleRequest& request, const Items& items) {
   auto params = fence_params(request);
   add_rows(params, items);
+  if (request.retain_done) add_attempts(params, items);
+  return params;
+}
+
+Params uncounted_params(const spi::SettleRequest& request, const Items& items) {
+  auto params = fence_params(request);
+  params.array(Type::int8, items, sequence_of);
+  params.array(Type::text, items, [](const Item* i) { return i->id.view(); });
+  return params;
+}
+
+Params dense_params(const spi::SettleRequest& request, const Items& items) {
+  auto params = uncounted_params(request, items);
+  params.int8(sequence_of(items.front())).int8(sequence_of(items.back()));
   if (request.retain_done) add_attempts(params, items);
   return params;
 }
@@ -134,7 +178,18 @@ struct Plan {
     params.push_back(std::move(with));
     calls.push_back({&statement, &params.back()});
   }
+  /// Last: what follows would be planned as these are.
+  void add_dense(const OutboxStatements& statements, const Statement& each,
+                 const spi::SettleRequest& request, const Done& done) {
+    if (done.dense.empty()) return;
+    add(statements.along_the_table, {});
+    for (const auto& part : done.dense) add(each, dense_params(request, part));
+  }
 };
+
+std::span<const Rows> of_dense(const std::vector<Rows>& answers, const Done& done) {
+  return std::span(answers).last(done.dense.size());
+}
 
 Plan plan_of(const spi::SettleRequest& request, const OutboxStatements& statements,
              const Sorted& by) {
@@ -175,10 +230,10 @@ class Parts {
   }
 
   /// As if every row of the shards that are held were there; how many that is.
-  std::uint64_t expect(const Items& items) {
+  std::uint64_t expect(std::span<const Item> items) {
     std::uint64_t rows = 0;
-    for (const auto* item : items) {
-      auto& part = parts_[part_of_.at(item->shard.value)];
+    for (const auto& item : items) {
+      auto& part = parts_[part_of_.at(item.shard.value)];
       if (!part.held) continue;
       ++part.rows;
       ++rows;
@@ -229,10 +284,16 @@ std::vector<AuditEvent> deaths_in(const spi::SettleRequest& request, const Rows&
 }  // namespace
 
 Result<std::optional<spi::SettleReply>> PostgresOutbox::delete_all(
-    const spi::SettleRequest& request, const OutboxStatements& statements, const Items& done) {
+    const spi::SettleRequest& request, const OutboxStatements& statements, const Done& done) {
   Plan plan;
   plan.add(statements.hold, fence_params(request));
-  plan.add(statements.delete_uncounted, done_params(request, done));
+  if (!done.scattered.empty()) {
+    plan.add(statements.one_by_one, {});
+    plan.add(statements.delete_uncounted, statements.claims
+                                              ? done_params(request, done.scattered)
+                                              : uncounted_params(request, done.scattered));
+  }
+  plan.add_dense(statements, statements.delete_dense, request, done);
   auto lease = context_.relay.take();
   if (!lease.ok()) return lease.error();
   Connection& connection = **lease;
@@ -244,7 +305,10 @@ Result<std::optional<spi::SettleReply>> PostgresOutbox::delete_all(
   }
   Parts parts(request.fences);
   parts.count((*answers)[0]);
-  if ((*answers)[1].affected() != parts.expect(done)) {
+  std::uint64_t missing = parts.expect(request.items);
+  if (!done.scattered.empty()) missing -= (*answers)[2].affected();
+  for (const auto& answer : of_dense(*answers, done)) missing -= answer.affected();
+  if (missing != 0) {
     if (auto back = connection.rollback(); !back.ok()) return back.error();
     return std::optional<spi::SettleReply>();
   }
@@ -252,16 +316,38 @@ Result<std::optional<spi::SettleReply>> PostgresOutbox::delete_all(
   return std::optional(spi::SettleReply{parts.take(), connection.timeline()});
 }
 
+Result<spi::SettleReply> PostgresOutbox::archive_all(const spi::SettleRequest& request,
+                                                     const OutboxStatements& statements,
+                                                     const Done& done) {
+  Plan plan;
+  if (!done.scattered.empty()) {
+    plan.add(statements.archive_done, done_params(request, done.scattered));
+  }
+  plan.add_dense(statements, statements.archive_dense, request, done);
+  auto connection = context_.relay.take();
+  if (!connection.ok()) return connection.error();
+  auto answers = (*connection)->run(plan.calls, Effect::commits);
+  if (!answers.ok()) return answers.error();
+  Parts parts(request.fences);
+  if (!done.scattered.empty()) parts.count(answers->front());
+  for (const auto& answer : of_dense(*answers, done)) parts.count(answer);
+  return spi::SettleReply{parts.take(), (*connection)->timeline()};
+}
+
 Result<spi::SettleReply> PostgresOutbox::settle(const spi::SettleRequest& request) {
   const auto by = sorted(request.items);
   const auto& statements = statements_of(request.table);
-  auto plan = plan_of(request, statements, by);
-  if (!request.retain_done && by.kept.empty() && by.buried.empty() &&
-      by.done.size() >= uncounted_rows_min) {
-    auto reply = delete_all(request, statements, by.done);
-    if (!reply.ok()) return reply.error();
-    if (*reply) return std::move(**reply);
+  if (by.kept.empty() && by.buried.empty() && by.done.size() >= many_rows) {
+    const auto done = statements.claims ? Done{by.done, {}} : by_density(by.done);
+    if (!request.retain_done) {
+      auto reply = delete_all(request, statements, done);
+      if (!reply.ok()) return reply.error();
+      if (*reply) return std::move(**reply);
+    } else if (!done.dense.empty()) {
+      return archive_all(request, statements, done);
+    }
   }
+  auto plan = plan_of(request, statements, by);
   if (!by.deaths) {
     auto connection = context_.relay.take();
     if (!connection.ok()) return connection.error();

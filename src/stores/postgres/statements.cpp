@@ -58,6 +58,19 @@ let_go AS (
 ),)sql"},
 };
 
+/// Where rows go that are done, and how many did of which shard: those of `gone`.
+constexpr Fragment archived{"archived", R"sql(archived AS (
+  INSERT INTO "{schema}"."{table}_archive" (
+    seq, shard, ended_at, attempts, failed_for_good, replays, written_at,
+    {carried}, code, error, history)
+  SELECT seq, shard, (SELECT clock_timestamp()), spent, failed_for_good, replays, written_at,
+    {carried}, code, error, history
+  FROM gone
+)
+SELECT shard, 0::int8 FROM held
+UNION ALL
+SELECT held_by, count(*) FROM gone GROUP BY held_by)sql"};
+
 /// The failures of a row with one more: an earlier one of the same number gives way, the newest
 /// are kept. Of row t and what the settle says of it.
 constexpr Fragment history{"history", R"sql((
@@ -170,9 +183,26 @@ UNION ALL
 SELECT shard, count(*) FROM gone GROUP BY shard
 )sql";
 
+/// Before `delete_uncounted`: whatever the planner thinks of a table that was empty a moment ago, it
+/// must not read all of it. Holds until the transaction ends.
+constexpr std::string_view one_by_one = R"sql(
+SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)
+)sql";
+
 /// The same without saying how many of which shard: RETURNING fetches every deleted row again, 2.6
-/// instead of 3.4 µs a row without.
+/// instead of 3.4 µs a row without. From $5 on: sequences, ids. A row's own shard is the one that has
+/// to be held: 15,600 instructions a row instead of 18,300 with a list of shards.
 constexpr std::string_view delete_uncounted = R"sql(
+WITH {held},
+item AS (SELECT * FROM unnest($5::int8[], $6::text[]) AS given(seq, id))
+DELETE FROM "{schema}"."{table}_outbox" AS t
+USING item
+WHERE t.seq = item.seq AND t.shard = ANY (ARRAY(SELECT shard FROM held))
+  AND t.id IS NOT DISTINCT FROM item.id
+)sql";
+
+/// The same in mode competing, with the parameters of `delete_done`.
+constexpr std::string_view delete_claimed = R"sql(
 WITH {held},{let_go_done}
 item AS (
   SELECT * FROM unnest($5::int8[], $6::int2[], $7::text[]) AS given(seq, shard, id)
@@ -192,17 +222,40 @@ gone AS (
   WHERE t.seq = item.seq AND {bound} AND t.id IS NOT DISTINCT FROM item.id
   RETURNING t.*, item.attempts AS spent, item.shard AS held_by
 ),
-archived AS (
-  INSERT INTO "{schema}"."{table}_archive" (
-    seq, shard, ended_at, attempts, failed_for_good, replays, written_at,
-    {carried}, code, error, history)
-  SELECT seq, shard, (SELECT clock_timestamp()), spent, failed_for_good, replays, written_at,
-    {carried}, code, error, history
-  FROM gone
-)
-SELECT shard, 0::int8 FROM held
-UNION ALL
-SELECT held_by, count(*) FROM gone GROUP BY held_by
+{archived}
+)sql";
+
+/// Rows that lie close together are found by walking from the first to the last, not one by one:
+/// 11,300 instead of 15,600 instructions a row. The planner must not compare every row with every
+/// item, as it would where it thinks that few rows lie between. Holds as `one_by_one`.
+constexpr std::string_view along_the_table = R"sql(
+SELECT set_config('enable_nestloop', 'off', true), set_config('enable_hashjoin', 'on', true)
+)sql";
+
+/// As `delete_uncounted`, and $7, $8: the first and the last sequence.
+constexpr std::string_view delete_dense = R"sql(
+WITH {held},
+item AS (SELECT * FROM unnest($5::int8[], $6::text[]) AS given(seq, id))
+DELETE FROM "{schema}"."{table}_outbox" AS t
+USING item
+WHERE t.seq = item.seq AND t.seq BETWEEN $7 AND $8
+  AND t.shard = ANY (ARRAY(SELECT shard FROM held)) AND t.id IS NOT DISTINCT FROM item.id
+)sql";
+
+/// As `delete_dense`, and $9: attempts.
+constexpr std::string_view archive_dense = R"sql(
+WITH {held},
+item AS (
+  SELECT * FROM unnest($5::int8[], $6::text[], $9::int4[]) AS given(seq, id, attempts)
+),
+gone AS (
+  DELETE FROM "{schema}"."{table}_outbox" AS t
+  USING item
+  WHERE t.seq = item.seq AND t.seq BETWEEN $7 AND $8
+    AND t.shard = ANY (ARRAY(SELECT shard FROM held)) AND t.id IS NOT DISTINCT FROM item.id
+  RETURNING t.*, item.attempts AS spent, t.shard AS held_by
+),
+{archived}
 )sql";
 
 /// $5 failures kept; from $6 on: sequences, shards, ids, attempts, whether it waits for a retry,
@@ -272,10 +325,10 @@ SELECT {ended}, NULL::bytea FROM buried
 }  // namespace
 
 OutboxStatements::OutboxStatements(const Names& names, const TableName& table, ClaimMode mode) {
-  const bool claims = mode == ClaimMode::competing;
+  claims = mode == ClaimMode::competing;
   const auto& [bound, done, waiting, buried] = claims ? by_claim : by_shard;
   const Filler fill(names, table,
-                    {held, history, row_fragment, holders_fragment, shards_fragment, bound, done,
+                    {held, archived, history, row_fragment, holders_fragment, shards_fragment, bound, done,
                      waiting, buried});
   const auto settling = [&](std::string_view name, std::string_view sql) {
     return fill(claims ? "competing_" + std::string(name) : std::string(name), sql);
@@ -287,8 +340,15 @@ OutboxStatements::OutboxStatements(const Names& names, const TableName& table, C
   draw_transaction = fill("draw_transaction", postgres::draw_transaction);
   hold = fill("hold", postgres::hold);
   delete_done = settling("delete_done", postgres::delete_done);
-  delete_uncounted = settling("delete_uncounted", postgres::delete_uncounted);
+  delete_uncounted = settling("delete_uncounted",
+                              claims ? postgres::delete_claimed : postgres::delete_uncounted);
   archive_done = settling("archive_done", postgres::archive_done);
+  one_by_one = fill("one_by_one", postgres::one_by_one);
+  along_the_table = fill("along_the_table", postgres::along_the_table);
+  if (!claims) {
+    delete_dense = fill("delete_dense", postgres::delete_dense);
+    archive_dense = fill("archive_dense", postgres::archive_dense);
+  }
   retry = settling("retry", postgres::retry);
   bury = settling("bury", postgres::bury);
 }

@@ -16,6 +16,7 @@ namespace sagabox::postgres {
 struct OutboxStatements {
   OutboxStatements(const Names& names, const TableName& table, ClaimMode mode = ClaimMode::sharded);
 
+  bool claims = false;  ///< mode competing
   Statement read;
   Statement read_due;
   Statement payloads;
@@ -23,8 +24,12 @@ struct OutboxStatements {
   Statement draw_transaction;
   Statement hold;
   Statement delete_done;
+  Statement one_by_one;  ///< before the next one
   Statement delete_uncounted;
   Statement archive_done;
+  Statement along_the_table;  ///< before the two below
+  Statement delete_dense;     ///< none in mode competing, as the next
+  Statement archive_dense;
   Statement retry;
   Statement bury;
 };

@@ -5,6 +5,7 @@
 #include "stores/postgres/insert.hpp"
 #include "stores/postgres/statements.hpp"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -56,6 +57,20 @@ class PlansWorld : public PostgresWorld {
     auto rows = connection->run(explain, params, Effect::none).value();
     std::string text;
     for (int row = 0; row < rows.size(); ++row) text += std::string(rows.text(row, 0)) + "\n";
+    return text;
+  }
+  /// As `plan`, in a transaction in which `before` was run.
+  std::string plan_after(const Statement& before, const Statement& statement,
+                         const Params& params) {
+    const Statement explain{"", "EXPLAIN (COSTS OFF) " + statement.sql};
+    const Params none;
+    const std::array calls{postgres::Call{&before, &none},
+                           postgres::Call{&explain, &params}};
+    const auto answers = connection->run(calls, Effect::none).value();
+    std::string text;
+    for (int row = 0; row < answers[1].size(); ++row) {
+      text += std::string(answers[1].text(row, 0)) + "\n";
+    }
     return text;
   }
   void uses_only(const std::string& index, const std::string& text) {
@@ -135,6 +150,24 @@ class PlansWorld : public PostgresWorld {
     return params;
   }
 
+  Params dense_params(bool archives) const {
+    auto params = fence_params();
+    std::vector<std::int64_t> batch(rows_in_batch);
+    std::iota(batch.begin(), batch.end(), 1);
+    params.array(Type::int8, batch, [](std::int64_t sequence) { return sequence; });
+    params.array(Type::text, batch, [](std::int64_t) { return std::string_view("some id"); });
+    params.int8(batch.front()).int8(batch.back());
+    if (archives) params.array(Type::int4, batch, [](std::int64_t) { return std::int32_t{1}; });
+    return params;
+  }
+  Params uncounted_params() const {
+    auto params = fence_params();
+    std::vector<std::int64_t> batch(rows_in_batch, 1);
+    params.array(Type::int8, batch, [](std::int64_t sequence) { return sequence; });
+    params.array(Type::text, batch, [](std::int64_t) { return std::string_view("some id"); });
+    return params;
+  }
+
   void add_ranges(Params& params) const {
     params.array(Type::int2, shards, [](std::int16_t shard) { return shard; });
     params.array(Type::int2, shards, [](std::int16_t) { return std::int16_t{1}; });
@@ -197,6 +230,16 @@ class PlansWorld : public PostgresWorld {
     uses_only("orders_outbox_keys", plan(outbox->retrying_keys, keys));
     uses_only("orders_outbox_pkey", plan(outbox->delete_done, delete_params()));
     uses_only("orders_outbox_pkey", plan(outbox->archive_done, archive_params()));
+    uses_only("orders_outbox_pkey",
+              plan_after(outbox->one_by_one, outbox->delete_uncounted, uncounted_params()));
+    for (const bool archives : {false, true}) {
+      const auto text = plan_after(outbox->along_the_table,
+                                   archives ? outbox->archive_dense : outbox->delete_dense,
+                                   dense_params(archives));
+      uses_only("orders_outbox_pkey", text);
+      EXPECT_NE(text.find("Index Cond: ((seq >= "), std::string::npos) << text;
+      EXPECT_EQ(text.find("Nested Loop"), std::string::npos) << text;
+    }
     uses_only("orders_outbox_pkey", plan(outbox->retry, kept_params()));
     uses_only("orders_outbox_pkey", plan(outbox->bury, buried_params()));
     Params exact;

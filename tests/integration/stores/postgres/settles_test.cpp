@@ -1,0 +1,128 @@
+#include "integration/stores/postgres/world.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <span>
+
+namespace sagabox::postgres {
+namespace {
+
+using std::chrono::seconds;
+
+/// Settles of many rows: what lies close together is found by walking along the table, the rest one
+/// by one. With and without an archive.
+class PostgresSettles : public PostgresTest, public ::testing::WithParamInterface<bool> {
+ protected:
+  void SetUp() override {
+    PostgresTest::SetUp();
+    if (IsSkipped()) return;
+    store_ = open_store();
+    auto roles = store_->claim_roles(ClaimMode::sharded).value();
+    const std::vector<spi::Scope> scopes{"outbox:orders"};
+    ASSERT_TRUE(roles.ownership.join(worker_, seconds(60), scopes, 16).value().live);
+    for (const auto& owned : roles.ownership.take(scopes[0], worker_, 16).value()) {
+      fences_.push_back({owned.shard, owned.epoch});
+    }
+    ASSERT_EQ(fences_.size(), 16U);
+  }
+
+  void write(std::size_t count) {
+    std::vector<std::shared_ptr<const Message>> messages;
+    for (std::size_t i = 0; i < count; ++i) messages.push_back(message());
+    const auto written =
+        store_->transaction([&](OwnedTransaction& tx) { return tx.insert(table_, messages); })
+            .value();
+    for (const auto& row : written) {
+      rows_.push_back(
+          {.sequence = row.sequence, .shard = row.shard, .id = row.id, .attempts = 3});
+    }
+  }
+  void leave_a_gap() {
+    database_->sql("SELECT setval('" + in_schema("orders_seq") + "', nextval('" +
+                   in_schema("orders_seq") + "') + 5000)");
+  }
+  spi::SettleReply settle(std::span<const spi::Settlement> items) {
+    return store_->outbox()
+        .settle({table_, worker_, fences_, items, /*retain_done=*/GetParam()})
+        .value();
+  }
+  static std::uint32_t rows_of(const spi::SettleReply& reply) {
+    std::uint32_t rows = 0;
+    for (const auto& part : reply.parts) rows += part.rows;
+    return rows;
+  }
+  void expect_left(std::size_t left) {
+    EXPECT_EQ(count("orders_outbox"), std::to_string(left));
+    EXPECT_EQ(count("orders_archive"), std::to_string(GetParam() ? rows_.size() - left : 0));
+  }
+
+  std::unique_ptr<Store> store_;
+  WorkerId worker_ = ids_.next<WorkerId>();
+  std::vector<spi::Fence> fences_;
+  std::vector<spi::Settlement> rows_;
+};
+
+TEST_P(PostgresSettles, TakeRowsWhereverTheyLie) {
+  write(1'000);
+  for (const std::size_t few : {3, 700, 1, 300, 20}) {
+    leave_a_gap();
+    write(few);
+  }
+  std::map<std::uint16_t, std::uint32_t> of_shard;
+  for (const auto& row : rows_) ++of_shard[row.shard.value];
+  std::ranges::reverse(rows_);
+  const auto reply = settle(rows_);
+  ASSERT_EQ(reply.parts.size(), fences_.size());
+  for (std::size_t at = 0; at < fences_.size(); ++at) {
+    EXPECT_TRUE(reply.parts[at].held);
+    EXPECT_EQ(reply.parts[at].rows, of_shard[fences_[at].shard.value]);
+  }
+  expect_left(0);
+  if (GetParam()) {
+    EXPECT_EQ(database_->sql("SELECT DISTINCT attempts FROM " + in_schema("orders_archive")),
+              std::vector<std::string>{"3"});
+  }
+  EXPECT_EQ(rows_of(settle(rows_)), 0U) << "a settle in doubt is repeated";
+  expect_left(0);
+}
+
+TEST_P(PostgresSettles, LeaveTheRowsBetween) {
+  write(2'000);
+  std::vector<spi::Settlement> every_third;
+  for (std::size_t at = 0; at < rows_.size(); at += 3) every_third.push_back(rows_[at]);
+  EXPECT_EQ(rows_of(settle(every_third)), every_third.size());
+  expect_left(rows_.size() - every_third.size());
+}
+
+TEST_P(PostgresSettles, LeaveTheRowsOfAShardThatIsNoLongerHeld) {
+  write(2'000);
+  ++fences_[5].epoch.value;
+  const auto lost = static_cast<std::size_t>(std::ranges::count_if(
+      rows_, [&](const spi::Settlement& row) { return row.shard == fences_[5].shard; }));
+  ASSERT_GT(lost, 0U);
+  const auto reply = settle(rows_);
+  EXPECT_FALSE(reply.parts[5].held);
+  EXPECT_EQ(rows_of(reply), rows_.size() - lost);
+  expect_left(lost);
+}
+
+/// A server that crashed may give a number again that it had not written down.
+TEST_P(PostgresSettles, LeaveAnotherMessageUnderTheSameSequence) {
+  write(1'000);
+  leave_a_gap();
+  write(2);
+  for (const auto at : {std::size_t{400}, rows_.size() - 1}) {
+    database_->sql("UPDATE " + in_schema("orders_outbox") + " SET id = 'other' || seq WHERE seq = " +
+                   std::to_string(rows_[at].sequence.value));
+  }
+  EXPECT_EQ(rows_of(settle(rows_)), rows_.size() - 2);
+  expect_left(2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Archive, PostgresSettles, ::testing::Bool(), [](const auto& retains) {
+  return retains.param ? "Kept" : "None";
+});
+
+}  // namespace
+}  // namespace sagabox::postgres
