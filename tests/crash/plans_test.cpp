@@ -62,18 +62,15 @@ class PostgresMillion : public PlansWorld {
     fetches_at_most(keys_asked + 1, outbox->retrying_keys, keys);
     fetches_at_most(rows_in_batch, outbox->delete_done, delete_params());
     fetches_at_most(rows_in_batch, outbox->archive_done, archive_params());
+    fetches_at_most(rows_in_batch, outbox->delete_uncounted, delete_params());
     const Params none;
-    const auto uncounted = uncounted_params();
-    fetches_at_most(rows_in_batch,
-                    std::array{postgres::Call{&outbox->one_by_one, &none},
-                               postgres::Call{&outbox->delete_uncounted, &uncounted}});
     for (const bool archives : {false, true}) {
       const auto params = dense_params(archives);
       fetches_at_most(
           rows_in_batch,
-          std::array{postgres::Call{&outbox->along_the_table, &none},
-                     postgres::Call{archives ? &outbox->archive_dense : &outbox->delete_dense,
-                                    &params}});
+          std::array{
+              postgres::Call{&outbox->along_the_table, &none},
+              postgres::Call{archives ? &outbox->archive_dense : &outbox->delete_dense, &params}});
     }
     fetches_at_most(rows_in_batch, outbox->retry, kept_params());
     fetches_at_most(rows_in_batch, outbox->bury, buried_params());

@@ -132,7 +132,7 @@ DecodedMessage decode_message(const Rows& rows, int row, int first,
 }
 
 std::size_t bytes_of_row(const Rows& rows, int row, int first) {
-  const auto size = [&](int column) { return rows.text(row, first + column).size(); };
+  const auto size = [&](int column) { return rows.length(row, first + column); };
   const auto bytes = size(RowColumns::id) + size(RowColumns::topic) + size(RowColumns::key);
   if (rows.is_null(row, first + RowColumns::rest)) {
     return bytes + size(RowColumns::payload) + tenant_default.size() + aggregate_global.size() +

@@ -16,7 +16,7 @@
 namespace sagabox::postgres {
 
 /// What the relay needs. Reading takes no lock; a settle is one transaction, and one round trip
-/// unless a row dies.
+/// unless a row dies or many are deleted.
 class PostgresOutbox : public spi::OutboxStore {
  public:
   PostgresOutbox(Context& context, const AuditChain& audit, Wake& wake);
@@ -35,10 +35,10 @@ class PostgresOutbox : public spi::OutboxStore {
   void wake(const TableName& table) override { wake_.ring(table); }
 
   using Items = std::vector<const spi::Settlement*>;
-  /// Rows that are done, in the order of their sequences, by how they are found.
-  struct Done {
-    Items scattered;           ///< one by one
-    std::vector<Items> dense;  ///< walking from the first to the last of each
+  /// Rows that are done, and how they are found: walking along the table, or one by one.
+  struct DonePart {
+    Items rows;
+    bool dense = false;
   };
 
  protected:
@@ -63,9 +63,10 @@ class PostgresOutbox : public spi::OutboxStore {
   /// Nothing when some of the rows were not there: nothing was changed, and somebody has to count.
   Result<std::optional<spi::SettleReply>> delete_all(const spi::SettleRequest& request,
                                                      const OutboxStatements& statements,
-                                                     const Done& done);
+                                                     std::span<const DonePart> done);
   Result<spi::SettleReply> archive_all(const spi::SettleRequest& request,
-                                       const OutboxStatements& statements, const Done& done);
+                                       const OutboxStatements& statements,
+                                       std::span<const DonePart> done);
   Context& context_;
   const AuditChain& audit_;
   Wake& wake_;

@@ -197,8 +197,9 @@ $whole$, id_parts, id_value));
   IF num_nulls(id, aggregate_id, headers, content_type, occurred_at, not_before, delay,
                traceparent, tracestate, request_id, correlation_id) = 11
      AND tenant = 'default' AND aggregate_type = '__GLOBAL__' AND priority = 1
-     AND topic <> '' AND (key <> '') IS NOT FALSE
-     AND octet_length(topic || coalesce(key, '')) <= 128 AND octet_length(payload::text) <= 262144
+     AND topic <> '' AND octet_length(topic) <= 128
+     AND (key <> '' AND octet_length(key) <= 256) IS NOT FALSE
+     AND octet_length(payload::text) <= 262144
      AND topic || coalesce(key, '') !~ '[\u0001-\u001f\u007f-\u009f]' THEN%s%s%s
   END IF;$usual$, of_payload.checks, id_parts, inserts);
     END IF;
@@ -246,7 +247,8 @@ DROP FUNCTION "{schema}".enqueue(
   text, bytea, text, text, text, text, text, integer, jsonb, text, timestamptz, timestamptz,
   interval, text, text, text, text, text);
 DROP FUNCTION "{schema}".make_enqueue(), "{schema}".message_problem, "{schema}".headers_problem,
-  "{schema}".text_problem, "{schema}".new_id(), "{schema}".ulid_head(bigint);
+  "{schema}".text_problem, "{schema}".new_id();
+DROP FUNCTION IF EXISTS "{schema}".ulid_head(bigint);
 DROP TYPE "{schema}".written;
 )sql";
 

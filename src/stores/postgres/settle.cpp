@@ -15,7 +15,7 @@ namespace sagabox::postgres {
 namespace {
 
 using Items = PostgresOutbox::Items;
-using Done = PostgresOutbox::Done;
+using DonePart = PostgresOutbox::DonePart;
 
 /// What a settle asks, by the statement that does it.
 struct Sorted {
@@ -58,25 +58,28 @@ Sorted sorted(std::span<const spi::Settlement> items) {
 /// less than looking for each of ours.
 bool is_dense(std::span<const spi::Settlement* const> rows) {
   constexpr std::uint64_t between_max = 5;
-  return rows.size() >= many_rows && rows.back()->sequence.value - rows.front()->sequence.value <
-                                         between_max * rows.size();
+  return rows.size() >= many_rows &&
+         rows.back()->sequence.value - rows.front()->sequence.value < between_max * rows.size();
 }
 
-/// Cuts `done` where nothing is for a while: between what shards have read so far, before rows that
-/// waited for a retry, after those that are handed over at their commit.
-Done by_density(const Items& done) {
+/// `done` in parts, in the same order: others lock rows as they lie in the table, too. It is cut
+/// where nothing is for a while: between what shards have read so far, after rows that waited for a
+/// retry, before those that are handed over at their commit.
+std::vector<DonePart> by_density(const Items& done) {
   constexpr std::uint64_t gap_min = 100;
-  Done split;
+  std::vector<DonePart> parts;
   for (std::size_t begin = 0, at = 1; at <= done.size(); ++at) {
     if (at < done.size() && done[at]->sequence.value - done[at - 1]->sequence.value < gap_min) {
       continue;
     }
-    const auto part = std::span(done).subspan(begin, at - begin);
-    auto& to = is_dense(part) ? split.dense.emplace_back() : split.scattered;
-    to.insert(to.end(), part.begin(), part.end());
+    const auto rows = std::span(done).subspan(begin, at - begin);
+    const bool dense = is_dense(rows);
+    if (dense || parts.empty() || parts.back().dense) parts.push_back({{}, dense});
+    auto& to = parts.back().rows;
+    to.insert(to.end(), rows.begin(), rows.end());
     begin = at;
   }
-  return split;
+  return parts;
 }
 
 Params fence_params(const spi::SettleRequest& request) {
@@ -114,15 +117,10 @@ Params done_params(const spi::SettleRequest& request, const Items& items) {
   return params;
 }
 
-Params uncounted_params(const spi::SettleRequest& request, const Items& items) {
+Params dense_params(const spi::SettleRequest& request, const Items& items) {
   auto params = fence_params(request);
   params.array(Type::int8, items, sequence_of);
   params.array(Type::text, items, [](const Item* i) { return i->id.view(); });
-  return params;
-}
-
-Params dense_params(const spi::SettleRequest& request, const Items& items) {
-  auto params = uncounted_params(request, items);
   params.int8(sequence_of(items.front())).int8(sequence_of(items.back()));
   if (request.retain_done) add_attempts(params, items);
   return params;
@@ -178,17 +176,30 @@ struct Plan {
     params.push_back(std::move(with));
     calls.push_back({&statement, &params.back()});
   }
-  /// Last: what follows would be planned as these are.
-  void add_dense(const OutboxStatements& statements, const Statement& each,
-                 const spi::SettleRequest& request, const Done& done) {
-    if (done.dense.empty()) return;
-    add(statements.along_the_table, {});
-    for (const auto& part : done.dense) add(each, dense_params(request, part));
-  }
 };
 
-std::span<const Rows> of_dense(const std::vector<Rows>& answers, const Done& done) {
-  return std::span(answers).last(done.dense.size());
+/// Adds a statement for each part; where their answers will be.
+std::vector<std::size_t> add_parts(Plan& plan, const spi::SettleRequest& request,
+                                   const OutboxStatements& statements,
+                                   std::span<const DonePart> done) {
+  const bool keeps = request.retain_done;
+  std::vector<std::size_t> answers;
+  bool walks = false;
+  for (const auto& part : done) {
+    if (part.dense != walks) {
+      plan.add(part.dense ? statements.along_the_table : statements.one_by_one, {});
+    }
+    walks = part.dense;
+    answers.push_back(plan.calls.size());
+    if (walks) {
+      plan.add(keeps ? statements.archive_dense : statements.delete_dense,
+               dense_params(request, part.rows));
+    } else {
+      plan.add(keeps ? statements.archive_done : statements.delete_uncounted,
+               done_params(request, part.rows));
+    }
+  }
+  return answers;
 }
 
 Plan plan_of(const spi::SettleRequest& request, const OutboxStatements& statements,
@@ -284,16 +295,11 @@ std::vector<AuditEvent> deaths_in(const spi::SettleRequest& request, const Rows&
 }  // namespace
 
 Result<std::optional<spi::SettleReply>> PostgresOutbox::delete_all(
-    const spi::SettleRequest& request, const OutboxStatements& statements, const Done& done) {
+    const spi::SettleRequest& request, const OutboxStatements& statements,
+    std::span<const DonePart> done) {
   Plan plan;
   plan.add(statements.hold, fence_params(request));
-  if (!done.scattered.empty()) {
-    plan.add(statements.one_by_one, {});
-    plan.add(statements.delete_uncounted, statements.claims
-                                              ? done_params(request, done.scattered)
-                                              : uncounted_params(request, done.scattered));
-  }
-  plan.add_dense(statements, statements.delete_dense, request, done);
+  const auto deleting = add_parts(plan, request, statements, done);
   auto lease = context_.relay.take();
   if (!lease.ok()) return lease.error();
   Connection& connection = **lease;
@@ -305,10 +311,9 @@ Result<std::optional<spi::SettleReply>> PostgresOutbox::delete_all(
   }
   Parts parts(request.fences);
   parts.count((*answers)[0]);
-  std::uint64_t missing = parts.expect(request.items);
-  if (!done.scattered.empty()) missing -= (*answers)[2].affected();
-  for (const auto& answer : of_dense(*answers, done)) missing -= answer.affected();
-  if (missing != 0) {
+  std::uint64_t deleted = 0;
+  for (const auto at : deleting) deleted += (*answers)[at].affected();
+  if (deleted != parts.expect(request.items)) {
     if (auto back = connection.rollback(); !back.ok()) return back.error();
     return std::optional<spi::SettleReply>();
   }
@@ -318,19 +323,15 @@ Result<std::optional<spi::SettleReply>> PostgresOutbox::delete_all(
 
 Result<spi::SettleReply> PostgresOutbox::archive_all(const spi::SettleRequest& request,
                                                      const OutboxStatements& statements,
-                                                     const Done& done) {
+                                                     std::span<const DonePart> done) {
   Plan plan;
-  if (!done.scattered.empty()) {
-    plan.add(statements.archive_done, done_params(request, done.scattered));
-  }
-  plan.add_dense(statements, statements.archive_dense, request, done);
+  const auto archiving = add_parts(plan, request, statements, done);
   auto connection = context_.relay.take();
   if (!connection.ok()) return connection.error();
   auto answers = (*connection)->run(plan.calls, Effect::commits);
   if (!answers.ok()) return answers.error();
   Parts parts(request.fences);
-  if (!done.scattered.empty()) parts.count(answers->front());
-  for (const auto& answer : of_dense(*answers, done)) parts.count(answer);
+  for (const auto at : archiving) parts.count((*answers)[at]);
   return spi::SettleReply{parts.take(), (*connection)->timeline()};
 }
 
@@ -338,14 +339,12 @@ Result<spi::SettleReply> PostgresOutbox::settle(const spi::SettleRequest& reques
   const auto by = sorted(request.items);
   const auto& statements = statements_of(request.table);
   if (by.kept.empty() && by.buried.empty() && by.done.size() >= many_rows) {
-    const auto done = statements.claims ? Done{by.done, {}} : by_density(by.done);
-    if (!request.retain_done) {
-      auto reply = delete_all(request, statements, done);
-      if (!reply.ok()) return reply.error();
-      if (*reply) return std::move(**reply);
-    } else if (!done.dense.empty()) {
-      return archive_all(request, statements, done);
-    }
+    const auto done =
+        statements.claims ? std::vector<DonePart>{{by.done, false}} : by_density(by.done);
+    if (request.retain_done) return archive_all(request, statements, done);
+    auto reply = delete_all(request, statements, done);
+    if (!reply.ok()) return reply.error();
+    if (*reply) return std::move(**reply);
   }
   auto plan = plan_of(request, statements, by);
   if (!by.deaths) {

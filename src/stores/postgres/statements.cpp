@@ -8,9 +8,9 @@ namespace sagabox::postgres {
 namespace {
 
 /// Locks the ownership rows that a settle relies on: $1 scope, $2 owner, $3 shards, $4 epochs.
-/// MATERIALIZED and joined: a plain sub-select is no fence under READ COMMITTED, and EXISTS becomes
-/// a nested loop. FOR SHARE would do as a fence, but leaves a number that is no transaction's where
-/// two hold a row; see `holders_fragment`.
+/// MATERIALIZED and joined, or taken as an array: a plain sub-select is no fence under READ
+/// COMMITTED, and EXISTS becomes a nested loop. FOR SHARE would do as a fence, but leaves a number
+/// that is no transaction's where two hold a row; see `holders_fragment`.
 constexpr Fragment held{"held", R"sql(held AS MATERIALIZED (
   SELECT o.shard
   FROM "{schema}".shard_owner AS o
@@ -183,26 +183,9 @@ UNION ALL
 SELECT shard, count(*) FROM gone GROUP BY shard
 )sql";
 
-/// Before `delete_uncounted`: whatever the planner thinks of a table that was empty a moment ago, it
-/// must not read all of it. Holds until the transaction ends.
-constexpr std::string_view one_by_one = R"sql(
-SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)
-)sql";
-
 /// The same without saying how many of which shard: RETURNING fetches every deleted row again, 2.6
-/// instead of 3.4 µs a row without. From $5 on: sequences, ids. A row's own shard is the one that has
-/// to be held: 15,600 instructions a row instead of 18,300 with a list of shards.
+/// instead of 3.4 µs a row without.
 constexpr std::string_view delete_uncounted = R"sql(
-WITH {held},
-item AS (SELECT * FROM unnest($5::int8[], $6::text[]) AS given(seq, id))
-DELETE FROM "{schema}"."{table}_outbox" AS t
-USING item
-WHERE t.seq = item.seq AND t.shard = ANY (ARRAY(SELECT shard FROM held))
-  AND t.id IS NOT DISTINCT FROM item.id
-)sql";
-
-/// The same in mode competing, with the parameters of `delete_done`.
-constexpr std::string_view delete_claimed = R"sql(
 WITH {held},{let_go_done}
 item AS (
   SELECT * FROM unnest($5::int8[], $6::int2[], $7::text[]) AS given(seq, shard, id)
@@ -225,14 +208,19 @@ gone AS (
 {archived}
 )sql";
 
-/// Rows that lie close together are found by walking from the first to the last, not one by one:
-/// 11,300 instead of 15,600 instructions a row. The planner must not compare every row with every
-/// item, as it would where it thinks that few rows lie between. Holds as `one_by_one`.
+/// Before `delete_dense` and `archive_dense`, and after them where others follow in the
+/// transaction, at whose end it is void. The planner must not compare every row with every item, as
+/// it would where it thinks that few rows lie between.
 constexpr std::string_view along_the_table = R"sql(
-SELECT set_config('enable_nestloop', 'off', true), set_config('enable_hashjoin', 'on', true)
+SELECT set_config('enable_nestloop', 'off', true)
+)sql";
+constexpr std::string_view one_by_one = R"sql(
+SELECT set_config('enable_nestloop', 'on', true)
 )sql";
 
-/// As `delete_uncounted`, and $7, $8: the first and the last sequence.
+/// Rows that lie close together are found by walking from the first to the last: 11,300 instead of
+/// 18,300 instructions a row. From $5 on: sequences, ids, the first and the last sequence. A row's
+/// own shard has to be held: which are is computed once, with their locks, before any row passes.
 constexpr std::string_view delete_dense = R"sql(
 WITH {held},
 item AS (SELECT * FROM unnest($5::int8[], $6::text[]) AS given(seq, id))
@@ -328,8 +316,8 @@ OutboxStatements::OutboxStatements(const Names& names, const TableName& table, C
   claims = mode == ClaimMode::competing;
   const auto& [bound, done, waiting, buried] = claims ? by_claim : by_shard;
   const Filler fill(names, table,
-                    {held, archived, history, row_fragment, holders_fragment, shards_fragment, bound, done,
-                     waiting, buried});
+                    {held, archived, history, row_fragment, holders_fragment, shards_fragment,
+                     bound, done, waiting, buried});
   const auto settling = [&](std::string_view name, std::string_view sql) {
     return fill(claims ? "competing_" + std::string(name) : std::string(name), sql);
   };
@@ -340,8 +328,7 @@ OutboxStatements::OutboxStatements(const Names& names, const TableName& table, C
   draw_transaction = fill("draw_transaction", postgres::draw_transaction);
   hold = fill("hold", postgres::hold);
   delete_done = settling("delete_done", postgres::delete_done);
-  delete_uncounted = settling("delete_uncounted",
-                              claims ? postgres::delete_claimed : postgres::delete_uncounted);
+  delete_uncounted = settling("delete_uncounted", postgres::delete_uncounted);
   archive_done = settling("archive_done", postgres::archive_done);
   one_by_one = fill("one_by_one", postgres::one_by_one);
   along_the_table = fill("along_the_table", postgres::along_the_table);

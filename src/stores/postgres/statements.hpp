@@ -24,12 +24,12 @@ struct OutboxStatements {
   Statement draw_transaction;
   Statement hold;
   Statement delete_done;
-  Statement one_by_one;  ///< before the next one
   Statement delete_uncounted;
   Statement archive_done;
-  Statement along_the_table;  ///< before the two below
-  Statement delete_dense;     ///< none in mode competing, as the next
+  Statement delete_dense;  ///< none in mode competing, as the next
   Statement archive_dense;
+  Statement along_the_table;  ///< before those two
+  Statement one_by_one;       ///< after them
   Statement retry;
   Statement bury;
 };

@@ -172,8 +172,11 @@ class Rows {
   }
   /// text and bytea; valid as long as the rows are. Empty for NULL.
   [[nodiscard]] std::string_view text(int row, int column) const noexcept {
-    return {PQgetvalue(result_.get(), row, column),
-            static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
+    return {PQgetvalue(result_.get(), row, column), length(row, column)};
+  }
+  /// Of the text; 0 for NULL.
+  [[nodiscard]] std::size_t length(int row, int column) const noexcept {
+    return static_cast<std::size_t>(PQgetlength(result_.get(), row, column));
   }
   [[nodiscard]] Composite composite(int row, int column) const {
     return Composite(text(row, column));

@@ -64,8 +64,7 @@ class PlansWorld : public PostgresWorld {
                          const Params& params) {
     const Statement explain{"", "EXPLAIN (COSTS OFF) " + statement.sql};
     const Params none;
-    const std::array calls{postgres::Call{&before, &none},
-                           postgres::Call{&explain, &params}};
+    const std::array calls{postgres::Call{&before, &none}, postgres::Call{&explain, &params}};
     const auto answers = connection->run(calls, Effect::none).value();
     std::string text;
     for (int row = 0; row < answers[1].size(); ++row) {
@@ -160,13 +159,6 @@ class PlansWorld : public PostgresWorld {
     if (archives) params.array(Type::int4, batch, [](std::int64_t) { return std::int32_t{1}; });
     return params;
   }
-  Params uncounted_params() const {
-    auto params = fence_params();
-    std::vector<std::int64_t> batch(rows_in_batch, 1);
-    params.array(Type::int8, batch, [](std::int64_t sequence) { return sequence; });
-    params.array(Type::text, batch, [](std::int64_t) { return std::string_view("some id"); });
-    return params;
-  }
 
   void add_ranges(Params& params) const {
     params.array(Type::int2, shards, [](std::int16_t shard) { return shard; });
@@ -222,16 +214,8 @@ class PlansWorld : public PostgresWorld {
     }
   }
 
-  void look_at_every_plan() {
-    uses_only("orders_outbox_fresh", plan(outbox->read, read_params()));
-    uses_only("orders_outbox_waiting", plan(outbox->read_due, due_params()));
-    Params keys;
-    keys.int2(3).int8(0).int8(100);
-    uses_only("orders_outbox_keys", plan(outbox->retrying_keys, keys));
-    uses_only("orders_outbox_pkey", plan(outbox->delete_done, delete_params()));
-    uses_only("orders_outbox_pkey", plan(outbox->archive_done, archive_params()));
-    uses_only("orders_outbox_pkey",
-              plan_after(outbox->one_by_one, outbox->delete_uncounted, uncounted_params()));
+  /// Along the index from the first to the last, and never each with each.
+  void look_at_dense_plans() {
     for (const bool archives : {false, true}) {
       const auto text = plan_after(outbox->along_the_table,
                                    archives ? outbox->archive_dense : outbox->delete_dense,
@@ -240,6 +224,18 @@ class PlansWorld : public PostgresWorld {
       EXPECT_NE(text.find("Index Cond: ((seq >= "), std::string::npos) << text;
       EXPECT_EQ(text.find("Nested Loop"), std::string::npos) << text;
     }
+  }
+
+  void look_at_every_plan() {
+    uses_only("orders_outbox_fresh", plan(outbox->read, read_params()));
+    uses_only("orders_outbox_waiting", plan(outbox->read_due, due_params()));
+    Params keys;
+    keys.int2(3).int8(0).int8(100);
+    uses_only("orders_outbox_keys", plan(outbox->retrying_keys, keys));
+    uses_only("orders_outbox_pkey", plan(outbox->delete_done, delete_params()));
+    uses_only("orders_outbox_pkey", plan(outbox->archive_done, archive_params()));
+    uses_only("orders_outbox_pkey", plan(outbox->delete_uncounted, delete_params()));
+    look_at_dense_plans();
     uses_only("orders_outbox_pkey", plan(outbox->retry, kept_params()));
     uses_only("orders_outbox_pkey", plan(outbox->bury, buried_params()));
     Params exact;

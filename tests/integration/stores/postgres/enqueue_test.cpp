@@ -151,9 +151,60 @@ TEST_F(PostgresEnqueue, IdsGrowAndAreUlidsOfNow) {
     EXPECT_EQ(id.size(), 26U);
     EXPECT_EQ(id.find_first_not_of("0123456789ABCDEFGHJKMNPQRSTVWXYZ"), std::string::npos) << id;
   }
-  UlidSource ours(system_clock(), *random_);
-  EXPECT_EQ(made.back().substr(0, 5), ours.next<MessageId>().str().substr(0, 5));
-  EXPECT_GT(ours.next<MessageId>().str().substr(0, 10), made.front().substr(0, 10));
+  const auto digits_now = [] {
+    const auto random = seeded_random(1);
+    UlidSource ours(system_clock(), *random);
+    return ours.next<MessageId>().str().substr(0, 10);
+  };
+  const auto before = digits_now();
+  const auto between = enqueue(plain()).at(0).substr(0, 10);
+  EXPECT_LE(before, between);
+  EXPECT_LE(between, digits_now());
+}
+
+/// The session remembers the first digits of its ids in a setting, which anybody may change.
+TEST_F(PostgresEnqueue, IdsAreRightWhateverTheSessionRemembers) {
+  const auto connection = database_->connect();
+  const auto id_of = [&] {
+    const auto row = run_sql(connection.get(), "SELECT (" + in_schema("enqueue(") + plain() +
+                                                   ", outbox => 'orders')).id");
+    return row.at(0);
+  };
+  auto last = id_of();
+  for (const std::string act :
+       {"SET sagabox.ulid_head = ''", "SET sagabox.ulid_head = 'nonsense'",
+        "SET sagabox.ulid_head = '00000000'", "RESET sagabox.ulid_head", "DISCARD ALL", "BEGIN",
+        "SAVEPOINT one", "ROLLBACK TO one", "ROLLBACK"}) {
+    run_sql(connection.get(), act);
+    const auto next = id_of();
+    EXPECT_EQ(next.size(), 26U) << act;
+    EXPECT_LT(last, next) << act;
+    EXPECT_EQ(next.find_first_not_of("0123456789ABCDEFGHJKMNPQRSTVWXYZ"), std::string::npos) << act;
+    last = next;
+  }
+}
+
+TEST_F(PostgresEnqueue, LongAndEmptyTextsAreWrittenAsTheyAre) {
+  for (const std::size_t key_length : {0, 1, 255, 256}) {
+    for (const std::size_t topic_length : {1, 127, 128}) {
+      enqueue(literal(std::string(topic_length, 't')) + ", '{}', key => " +
+              literal(std::string(key_length, 'k')));
+    }
+  }
+  for (const std::size_t size : {262'142, 262'143, 300'000}) {
+    enqueue("'t', to_json(repeat('x', " + std::to_string(size) + "))::text");
+  }
+  EXPECT_EQ(database_
+                ->sql("SELECT string_agg(coalesce(length(key), 0) || ' ' || length(topic), "
+                      "',' ORDER BY seq) FROM " +
+                      in_schema("orders_outbox") + " WHERE octet_length(payload) = 2")
+                .at(0),
+            "0 1,0 127,0 128,1 1,1 127,1 128,255 1,255 127,255 128,256 1,256 127,256 128");
+  EXPECT_EQ(database_
+                ->sql("SELECT string_agg(octet_length(payload)::text, ',' ORDER BY seq) FROM " +
+                      in_schema("orders_outbox") + " WHERE octet_length(payload) > 2")
+                .at(0),
+            "262144,262145,300002");
 }
 
 TEST_F(PostgresEnqueue, RollbackLeavesNothing) {

@@ -10,18 +10,24 @@ namespace {
 
 using std::chrono::seconds;
 
+struct Kind {
+  ClaimMode mode;
+  bool retains;
+};
+
 /// Settles of many rows: what lies close together is found by walking along the table, the rest one
-/// by one. With and without an archive.
-class PostgresSettles : public PostgresTest, public ::testing::WithParamInterface<bool> {
+/// by one, as everything is in mode competing.
+class PostgresSettles : public PostgresTest, public ::testing::WithParamInterface<Kind> {
  protected:
   void SetUp() override {
     PostgresTest::SetUp();
     if (IsSkipped()) return;
     store_ = open_store();
-    auto roles = store_->claim_roles(ClaimMode::sharded).value();
+    roles_.emplace(store_->claim_roles(GetParam().mode).value());
+    roles_->outbox.prepare(table_).value();
     const std::vector<spi::Scope> scopes{"outbox:orders"};
-    ASSERT_TRUE(roles.ownership.join(worker_, seconds(60), scopes, 16).value().live);
-    for (const auto& owned : roles.ownership.take(scopes[0], worker_, 16).value()) {
+    ASSERT_TRUE(roles_->ownership.join(worker_, seconds(60), scopes, 16).value().live);
+    for (const auto& owned : roles_->ownership.take(scopes[0], worker_, 16).value()) {
       fences_.push_back({owned.shard, owned.epoch});
     }
     ASSERT_EQ(fences_.size(), 16U);
@@ -34,8 +40,7 @@ class PostgresSettles : public PostgresTest, public ::testing::WithParamInterfac
         store_->transaction([&](OwnedTransaction& tx) { return tx.insert(table_, messages); })
             .value();
     for (const auto& row : written) {
-      rows_.push_back(
-          {.sequence = row.sequence, .shard = row.shard, .id = row.id, .attempts = 3});
+      rows_.push_back({.sequence = row.sequence, .shard = row.shard, .id = row.id, .attempts = 3});
     }
   }
   void leave_a_gap() {
@@ -43,9 +48,7 @@ class PostgresSettles : public PostgresTest, public ::testing::WithParamInterfac
                    in_schema("orders_seq") + "') + 5000)");
   }
   spi::SettleReply settle(std::span<const spi::Settlement> items) {
-    return store_->outbox()
-        .settle({table_, worker_, fences_, items, /*retain_done=*/GetParam()})
-        .value();
+    return roles_->outbox.settle({table_, worker_, fences_, items, GetParam().retains}).value();
   }
   static std::uint32_t rows_of(const spi::SettleReply& reply) {
     std::uint32_t rows = 0;
@@ -54,10 +57,12 @@ class PostgresSettles : public PostgresTest, public ::testing::WithParamInterfac
   }
   void expect_left(std::size_t left) {
     EXPECT_EQ(count("orders_outbox"), std::to_string(left));
-    EXPECT_EQ(count("orders_archive"), std::to_string(GetParam() ? rows_.size() - left : 0));
+    EXPECT_EQ(count("orders_archive"),
+              std::to_string(GetParam().retains ? rows_.size() - left : 0));
   }
 
   std::unique_ptr<Store> store_;
+  std::optional<ClaimRoles> roles_;
   WorkerId worker_ = ids_.next<WorkerId>();
   std::vector<spi::Fence> fences_;
   std::vector<spi::Settlement> rows_;
@@ -79,7 +84,7 @@ TEST_P(PostgresSettles, TakeRowsWhereverTheyLie) {
     EXPECT_EQ(reply.parts[at].rows, of_shard[fences_[at].shard.value]);
   }
   expect_left(0);
-  if (GetParam()) {
+  if (GetParam().retains) {
     EXPECT_EQ(database_->sql("SELECT DISTINCT attempts FROM " + in_schema("orders_archive")),
               std::vector<std::string>{"3"});
   }
@@ -113,16 +118,22 @@ TEST_P(PostgresSettles, LeaveAnotherMessageUnderTheSameSequence) {
   leave_a_gap();
   write(2);
   for (const auto at : {std::size_t{400}, rows_.size() - 1}) {
-    database_->sql("UPDATE " + in_schema("orders_outbox") + " SET id = 'other' || seq WHERE seq = " +
-                   std::to_string(rows_[at].sequence.value));
+    database_->sql(
+        "UPDATE " + in_schema("orders_outbox") +
+        " SET id = 'other' || seq WHERE seq = " + std::to_string(rows_[at].sequence.value));
   }
   EXPECT_EQ(rows_of(settle(rows_)), rows_.size() - 2);
   expect_left(2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Archive, PostgresSettles, ::testing::Bool(), [](const auto& retains) {
-  return retains.param ? "Kept" : "None";
-});
+INSTANTIATE_TEST_SUITE_P(
+    Modes, PostgresSettles,
+    ::testing::Values(Kind{ClaimMode::sharded, false}, Kind{ClaimMode::sharded, true},
+                      Kind{ClaimMode::competing, false}, Kind{ClaimMode::competing, true}),
+    [](const auto& kind) {
+      return std::string(kind.param.mode == ClaimMode::sharded ? "Sharded" : "Competing") +
+             (kind.param.retains ? "Retained" : "Deleted");
+    });
 
 }  // namespace
 }  // namespace sagabox::postgres

@@ -296,6 +296,20 @@ TEST_F(PostgresTransaction, CommitInDoubtIsAbandoned) {
   EXPECT_TRUE(store_->begin().ok()) << "its connection was replaced";
 }
 
+TEST_F(PostgresTransaction, TriggerThatLeavesMessagesOutIsTold) {
+  database_->sql("CREATE FUNCTION " + in_schema("leave_out") +
+                 "() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.seq % 3 = 0 THEN RETURN "
+                 "NULL; END IF; RETURN NEW; END'");
+  database_->sql("CREATE TRIGGER leave_out BEFORE INSERT ON " + in_schema("orders_outbox") +
+                 " FOR EACH ROW EXECUTE FUNCTION " + in_schema("leave_out") + "()");
+  const std::vector<std::shared_ptr<const Message>> messages{message(), message(), message()};
+  const auto refused =
+      store_->transaction([&](OwnedTransaction& tx) { return tx.insert(table_, messages); });
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::storage_conflict);
+  EXPECT_EQ(count("orders_outbox"), "0");
+}
+
 TEST_F(PostgresTransaction, OwnTransactionTakesBusinessRowsToo) {
   database_->sql("CREATE TABLE " + in_schema("business") + " (n integer)");
   auto tx = store_->begin().value();
