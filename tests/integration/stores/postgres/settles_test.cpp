@@ -8,6 +8,7 @@
 namespace sagabox::postgres {
 namespace {
 
+using sagabox::testing::run_sql;
 using std::chrono::seconds;
 
 struct Kind {
@@ -109,6 +110,26 @@ TEST_P(PostgresSettles, LeaveTheRowsOfAShardThatIsNoLongerHeld) {
   const auto reply = settle(rows_);
   EXPECT_FALSE(reply.parts[5].held);
   EXPECT_EQ(rows_of(reply), rows_.size() - lost);
+  expect_left(lost);
+}
+
+TEST_P(PostgresSettles, LeaveTheRowsOfAShardThatIsTakenWhileTheyWait) {
+  write(2'000);
+  const auto taken = fences_[5].shard;
+  const auto lost = static_cast<std::size_t>(
+      std::ranges::count_if(rows_, [&](const spi::Settlement& row) { return row.shard == taken; }));
+  const auto other = database_->connect();
+  run_sql(other.get(), "BEGIN");
+  run_sql(other.get(), "UPDATE " + in_schema("shard_owner") +
+                           " SET epoch = epoch + 1 WHERE scope = 'outbox:orders' AND shard = " +
+                           std::to_string(taken.value));
+  std::optional<spi::SettleReply> reply;
+  std::thread settling([&] { reply.emplace(settle(rows_)); });
+  until_blocked("FOR NO KEY UPDATE");
+  run_sql(other.get(), "COMMIT");
+  settling.join();
+  EXPECT_FALSE(reply->parts[5].held);
+  EXPECT_EQ(rows_of(*reply), rows_.size() - lost);
   expect_left(lost);
 }
 
