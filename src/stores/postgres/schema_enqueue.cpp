@@ -174,7 +174,7 @@ $whole$, id_parts, id_value));
     IF outbox = %1$L THEN
       INSERT INTO "{schema}".%2$I AS o (id, topic, key, payload)
       VALUES (%3$s, topic, key, %4$s)
-      RETURNING o.id, o.seq, false INTO written;
+      RETURNING o.id, o.seq, false INTO STRICT written;
       RETURN written;
     END IF;$branch$, o.name, o.name || '_outbox', id_value, of_payload.bytes), ''
              ORDER BY o.name <> 'default', o.name),
@@ -321,7 +321,7 @@ BEGIN
      content_type, nullif(headers::text, '{}'),
      coalesce(occurred_at, now_is), not_before, traceparent, tracestate, request_id,
      correlation_id, CASE WHEN not_before > now_is THEN not_before END)
-  RETURNING o.seq INTO sequence;
+  RETURNING o.seq INTO STRICT sequence;
   RETURN ROW(id, sequence, false)::"{schema}".written;
 END
 $body$;

@@ -207,6 +207,15 @@ TEST_F(PostgresEnqueue, LongAndEmptyTextsAreWrittenAsTheyAre) {
             "262144,262145,300002");
 }
 
+TEST_F(PostgresEnqueue, MessageThatATriggerLeavesOutIsAnError) {
+  database_->sql("CREATE FUNCTION " + in_schema("leave_out") +
+                 "() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'");
+  database_->sql("CREATE TRIGGER leave_out BEFORE INSERT ON " + in_schema("orders_outbox") +
+                 " FOR EACH ROW EXECUTE FUNCTION " + in_schema("leave_out") + "()");
+  EXPECT_EQ(refusal(plain()).substr(0, 5), "P0002");
+  EXPECT_EQ(refusal(plain() + ", tenant => 'acme'").substr(0, 5), "P0002");
+}
+
 TEST_F(PostgresEnqueue, RollbackLeavesNothing) {
   const auto connection = database_->connect();
   run_sql(connection.get(), "BEGIN");
