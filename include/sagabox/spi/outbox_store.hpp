@@ -175,10 +175,11 @@ class OutboxStore {
   /// Rows with a key that wait for a retry (not those merely delayed); asked after a take-over.
   virtual Result<RetryingKeysReply> read_retrying_keys(const TableName& table, Shard shard,
                                                        Sequence after, std::uint32_t rows_max) = 0;
-  /// One transaction. Touches only rows whose shard is held by `owner` at the fence's epoch, and
-  /// locks those ownership rows, so that a stalled stale settle changes nothing. A failure that
-  /// spent an attempt enters the row's history, an earlier one of the same number gives way to it.
-  /// For every row that dies, `dead_letter` goes to the audit log in the same transaction.
+  /// One transaction, or one for some of the shards each: after an error part of it may have been
+  /// done. Touches only rows whose shard is held by `owner` at the fence's epoch, and locks those
+  /// ownership rows, so that a stalled stale settle changes nothing. A failure that spent an
+  /// attempt enters the row's history, an earlier one of the same number gives way to it. For every
+  /// row that dies, `dead_letter` goes to the audit log in the same transaction.
   virtual Result<SettleReply> settle(const SettleRequest& request) = 0;
 
   /// Returns when something may have been committed, on `wake`, or after `timeout`. Whoever stops

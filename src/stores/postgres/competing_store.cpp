@@ -1,6 +1,7 @@
 #include "stores/postgres/competing_store.hpp"
 
 #include "stores/postgres/decode.hpp"
+#include "stores/postgres/pages.hpp"
 
 #include <algorithm>
 #include <array>
@@ -152,7 +153,9 @@ Result<spi::ReadReply> CompetingOutbox::read_claimed(Connection& connection, con
   if (auto known = check_shards(table, answers->front().text(0, 2)); !known.ok()) {
     return known.error();
   }
-  auto answer = reply(connection, table, answers->back(), ranges, bytes_max);
+  Pages pages(bytes_max);
+  pages.take(std::move(answers->back()), ranges);
+  auto answer = pages.finish(connection, statements.payloads);
   if (!answer.ok()) return answer;
   // Whatever began before the claim looked has a lower number than this, which is of later.
   constexpr std::uint32_t counted_from = 3;

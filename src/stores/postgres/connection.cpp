@@ -11,6 +11,9 @@ namespace {
 
 const Statement begin_statement{"", "BEGIN"};
 const Statement begin_pooled_statement{"", "BEGIN ISOLATION LEVEL READ COMMITTED"};
+const Statement begin_snapshot_statement{"begin_snapshot",
+                                         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
+const Statement end_snapshot_statement{"end_snapshot", "COMMIT"};
 const Statement commit_statement{"", "COMMIT"};
 const Statement rollback_statement{"", "ROLLBACK"};
 
@@ -179,6 +182,17 @@ Result<Rows> Connection::run(const Statement& statement, const Params& params, E
   auto answers = run_pooled(nullptr, std::span(&call, 1), effect);
   if (!answers.ok()) return answers.error();
   return std::move(answers->front());
+}
+
+Status Connection::run_on_snapshot(const Statement& statement, std::span<const Params> params,
+                                   const Link::Take& take) {
+  const Params none;
+  std::vector<Call> calls{{&begin_snapshot_statement, &none}};
+  for (const auto& each : params) calls.push_back({&statement, &each});
+  calls.push_back({&end_snapshot_statement, &none});
+  return link_.run(calls, Effect::none, [&](std::size_t call, Rows answer) {
+    if (call > 0 && call <= params.size()) take(call - 1, std::move(answer));
+  });
 }
 
 Result<std::string> Connection::script_value(const std::string& sql) {

@@ -51,6 +51,12 @@ class Connection {
   /// Several in one round trip; outside a transaction they are one. See `Link::run`.
   Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect);
 
+  /// One statement with one parameters after the other, all on the same snapshot, in one round
+  /// trip. `take` gets every answer when it is there: the server goes on meanwhile. When it fails,
+  /// some may have been taken. Not behind a pooler.
+  Status run_on_snapshot(const Statement& statement, std::span<const Params> params,
+                         const Link::Take& take);
+
   /// Several statements as in a file, without parameters: for the schema only.
   Status script(const std::string& sql);
   /// The same; the first value of the last one, as text.

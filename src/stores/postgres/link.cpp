@@ -64,14 +64,22 @@ Result<Rows> Link::run(const Statement& statement, const Params& params, Effect 
 }
 
 Result<std::vector<Rows>> Link::run(std::span<const Call> calls, Effect effect) {
+  std::vector<Rows> answers;
+  auto done =
+      run(calls, effect, [&](std::size_t, Rows answer) { answers.push_back(std::move(answer)); });
+  if (!done.ok()) return done.error();
+  return answers;
+}
+
+Status Link::run(std::span<const Call> calls, Effect effect, const Take& take) {
   if (PQstatus(connection_) != CONNECTION_OK) return lost_now(Effect::none);
   const NonBlocking nonblocking(connection_);
   if (PQpipelineStatus(connection_) != PQ_PIPELINE_OFF || PQenterPipelineMode(connection_) != 1) {
     return busy();
   }
-  auto answers = exchange(calls, effect);
+  auto done = exchange(calls, effect, take);
   if (!lost_ && PQexitPipelineMode(connection_) != 1) lost_ = true;
-  return answers;
+  return done;
 }
 
 /// Most calls are one statement that is prepared already: a pipeline of one would only cost more.
@@ -132,7 +140,7 @@ bool Link::send(const Call& call, std::vector<Piece>& sent) {
                              params.lengths(), params.formats(), 1) == 1;
 }
 
-Result<std::vector<Rows>> Link::exchange(std::span<const Call> calls, Effect effect) {
+Status Link::exchange(std::span<const Call> calls, Effect effect, const Take& take) {
   const auto deadline = answer_deadline();
   std::vector<Piece> sent;
   for (const auto& call : calls) {
@@ -141,7 +149,7 @@ Result<std::vector<Rows>> Link::exchange(std::span<const Call> calls, Effect eff
   }
   if (PQpipelineSync(connection_) != 1) return lost_now(effect);
 
-  std::vector<Rows> answers;
+  std::size_t answers = 0;
   std::optional<Error> failure;
   for (const auto& piece : sent) {
     auto result = next(deadline, effect);
@@ -153,14 +161,13 @@ Result<std::vector<Rows>> Link::exchange(std::span<const Call> calls, Effect eff
       auto error = failed_with(*result, piece, effect);
       if (!failure) failure = std::move(error);
     } else if (!piece.prepares) {
-      answers.push_back(std::move(rows));
+      take(answers++, std::move(rows));
     }
     if (auto end = next(deadline, effect); !end.ok()) return failure ? *failure : end.error();
   }
   auto ended = end(deadline, failure ? Effect::none : effect);
   if (failure) return *failure;
-  if (!ended.ok()) return ended.error();
-  return answers;
+  return ended;
 }
 
 Error Link::failed_with(const PGresult* result, const Piece& piece, Effect effect) {

@@ -8,6 +8,8 @@
 
 #include <libpq-fe.h>
 
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <set>
 #include <span>
@@ -48,6 +50,10 @@ class Link {
   /// that fails ends it: those after it are not run.
   Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect);
   Result<Rows> run(const Statement& statement, const Params& params, Effect effect);
+  /// The same, giving every answer away when it is there: the server goes on with the next call
+  /// meanwhile. When it fails, some may have been taken.
+  using Take = std::function<void(std::size_t call, Rows answer)>;
+  Status run(std::span<const Call> calls, Effect effect, const Take& take);
 
   void prepare_nothing() noexcept { prepared_ = nullptr; }
 
@@ -64,7 +70,7 @@ class Link {
   };
 
   Result<Rows> run_prepared(const std::string& name, const Params& params);
-  Result<std::vector<Rows>> exchange(std::span<const Call> calls, Effect effect);
+  Status exchange(std::span<const Call> calls, Effect effect, const Take& take);
   [[nodiscard]] BootTime answer_deadline() const;
   Status end(BootTime deadline, Effect effect);
   bool send(const Call& call, std::vector<Piece>& sent);

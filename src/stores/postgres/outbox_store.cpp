@@ -1,21 +1,15 @@
 #include "stores/postgres/outbox_store.hpp"
 
-#include "stores/postgres/decode.hpp"
+#include "stores/postgres/pages.hpp"
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
 namespace sagabox::postgres {
 namespace {
-
-/// Of a read: the number of the range, from 1, or 0 for the snapshot, and the snapshot.
-constexpr int range_column = 0;
-constexpr int snapshot_column = 1;
-constexpr int row_column = 2;
 
 /// Sequences and counts have no values above.
 std::int64_t int8_of(std::uint64_t value) {
@@ -35,109 +29,37 @@ std::int64_t payload_max(std::span<const Range> ranges, std::size_t bytes_max) {
   return int8_of(bytes_max / std::max<std::uint64_t>(1, rows_asked(ranges)));
 }
 
-template <class Range>
-struct Selected {
-  std::vector<int> rows;  ///< of the answer, in the order of the ranges
-  std::vector<spi::ReadReply::Part> parts;
-};
+/// So many rows are worth a statement of their own.
+constexpr std::uint64_t part_rows_min = 512;
+constexpr std::uint64_t parts_max = 4;
 
-/// What of the answer is returned. Each range brought one row more than asked for, if there was
-/// one.
-template <class Range>
-Selected<Range> select(const Rows& rows, std::span<const Range> ranges, std::size_t bytes_max) {
-  std::vector<std::vector<int>> found(ranges.size());
-  for (int row = 0; row < rows.size(); ++row) {
-    const auto number = static_cast<std::size_t>(rows.int8(row, range_column));
-    if (number > 0) found[number - 1].push_back(row);
-  }
-  Selected<Range> selected;
-  std::size_t bytes = 0;
+using Ranges = std::span<const spi::Range>;
+
+/// Read one after the other: while the server reads the next, the last one is decoded.
+std::vector<Ranges> in_parts(Ranges ranges) {
+  const auto rows_each = std::max(part_rows_min, rows_asked(ranges) / parts_max);
+  std::vector<Ranges> parts;
+  std::size_t begin = 0;
+  std::uint64_t rows = 0;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
-    spi::ReadReply::Part part{0, true};
-    for (const int row : found[i]) {
-      const auto more = bytes_of_row(rows, row, row_column);
-      const bool fits = selected.rows.empty() || (more <= bytes_max && bytes <= bytes_max - more);
-      if (part.rows == ranges[i].rows_max || !fits) {
-        part.exhausted = false;
-        selected.parts.push_back(part);
-        if (!fits) return selected;
-        break;
-      }
-      bytes += more;
-      selected.rows.push_back(row);
-      ++part.rows;
-    }
-    if (part.exhausted) selected.parts.push_back(part);
+    rows += ranges[i].rows_max;
+    if (rows < rows_each && i + 1 < ranges.size()) continue;
+    parts.push_back(ranges.subspan(begin, i + 1 - begin));
+    begin = i + 1;
+    rows = 0;
   }
-  return selected;
+  return parts;
 }
 
-/// Payloads that were too large to come along, by sequence. Those of rows that went since are not
-/// there.
-using Payloads = std::map<std::uint64_t, std::string_view>;
-
-struct Fetched {
-  Rows rows;
-  Payloads payloads;
-};
-
-Result<Fetched> fetch_large(Connection& connection, const Statement& statement, const Rows& rows,
-                            const std::vector<int>& selected) {
-  Fetched fetched;
-  std::vector<std::int64_t> sequences;
-  for (const int row : selected) {
-    if (rows.is_null(row, row_column + RowColumns::payload)) {
-      sequences.push_back(rows.int8(row, row_column + RowColumns::sequence));
-    }
-  }
-  if (sequences.empty()) return fetched;
+Params read_params(Ranges ranges, std::int64_t payload_max) {
   Params params;
-  params.array(Type::int8, sequences, [](std::int64_t sequence) { return sequence; });
-  auto answer = connection.run(statement, params, Effect::none);
-  if (!answer.ok()) return answer.error();
-  fetched.rows = std::move(*answer);
-  for (int row = 0; row < fetched.rows.size(); ++row) {
-    fetched.payloads[fetched.rows.uint8(row, 0)] = fetched.rows.text(row, 1);
-  }
-  return fetched;
-}
-
-template <class Range>
-Result<spi::ReadReply> reply_of(Connection& connection, const OutboxStatements& statements,
-                                const Rows& rows, std::span<const Range> ranges,
-                                std::size_t bytes_max) {
-  auto selected = select(rows, ranges, bytes_max);
-  auto large = fetch_large(connection, statements.payloads, rows, selected.rows);
-  if (!large.ok()) return large.error();
-  spi::ReadReply reply;
-  reply.timeline = connection.timeline();
-  reply.rows.reserve(selected.rows.size());
-  auto row = selected.rows.begin();
-  for (std::size_t at = 0; at < selected.parts.size(); ++at) {
-    auto& part = selected.parts[at];
-    std::uint32_t kept = 0;
-    for (std::uint32_t i = 0; i < part.rows; ++i, ++row) {
-      auto payload = rows.text(*row, row_column + RowColumns::payload);
-      if (rows.is_null(*row, row_column + RowColumns::payload)) {
-        const auto fetched =
-            large->payloads.find(rows.uint8(*row, row_column + RowColumns::sequence));
-        if (fetched == large->payloads.end()) continue;
-        payload = fetched->second;
-      }
-      reply.rows.push_back(decode_row(rows, *row, row_column, ranges[at].shard, payload));
-      ++kept;
-    }
-    part.rows = kept;
-  }
-  reply.parts = std::move(selected.parts);
-  return reply;
-}
-
-std::optional<spi::Horizon> horizon_of(const Rows& rows) {
-  constexpr std::uint32_t counted_from = 3;
-  const auto next = static_cast<std::uint32_t>(rows.int8(0, row_column)) + counted_from;
-  return decode_horizon(rows.text(0, snapshot_column), next,
-                        rows.text(0, row_column + RowColumns::id));
+  params.int8(payload_max);
+  params.array(Type::int2, ranges,
+               [](const spi::Range& r) { return static_cast<std::int16_t>(r.shard.value); });
+  params.array(Type::int2, ranges, [](const spi::Range& r) { return std::int16_t{r.lane.value}; });
+  params.array(Type::int8, ranges, [](const spi::Range& r) { return int8_of(r.after.value); });
+  params.array(Type::int8, ranges, [](const spi::Range& r) { return std::int64_t{r.rows_max}; });
+  return params;
 }
 
 }  // namespace
@@ -177,30 +99,51 @@ Result<spi::ReadReply> PostgresOutbox::read_fresh(const TableName& table,
                                                   std::size_t bytes_max) {
   auto connection = context_.relay.take();
   if (!connection.ok()) return connection.error();
-  const auto& statements = statements_of(table);
-  Params params;
-  params.int8(payload_max(ranges, bytes_max));
-  params.array(Type::int2, ranges,
-               [](const spi::Range& r) { return static_cast<std::int16_t>(r.shard.value); });
-  params.array(Type::int2, ranges, [](const spi::Range& r) { return std::int16_t{r.lane.value}; });
-  params.array(Type::int8, ranges, [](const spi::Range& r) { return int8_of(r.after.value); });
-  params.array(Type::int8, ranges, [](const spi::Range& r) { return std::int64_t{r.rows_max}; });
-  for (bool named = false;; named = true) {
-    auto rows = (*connection)->run(statements.read, params, Effect::none);
-    if (!rows.ok()) return rows.error();
-    const auto shards_now = rows->text(0, row_column + RowColumns::topic);
-    if (auto known = check_shards(table, shards_now); !known.ok()) return known.error();
-    auto horizon = horizon_of(*rows);
-    if (!horizon && !named) {
-      auto drawn = (*connection)->run(statements.draw_transaction, {}, Effect::none);
-      if (!drawn.ok()) return drawn.error();
-      continue;
-    }
-    if (!horizon) return too_many_transactions();
-    auto reply = reply_of(**connection, statements, *rows, ranges, bytes_max);
-    if (reply.ok()) reply->horizon = std::move(horizon);
-    return reply;
+  auto reply = read_snapshot(**connection, table, ranges, bytes_max);
+  if (reply.ok() && !reply->horizon) {
+    auto drawn = (*connection)->run(statements_of(table).draw_transaction, {}, Effect::none);
+    if (!drawn.ok()) return drawn.error();
+    reply = read_snapshot(**connection, table, ranges, bytes_max);
+    if (reply.ok() && !reply->horizon) return too_many_transactions();
   }
+  if (reply.ok()) rows_last_.store(reply->rows.size(), std::memory_order_relaxed);
+  return reply;
+}
+
+Result<spi::ReadReply> PostgresOutbox::read_snapshot(Connection& connection, const TableName& table,
+                                                     std::span<const spi::Range> ranges,
+                                                     std::size_t bytes_max) {
+  // Where little is found, several statements would only take longer.
+  const bool worth_it = rows_last_.load(std::memory_order_relaxed) >= 2 * part_rows_min;
+  const auto parts =
+      worth_it && !connection.pooled() ? in_parts(ranges) : std::vector<Ranges>{ranges};
+  const auto& statements = statements_of(table);
+  const auto payload_max = payload_share(ranges, bytes_max);
+  std::vector<Params> params;
+  params.reserve(parts.size());
+  for (const auto& part : parts) params.push_back(read_params(part, payload_max));
+
+  Pages pages(bytes_max);
+  std::optional<spi::Horizon> horizon;
+  Status known;
+  const auto take = [&](std::size_t part, Rows answer) {
+    if (part == 0) {
+      known = check_shards(table, shards_of(answer));
+      horizon = horizon_of(answer);
+    }
+    if (known.ok() && horizon) pages.take(std::move(answer), parts[part]);
+  };
+  if (parts.size() == 1) {
+    auto answer = connection.run(statements.read, params.front(), Effect::none);
+    if (!answer.ok()) return answer.error();
+    take(0, std::move(*answer));
+  } else if (auto done = connection.run_on_snapshot(statements.read, params, take); !done.ok()) {
+    return done.error();
+  }
+  if (!known.ok()) return known.error();
+  auto reply = pages.finish(connection, statements.payloads);
+  if (reply.ok()) reply->horizon = std::move(horizon);
+  return reply;
 }
 
 Result<spi::ReadReply> PostgresOutbox::read_due(const TableName& table,
@@ -218,18 +161,14 @@ Result<spi::ReadReply> PostgresOutbox::read_due(const TableName& table,
   params.array(Type::int8, ranges, [](const spi::DueRange& r) { return std::int64_t{r.rows_max}; });
   auto rows = (*connection)->run(statements.read_due, params, Effect::none);
   if (!rows.ok()) return rows.error();
-  return reply_of(**connection, statements, *rows, ranges, bytes_max);
+  Pages pages(bytes_max);
+  pages.take(std::move(*rows), ranges);
+  return pages.finish(**connection, statements.payloads);
 }
 
 std::int64_t PostgresOutbox::payload_share(std::span<const spi::Range> ranges,
                                            std::size_t bytes_max) {
   return postgres::payload_max(ranges, bytes_max);
-}
-
-Result<spi::ReadReply> PostgresOutbox::reply(Connection& connection, const TableName& table,
-                                             const Rows& rows, std::span<const spi::Range> ranges,
-                                             std::size_t bytes_max) {
-  return reply_of(connection, statements_of(table), rows, ranges, bytes_max);
 }
 
 Result<spi::RetryingKeysReply> PostgresOutbox::read_retrying_keys(const TableName& table,

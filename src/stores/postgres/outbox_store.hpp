@@ -7,6 +7,8 @@
 
 #include <sagabox/spi/outbox_store.hpp>
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -51,15 +53,16 @@ class PostgresOutbox : public spi::OutboxStore {
                                             std::size_t bytes_max);
   /// Larger payloads are fetched afterwards.
   static std::int64_t payload_share(std::span<const spi::Range> ranges, std::size_t bytes_max);
-  /// Of an answer as `read` gives it.
-  Result<spi::ReadReply> reply(Connection& connection, const TableName& table, const Rows& rows,
-                               std::span<const spi::Range> ranges, std::size_t bytes_max);
   static Error too_many_transactions();
   /// An error when the outbox has another count of shards than ours, which `now` tells.
   [[nodiscard]] Status check_shards(const TableName& table, std::string_view now) const;
   Context& context() noexcept { return context_; }
 
  private:
+  /// Without a horizon where the snapshot names too few transactions.
+  Result<spi::ReadReply> read_snapshot(Connection& connection, const TableName& table,
+                                       std::span<const spi::Range> ranges, std::size_t bytes_max);
+  Result<spi::SettleReply> settle_at_once(const spi::SettleRequest& request);
   /// Nothing when some of the rows were not there: nothing was changed, and somebody has to count.
   Result<std::optional<spi::SettleReply>> delete_all(const spi::SettleRequest& request,
                                                      const OutboxStatements& statements,
@@ -71,6 +74,7 @@ class PostgresOutbox : public spi::OutboxStore {
   const AuditChain& audit_;
   Wake& wake_;
   PerTable<OutboxStatements> statements_;
+  std::atomic<std::size_t> rows_last_{0};  // that a read brought
 };
 
 }  // namespace sagabox::postgres

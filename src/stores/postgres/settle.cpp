@@ -4,9 +4,13 @@
 #include "stores/postgres/unit_of_work.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <future>
+#include <iterator>
 #include <list>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -80,6 +84,41 @@ std::vector<DonePart> by_density(const Items& done) {
     begin = at;
   }
   return parts;
+}
+
+/// A settle of half the shards. Its table and owner are those of the whole.
+struct Half {
+  std::vector<spi::Fence> fences;
+  std::span<const spi::Settlement> items;
+};
+
+/// Many rows to be archived, in two settles of different shards: the server works on both at once.
+/// Deleting costs so little that it would gain nothing. Nothing where that is not worth it, or
+/// items of a shard do not lie together.
+std::optional<std::array<Half, 2>> in_halves(const spi::SettleRequest& request) {
+  const auto& items = request.items;
+  if (!request.retain_done || items.size() < 2 * many_rows || request.fences.size() < 2) {
+    return std::nullopt;
+  }
+  if (!std::ranges::all_of(
+          items, [](const spi::Settlement& item) { return item.verdict == spi::Verdict::done; })) {
+    return std::nullopt;
+  }
+  const auto middle = items.begin() + static_cast<std::ptrdiff_t>(items.size() / 2);
+  const auto cut = std::ranges::find_if(middle, items.end(), [&](const spi::Settlement& item) {
+    return item.shard != std::prev(middle)->shard;
+  });
+  const auto has = [](std::span<const spi::Settlement> among, Shard shard) {
+    return std::ranges::find(among, shard, &spi::Settlement::shard) != among.end();
+  };
+  std::array<Half, 2> halves{Half{{}, {items.begin(), cut}}, Half{{}, {cut, items.end()}}};
+  for (const auto& fence : request.fences) {
+    const bool first = has(halves[0].items, fence.shard);
+    if (first && has(halves[1].items, fence.shard)) return std::nullopt;
+    halves[first ? 0 : 1].fences.push_back(fence);
+  }
+  if (halves[1].items.empty()) return std::nullopt;
+  return halves;
 }
 
 Params fence_params(const spi::SettleRequest& request) {
@@ -336,6 +375,31 @@ Result<spi::SettleReply> PostgresOutbox::archive_all(const spi::SettleRequest& r
 }
 
 Result<spi::SettleReply> PostgresOutbox::settle(const spi::SettleRequest& request) {
+  const auto halves = statements_of(request.table).claims ? std::nullopt : in_halves(request);
+  if (!halves) return settle_at_once(request);
+  const auto settle_half = [&](const Half& half) {
+    return settle_at_once(
+        {request.table, request.owner, half.fences, half.items, request.retain_done});
+  };
+  auto other = std::async(std::launch::async, [&] { return settle_half(halves->back()); });
+  std::array<Result<spi::SettleReply>, 2> replies{settle_half(halves->front()), other.get()};
+  for (const auto& reply : replies) {
+    if (!reply.ok()) return reply.error();
+  }
+  if (replies[0]->timeline != replies[1]->timeline) {
+    return Error{Code::storage_in_doubt, "the server was replaced by another during a settle"};
+  }
+  spi::SettleReply reply{{}, replies[0]->timeline};
+  std::array<std::size_t, 2> next{};
+  for (const auto& fence : request.fences) {
+    const auto& first = halves->front().fences;
+    const std::size_t half = next[0] < first.size() && first[next[0]].shard == fence.shard ? 0 : 1;
+    reply.parts.push_back(replies[half]->parts[next[half]++]);
+  }
+  return reply;
+}
+
+Result<spi::SettleReply> PostgresOutbox::settle_at_once(const spi::SettleRequest& request) {
   const auto by = sorted(request.items);
   const auto& statements = statements_of(request.table);
   if (by.kept.empty() && by.buried.empty() && by.done.size() >= many_rows) {

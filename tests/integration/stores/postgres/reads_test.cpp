@@ -1,6 +1,7 @@
 #include "integration/stores/postgres/world.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <span>
 
@@ -89,6 +90,101 @@ TEST_P(PostgresReads, SettlesHoldTheirShardsAlone) {
   settling.join();
   ASSERT_TRUE(reply->ok()) << reply->error().text();
   EXPECT_TRUE((*reply)->parts.at(0).held);
+}
+
+/// Reads that find much ask for it in parts, and decode one while the server reads the next.
+class PostgresReadParts : public PostgresTest {
+ protected:
+  void SetUp() override {
+    PostgresTest::SetUp();
+    if (!IsSkipped()) store_ = open_store();
+  }
+  /// In one transaction; rows of all shards.
+  void write(std::size_t count, const std::string& payload = "{}") {
+    std::vector<std::shared_ptr<const Message>> messages;
+    for (std::size_t i = 0; i < count; ++i) {
+      // Some payloads are too large to come along.
+      const bool large = i % 100 == 99;
+      messages.push_back(std::make_shared<const Message>(
+          Message::build({.topic = "orders.order.placed.v1",
+                          .payload = json(large ? '"' + std::string(3'000, 'x') + '"' : payload)},
+                         MessageRules{}, ids_, author_clock_)
+              .value()));
+    }
+    const auto written =
+        store_->transaction([&](OwnedTransaction& tx) { return tx.insert(table_, messages); });
+    ASSERT_TRUE(written.ok());
+  }
+  static std::vector<spi::Range> everything(std::uint32_t rows_max) {
+    std::vector<spi::Range> ranges;
+    for (std::uint16_t shard = 0; shard < 16; ++shard) {
+      ranges.push_back({Shard{shard}, spi::Lane{1}, Sequence{0}, rows_max});
+    }
+    return ranges;
+  }
+  spi::ReadReply read(Store& store, std::uint32_t rows_max, std::size_t bytes_max) {
+    return store.outbox().read(table_, everything(rows_max), bytes_max).value();
+  }
+
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(PostgresReadParts, BringWhatOneStatementBrings) {
+  write(4'000);
+  constexpr std::size_t plenty = 4 << 20;
+  ASSERT_EQ(read(*store_, 1'000, plenty).rows.size(), 4'000U);
+  for (const std::size_t bytes_max : {plenty, std::size_t{300'000}, std::size_t{1}}) {
+    for (const std::uint32_t rows_max : {1'000U, 200U}) {
+      (void)read(*store_, 1'000, plenty);
+      const auto in_parts = read(*store_, rows_max, bytes_max);
+      const auto at_once = read(*open_store(), rows_max, bytes_max);
+      ASSERT_EQ(in_parts.rows.size(), at_once.rows.size()) << rows_max << " " << bytes_max;
+      for (std::size_t at = 0; at < at_once.rows.size(); ++at) {
+        ASSERT_EQ(in_parts.rows[at].sequence, at_once.rows[at].sequence);
+        ASSERT_EQ(in_parts.rows[at].shard, at_once.rows[at].shard);
+        ASSERT_TRUE(std::ranges::equal(in_parts.rows[at].message->payload().bytes(),
+                                       at_once.rows[at].message->payload().bytes()));
+      }
+      ASSERT_EQ(in_parts.parts.size(), at_once.parts.size());
+      for (std::size_t at = 0; at < at_once.parts.size(); ++at) {
+        EXPECT_EQ(in_parts.parts[at].rows, at_once.parts[at].rows);
+        EXPECT_EQ(in_parts.parts[at].exhausted, at_once.parts[at].exhausted);
+      }
+    }
+  }
+}
+
+/// The horizon is that of the first part: what a later one saw beyond it would hide what is
+/// missing.
+TEST_F(PostgresReadParts, SeeOneSnapshot) {
+  write(2'000);
+  constexpr std::size_t plenty = 64 << 20;
+  (void)read(*store_, 1'000, plenty);
+  std::atomic<bool> ends{false};
+  std::thread writing([&] {
+    while (!ends.load()) write(64);
+  });
+  std::size_t grown = 0;
+  std::size_t before = 0;
+  for (int reads = 0; reads < 1'000 && grown < 20; ++reads) {
+    const auto rows = read(*store_, 5'000, plenty).rows.size();
+    EXPECT_EQ((rows - 2'000) % 64, 0U) << "part of a transaction";
+    grown += rows > before ? 1 : 0;
+    before = rows;
+  }
+  ends.store(true);
+  writing.join();
+  EXPECT_EQ(grown, 20U) << "nobody wrote";
+}
+
+/// A statement that fails in the middle leaves nothing behind that others would stumble over.
+TEST_F(PostgresReadParts, FailWholeAndAreFineAgain) {
+  write(4'000);
+  (void)read(*store_, 1'000, 4 << 20);
+  database_->sql("ALTER TABLE " + in_schema("orders_outbox") + " RENAME TO elsewhere");
+  EXPECT_FALSE(store_->outbox().read(table_, everything(1'000), 4 << 20).ok());
+  database_->sql("ALTER TABLE " + in_schema("elsewhere") + " RENAME TO orders_outbox");
+  EXPECT_EQ(read(*store_, 1'000, 4 << 20).rows.size(), 4'000U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, PostgresReads,

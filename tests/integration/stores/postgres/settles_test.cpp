@@ -14,6 +14,9 @@ using std::chrono::seconds;
 struct Kind {
   ClaimMode mode;
   bool retains;
+  /// Rows are named shard by shard, as a relay does: those to be archived go in two settles at
+  /// once.
+  bool by_shard = false;
 };
 
 /// Settles of many rows: what lies close together is found by walking along the table, the rest one
@@ -48,8 +51,15 @@ class PostgresSettles : public PostgresTest, public ::testing::WithParamInterfac
     database_->sql("SELECT setval('" + in_schema("orders_seq") + "', nextval('" +
                    in_schema("orders_seq") + "') + 5000)");
   }
-  spi::SettleReply settle(std::span<const spi::Settlement> items) {
-    return roles_->outbox.settle({table_, worker_, fences_, items, GetParam().retains}).value();
+  Result<spi::SettleReply> try_settle(std::span<const spi::Settlement> rows) {
+    std::vector<spi::Settlement> items(rows.begin(), rows.end());
+    if (GetParam().by_shard) {
+      std::ranges::stable_sort(items, {}, [](const auto& item) { return item.shard.value; });
+    }
+    return roles_->outbox.settle({table_, worker_, fences_, items, GetParam().retains});
+  }
+  spi::SettleReply settle(std::span<const spi::Settlement> rows) {
+    return try_settle(rows).value();
   }
   static std::uint32_t rows_of(const spi::SettleReply& reply) {
     std::uint32_t rows = 0;
@@ -126,6 +136,10 @@ TEST_P(PostgresSettles, LeaveTheRowsOfAShardThatIsTakenWhileTheyWait) {
   std::optional<spi::SettleReply> reply;
   std::thread settling([&] { reply.emplace(settle(rows_)); });
   until_blocked("FOR NO KEY UPDATE");
+  if (GetParam().by_shard) {
+    // Half of the shards do not wait for it.
+    while (count("orders_outbox") == "2000") std::this_thread::yield();
+  }
   run_sql(other.get(), "COMMIT");
   settling.join();
   EXPECT_FALSE(reply->parts[5].held);
@@ -147,13 +161,40 @@ TEST_P(PostgresSettles, LeaveAnotherMessageUnderTheSameSequence) {
   expect_left(2);
 }
 
+TEST_P(PostgresSettles, FailAsAWholeOrInPartAndAreDoneWhenRepeated) {
+  write(2'000);
+  const auto& last = rows_.back();
+  database_->sql("CREATE FUNCTION " + in_schema("refuse") +
+                 "() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF OLD.seq = " +
+                 std::to_string(last.sequence.value) +
+                 " THEN RAISE 'not this one'; END IF; RETURN OLD; END $$; CREATE TRIGGER refuse "
+                 "BEFORE DELETE ON " +
+                 in_schema("orders_outbox") + " FOR EACH ROW EXECUTE FUNCTION " +
+                 in_schema("refuse") + "()");
+  const auto refused = try_settle(rows_);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("not this one"), std::string::npos);
+  const auto left = std::stoul(count("orders_outbox"));
+  if (GetParam().by_shard) {
+    EXPECT_LT(left, rows_.size());
+    EXPECT_GT(left, 0U);
+  } else {
+    EXPECT_EQ(left, rows_.size());
+  }
+  expect_left(left);
+  database_->sql("DROP TRIGGER refuse ON " + in_schema("orders_outbox"));
+  EXPECT_EQ(rows_of(settle(rows_)), left);
+  expect_left(0);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Modes, PostgresSettles,
     ::testing::Values(Kind{ClaimMode::sharded, false}, Kind{ClaimMode::sharded, true},
-                      Kind{ClaimMode::competing, false}, Kind{ClaimMode::competing, true}),
+                      Kind{ClaimMode::sharded, true, true}, Kind{ClaimMode::competing, false},
+                      Kind{ClaimMode::competing, true}),
     [](const auto& kind) {
       return std::string(kind.param.mode == ClaimMode::sharded ? "Sharded" : "Competing") +
-             (kind.param.retains ? "Retained" : "Deleted");
+             (kind.param.retains ? "Retained" : "Deleted") + (kind.param.by_shard ? "ByShard" : "");
     });
 
 }  // namespace
