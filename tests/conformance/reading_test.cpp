@@ -38,6 +38,15 @@ TEST_P(StoreConformance, RowsMaxEndsARange) {
   EXPECT_TRUE(rest.parts[0].exhausted);
 }
 
+TEST_P(StoreConformance, ManyRowsComeAgainAsBefore) {
+  const auto owner = own();
+  const auto written = write(messages(1'500));
+  std::vector<std::string> ids;
+  for (const auto& one : written) ids.push_back(one.id.str());
+  EXPECT_EQ(ids_of(read_fresh()), ids);
+  EXPECT_EQ(ids_of(read_fresh()), ids);
+}
+
 TEST_P(StoreConformance, EmptyRangeIsExhausted) {
   const auto reply = read({Shard{0}, lane_normal, {}, 10});
   EXPECT_TRUE(reply.rows.empty());

@@ -1,6 +1,7 @@
 #include "conformance/store_conformance.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace sagabox::conformance {
 namespace {
@@ -472,6 +473,25 @@ TEST_P(StoreConformance, LargeSettleTellsOfRowsThatWereGoneAndOfShardsThatAreOth
   EXPECT_EQ(settled(stale, items, false), 0U) << "they are another's";
   EXPECT_EQ(stats().pending, items.size());
   EXPECT_EQ(settled(owner, items, false), items.size());
+}
+
+TEST_P(StoreConformance, LargeSettleThatKeepsWhatIsDone) {
+  const auto owner = own();
+  const auto written = write(messages(700));
+  std::vector<spi::Settlement> items;
+  for (const auto& one : written) items.push_back(settlement(one, spi::Verdict::done));
+  std::ranges::stable_sort(items, {}, [](const auto& item) { return item.shard.value; });
+  std::map<std::uint16_t, std::uint32_t> of_shard;
+  for (const auto& item : items) ++of_shard[item.shard.value];
+  const auto reply = settle(owner, items);
+  ASSERT_EQ(reply.parts.size(), owner.fences.size());
+  for (std::size_t at = 0; at < reply.parts.size(); ++at) {
+    EXPECT_TRUE(reply.parts[at].held);
+    EXPECT_EQ(reply.parts[at].rows, of_shard[owner.fences[at].shard.value]);
+  }
+  EXPECT_EQ(stats().pending, 0U);
+  EXPECT_EQ(stats().done, items.size());
+  EXPECT_EQ(settled(owner, items), 0U) << "again: they are gone";
 }
 
 TEST_P(StoreConformance, StatsCountEveryState) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -184,14 +185,14 @@ Result<Rows> Connection::run(const Statement& statement, const Params& params, E
   return std::move(answers->front());
 }
 
-Status Connection::run_on_snapshot(const Statement& statement, std::span<const Params> params,
-                                   const Link::Take& take) {
+Status Connection::run_on_snapshot(std::span<const Call> calls, const Link::Take& take) {
+  assert(!pooled_);
   const Params none;
-  std::vector<Call> calls{{&begin_snapshot_statement, &none}};
-  for (const auto& each : params) calls.push_back({&statement, &each});
-  calls.push_back({&end_snapshot_statement, &none});
-  return link_.run(calls, Effect::none, [&](std::size_t call, Rows answer) {
-    if (call > 0 && call <= params.size()) take(call - 1, std::move(answer));
+  std::vector<Call> all{{&begin_snapshot_statement, &none}};
+  all.insert(all.end(), calls.begin(), calls.end());
+  all.push_back({&end_snapshot_statement, &none});
+  return link_.run(all, Effect::none, [&](std::size_t call, Rows answer) {
+    if (call > 0 && call <= calls.size()) take(call - 1, std::move(answer));
   });
 }
 

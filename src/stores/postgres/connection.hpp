@@ -51,11 +51,11 @@ class Connection {
   /// Several in one round trip; outside a transaction they are one. See `Link::run`.
   Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect);
 
-  /// One statement with one parameters after the other, all on the same snapshot, in one round
-  /// trip. `take` gets every answer when it is there: the server goes on meanwhile. When it fails,
-  /// some may have been taken. Not behind a pooler.
-  Status run_on_snapshot(const Statement& statement, std::span<const Params> params,
-                         const Link::Take& take);
+  /// Reads only, all on the same snapshot, in one round trip. `take` gets every answer when it is
+  /// there: the server goes on with the next call meanwhile. When it fails, some may have been
+  /// taken. Not behind a pooler. The snapshot is made by the first call that needs one: lock a
+  /// table before, or a change that rewrites it leaves it empty for whoever waited.
+  Status run_on_snapshot(std::span<const Call> calls, const Link::Take& take);
 
   /// Several statements as in a file, without parameters: for the schema only.
   Status script(const std::string& sql);

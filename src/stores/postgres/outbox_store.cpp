@@ -16,40 +16,13 @@ std::int64_t int8_of(std::uint64_t value) {
   return static_cast<std::int64_t>(std::min<std::uint64_t>(value, INT64_MAX));
 }
 
-template <class Range>
-std::uint64_t rows_asked(std::span<const Range> ranges) {
-  std::uint64_t rows = 0;
-  for (const auto& range : ranges) rows += std::uint64_t{range.rows_max} + 1;
-  return rows;
-}
-
 /// Payloads up to an even share of `bytes_max` come along: no read exceeds it.
 template <class Range>
 std::int64_t payload_max(std::span<const Range> ranges, std::size_t bytes_max) {
   return int8_of(bytes_max / std::max<std::uint64_t>(1, rows_asked(ranges)));
 }
 
-/// So many rows are worth a statement of their own.
-constexpr std::uint64_t part_rows_min = 512;
-constexpr std::uint64_t parts_max = 4;
-
 using Ranges = std::span<const spi::Range>;
-
-/// Read one after the other: while the server reads the next, the last one is decoded.
-std::vector<Ranges> in_parts(Ranges ranges) {
-  const auto rows_each = std::max(part_rows_min, rows_asked(ranges) / parts_max);
-  std::vector<Ranges> parts;
-  std::size_t begin = 0;
-  std::uint64_t rows = 0;
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    rows += ranges[i].rows_max;
-    if (rows < rows_each && i + 1 < ranges.size()) continue;
-    parts.push_back(ranges.subspan(begin, i + 1 - begin));
-    begin = i + 1;
-    rows = 0;
-  }
-  return parts;
-}
 
 Params read_params(Ranges ranges, std::int64_t payload_max) {
   Params params;
@@ -77,7 +50,11 @@ Status PostgresOutbox::check_shards(const TableName& table, std::string_view now
 }
 
 PostgresOutbox::PostgresOutbox(Context& context, const AuditChain& audit, Wake& wake)
-    : context_(context), audit_(audit), wake_(wake), statements_(context.names) {}
+    : context_(context),
+      audit_(audit),
+      wake_(wake),
+      statements_(context.names),
+      reads_(context.names) {}
 
 spi::Capabilities PostgresOutbox::capabilities() const {
   return {.late_commits = spi::LateCommits::visible,
@@ -106,7 +83,7 @@ Result<spi::ReadReply> PostgresOutbox::read_fresh(const TableName& table,
     reply = read_snapshot(**connection, table, ranges, bytes_max);
     if (reply.ok() && !reply->horizon) return too_many_transactions();
   }
-  if (reply.ok()) rows_last_.store(reply->rows.size(), std::memory_order_relaxed);
+  if (reply.ok()) reads_.of(table).rows_last.store(reply->rows.size());
   return reply;
 }
 
@@ -114,9 +91,8 @@ Result<spi::ReadReply> PostgresOutbox::read_snapshot(Connection& connection, con
                                                      std::span<const spi::Range> ranges,
                                                      std::size_t bytes_max) {
   // Where little is found, several statements would only take longer.
-  const bool worth_it = rows_last_.load(std::memory_order_relaxed) >= 2 * part_rows_min;
-  const auto parts =
-      worth_it && !connection.pooled() ? in_parts(ranges) : std::vector<Ranges>{ranges};
+  const bool worth_it = !connection.pooled() && reads_.of(table).rows_last >= 2 * part_rows_min;
+  const auto parts = worth_it ? in_parts(ranges) : std::vector<Ranges>{ranges};
   const auto& statements = statements_of(table);
   const auto payload_max = payload_share(ranges, bytes_max);
   std::vector<Params> params;
@@ -137,8 +113,14 @@ Result<spi::ReadReply> PostgresOutbox::read_snapshot(Connection& connection, con
     auto answer = connection.run(statements.read, params.front(), Effect::none);
     if (!answer.ok()) return answer.error();
     take(0, std::move(*answer));
-  } else if (auto done = connection.run_on_snapshot(statements.read, params, take); !done.ok()) {
-    return done.error();
+  } else {
+    const Params none;
+    std::vector<Call> calls{{&statements.lock_to_read, &none}};
+    for (const auto& each : params) calls.push_back({&statements.read, &each});
+    auto done = connection.run_on_snapshot(calls, [&](std::size_t call, Rows answer) {
+      if (call > 0) take(call - 1, std::move(answer));
+    });
+    if (!done.ok()) return done.error();
   }
   if (!known.ok()) return known.error();
   auto reply = pages.finish(connection, statements.payloads);

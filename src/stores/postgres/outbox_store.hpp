@@ -74,7 +74,11 @@ class PostgresOutbox : public spi::OutboxStore {
   const AuditChain& audit_;
   Wake& wake_;
   PerTable<OutboxStatements> statements_;
-  std::atomic<std::size_t> rows_last_{0};  // that a read brought
+  struct Reads {
+    Reads(const Names&, const TableName&) {}
+    mutable std::atomic<std::size_t> rows_last{0};
+  };
+  PerTable<Reads> reads_;
 };
 
 }  // namespace sagabox::postgres

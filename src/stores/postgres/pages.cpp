@@ -2,6 +2,7 @@
 
 #include "stores/postgres/decode.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,23 @@ std::uint64_t sequence_of(const Rows& answer, int row) {
 }
 
 }  // namespace
+
+std::vector<std::span<const spi::Range>> in_parts(std::span<const spi::Range> ranges) {
+  constexpr std::uint64_t parts_max = 4;
+  const auto rows_each = std::max(part_rows_min, (rows_asked(ranges) + parts_max - 1) / parts_max);
+  std::vector<std::span<const spi::Range>> parts;
+  std::size_t begin = 0;
+  std::uint64_t rows = 0;
+  for (std::size_t end = 1; end <= ranges.size(); ++end) {
+    rows += rows_asked(ranges.subspan(end - 1, 1));
+    if (end < ranges.size() && rows < rows_each) continue;
+    parts.push_back(ranges.subspan(begin, end - begin));
+    begin = end;
+    rows = 0;
+  }
+  if (parts.empty()) parts.push_back(ranges);
+  return parts;
+}
 
 template <class Range>
 void Pages::add(Rows answer, std::span<const Range> ranges) {

@@ -8,9 +8,23 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sagabox::postgres {
+
+template <class Range>
+std::uint64_t rows_asked(std::span<const Range> ranges) {
+  std::uint64_t rows = 0;
+  for (const auto& range : ranges) rows += std::uint64_t{range.rows_max} + 1;
+  return rows;
+}
+
+/// So many rows are worth a statement of their own.
+inline constexpr std::uint64_t part_rows_min = 512;
+/// The ranges in at most four parts, to be read one after the other; at least one.
+std::vector<std::span<const spi::Range>> in_parts(std::span<const spi::Range> ranges);
 
 /// Makes the reply of a read out of its answers, one after the other: while the server reads the
 /// next, this one is decoded.

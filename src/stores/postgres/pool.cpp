@@ -61,6 +61,11 @@ Result<Pool::Lease> Pool::connect() {
   return connection.error();
 }
 
+std::uint32_t Pool::to_be_had() {
+  const std::lock_guard lock(mutex_);
+  return limits_.connections_max - open_ + static_cast<std::uint32_t>(idle_.size());
+}
+
 void Pool::put_back(std::unique_ptr<Connection> connection) noexcept {
   if (connection->in_transaction() && !connection->lost()) (void)connection->rollback();
   const bool keep = connection->reusable();

@@ -51,6 +51,9 @@ class Pool {
   /// STORAGE.UNAVAILABLE when none comes free in time, or the server cannot be reached.
   Result<Lease> take();
 
+  /// So many could be taken now without waiting for others.
+  [[nodiscard]] std::uint32_t to_be_had();
+
   [[nodiscard]] const ConnectSettings& settings() const noexcept { return settings_; }
 
  private:

@@ -7,10 +7,10 @@
 #include <array>
 #include <cstdint>
 #include <future>
-#include <iterator>
 #include <list>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -97,28 +97,45 @@ struct Half {
 /// items of a shard do not lie together.
 std::optional<std::array<Half, 2>> in_halves(const spi::SettleRequest& request) {
   const auto& items = request.items;
-  if (!request.retain_done || items.size() < 2 * many_rows || request.fences.size() < 2) {
-    return std::nullopt;
-  }
-  if (!std::ranges::all_of(
-          items, [](const spi::Settlement& item) { return item.verdict == spi::Verdict::done; })) {
-    return std::nullopt;
-  }
-  const auto middle = items.begin() + static_cast<std::ptrdiff_t>(items.size() / 2);
-  const auto cut = std::ranges::find_if(middle, items.end(), [&](const spi::Settlement& item) {
-    return item.shard != std::prev(middle)->shard;
-  });
-  const auto has = [](std::span<const spi::Settlement> among, Shard shard) {
-    return std::ranges::find(among, shard, &spi::Settlement::shard) != among.end();
+  const bool all_done = std::ranges::all_of(
+      items, [](const spi::Settlement& item) { return item.verdict == spi::Verdict::done; });
+  if (!request.retain_done || !all_done || items.size() < 2 * many_rows) return std::nullopt;
+
+  // Where another shard begins, as near to the middle as there is one.
+  const auto from_middle = [&](std::size_t at) {
+    return at > items.size() / 2 ? at - items.size() / 2 : items.size() / 2 - at;
   };
-  std::array<Half, 2> halves{Half{{}, {items.begin(), cut}}, Half{{}, {cut, items.end()}}};
+  std::size_t cut = 0;
+  for (std::size_t at = 1; at < items.size(); ++at) {
+    if (items[at].shard != items[at - 1].shard && from_middle(at) < from_middle(cut)) cut = at;
+  }
+  if (std::min(cut, items.size() - cut) < many_rows) return std::nullopt;
+
+  std::array<Half, 2> halves{Half{{}, items.first(cut)}, Half{{}, items.subspan(cut)}};
+  std::array<std::set<std::uint16_t>, 2> shards;
+  for (std::size_t half = 0; half < 2; ++half) {
+    for (const auto& item : halves[half].items) shards[half].insert(item.shard.value);
+  }
   for (const auto& fence : request.fences) {
-    const bool first = has(halves[0].items, fence.shard);
-    if (first && has(halves[1].items, fence.shard)) return std::nullopt;
+    const bool first = shards[0].contains(fence.shard.value);
+    if (first && shards[1].contains(fence.shard.value)) return std::nullopt;
     halves[first ? 0 : 1].fences.push_back(fence);
   }
-  if (halves[1].items.empty()) return std::nullopt;
   return halves;
+}
+
+/// Of two settles, one of which failed: the worse. What is in doubt says so.
+Error worse_of(std::span<const Result<spi::SettleReply>> replies) {
+  const Result<spi::SettleReply>* worse = nullptr;
+  bool some_done = false;
+  for (const auto& reply : replies) {
+    some_done = some_done || reply.ok();
+    if (reply.ok()) continue;
+    if (worse == nullptr || reply.error().code == Code::storage_in_doubt) worse = &reply;
+  }
+  auto error = worse->error();
+  if (some_done) error.message += "; half of the settle was done";
+  return error;
 }
 
 Params fence_params(const spi::SettleRequest& request) {
@@ -375,26 +392,37 @@ Result<spi::SettleReply> PostgresOutbox::archive_all(const spi::SettleRequest& r
 }
 
 Result<spi::SettleReply> PostgresOutbox::settle(const spi::SettleRequest& request) {
-  const auto halves = statements_of(request.table).claims ? std::nullopt : in_halves(request);
+  // Others may need the last one.
+  constexpr std::uint32_t connections = 2;
+  const bool may_halve =
+      !statements_of(request.table).claims && context_.relay.to_be_had() > connections;
+  const auto halves = may_halve ? in_halves(request) : std::nullopt;
   if (!halves) return settle_at_once(request);
   const auto settle_half = [&](const Half& half) {
-    return settle_at_once(
-        {request.table, request.owner, half.fences, half.items, request.retain_done});
+    return settle_at_once({.table = request.table,
+                           .owner = request.owner,
+                           .fences = half.fences,
+                           .items = half.items,
+                           .retain_done = request.retain_done});
   };
-  auto other = std::async(std::launch::async, [&] { return settle_half(halves->back()); });
-  std::array<Result<spi::SettleReply>, 2> replies{settle_half(halves->front()), other.get()};
-  for (const auto& reply : replies) {
-    if (!reply.ok()) return reply.error();
+  // Where there is no thread to be had, one after the other.
+  auto other = std::async([&] { return settle_half(halves->back()); });
+  const std::array<Result<spi::SettleReply>, 2> replies{settle_half(halves->front()), other.get()};
+  const auto& [first, second] = replies;
+  if (!first.ok() || !second.ok()) return worse_of(replies);
+  if (first->timeline != second->timeline) {
+    return Error{Code::storage_in_doubt,
+                 "the server was replaced by another during a settle; it is sent again"};
   }
-  if (replies[0]->timeline != replies[1]->timeline) {
-    return Error{Code::storage_in_doubt, "the server was replaced by another during a settle"};
-  }
-  spi::SettleReply reply{{}, replies[0]->timeline};
-  std::array<std::size_t, 2> next{};
+  spi::SettleReply reply{{}, first->timeline};
+  auto of_first = first->parts.begin();
+  auto of_second = second->parts.begin();
+  auto fence_of_first = halves->front().fences.begin();
   for (const auto& fence : request.fences) {
-    const auto& first = halves->front().fences;
-    const std::size_t half = next[0] < first.size() && first[next[0]].shard == fence.shard ? 0 : 1;
-    reply.parts.push_back(replies[half]->parts[next[half]++]);
+    const bool is_first =
+        fence_of_first != halves->front().fences.end() && fence_of_first->shard == fence.shard;
+    reply.parts.push_back(is_first ? *of_first++ : *of_second++);
+    if (is_first) ++fence_of_first;
   }
   return reply;
 }

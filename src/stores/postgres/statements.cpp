@@ -122,6 +122,11 @@ CROSS JOIN LATERAL (
 ) AS m
 )sql";
 
+/// Who waits for a change of the table here has no snapshot yet, and sees what it was changed to.
+constexpr std::string_view lock_to_read = R"sql(
+LOCK TABLE "{schema}"."{table}_outbox" IN ACCESS SHARE MODE
+)sql";
+
 /// $1 payload_max, $2 shards, $3 after_due, $4 after, $5 rows_max.
 constexpr std::string_view read_due = R"sql(
 SELECT r.number, NULL, m.*
@@ -322,6 +327,7 @@ OutboxStatements::OutboxStatements(const Names& names, const TableName& table, C
     return fill(claims ? "competing_" + std::string(name) : std::string(name), sql);
   };
   read = fill("read", postgres::read);
+  lock_to_read = fill("lock_to_read", postgres::lock_to_read);
   read_due = fill("read_due", postgres::read_due);
   payloads = fill("payloads", postgres::payloads);
   retrying_keys = fill("retrying_keys", postgres::retrying_keys);

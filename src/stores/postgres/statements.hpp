@@ -18,6 +18,7 @@ struct OutboxStatements {
 
   bool claims = false;  ///< mode competing
   Statement read;
+  Statement lock_to_read;  ///< before several reads on one snapshot
   Statement read_due;
   Statement payloads;
   Statement retrying_keys;
