@@ -14,6 +14,8 @@ namespace sagabox::testing {
 class CollectedResults final : public spi::SendResults {
  public:
   using Kind = spi::SendResult::Kind;
+  /// Longer than any deadline of a test, on a machine that hardly runs.
+  static constexpr Duration patience = std::chrono::seconds(120);
 
   void sent(spi::Ticket ticket, spi::SendResult result) noexcept override {
     if (then) then(result);
@@ -26,7 +28,7 @@ class CollectedResults final : public spi::SendResults {
   /// Waits for so many in all; whether they came.
   bool wait_for(std::size_t count) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return count_ >= count; });
+    return changed_.wait_for(lock, patience, [&] { return count_ >= count; });
   }
   /// Of a ticket; empty: none yet.
   std::vector<spi::SendResult> of(std::uint64_t ticket) {
@@ -36,7 +38,7 @@ class CollectedResults final : public spi::SendResults {
   /// The only one of a ticket; waits for it.
   spi::SendResult only(std::uint64_t ticket) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::seconds(30), [&] { return !all_[ticket].empty(); });
+    changed_.wait_for(lock, patience, [&] { return !all_[ticket].empty(); });
     return all_[ticket].size() == 1 ? all_[ticket].front()
                                     : spi::SendResult{Kind::failed, "none, or several", {}};
   }

@@ -45,7 +45,7 @@ class DispatchAnswers final : public spi::DispatchResults {
   }
 
  private:
-  static constexpr auto patience = std::chrono::seconds(30);
+  static constexpr auto patience = std::chrono::seconds(90);
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -45,7 +45,7 @@ class HttpServer {
 
   /// All that came to `path`, in order; waits until there are so many or the time is over.
   std::vector<HttpRequest> requests(std::string_view path, std::size_t count,
-                                    Duration patience = std::chrono::seconds(20));
+                                    Duration patience = std::chrono::seconds(60));
   [[nodiscard]] std::size_t connections_made() const;
   /// The most requests that were waiting for their answers at one time.
   [[nodiscard]] std::size_t most_at_once() const;

@@ -64,7 +64,7 @@ KafkaBroker::KafkaBroker() {
 void KafkaBroker::start() {
   process_.start(java("kafka.Kafka", {(folder_ / "server.properties").string()}), folder_ / "log");
   // Starting takes a Java machine seconds.
-  for (int attempt = 0; attempt < 12 && process_.runs(); ++attempt) {
+  for (int attempt = 0; attempt < 5 && process_.runs(); ++attempt) {
     if (wait_for_port(port_)) return;
   }
   process_.stop();

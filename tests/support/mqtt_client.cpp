@@ -9,7 +9,7 @@
 namespace sagabox::testing {
 namespace {
 
-constexpr auto patience = std::chrono::seconds(10);
+constexpr auto patience = std::chrono::seconds(120);
 constexpr auto pause = std::chrono::milliseconds(20);
 
 std::string taken(char* text) {

@@ -23,7 +23,7 @@ class OutsideProgram {
   OutsideProgram& operator=(const OutsideProgram&) = delete;
 
   /// The next line that it says; empty when there is none in time.
-  std::string line(Duration patience = std::chrono::seconds(30));
+  std::string line(Duration patience = std::chrono::seconds(90));
 
  private:
   pid_t id_ = -1;

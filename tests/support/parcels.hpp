@@ -15,14 +15,16 @@ namespace sagabox::testing {
 /// Hands parcels to a transport and waits for what becomes of them. The transport is closed first.
 class Parcels {
  public:
+  /// For a machine that hardly runs.
+  static constexpr Duration ample = std::chrono::seconds(60);
+
   explicit Parcels(spi::Transport& transport) : transport_(transport) {}
   ~Parcels() { transport_.close(system_clock().boot_now()); }
   Parcels(const Parcels&) = delete;
   Parcels& operator=(const Parcels&) = delete;
 
   [[nodiscard]] spi::Parcel parcel(const std::shared_ptr<const spi::Address>& address,
-                                   NewMessage draft = {},
-                                   Duration time = std::chrono::seconds(20)) {
+                                   NewMessage draft = {}, Duration time = ample) {
     if (draft.topic.empty()) draft.topic = "orders.order.placed.v1";
     if (!draft.payload.given()) draft.payload = json("{}");
     const auto ticket = ++last_;
@@ -40,7 +42,7 @@ class Parcels {
   }
 
   spi::SendResult send(const std::shared_ptr<const spi::Address>& to, NewMessage draft = {},
-                       Duration time = std::chrono::seconds(20)) {
+                       Duration time = ample) {
     std::vector<spi::Parcel> one{parcel(to, std::move(draft), time)};
     const auto ticket = one.front().ticket.value;
     transport_.send(one, results_);

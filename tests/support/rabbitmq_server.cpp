@@ -77,7 +77,7 @@ bool RabbitmqServer::start() const {
   const auto names = ports_of(server_.folder()).names;
   server_.run({"sh", "-c", "epmd -port " + names + " & exec " + program}, environment());
   // It needs longer than others.
-  for (int patience = 0; patience < 10; ++patience) {
+  for (int patience = 0; patience < 5; ++patience) {
     if (wait_for_port(port_)) return true;
   }
   return false;

@@ -22,7 +22,7 @@ struct RestAnswer {
 /// connect.
 class RestClient {
  public:
-  static constexpr int patience = 20;
+  static constexpr int patience = 60;
 
   explicit RestClient(std::uint16_t port);
   /// TLS; trusts this certificate only.

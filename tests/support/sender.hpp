@@ -15,7 +15,7 @@ namespace sagabox::testing {
 /// Sends messages through a transport and waits for their results. The transport is closed first.
 class Sender final : public spi::SendResults {
  public:
-  static constexpr Duration ample = std::chrono::seconds(20);
+  static constexpr Duration ample = std::chrono::seconds(60);
 
   explicit Sender(spi::Transport& transport) : transport_(transport) {}
 

@@ -130,7 +130,7 @@ std::uint16_t free_port() {
 }
 
 bool wait_for_port(std::uint16_t port) {
-  for (int attempt = 0; attempt < 1000; ++attempt) {
+  for (int attempt = 0; attempt < 3000; ++attempt) {
     const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;

@@ -38,7 +38,7 @@ class AmqpFarSide final : public FarSide {
   [[nodiscard]] std::string problem() const override { return server_.problem(); }
 
   std::unique_ptr<spi::Transport> open() override {
-    return amqp::open({.port = server_.port()}).value();
+    return amqp::open({.port = server_.port(), .connect_max = connect_max}).value();
   }
 
   /// In turn through the default exchange and through one of its own.
@@ -52,7 +52,7 @@ class AmqpFarSide final : public FarSide {
   }
 
   std::vector<Arrived> arrived(const std::string& address, std::size_t count) override {
-    const auto give_up = system_clock().boot_now() + std::chrono::seconds(10);
+    const auto give_up = system_clock().boot_now() + OutTray::patience;
     auto& queue = queues_.at(address);
     AmqpClient client(server_.port());
     for (;;) {

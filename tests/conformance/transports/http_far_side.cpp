@@ -49,7 +49,7 @@ Arrived arrived_as(const HttpRequest& request) {
 class HttpSide final : public FarSide {
  public:
   std::unique_ptr<spi::Transport> open() override {
-    return http::open({.allow = {"127.0.0.0/8"}}).value();
+    return http::open({.allow = {"127.0.0.0/8"}, .connect_max = connect_max}).value();
   }
   std::string fresh_address() override { return server_.url("/" + std::to_string(++last_)); }
   std::vector<Arrived> arrived(const std::string& address, std::size_t count) override {

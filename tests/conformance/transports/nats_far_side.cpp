@@ -134,7 +134,7 @@ class NatsFarSide final : public FarSide {
   [[nodiscard]] std::string problem() const override { return server_.problem(); }
 
   [[nodiscard]] std::unique_ptr<spi::Transport> open() override {
-    return nats::open({.servers = {server_.url()}}).value();
+    return nats::open({.servers = {server_.url()}, .connect_max = connect_max}).value();
   }
 
   [[nodiscard]] std::string fresh_address() override {
@@ -147,8 +147,9 @@ class NatsFarSide final : public FarSide {
                                              std::size_t count) override {
     const auto stream = address.substr(scheme.size());
     StreamReader reader(server_.url());
+    const auto give_up = system_clock().boot_now() + OutTray::patience;
     auto there = reader.count(stream);
-    for (int attempt = 0; attempt < 200 && there < count; ++attempt) {
+    while (there < count && system_clock().boot_now() < give_up) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
       there = reader.count(stream);
     }

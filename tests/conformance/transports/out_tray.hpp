@@ -26,8 +26,9 @@ class OutTray final : public spi::SendResults {
  public:
   /// How long a result may take at most where nothing is wrong.
   static constexpr Duration patience = std::chrono::seconds(150);
-  /// How much later than its deadline a result may come on a busy machine.
-  static constexpr Duration slack = std::chrono::seconds(3);
+  /// How much later than its deadline a result may come: no measure of speed, only of whether the
+  /// deadline is heeded at all on a machine that hardly runs.
+  static constexpr Duration slack = std::chrono::seconds(60);
 
   using Kind = spi::SendResult::Kind;
   struct Item {

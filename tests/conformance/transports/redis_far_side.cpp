@@ -47,14 +47,14 @@ class RedisFarSide final : public FarSide {
   [[nodiscard]] std::string problem() const override { return server_.problem(); }
 
   std::unique_ptr<spi::Transport> open() override {
-    return redis::open({.port = server_.port()}).value();
+    return redis::open({.port = server_.port(), .connect_max = connect_max}).value();
   }
 
   std::string fresh_address() override { return "redis:stream-" + std::to_string(++addresses_); }
 
   std::vector<Arrived> arrived(const std::string& address, std::size_t count) override {
     const auto key = address.substr(address.find(':') + 1);
-    const auto give_up = system_clock().boot_now() + std::chrono::seconds(10);
+    const auto give_up = system_clock().boot_now() + OutTray::patience;
     std::vector<Arrived> all;
     do {
       const Context client(redisConnect("127.0.0.1", server_.port()));

@@ -69,7 +69,7 @@ TEST_P(TransportConformance, SeveralThreadsSendAtTheSameTime) {
 
 TEST_P(TransportConformance, BurstBeyondTheBoundIsDeliveredOrForLaterAndNothingIsLost) {
   const auto to = fresh_target();
-  auto waiting = parcels(in_flight_max() + 200, to, 0, ample_for_many);
+  auto waiting = parcels(in_flight_max() + 200, to);
   send(waiting);
   ASSERT_TRUE(tray().wait_for_all()) << tray().summary();
   expect_only({Kind::delivered, Kind::busy, Kind::later});
@@ -78,8 +78,7 @@ TEST_P(TransportConformance, BurstBeyondTheBoundIsDeliveredOrForLaterAndNothingI
 
   std::vector<spi::Parcel> again;
   for (const auto kind : {Kind::busy, Kind::later}) {
-    for (const auto& refused : tray().parcels(kind))
-      again.push_back(parcel(refused.message, to, ample_for_many));
+    for (const auto& refused : tray().parcels(kind)) again.push_back(parcel(refused.message, to));
   }
   send_in_turn(again);
   EXPECT_EQ(tray().count(Kind::delivered), waiting.size()) << tray().summary();

@@ -25,10 +25,8 @@ using MessagePtr = std::shared_ptr<const Message>;
 class TransportConformance : public ::testing::TestWithParam<FarSideCase> {
  protected:
   using Kind = spi::SendResult::Kind;
-  /// Long enough for a healthy server on a busy machine.
-  static constexpr Duration ample = std::chrono::seconds(20);
-  /// The same for thousands at once, under a sanitizer too.
-  static constexpr Duration ample_for_many = std::chrono::minutes(2);
+  /// Long enough for a healthy server on a machine that hardly runs, under a sanitizer too.
+  static constexpr Duration ample = std::chrono::minutes(2);
   /// For parcels that are expected to reach their deadline.
   static constexpr Duration brief = std::chrono::milliseconds(1500);
 
