@@ -57,13 +57,17 @@ class PostgresMillion : public PlansWorld {
     constexpr std::int64_t keys_asked = 100;
     Params keys;
     keys.int2(3).int8(0).int8(keys_asked);
-    fetches_at_most(read_max, outbox->read, read_params());
-    fetches_at_most(read_max, outbox->read_due, due_params());
+    const Params none;
+    const auto fresh = read_params();
+    const auto due = due_params();
+    fetches_at_most(read_max, std::array{postgres::Call{&outbox->keep_plan, &none},
+                                         postgres::Call{&outbox->read, &fresh}});
+    fetches_at_most(read_max, std::array{postgres::Call{&outbox->keep_plan, &none},
+                                         postgres::Call{&outbox->read_due, &due}});
     fetches_at_most(keys_asked + 1, outbox->retrying_keys, keys);
     fetches_at_most(rows_in_batch, outbox->delete_done, delete_params());
     fetches_at_most(rows_in_batch, outbox->archive_done, archive_params());
     fetches_at_most(rows_in_batch, outbox->delete_uncounted, delete_params());
-    const Params none;
     for (const bool archives : {false, true}) {
       const auto params = dense_params(archives);
       fetches_at_most(
@@ -145,11 +149,8 @@ TEST_F(PostgresMillion, PlansMadeOnAnEmptyTableServeAFullOne) {
     EXPECT_EQ(reply->parts.at(0).rows, 1U);
   }
   for (int i = 0; i < 10; ++i) {
-    for (const auto* statement : {&outbox->read, &outbox->read_due}) {
-      (void)connection
-          ->run(*statement, statement == &outbox->read ? read_params() : due_params(), Effect::none)
-          .value();
-    }
+    (void)read_by_kept_plan(outbox->read, read_params());
+    (void)read_by_kept_plan(outbox->read_due, due_params());
     (void)connection->run(outbox->delete_done, delete_params(), Effect::commits).value();
     (void)connection->run(outbox->archive_done, archive_params(), Effect::commits).value();
     (void)connection->run(outbox->retry, kept_params(), Effect::commits).value();

@@ -3,6 +3,7 @@
 #include "stores/postgres/pages.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -33,6 +34,17 @@ Params read_params(Ranges ranges, std::int64_t payload_max) {
   params.array(Type::int8, ranges, [](const spi::Range& r) { return int8_of(r.after.value); });
   params.array(Type::int8, ranges, [](const spi::Range& r) { return std::int64_t{r.rows_max}; });
   return params;
+}
+
+/// One of those that `keep_plan` comes before. Behind a pooler nothing is kept.
+Result<Rows> run_by_kept_plan(Connection& connection, const OutboxStatements& statements,
+                              const Statement& statement, const Params& params) {
+  if (connection.pooled()) return connection.run(statement, params, Effect::none);
+  const Params none;
+  const std::array calls{Call{&statements.keep_plan, &none}, Call{&statement, &params}};
+  auto answers = connection.run(calls, Effect::none);
+  if (!answers.ok()) return answers.error();
+  return std::move(answers->back());
 }
 
 }  // namespace
@@ -110,15 +122,16 @@ Result<spi::ReadReply> PostgresOutbox::read_snapshot(Connection& connection, con
     if (known.ok() && horizon) pages.take(std::move(answer), parts[part]);
   };
   if (parts.size() == 1) {
-    auto answer = connection.run(statements.read, params.front(), Effect::none);
+    auto answer = run_by_kept_plan(connection, statements, statements.read, params.front());
     if (!answer.ok()) return answer.error();
     take(0, std::move(*answer));
   } else {
     const Params none;
-    std::vector<Call> calls{{&statements.lock_to_read, &none}};
+    std::vector<Call> calls{{&statements.lock_to_read, &none}, {&statements.keep_plan, &none}};
+    const auto before = calls.size();
     for (const auto& each : params) calls.push_back({&statements.read, &each});
     auto done = connection.run_on_snapshot(calls, [&](std::size_t call, Rows answer) {
-      if (call > 0) take(call - 1, std::move(answer));
+      if (call >= before) take(call - before, std::move(answer));
     });
     if (!done.ok()) return done.error();
   }
@@ -141,7 +154,7 @@ Result<spi::ReadReply> PostgresOutbox::read_due(const TableName& table,
   params.array(Type::timestamptz, ranges, [](const spi::DueRange& r) { return r.after_due; });
   params.array(Type::int8, ranges, [](const spi::DueRange& r) { return int8_of(r.after.value); });
   params.array(Type::int8, ranges, [](const spi::DueRange& r) { return std::int64_t{r.rows_max}; });
-  auto rows = (*connection)->run(statements.read_due, params, Effect::none);
+  auto rows = run_by_kept_plan(**connection, statements, statements.read_due, params);
   if (!rows.ok()) return rows.error();
   Pages pages(bytes_max);
   pages.take(std::move(*rows), ranges);

@@ -122,6 +122,17 @@ CROSS JOIN LATERAL (
 ) AS m
 )sql";
 
+/// Before `read` and `read_due`, in their transaction. Planning them takes longer than running them
+/// where little is found, so the plan is kept: it may be made while the table is empty and must
+/// serve when it is full. What is left to the planner walks along the one index that has their rows
+/// in order.
+constexpr std::string_view keep_plan = R"sql(
+SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
+       set_config('enable_seqscan', 'off', true),
+       set_config('enable_bitmapscan', 'off', true),
+       set_config('enable_sort', 'off', true)
+)sql";
+
 /// Who waits for a change of the table here has no snapshot yet, and sees what it was changed to.
 constexpr std::string_view lock_to_read = R"sql(
 LOCK TABLE "{schema}"."{table}_outbox" IN ACCESS SHARE MODE
@@ -327,6 +338,7 @@ OutboxStatements::OutboxStatements(const Names& names, const TableName& table, C
     return fill(claims ? "competing_" + std::string(name) : std::string(name), sql);
   };
   read = fill("read", postgres::read);
+  keep_plan = fill("keep_plan", postgres::keep_plan);
   lock_to_read = fill("lock_to_read", postgres::lock_to_read);
   read_due = fill("read_due", postgres::read_due);
   payloads = fill("payloads", postgres::payloads);

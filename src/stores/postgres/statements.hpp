@@ -18,8 +18,9 @@ struct OutboxStatements {
 
   bool claims = false;  ///< mode competing
   Statement read;
-  Statement lock_to_read;  ///< before several reads on one snapshot
   Statement read_due;
+  Statement keep_plan;     ///< before those two
+  Statement lock_to_read;  ///< before several reads on one snapshot
   Statement payloads;
   Statement retrying_keys;
   Statement draw_transaction;

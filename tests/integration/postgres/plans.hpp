@@ -52,12 +52,14 @@ class PlansWorld : public PostgresWorld {
                   std::to_string(rows_in_table) + ") AS n");
   }
 
-  std::string plan(const Statement& statement, const Params& params) {
-    const Statement explain{"", "EXPLAIN (COSTS OFF) " + statement.sql};
-    auto rows = connection->run(explain, params, Effect::none).value();
+  static std::string lines_of(const postgres::Rows& rows) {
     std::string text;
     for (int row = 0; row < rows.size(); ++row) text += std::string(rows.text(row, 0)) + "\n";
     return text;
+  }
+  std::string plan(const Statement& statement, const Params& params) {
+    const Statement explain{"", "EXPLAIN (COSTS OFF) " + statement.sql};
+    return lines_of(connection->run(explain, params, Effect::none).value());
   }
   /// As `plan`, in a transaction in which `before` was run.
   std::string plan_after(const Statement& before, const Statement& statement,
@@ -65,12 +67,25 @@ class PlansWorld : public PostgresWorld {
     const Statement explain{"", "EXPLAIN (COSTS OFF) " + statement.sql};
     const Params none;
     const std::array calls{postgres::Call{&before, &none}, postgres::Call{&explain, &params}};
-    const auto answers = connection->run(calls, Effect::none).value();
-    std::string text;
-    for (int row = 0; row < answers[1].size(); ++row) {
-      text += std::string(answers[1].text(row, 0)) + "\n";
-    }
-    return text;
+    return lines_of(connection->run(calls, Effect::none).value()[1]);
+  }
+  /// Of a read, as it would be kept if it were made now.
+  std::string kept_plan(const Statement& statement) {
+    const Statement prepare{"", "PREPARE kept AS " + statement.sql};
+    const Statement explain{"", "EXPLAIN (COSTS OFF) EXECUTE kept (NULL, NULL, NULL, NULL, NULL)"};
+    const Statement forget{"", "DEALLOCATE kept"};
+    const Params none;
+    const std::array calls{postgres::Call{&outbox->keep_plan, &none},
+                           postgres::Call{&prepare, &none}, postgres::Call{&explain, &none},
+                           postgres::Call{&forget, &none}};
+    return lines_of(connection->run(calls, Effect::none).value()[2]);
+  }
+  /// Runs it as the relay does, by the plan that this connection has kept.
+  postgres::Rows read_by_kept_plan(const Statement& statement, const Params& params) {
+    const Params none;
+    const std::array calls{postgres::Call{&outbox->keep_plan, &none},
+                           postgres::Call{&statement, &params}};
+    return std::move(connection->run(calls, Effect::none).value()[1]);
   }
   void uses_only(const std::string& index, const std::string& text) {
     EXPECT_NE(text.find(index), std::string::npos) << text;
@@ -227,6 +242,9 @@ class PlansWorld : public PostgresWorld {
   }
 
   void look_at_every_plan() {
+    uses_only("orders_outbox_fresh", kept_plan(outbox->read));
+    uses_only("orders_outbox_waiting", kept_plan(outbox->read_due));
+    // Behind a pooler.
     uses_only("orders_outbox_fresh", plan(outbox->read, read_params()));
     uses_only("orders_outbox_waiting", plan(outbox->read_due, due_params()));
     Params keys;
