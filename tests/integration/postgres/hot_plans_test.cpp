@@ -58,6 +58,26 @@ TEST_F(PostgresPlans, SettlesWalkOnATableThatWasEmptyAtItsLastVacuum) {
   look_at_dense_plans();
 }
 
+/// Whatever the server thinks of the table at the moment when the plan is made: it is kept.
+TEST_F(PostgresPlans, PlansOfReadsAreTheSameAtAnyTime) {
+  const auto look = [&] {
+    uses_only("orders_outbox_fresh", kept_plan(outbox->read));
+    uses_only("orders_outbox_waiting", kept_plan(outbox->read_due));
+  };
+  look();
+  database->sql("VACUUM ANALYZE " + outbox_table());
+  look();
+  database->sql("INSERT INTO " + outbox_table() + " (topic, payload) VALUES ('a.b.c.v1', '{}')");
+  database->sql("VACUUM ANALYZE " + outbox_table());
+  look();
+  fill();
+  database->sql("DELETE FROM " + outbox_table());
+  database->sql("VACUUM ANALYZE " + outbox_table());
+  look();
+  fill();
+  look();
+}
+
 TEST_F(PostgresPlans, TableThatFilledAfterTheFirstReadsIsReadByItsIndex) {
   for (int i = 0; i < 10; ++i) {
     (void)read_by_kept_plan(outbox->read, read_params());
