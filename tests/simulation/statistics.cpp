@@ -26,6 +26,7 @@ constexpr std::array<std::string_view, event_count> names{
     "call refused",
     "call lost before its effect",
     "call lost after its effect",
+    "settle done for some shards",
     "commit in doubt",
     "same id written again",
     "commit below what was read",

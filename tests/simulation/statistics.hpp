@@ -32,6 +32,7 @@ enum class Event : std::uint8_t {
   refused,
   lost_before,
   lost_after,
+  settled_in_part,
   commit_in_doubt,
   same_id_again,
   late_commit,

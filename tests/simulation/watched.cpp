@@ -51,6 +51,31 @@ Process::Watched::Rows Process::Watched::rows_of(const spi::SettleRequest& reque
 }
 
 Result<spi::SettleReply> Process::Watched::settle(const spi::SettleRequest& request) {
+  const bool in_part =
+      request.fences.size() > 1 && !world_.quiet() && world_.chance(world_.settings().call_faults);
+  return in_part ? settle_in_part(request) : settle_whole(request);
+}
+
+Result<spi::SettleReply> Process::Watched::settle_in_part(const spi::SettleRequest& request) {
+  const auto fences = request.fences.first(1 + world_.below(request.fences.size() - 1));
+  std::vector<spi::Settlement> items;
+  for (const auto& item : request.items) {
+    const bool named = std::ranges::any_of(
+        fences, [&](const spi::Fence& fence) { return fence.shard == item.shard; });
+    if (named) items.push_back(item);
+  }
+  const auto reply = settle_whole({.table = request.table,
+                                   .owner = request.owner,
+                                   .fences = fences,
+                                   .items = items,
+                                   .retain_done = request.retain_done});
+  if (!reply.ok()) return reply.error();
+  world_.statistics().count(Event::settled_in_part);
+  return Error{world_.chance(5'000) ? Code::storage_in_doubt : Code::storage_unavailable,
+               "some shards are settled, others are not"};
+}
+
+Result<spi::SettleReply> Process::Watched::settle_whole(const spi::SettleRequest& request) {
   const auto truth = world_.truth();
   std::vector<bool> stale(truth.shards.size(), true);
   for (const auto& fence : request.fences) {

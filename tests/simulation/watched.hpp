@@ -31,6 +31,10 @@ class Process::Watched final : public ForwardingStore {
   };
   using Rows = std::unordered_map<Sequence, Touched>;
   [[nodiscard]] Rows rows_of(const spi::SettleRequest& request, const std::vector<bool>& stale);
+  Result<spi::SettleReply> settle_whole(const spi::SettleRequest& request);
+  /// As a store does that settles some shards in a transaction of their own: it may fail when
+  /// others are done.
+  Result<spi::SettleReply> settle_in_part(const spi::SettleRequest& request);
 
   World& world_;
   std::uint64_t process_;

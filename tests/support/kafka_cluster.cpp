@@ -109,7 +109,7 @@ std::vector<KafkaRecord> kafka_records(const std::string& brokers, const std::st
   rd_kafka_topic_partition_list_destroy(assigned);
 
   // Until all partitions have ended with enough of them, or nothing has come for long.
-  constexpr int quiet_polls_max = 20;
+  constexpr int quiet_polls_max = 300;
   std::vector<KafkaRecord> records;
   std::set<int> ended;
   for (int quiet = 0;

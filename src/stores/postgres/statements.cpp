@@ -125,7 +125,7 @@ CROSS JOIN LATERAL (
 /// Before `read` and `read_due`, in their transaction. Planning them takes longer than running them
 /// where little is found, so the plan is kept: it may be made while the table is empty and must
 /// serve when it is full. What is left to the planner walks along the one index that has their rows
-/// in order.
+/// in order. A sort of the few who hold shards looks dear to it then; without JIT that is all.
 constexpr std::string_view keep_plan = R"sql(
 SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
        set_config('enable_seqscan', 'off', true),

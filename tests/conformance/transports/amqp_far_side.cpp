@@ -38,7 +38,8 @@ class AmqpFarSide final : public FarSide {
   [[nodiscard]] std::string problem() const override { return server_.problem(); }
 
   std::unique_ptr<spi::Transport> open() override {
-    return amqp::open({.port = server_.port(), .connect_max = connect_max}).value();
+    return amqp::open({.port = server_.port(), .connect_max = connect_max, .heartbeat = keep_alive})
+        .value();
   }
 
   /// In turn through the default exchange and through one of its own.

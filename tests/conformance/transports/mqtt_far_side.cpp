@@ -21,7 +21,9 @@ class MqttFarSide final : public FarSide {
   [[nodiscard]] std::string problem() const override { return server_.problem(); }
 
   std::unique_ptr<spi::Transport> open() override {
-    return mqtt::open({.port = server_.port(), .connect_max = connect_max}).value();
+    return mqtt::open(
+               {.port = server_.port(), .connect_max = connect_max, .keep_alive = keep_alive})
+        .value();
   }
 
   std::string fresh_address() override { return "mqtt:suite/" + std::to_string(++addresses_); }

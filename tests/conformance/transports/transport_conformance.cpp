@@ -10,6 +10,8 @@ namespace sagabox::testing {
 // A build may have left out every transport that a file of the suite needs.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TransportConformance);
 
+static_assert(connect_max > OutTray::slack * 2 && keep_alive > OutTray::slack * 2);
+
 std::string case_name(const ::testing::TestParamInfo<FarSideCase>& info) { return info.param.name; }
 
 void TransportConformance::SetUp() {

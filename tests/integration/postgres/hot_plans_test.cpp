@@ -60,11 +60,14 @@ TEST_F(PostgresPlans, SettlesWalkOnATableThatWasEmptyAtItsLastVacuum) {
 
 /// Whatever the server thinks of the table at the moment when the plan is made: it is kept.
 TEST_F(PostgresPlans, PlansOfReadsAreTheSameAtAnyTime) {
+  const auto fresh = kept_plan(outbox->read);
+  const auto due = kept_plan(outbox->read_due);
+  EXPECT_NE(fresh.find("Index Scan using orders_outbox_fresh on "), std::string::npos) << fresh;
+  EXPECT_NE(due.find("Index Scan using orders_outbox_waiting on "), std::string::npos) << due;
   const auto look = [&] {
-    uses_only("orders_outbox_fresh", kept_plan(outbox->read));
-    uses_only("orders_outbox_waiting", kept_plan(outbox->read_due));
+    EXPECT_EQ(kept_plan(outbox->read), fresh);
+    EXPECT_EQ(kept_plan(outbox->read_due), due);
   };
-  look();
   database->sql("VACUUM ANALYZE " + outbox_table());
   look();
   database->sql("INSERT INTO " + outbox_table() + " (topic, payload) VALUES ('a.b.c.v1', '{}')");
@@ -79,11 +82,13 @@ TEST_F(PostgresPlans, PlansOfReadsAreTheSameAtAnyTime) {
 }
 
 TEST_F(PostgresPlans, TableThatFilledAfterTheFirstReadsIsReadByItsIndex) {
+  // What the server learns of a table makes it plan anew: not in between.
+  database->sql("ALTER TABLE " + outbox_table() + " SET (autovacuum_enabled = off)");
+  database->sql("ANALYZE " + outbox_table());
   for (int i = 0; i < 10; ++i) {
     (void)read_by_kept_plan(outbox->read, read_params());
     (void)connection->run(outbox->delete_done, delete_params(), Effect::commits).value();
   }
-  database->sql("ANALYZE " + outbox_table());
   fill();
   look_at_every_plan();
   // The plan that was kept from the empty table would show in the statistics of the scans.

@@ -65,9 +65,13 @@ TEST_F(PostgresPooler, NothingIsLeftInTheSessionsOfOthers) {
     tx->commit().value();
     (void)store_->outbox_admin().stats(table_).value();
     (void)store_->ownership().census("outbox:orders").value();
+    const spi::Range range{Shard{3}, spi::Lane{1}, Sequence{0}, 10};
+    (void)store_->outbox().read(table_, std::span(&range, 1), 1'000'000).value();
+    const spi::DueRange due{Shard{3}, WallTime{}, Sequence{0}, 10};
+    (void)store_->outbox().read_due(table_, std::span(&due, 1), 1'000'000).value();
   }
-  for (const auto* setting :
-       {"statement_timeout", "lock_timeout", "plan_cache_mode", "default_transaction_isolation"}) {
+  for (const auto* setting : {"statement_timeout", "lock_timeout", "plan_cache_mode",
+                              "enable_seqscan", "default_transaction_isolation"}) {
     EXPECT_EQ(everywhere("SELECT setting = reset_val FROM pg_settings WHERE name = '" +
                          std::string(setting) + "'"),
               std::set<std::string>{"t"})

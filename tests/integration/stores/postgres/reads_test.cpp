@@ -1,4 +1,5 @@
 #include "integration/stores/postgres/world.hpp"
+#include "stores/postgres/outbox_store.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -200,6 +201,66 @@ TEST_F(PostgresReadParts, FailWholeAndAreFineAgain) {
   EXPECT_FALSE(store_->outbox().read(table_, everything(1'000), 4 << 20).ok());
   database_->sql("ALTER TABLE " + in_schema("elsewhere") + " RENAME TO orders_outbox");
   EXPECT_EQ(read(*store_, 1'000, 4 << 20).rows.size(), 4'000U);
+}
+
+/// What the store does with the one connection that it is given.
+class PostgresReadPlans : public PostgresReadParts {
+ protected:
+  void SetUp() override {
+    PostgresReadParts::SetUp();
+    if (IsSkipped()) return;
+    const auto names = Names::parse(database_->schema()).value();
+    context_.emplace(names, settings(), Options{.relay_connections_max = 1});
+    chain_.emplace(names);
+    wake_.emplace(*context_);
+    outbox_.emplace(*context_, *chain_, *wake_);
+  }
+  void read_all(bool works = true) {
+    EXPECT_EQ(outbox_->read(table_, everything(1'000), 4 << 20).ok(), works);
+    const spi::DueRange due{Shard{3}, WallTime{}, Sequence{0}, 10};
+    EXPECT_EQ(outbox_->read_due(table_, std::span(&due, 1), 1'000'000).ok(), works);
+  }
+  std::string asked(const std::string& sql) {
+    const auto connection = context_->relay.take().value();
+    return std::string(connection->run({"", sql}, {}, Effect::none).value().text(0, 0));
+  }
+  std::string plans() {
+    return asked(
+        "SELECT string_agg(split_part(name, ' ', 2) || ': ' || (generic_plans > 1) || ' ' || "
+        "custom_plans, ', ' ORDER BY name) FROM pg_prepared_statements WHERE name LIKE 'sagabox "
+        "read%'");
+  }
+  std::string session() {
+    return asked(
+        "SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings WHERE name "
+        "IN ('plan_cache_mode', 'enable_seqscan', 'enable_bitmapscan', 'enable_sort')");
+  }
+
+  std::optional<Context> context_;
+  std::optional<AuditChain> chain_;
+  std::optional<Wake> wake_;
+  std::optional<PostgresOutbox> outbox_;
+};
+
+TEST_F(PostgresReadPlans, AreKeptAndTheSessionIsAsBefore) {
+  const std::string as_before =
+      "enable_bitmapscan=on enable_seqscan=on enable_sort=on plan_cache_mode=force_custom_plan";
+  const std::string kept = "read: true 0, read_due: true 0";
+  ASSERT_EQ(session(), as_before);
+  for (int i = 0; i < 3; ++i) read_all();
+  EXPECT_EQ(plans(), kept);
+  EXPECT_EQ(session(), as_before);
+  // In parts.
+  write(4'000);
+  for (int i = 0; i < 3; ++i) read_all();
+  EXPECT_EQ(plans(), kept);
+  EXPECT_EQ(session(), as_before);
+
+  database_->sql("ALTER TABLE " + in_schema("orders_outbox") + " RENAME TO elsewhere");
+  read_all(false);
+  EXPECT_EQ(session(), as_before);
+  database_->sql("ALTER TABLE " + in_schema("elsewhere") + " RENAME TO orders_outbox");
+  read_all();
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, PostgresReads,
