@@ -28,7 +28,8 @@ TEST_P(TransportConformance, AddressIsCheckedWithoutAskingTheServer) {
   const auto right = far_side().fresh_address();
   if (!far_side().stop()) GTEST_SKIP() << name() << ": its far side cannot be stopped";
   const auto other = far_side().open();
-  EXPECT_EQ(other->address("nonsense", {}).error().code, Code::config_invalid);
+  const auto refused = other->address("nonsense", {});
+  EXPECT_TRUE(!refused.ok() && refused.error().code == Code::config_invalid);
   EXPECT_TRUE(other->address(right, {}).ok());
   far_side().start();
   other->close(in(brief));
