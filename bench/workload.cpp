@@ -11,7 +11,7 @@
 namespace sagabox::bench {
 namespace {
 
-constexpr std::chrono::microseconds look_interval{200};
+constexpr std::chrono::milliseconds look_interval{1};
 
 void await(const std::function<std::uint64_t()>& settled, std::uint64_t count) {
   constexpr auto stall_max = std::chrono::seconds(30);

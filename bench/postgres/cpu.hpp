@@ -9,9 +9,16 @@ namespace sagabox::bench::postgres {
 struct CpuTime {
   double ours = 0;    ///< of this process, in seconds
   double server = 0;  ///< of the server and all its processes, ended ones included
+  double stolen = 0;  ///< what the host of this machine gave to others meanwhile
 
+  CpuTime& operator+=(const CpuTime& more) {
+    ours += more.ours;
+    server += more.server;
+    stolen += more.stolen;
+    return *this;
+  }
   friend CpuTime operator-(const CpuTime& a, const CpuTime& b) {
-    return {a.ours - b.ours, a.server - b.server};
+    return {a.ours - b.ours, a.server - b.server, a.stolen - b.stolen};
   }
 };
 

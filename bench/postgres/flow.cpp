@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <thread>
 
@@ -16,7 +17,8 @@ namespace {
 using std::chrono::duration;
 using std::chrono::seconds;
 
-/// Writers and a relay at full speed; gives how many were settled in each second.
+/// Writers and a relay at full speed; gives how many were settled in each second. `at` is called
+/// before each and at the end.
 std::vector<double> settled_each_second(const OutboxOptions& options, std::uint32_t length,
                                         const std::function<void(std::uint32_t second)>& at) {
   world().clear();
@@ -32,8 +34,7 @@ std::vector<double> settled_each_second(const OutboxOptions& options, std::uint3
     std::this_thread::sleep_for(seconds(1));
     auto before = outbox.snapshot().delivered;
     auto begin = Steady::now();
-    for (std::uint32_t second = 0; second < length; ++second) {
-      at(second);
+    for (std::uint32_t second = 0; at(second), second < length; ++second) {
       std::this_thread::sleep_for(seconds(1));
       const auto now = Steady::now();
       const auto delivered = outbox.snapshot().delivered;
@@ -69,7 +70,9 @@ void churn(const Size& size, Report& report) {
   const auto seconds_all = size.seconds.value_or(600);
   const auto tenth = std::max(1U, seconds_all / 10);
   std::optional<by_hand::Link> holder;
+  std::vector<CpuTime> used;  // until the beginning of each tenth
   const auto rates = settled_each_second(deleting(), seconds_all, [&](std::uint32_t second) {
+    if (second % tenth == 0) used.push_back(world().cpu());
     if (second == 4 * tenth) {
       holder.emplace(world().url());
       holder->sql("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM sagabox.outbox");
@@ -87,13 +90,15 @@ void churn(const Size& size, Report& report) {
                                           "'sagabox.default_outbox'))")));
     }
   });
-  for (std::size_t at = 0; at < rates.size(); at += tenth) {
-    const auto end = std::min(rates.size(), at + tenth);
-    report.note(fmt::format("seconds {} to {}: {:.0f} messages/s", at, end,
-                            median({rates.begin() + static_cast<std::ptrdiff_t>(at),
-                                    rates.begin() + static_cast<std::ptrdiff_t>(end)})));
-  }
   const auto part = static_cast<std::ptrdiff_t>(tenth);
+  for (std::size_t at = 0; (at + 1) * tenth <= rates.size() && at + 1 < used.size(); ++at) {
+    const auto begin = rates.begin() + static_cast<std::ptrdiff_t>(at) * part;
+    const auto cpu = used[at + 1] - used[at];
+    report.note(fmt::format("seconds {} to {}: {:.0f} messages/s, {}; the host took {:.0f} %",
+                            at * tenth, (at + 1) * tenth, median({begin, begin + part}),
+                            cpu_text(cpu, std::accumulate(begin, begin + part, 0.0)),
+                            100 * cpu.stolen / (tenth * std::thread::hardware_concurrency())));
+  }
   report.add({.name = "postgres.churn",
               .value = median({rates.end() - part, rates.end()}),
               .unit = "messages/s",

@@ -7,62 +7,11 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <functional>
-#include <memory>
-#include <stdexcept>
 #include <thread>
 #include <vector>
 
 namespace sagabox::bench::postgres {
 namespace {
-
-using by_hand::OrderClient;
-
-constexpr int clients = 8;
-
-/// Transactions a second of eight clients, each with an order and what `write` adds.
-double transaction_rate(const Size& size, const std::function<void(OrderClient&)>& run) {
-  const auto each = std::max<std::int64_t>(1, size.rows / 10 / clients);
-  world().sql(
-      "DROP TABLE IF EXISTS bench_orders; CREATE TABLE bench_orders (id int8 PRIMARY KEY, "
-      "what text)");
-  world().clear();
-  std::vector<std::unique_ptr<OrderClient>> all;
-  for (int number = 1; number <= clients; ++number) {
-    all.push_back(std::make_unique<OrderClient>(world().url(), number));
-  }
-  std::vector<std::exception_ptr> failures(all.size());
-  const auto begin = Steady::now();
-  std::vector<std::thread> threads;
-  for (std::size_t at = 0; at < all.size(); ++at) {
-    threads.emplace_back([&, at] {
-      try {
-        for (std::int64_t i = 0; i < each; ++i) run(*all[at]);
-      } catch (...) {
-        failures[at] = std::current_exception();
-      }
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  const auto took = seconds_since(begin);
-  for (const auto& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
-  const auto count = each * clients;
-  world().require(count, 0);
-  if (world().sql("SELECT count(*) FROM bench_orders") != std::to_string(count)) {
-    throw std::runtime_error("orders were lost");
-  }
-  return static_cast<double>(count) / took;
-}
-
-double insert_by_hand(const Size& size) {
-  return transaction_rate(size, [](OrderClient& client) {
-    client.begin_with_order();
-    client.insert_message();
-    client.commit();
-  });
-}
 
 double write_all(Store& store, Outbox& outbox, const Size& size, int batch, int threads_count) {
   world().clear();
@@ -93,49 +42,6 @@ double write_all(Store& store, Outbox& outbox, const Size& size, int batch, int 
 }
 
 }  // namespace
-
-void tx_with_message(const Size& size, Report& report) {
-  const auto store = world().open();
-  auto outbox = Outbox::writer_only(*store).value();
-  std::atomic<std::uint64_t> number{0};
-  const auto ours = [&] {
-    return transaction_rate(size, [&](OrderClient& client) {
-      client.begin_with_order();
-      auto tx = sagabox::postgres::enlist(client.handle()).value();
-      (void)outbox.write(tx, draft(++number)).value();
-      client.commit();
-      tx.committed();
-    });
-  };
-  const auto result = duel(size.repeats, ours, [&] { return insert_by_hand(size); });
-  report.add({.name = "postgres.tx_with_message",
-              .value = result.ours,
-              .unit = "transactions/s",
-              .baseline = result.baseline,
-              .baseline_name = "hand-written INSERT, 8 clients",
-              .goal = Goal{Goal::Kind::ratio_at_least, 0.95}});
-}
-
-void tx_with_enqueue_function(const Size& size, Report& report) {
-  const std::string name = "postgres.tx_with_enqueue_function";
-  if (!world().has_function("enqueue")) {
-    return report.skip(name, "this schema has no function sagabox.enqueue");
-  }
-  const auto ours = [&] {
-    return transaction_rate(size, [](OrderClient& client) {
-      client.begin_with_order();
-      client.enqueue_message();
-      client.commit();
-    });
-  };
-  const auto result = duel(size.repeats, ours, [&] { return insert_by_hand(size); });
-  report.add({.name = name,
-              .value = result.ours,
-              .unit = "transactions/s",
-              .baseline = result.baseline,
-              .baseline_name = "hand-written INSERT, 8 clients",
-              .goal = Goal{Goal::Kind::ratio_at_least, 0.80}});
-}
 
 void write_batch(const Size& size, Report& report) {
   struct Shape {

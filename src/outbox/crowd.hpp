@@ -26,6 +26,9 @@ class Crowd {
     taken_ = taken;
   }
 
+  /// The caller had nothing to do for so long, which is nobody's handling.
+  void rested(Duration time) { begun_ += time; }
+
   /// The caller has handled one more. True: they are brief, and somebody else takes them, too.
   template <class Taken>
   [[nodiscard]] bool one_too_many(BootTime now, Taken&& taken_by_all) {

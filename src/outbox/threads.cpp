@@ -3,7 +3,9 @@
 #include "outbox/crowd.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,10 +19,33 @@ constexpr Duration wait_max = milliseconds(100);
 constexpr Duration watch_interval = milliseconds(20);
 constexpr int ticks_per_housekeeping = 10;
 constexpr Duration leave_timeout = milliseconds(2000);
-/// A handler thread looks so often for work before it sleeps: waking it costs far more.
-constexpr int looks_before_sleep = 200;
+/// One handler thread looks so long for work before it sleeps: waking it costs far more. Not so
+/// often: where others want the processor, a look takes it from them.
+constexpr Duration look_max = std::chrono::microseconds(50);
 /// One that stands by goes to sleep after so many looks at queues in which nothing moves.
 constexpr int looks_at_rest = 10;
+
+/// A turn at looking for work, which one thread at a time has.
+class LooksForWork {
+ public:
+  explicit LooksForWork(std::atomic<bool>& taken) : taken_(taken) {}
+  ~LooksForWork() { end(); }
+  LooksForWork(const LooksForWork&) = delete;
+  LooksForWork& operator=(const LooksForWork&) = delete;
+
+  /// False: another one looks.
+  bool begin() {
+    mine_ = mine_ || !taken_.exchange(true);
+    return mine_;
+  }
+  void end() {
+    if (std::exchange(mine_, false)) taken_.store(false);
+  }
+
+ private:
+  std::atomic<bool>& taken_;
+  bool mine_ = false;
+};
 
 }  // namespace
 
@@ -154,22 +179,21 @@ void Threads::call_in_spares() {
 
 void Threads::handle(Runner& runner, std::uint32_t spare) {
   auto& dispatcher = relay_.dispatcher();
-  int looks = 0;
   auto now = options_.clock->boot_now();
   Crowd crowd;
   crowd.begin(now, dispatcher.taken());
+  std::optional<BootTime> idle_since;
+  LooksForWork look(somebody_looks_);
   while (!ending() && dispatcher.overdue() >= spare) {
     const auto took = dispatcher.take(runner, now);
-    if (took == Dispatcher::Took::sink) {
-      looks = 0;
-      now = options_.clock->boot_now();
-      continue;
+    if (took != Dispatcher::Took::nothing) {
+      look.end();
+      if (idle_since) crowd.rested(now - *std::exchange(idle_since, std::nullopt));
     }
     if (took == Dispatcher::Took::handler) {
       auto outcome = dispatcher.invoke(runner);
       now = options_.clock->boot_now();
       dispatcher.complete(runner, std::move(outcome), now);
-      looks = 0;
       if (spare == 0 && crowd.one_too_many(now, [&] { return dispatcher.taken(); })) {
         stand_by();
         now = options_.clock->boot_now();
@@ -177,26 +201,36 @@ void Threads::handle(Runner& runner, std::uint32_t spare) {
       }
       continue;
     }
-    if (dispatcher.work_waits()) {
-      relay_.shards().room_bell().wait_for(wait_min, [this] { return ending(); });
-    } else if (++looks < looks_before_sleep) {
-      std::this_thread::yield();
-    } else {
-      dispatcher.work_bell().wait_for(wait_max,
-                                      [&] { return ending() || dispatcher.work_waits(); });
+    if (took == Dispatcher::Took::nothing) {
+      if (!idle_since) idle_since = now;
+      if (dispatcher.work_waits()) {
+        relay_.shards().room_bell().wait_for(wait_min, [this] { return ending(); });
+      } else if (now - *idle_since < look_max && look.begin()) {
+        std::this_thread::yield();
+      } else {
+        look.end();
+        dispatcher.work_bell().wait_for(wait_max,
+                                        [&] { return ending() || dispatcher.work_waits(); });
+      }
     }
     now = options_.clock->boot_now();
   }
 }
 
 void Threads::stand_by() {
-  if (standing_by_.fetch_add(1) + 1 < options_.workers) {
+  const auto place = standing_by_.fetch_add(1) + 1;
+  if (place < options_.workers) {
     const auto& dispatcher = relay_.dispatcher();
+    const auto nap = wait_min * place;
     auto taken = dispatcher.taken();
+    bool waited = false;
     for (int looks = 0; !ending() && looks < looks_at_rest;) {
-      bell_.wait_for(wait_min, [this] { return ending(); });
+      bell_.wait_for(nap, [this] { return ending(); });
       const auto moved = dispatcher.taken() - std::exchange(taken, dispatcher.taken());
-      if (dispatcher.work_waits() && moved < Crowd::brisk(wait_min)) break;
+      const bool waits = dispatcher.work_waits();
+      // Once is chance: what has just been read waits for a moment.
+      if (waits && moved < Crowd::brisk(nap) && (waited || moved == 0)) break;
+      waited = waits;
       looks = moved == 0 ? looks + 1 : 0;
     }
   }

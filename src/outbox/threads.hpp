@@ -47,6 +47,7 @@ class Threads {
   std::vector<std::thread> stages_;
   std::vector<std::thread> handlers_;
   std::atomic<std::uint32_t> standing_by_{0};
+  std::atomic<bool> somebody_looks_{false};  ///< one thread at a time looks for work
   struct Spare {
     std::thread thread;
     std::atomic<bool> running{false};

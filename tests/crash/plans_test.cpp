@@ -65,19 +65,17 @@ class PostgresMillion : public PlansWorld {
     fetches_at_most(read_max, std::array{postgres::Call{&outbox->keep_plan, &none},
                                          postgres::Call{&outbox->read_due, &due}});
     fetches_at_most(keys_asked + 1, outbox->retrying_keys, keys);
-    fetches_at_most(rows_in_batch, outbox->delete_done, delete_params());
-    fetches_at_most(rows_in_batch, outbox->archive_done, archive_params());
-    fetches_at_most(rows_in_batch, outbox->delete_uncounted, delete_params());
-    for (const bool archives : {false, true}) {
-      const auto params = dense_params(archives);
-      fetches_at_most(
-          rows_in_batch,
-          std::array{
-              postgres::Call{&outbox->along_the_table, &none},
-              postgres::Call{archives ? &outbox->archive_dense : &outbox->delete_dense, &params}});
-    }
-    fetches_at_most(rows_in_batch, outbox->retry, kept_params());
-    fetches_at_most(rows_in_batch, outbox->bury, buried_params());
+    const auto settle = [&](const Statement& statement, const Params& params) {
+      fetches_at_most(rows_in_batch, std::array{postgres::Call{&outbox->keep_settle_plan, &none},
+                                                postgres::Call{&statement, &params}});
+    };
+    settle(outbox->delete_done, delete_params());
+    settle(outbox->archive_done, archive_params());
+    settle(outbox->delete_uncounted, delete_params());
+    settle(outbox->delete_dense, dense_params(false));
+    settle(outbox->archive_dense, dense_params(true));
+    settle(outbox->retry, kept_params());
+    settle(outbox->bury, buried_params());
   }
 
   /// First claims, so that reads and later looks meet claimed rows.
@@ -153,10 +151,10 @@ TEST_F(PostgresMillion, PlansMadeOnAnEmptyTableServeAFullOne) {
   for (int i = 0; i < 10; ++i) {
     (void)read_by_kept_plan(outbox->read, read_params());
     (void)read_by_kept_plan(outbox->read_due, due_params());
-    (void)connection->run(outbox->delete_done, delete_params(), Effect::commits).value();
-    (void)connection->run(outbox->archive_done, archive_params(), Effect::commits).value();
-    (void)connection->run(outbox->retry, kept_params(), Effect::commits).value();
-    (void)connection->run(outbox->bury, buried_params(), Effect::commits).value();
+    settle_by_kept_plan(outbox->delete_done, delete_params());
+    settle_by_kept_plan(outbox->archive_done, archive_params());
+    settle_by_kept_plan(outbox->retry, kept_params());
+    settle_by_kept_plan(outbox->bury, buried_params());
     set_gates();
     (void)connection->run(competing->own_gates, gates_params(), Effect::none).value();
     (void)connection->run(competing->look_for_free, look_params(), Effect::none).value();

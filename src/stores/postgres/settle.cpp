@@ -223,8 +223,12 @@ Params buried_params(const spi::SettleRequest& request, const Items& items) {
   return params;
 }
 
-/// The statements of one settle, in the order they run; the last may be the one that buries.
+/// The statements of one settle, in the order they run: first how they are planned; the last may
+/// be the one that buries.
 struct Plan {
+  explicit Plan(const OutboxStatements& statements) { add(statements.keep_settle_plan, {}); }
+
+  static constexpr std::size_t first_answer = 1;
   std::list<Params> params;  // of calls: they stay where they are
   std::vector<Call> calls;
 
@@ -240,14 +244,9 @@ std::vector<std::size_t> add_parts(Plan& plan, const spi::SettleRequest& request
                                    std::span<const DonePart> done) {
   const bool keeps = request.retain_done;
   std::vector<std::size_t> answers;
-  bool walks = false;
   for (const auto& part : done) {
-    if (part.dense != walks) {
-      plan.add(part.dense ? statements.along_the_table : statements.one_by_one, {});
-    }
-    walks = part.dense;
     answers.push_back(plan.calls.size());
-    if (walks) {
+    if (part.dense) {
       plan.add(keeps ? statements.archive_dense : statements.delete_dense,
                dense_params(request, part.rows));
     } else {
@@ -260,14 +259,14 @@ std::vector<std::size_t> add_parts(Plan& plan, const spi::SettleRequest& request
 
 Plan plan_of(const spi::SettleRequest& request, const OutboxStatements& statements,
              const Sorted& by) {
-  Plan plan;
+  Plan plan(statements);
   if (!by.done.empty()) {
     plan.add(request.retain_done ? statements.archive_done : statements.delete_done,
              done_params(request, by.done));
   }
   if (!by.kept.empty()) plan.add(statements.retry, kept_params(request, by.kept));
   // What is buried is answered with the rows, so somebody else has to say which fences hold.
-  if (plan.calls.empty()) plan.add(statements.hold, fence_params(request));
+  if (plan.calls.size() == Plan::first_answer) plan.add(statements.hold, fence_params(request));
   if (!by.buried.empty()) plan.add(statements.bury, buried_params(request, by.buried));
   return plan;
 }
@@ -323,7 +322,7 @@ spi::SettleReply reply_of(const spi::SettleRequest& request, const Sorted& by,
                           const std::vector<Rows>& answers, Timeline timeline) {
   Parts parts(request.fences);
   const auto counted = answers.size() - (by.buried.empty() ? 0 : 1);
-  for (std::size_t i = 0; i < counted; ++i) parts.count(answers[i]);
+  for (auto i = Plan::first_answer; i < counted; ++i) parts.count(answers[i]);
   if (!by.buried.empty()) parts.count_buried(answers.back(), by.buried);
   return {parts.take(), timeline};
 }
@@ -353,7 +352,7 @@ std::vector<AuditEvent> deaths_in(const spi::SettleRequest& request, const Rows&
 Result<std::optional<spi::SettleReply>> PostgresOutbox::delete_all(
     const spi::SettleRequest& request, const OutboxStatements& statements,
     std::span<const DonePart> done) {
-  Plan plan;
+  Plan plan(statements);
   plan.add(statements.hold, fence_params(request));
   const auto deleting = add_parts(plan, request, statements, done);
   auto lease = context_.relay.take();
@@ -366,7 +365,7 @@ Result<std::optional<spi::SettleReply>> PostgresOutbox::delete_all(
     return answers.error();
   }
   Parts parts(request.fences);
-  parts.count((*answers)[0]);
+  parts.count((*answers)[Plan::first_answer]);
   std::uint64_t deleted = 0;
   for (const auto at : deleting) deleted += (*answers)[at].affected();
   if (deleted != parts.expect(request.items)) {
@@ -380,7 +379,7 @@ Result<std::optional<spi::SettleReply>> PostgresOutbox::delete_all(
 Result<spi::SettleReply> PostgresOutbox::archive_all(const spi::SettleRequest& request,
                                                      const OutboxStatements& statements,
                                                      std::span<const DonePart> done) {
-  Plan plan;
+  Plan plan(statements);
   const auto archiving = add_parts(plan, request, statements, done);
   auto connection = context_.relay.take();
   if (!connection.ok()) return connection.error();
@@ -450,6 +449,8 @@ Result<spi::SettleReply> PostgresOutbox::settle_at_once(const spi::SettleRequest
     auto answers = connection.run(plan.calls, Effect::none);
     if (!answers.ok()) return answers.error();
     if (const auto events = deaths_in(request, answers->back()); !events.empty()) {
+      auto usual = connection.run(statements.plan_as_usual, {}, Effect::none);
+      if (!usual.ok()) return usual.error();
       if (auto head = audit_.append(connection, events); !head.ok()) return head.error();
     }
     return reply_of(request, by, *answers, connection.timeline());

@@ -24,14 +24,14 @@ struct OutboxStatements {
   Statement payloads;
   Statement retrying_keys;
   Statement draw_transaction;
+  Statement keep_settle_plan;  ///< before those that follow
+  Statement plan_as_usual;     ///< after them
   Statement hold;
   Statement delete_done;
   Statement delete_uncounted;
   Statement archive_done;
   Statement delete_dense;  ///< none in mode competing, as the next
   Statement archive_dense;
-  Statement along_the_table;  ///< before those two
-  Statement one_by_one;       ///< after them
   Statement retry;
   Statement bury;
 };

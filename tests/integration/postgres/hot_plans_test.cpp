@@ -47,38 +47,47 @@ TEST_F(PostgresPlans, CompetingStatementsWalkTheirIndexOnAFullTable) {
   look_at_competing_plans();
 }
 
-/// The server then takes it for empty, however many rows have come since: its pages are there, and
-/// had no rows.
-TEST_F(PostgresPlans, SettlesWalkOnATableThatWasEmptyAtItsLastVacuum) {
-  fill();
-  database->sql("DELETE FROM " + outbox_table());
-  database->sql("VACUUM ANALYZE " + outbox_table());
-  database->sql("SELECT setval('" + database->schema() + ".orders_seq', 1, false)");
-  fill();
-  look_at_dense_plans();
-}
-
 /// Whatever the server thinks of the table at the moment when the plan is made: it is kept.
-TEST_F(PostgresPlans, PlansOfReadsAreTheSameAtAnyTime) {
-  const auto fresh = kept_plan(outbox->read);
-  const auto due = kept_plan(outbox->read_due);
+class PostgresKeptPlans : public PostgresPlans {
+ protected:
+  /// New, empty, with one row, emptied after many, and full. Of an emptied one the server thinks
+  /// that its pages have no rows, however many have come since.
+  template <class Look>
+  void look_at_any_time(Look&& look) {
+    look("new");
+    database->sql("VACUUM ANALYZE " + outbox_table());
+    look("empty");
+    database->sql("INSERT INTO " + outbox_table() + " (topic, payload) VALUES ('a.b.c.v1', '{}')");
+    database->sql("VACUUM ANALYZE " + outbox_table());
+    look("one row");
+    fill();
+    database->sql("DELETE FROM " + outbox_table());
+    database->sql("VACUUM ANALYZE " + outbox_table());
+    look("emptied");
+    database->sql("SELECT setval('" + database->schema() + ".orders_seq', 1, false)");
+    fill();
+    look("filled again");
+    database->sql("VACUUM ANALYZE " + outbox_table());
+    look("full");
+  }
+};
+
+TEST_F(PostgresKeptPlans, OfReadsAreTheSameAtAnyTime) {
+  const auto fresh = kept_plan_of_read(outbox->read);
+  const auto due = kept_plan_of_read(outbox->read_due);
   EXPECT_NE(fresh.find("Index Scan using orders_outbox_fresh on "), std::string::npos) << fresh;
   EXPECT_NE(due.find("Index Scan using orders_outbox_waiting on "), std::string::npos) << due;
-  const auto look = [&] {
-    EXPECT_EQ(kept_plan(outbox->read), fresh);
-    EXPECT_EQ(kept_plan(outbox->read_due), due);
-  };
-  database->sql("VACUUM ANALYZE " + outbox_table());
-  look();
-  database->sql("INSERT INTO " + outbox_table() + " (topic, payload) VALUES ('a.b.c.v1', '{}')");
-  database->sql("VACUUM ANALYZE " + outbox_table());
-  look();
-  fill();
-  database->sql("DELETE FROM " + outbox_table());
-  database->sql("VACUUM ANALYZE " + outbox_table());
-  look();
-  fill();
-  look();
+  look_at_any_time([&](const char* when) {
+    EXPECT_EQ(kept_plan_of_read(outbox->read), fresh) << when;
+    EXPECT_EQ(kept_plan_of_read(outbox->read_due), due) << when;
+  });
+}
+
+TEST_F(PostgresKeptPlans, OfSettlesLookByTheKeyAtAnyTime) {
+  look_at_any_time([&](const char* when) {
+    SCOPED_TRACE(when);
+    look_at_settle_plans();
+  });
 }
 
 TEST_F(PostgresPlans, TableThatFilledAfterTheFirstReadsIsReadByItsIndex) {
@@ -87,7 +96,7 @@ TEST_F(PostgresPlans, TableThatFilledAfterTheFirstReadsIsReadByItsIndex) {
   database->sql("ANALYZE " + outbox_table());
   for (int i = 0; i < 10; ++i) {
     (void)read_by_kept_plan(outbox->read, read_params());
-    (void)connection->run(outbox->delete_done, delete_params(), Effect::commits).value();
+    settle_by_kept_plan(outbox->delete_done, delete_params());
   }
   fill();
   look_at_every_plan();

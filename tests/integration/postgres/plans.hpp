@@ -69,23 +69,36 @@ class PlansWorld : public PostgresWorld {
     const std::array calls{postgres::Call{&before, &none}, postgres::Call{&explain, &params}};
     return lines_of(connection->run(calls, Effect::none).value()[1]);
   }
-  /// Of a read, as it would be kept if it were made now.
-  std::string kept_plan(const Statement& statement) {
+  /// As it would be kept if it were made now, in a transaction in which `before` was run.
+  std::string kept_plan(const Statement& before, const Statement& statement) {
+    std::string nulls;
+    for (int number = 1; statement.sql.find("$" + std::to_string(number)) != std::string::npos;
+         ++number) {
+      nulls += number == 1 ? "NULL" : ", NULL";
+    }
     const Statement prepare{"", "PREPARE kept AS " + statement.sql};
-    const Statement explain{"", "EXPLAIN (COSTS OFF) EXECUTE kept (NULL, NULL, NULL, NULL, NULL)"};
+    const Statement explain{"", "EXPLAIN (COSTS OFF) EXECUTE kept (" + nulls + ")"};
     const Statement forget{"", "DEALLOCATE kept"};
     const Params none;
-    const std::array calls{postgres::Call{&outbox->keep_plan, &none},
-                           postgres::Call{&prepare, &none}, postgres::Call{&explain, &none},
-                           postgres::Call{&forget, &none}};
+    const std::array calls{postgres::Call{&before, &none}, postgres::Call{&prepare, &none},
+                           postgres::Call{&explain, &none}, postgres::Call{&forget, &none}};
     return lines_of(connection->run(calls, Effect::none).value()[2]);
   }
-  /// Runs it as the relay does, by the plan that this connection has kept.
+  std::string kept_plan_of_read(const Statement& statement) {
+    return kept_plan(outbox->keep_plan, statement);
+  }
+  /// Runs them as the relay does, by the plans that this connection has kept.
   postgres::Rows read_by_kept_plan(const Statement& statement, const Params& params) {
+    return run_after(outbox->keep_plan, statement, params);
+  }
+  void settle_by_kept_plan(const Statement& statement, const Params& params) {
+    (void)run_after(outbox->keep_settle_plan, statement, params);
+  }
+  postgres::Rows run_after(const Statement& before, const Statement& statement,
+                           const Params& params) {
     const Params none;
-    const std::array calls{postgres::Call{&outbox->keep_plan, &none},
-                           postgres::Call{&statement, &params}};
-    return std::move(connection->run(calls, Effect::none).value()[1]);
+    const std::array calls{postgres::Call{&before, &none}, postgres::Call{&statement, &params}};
+    return std::move(connection->run(calls, Effect::commits).value()[1]);
   }
   void uses_only(const std::string& index, const std::string& text) {
     EXPECT_NE(text.find(index), std::string::npos) << text;
@@ -229,33 +242,46 @@ class PlansWorld : public PostgresWorld {
     }
   }
 
-  /// Along the index from the first to the last, and never each with each.
-  void look_at_dense_plans() {
-    for (const bool archives : {false, true}) {
-      const auto text = plan_after(outbox->along_the_table,
-                                   archives ? outbox->archive_dense : outbox->delete_dense,
-                                   dense_params(archives));
-      uses_only("orders_outbox_pkey", text);
-      EXPECT_NE(text.find("Index Cond: ((seq >= "), std::string::npos) << text;
-      EXPECT_EQ(text.find("Nested Loop"), std::string::npos) << text;
+  /// Each row is found by the primary key, for a list or from the first to the last, and never
+  /// compared each with each.
+  void looks_by_key(const std::string& text, std::string_view condition) {
+    uses_only("orders_outbox_pkey", text);
+    EXPECT_NE(text.find(condition), std::string::npos) << text;
+    EXPECT_EQ(text.find("Nested Loop"), std::string::npos) << text;
+    EXPECT_EQ(text.find("Merge Join"), std::string::npos) << text;
+    EXPECT_EQ(text.find("Seq Scan on orders_claim"), std::string::npos) << text;
+  }
+  void look_at_settle_plans() {
+    const auto look = [&](const Statement& statement, const Params& params,
+                          std::string_view condition) {
+      looks_by_key(kept_plan(outbox->keep_settle_plan, statement), condition);
+      // Behind a pooler.
+      looks_by_key(plan_after(outbox->keep_settle_plan, statement, params), condition);
+    };
+    constexpr std::string_view list = "Index Cond: (seq = ANY (";
+    const std::array<const postgres::OutboxStatements*, 2> modes{&*outbox, &*competing};
+    for (const auto* statements : modes) {
+      look(statements->delete_done, delete_params(), list);
+      look(statements->delete_uncounted, delete_params(), list);
+      look(statements->archive_done, archive_params(), list);
+      look(statements->retry, kept_params(), list);
+      look(statements->bury, buried_params(), list);
     }
+    constexpr std::string_view bounds = "Index Cond: ((seq >= ";
+    look(outbox->delete_dense, dense_params(false), bounds);
+    look(outbox->archive_dense, dense_params(true), bounds);
   }
 
   void look_at_every_plan() {
-    uses_only("orders_outbox_fresh", kept_plan(outbox->read));
-    uses_only("orders_outbox_waiting", kept_plan(outbox->read_due));
+    uses_only("orders_outbox_fresh", kept_plan_of_read(outbox->read));
+    uses_only("orders_outbox_waiting", kept_plan_of_read(outbox->read_due));
     // Behind a pooler.
     uses_only("orders_outbox_fresh", plan(outbox->read, read_params()));
     uses_only("orders_outbox_waiting", plan(outbox->read_due, due_params()));
     Params keys;
     keys.int2(3).int8(0).int8(100);
     uses_only("orders_outbox_keys", plan(outbox->retrying_keys, keys));
-    uses_only("orders_outbox_pkey", plan(outbox->delete_done, delete_params()));
-    uses_only("orders_outbox_pkey", plan(outbox->archive_done, archive_params()));
-    uses_only("orders_outbox_pkey", plan(outbox->delete_uncounted, delete_params()));
-    look_at_dense_plans();
-    uses_only("orders_outbox_pkey", plan(outbox->retry, kept_params()));
-    uses_only("orders_outbox_pkey", plan(outbox->bury, buried_params()));
+    look_at_settle_plans();
     Params exact;
     exact.int8(10'000);
     uses_only("orders_outbox_waiting", plan(admin->stats, exact));

@@ -36,6 +36,20 @@ TEST(Crowd, HandlersThatTakeTimeKeepEveryThread) {
   EXPECT_FALSE(one_too_many(microseconds(50), 10 * Crowd::window));
 }
 
+TEST(Crowd, TimeWithoutWorkIsNobodysHandling) {
+  Crowd crowd;
+  BootTime now{};
+  crowd.begin(now, 0);
+  bool said = false;
+  for (std::uint32_t handled = 1; handled <= Crowd::window; ++handled) {
+    now += microseconds(100);
+    crowd.rested(microseconds(100));
+    now += nanoseconds(500);
+    said = crowd.one_too_many(now, [&] { return 2 * handled; });
+  }
+  EXPECT_TRUE(said);
+}
+
 TEST(Crowd, EveryWindowIsJudgedByItself) {
   Crowd crowd;
   BootTime now{};
