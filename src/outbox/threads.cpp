@@ -188,7 +188,10 @@ void Threads::handle(Runner& runner, std::uint32_t spare) {
     const auto took = dispatcher.take(runner, now);
     if (took != Dispatcher::Took::nothing) {
       look.end();
-      if (idle_since) crowd.rested(now - *std::exchange(idle_since, std::nullopt));
+      if (const auto since = std::exchange(idle_since, std::nullopt)) {
+        // Messages that come one by one need everybody who may be free for the next.
+        now - *since < wait_min ? crowd.rested(now - *since) : crowd.begin(now, dispatcher.taken());
+      }
     }
     if (took == Dispatcher::Took::handler) {
       auto outcome = dispatcher.invoke(runner);
@@ -202,8 +205,10 @@ void Threads::handle(Runner& runner, std::uint32_t spare) {
       continue;
     }
     if (took == Dispatcher::Took::nothing) {
+      now = options_.clock->boot_now();  // what was completed before this is no rest
       if (!idle_since) idle_since = now;
       if (dispatcher.work_waits()) {
+        look.end();
         relay_.shards().room_bell().wait_for(wait_min, [this] { return ending(); });
       } else if (now - *idle_since < look_max && look.begin()) {
         std::this_thread::yield();
@@ -218,18 +223,16 @@ void Threads::handle(Runner& runner, std::uint32_t spare) {
 }
 
 void Threads::stand_by() {
-  const auto place = standing_by_.fetch_add(1) + 1;
-  if (place < options_.workers) {
+  if (standing_by_.fetch_add(1) + 1 < options_.workers) {
     const auto& dispatcher = relay_.dispatcher();
-    const auto nap = wait_min * place;
     auto taken = dispatcher.taken();
     bool waited = false;
     for (int looks = 0; !ending() && looks < looks_at_rest;) {
-      bell_.wait_for(nap, [this] { return ending(); });
+      bell_.wait_for(wait_min, [this] { return ending(); });
       const auto moved = dispatcher.taken() - std::exchange(taken, dispatcher.taken());
       const bool waits = dispatcher.work_waits();
       // Once is chance: what has just been read waits for a moment.
-      if (waits && moved < Crowd::brisk(nap) && (waited || moved == 0)) break;
+      if (waits && moved < Crowd::brisk(wait_min) && (waited || moved == 0)) break;
       waited = waits;
       looks = moved == 0 ? looks + 1 : 0;
     }

@@ -65,17 +65,23 @@ class PostgresMillion : public PlansWorld {
     fetches_at_most(read_max, std::array{postgres::Call{&outbox->keep_plan, &none},
                                          postgres::Call{&outbox->read_due, &due}});
     fetches_at_most(keys_asked + 1, outbox->retrying_keys, keys);
-    const auto settle = [&](const Statement& statement, const Params& params) {
+    each_settle([&](const Statement& statement, const Params& params) {
       fetches_at_most(rows_in_batch, std::array{postgres::Call{&outbox->keep_settle_plan, &none},
                                                 postgres::Call{&statement, &params}});
-    };
-    settle(outbox->delete_done, delete_params());
-    settle(outbox->archive_done, archive_params());
-    settle(outbox->delete_uncounted, delete_params());
+    });
+  }
+  template <class Settle>
+  void each_settle(Settle&& settle) {
+    for (const auto* statements :
+         std::array<const postgres::OutboxStatements*, 2>{&*outbox, &*competing}) {
+      settle(statements->delete_done, delete_params());
+      settle(statements->delete_uncounted, delete_params());
+      settle(statements->archive_done, archive_params());
+      settle(statements->retry, kept_params());
+      settle(statements->bury, buried_params());
+    }
     settle(outbox->delete_dense, dense_params(false));
     settle(outbox->archive_dense, dense_params(true));
-    settle(outbox->retry, kept_params());
-    settle(outbox->bury, buried_params());
   }
 
   /// First claims, so that reads and later looks meet claimed rows.
@@ -151,10 +157,9 @@ TEST_F(PostgresMillion, PlansMadeOnAnEmptyTableServeAFullOne) {
   for (int i = 0; i < 10; ++i) {
     (void)read_by_kept_plan(outbox->read, read_params());
     (void)read_by_kept_plan(outbox->read_due, due_params());
-    settle_by_kept_plan(outbox->delete_done, delete_params());
-    settle_by_kept_plan(outbox->archive_done, archive_params());
-    settle_by_kept_plan(outbox->retry, kept_params());
-    settle_by_kept_plan(outbox->bury, buried_params());
+    each_settle([&](const Statement& statement, const Params& params) {
+      settle_by_kept_plan(statement, params);
+    });
     set_gates();
     (void)connection->run(competing->own_gates, gates_params(), Effect::none).value();
     (void)connection->run(competing->look_for_free, look_params(), Effect::none).value();

@@ -149,6 +149,7 @@ CROSS JOIN LATERAL (
      JOIN "{schema}"."{table}_outbox" AS o ON o.seq = claim_seq
      WHERE (claim_shard, claim_lane, claim_seq) > (r.shard, r.lane, r.after)
        AND (claim_shard, claim_lane, claim_seq) <= (r.shard, r.lane, r.stop)
+       AND claim_lane >= 0
        AND o.shard <> r.shard AND o.due IS NULL
      ORDER BY claim_shard, claim_lane, claim_seq
      LIMIT r.rows_max + 1)

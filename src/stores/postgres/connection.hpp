@@ -26,7 +26,7 @@ struct ConnectSettings {
   /// What may be added to `statement_max` before the server counts as gone.
   Duration answer_grace = std::chrono::seconds(5);
   /// Every execution is planned for its parameters: a plan made while a table was empty is a
-  /// sequential scan when it is full. Reads keep theirs all the same; see `keep_plan`.
+  /// sequential scan when it is full. Reads and settles keep theirs all the same; see `keep_plan`.
   bool custom_plans = true;
   /// A transaction that we leave lying for so long is rolled back by the server, so that a process
   /// that was stopped in the middle holds nothing for good; 0: no limit.

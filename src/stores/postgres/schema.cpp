@@ -233,7 +233,9 @@ CREATE TABLE "{schema}"."{table}_claim" (
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 50000,
   autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off
 );
-CREATE INDEX "{table}_claim_shard" ON "{schema}"."{table}_claim" (shard, lane, seq);
+-- Every row is in it. Who does not say so uses the primary key: without statistics the server would
+-- walk along this one to look for a sequence.
+CREATE INDEX "{table}_claim_shard" ON "{schema}"."{table}_claim" (shard, lane, seq) WHERE lane >= 0;
 
 -- Dead and quarantined messages, under the sequence they had.
 CREATE TABLE "{schema}"."{table}_dead" (

@@ -52,9 +52,11 @@ Sorted sorted(std::span<const spi::Settlement> items) {
         break;
     }
   }
-  // As the rows lie in the table.
-  std::sort(by.done.begin(), by.done.end(),
-            [](const auto* a, const auto* b) { return a->sequence < b->sequence; });
+  // As the rows lie in the table, and as others lock them.
+  for (auto* list : {&by.done, &by.kept, &by.buried}) {
+    std::sort(list->begin(), list->end(),
+              [](const auto* a, const auto* b) { return a->sequence < b->sequence; });
+  }
   return by;
 }
 

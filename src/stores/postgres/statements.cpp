@@ -24,38 +24,51 @@ constexpr Fragment held{"held", R"sql(held AS MATERIALIZED (
 /// Where rows are bound to the shard they were written to.
 constexpr std::array by_shard{
     Fragment{"bound", "t.shard = item.shard"},
+    Fragment{"claims", ""},
     Fragment{"let_go_done", ""},
     Fragment{"let_go_waiting", ""},
     Fragment{"let_go_buried", ""},
 };
 
 /// Mode competing: a fresh row is bound to the shard that claimed it. What is done with lets go.
+/// Claims are looked for as rows are: by the primary key, for a list. Their shards are compared in
+/// a way that no index serves.
 constexpr std::array by_claim{
-    Fragment{"bound", R"sql(CASE WHEN t.due IS NULL
-             THEN coalesce((SELECT claim.shard FROM "{schema}"."{table}_claim" AS claim
-                            WHERE claim.seq = t.seq), t.shard)
-             ELSE t.shard END = item.shard)sql"},
+    Fragment{"bound", R"sql(CASE WHEN t.due IS NULL THEN coalesce(claimed.shard, t.shard)
+                               ELSE t.shard END = item.shard)sql"},
+    Fragment{"claims", "LEFT JOIN claimed ON claimed.seq = item.seq"},
     Fragment{"let_go_done", R"sql(
+claimed AS MATERIALIZED (
+  SELECT seq, shard FROM "{schema}"."{table}_claim" AS claim WHERE claim.seq = ANY ($5::int8[])
+),
 let_go AS (
   DELETE FROM "{schema}"."{table}_claim" AS claim
   USING unnest($5::int8[], $6::int2[]) AS item(seq, shard)
         JOIN held ON held.shard = item.shard
-  WHERE claim.seq = item.seq AND claim.shard = item.shard AND claim.seq = ANY ($5::int8[])
+  WHERE claim.seq = item.seq AND claim.shard IS NOT DISTINCT FROM item.shard
+    AND claim.seq = ANY ($5::int8[])
 ),)sql"},
     Fragment{"let_go_waiting", R"sql(
+claimed AS MATERIALIZED (
+  SELECT seq, shard FROM "{schema}"."{table}_claim" AS claim WHERE claim.seq = ANY ($6::int8[])
+),
 let_go AS (
   DELETE FROM "{schema}"."{table}_claim" AS claim
   USING unnest($6::int8[], $7::int2[], $10::bool[]) AS item(seq, shard, waits)
         JOIN held ON held.shard = item.shard
-  WHERE claim.seq = item.seq AND claim.shard = item.shard AND item.waits
+  WHERE claim.seq = item.seq AND claim.shard IS NOT DISTINCT FROM item.shard AND item.waits
     AND claim.seq = ANY ($6::int8[])
 ),)sql"},
     Fragment{"let_go_buried", R"sql(
+claimed AS MATERIALIZED (
+  SELECT seq, shard FROM "{schema}"."{table}_claim" AS claim WHERE claim.seq = ANY ($6::int8[])
+),
 let_go AS (
   DELETE FROM "{schema}"."{table}_claim" AS claim
   USING unnest($6::int8[], $7::int2[]) AS item(seq, shard)
         JOIN held ON held.shard = item.shard
-  WHERE claim.seq = item.seq AND claim.shard = item.shard AND claim.seq = ANY ($6::int8[])
+  WHERE claim.seq = item.seq AND claim.shard IS NOT DISTINCT FROM item.shard
+    AND claim.seq = ANY ($6::int8[])
 ),)sql"},
 };
 
@@ -191,6 +204,7 @@ constexpr std::string_view keep_settle_plan = R"sql(
 SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
        set_config('enable_seqscan', 'off', true),
        set_config('enable_bitmapscan', 'off', true),
+       set_config('enable_indexonlyscan', 'off', true),
        set_config('enable_nestloop', 'off', true),
        set_config('enable_mergejoin', 'off', true)
 )sql";
@@ -199,6 +213,7 @@ constexpr std::string_view plan_as_usual = R"sql(
 SELECT set_config('plan_cache_mode', 'force_custom_plan', true),
        set_config('enable_seqscan', 'on', true),
        set_config('enable_bitmapscan', 'on', true),
+       set_config('enable_indexonlyscan', 'on', true),
        set_config('enable_nestloop', 'on', true),
        set_config('enable_mergejoin', 'on', true)
 )sql";
@@ -211,7 +226,7 @@ WITH {held},{let_go_done}
 gone AS (
   DELETE FROM "{schema}"."{table}_outbox" AS t
   USING unnest($5::int8[], $6::int2[], $7::text[]) AS item(seq, shard, id)
-        JOIN held ON held.shard = item.shard
+        JOIN held ON held.shard = item.shard {claims}
   WHERE t.seq = item.seq AND {bound} AND t.id IS NOT DISTINCT FROM item.id
     AND t.seq = ANY ($5::int8[])
   RETURNING item.shard
@@ -228,7 +243,7 @@ item AS (
   SELECT * FROM unnest($5::int8[], $6::int2[], $7::text[]) AS given(seq, shard, id)
 )
 DELETE FROM "{schema}"."{table}_outbox" AS t
-USING item JOIN held ON held.shard = item.shard
+USING item JOIN held ON held.shard = item.shard {claims}
 WHERE t.seq = item.seq AND {bound} AND t.id IS NOT DISTINCT FROM item.id
   AND t.seq = ANY ($5::int8[])
 )sql";
@@ -239,7 +254,7 @@ WITH {held},{let_go_done}
 gone AS (
   DELETE FROM "{schema}"."{table}_outbox" AS t
   USING unnest($5::int8[], $6::int2[], $7::text[], $8::int4[]) AS item(seq, shard, id, attempts)
-        JOIN held ON held.shard = item.shard
+        JOIN held ON held.shard = item.shard {claims}
   WHERE t.seq = item.seq AND {bound} AND t.id IS NOT DISTINCT FROM item.id
     AND t.seq = ANY ($5::int8[])
   RETURNING t.*, item.attempts AS spent, item.shard AS held_by
@@ -299,7 +314,7 @@ changed AS (
   FROM unnest($6::int8[], $7::int2[], $8::text[], $9::int4[], $10::bool[], $11::int8[],
               $12::bool[], $13::text[], $14::text[], $15::int8[])
          AS item(seq, shard, id, attempts, waits, delay, fails, code, error, targets_done)
-       JOIN held ON held.shard = item.shard
+       JOIN held ON held.shard = item.shard {claims}
   WHERE t.seq = item.seq AND {bound} AND t.id IS NOT DISTINCT FROM item.id
     AND t.seq = ANY ($6::int8[])
   RETURNING item.shard
@@ -319,7 +334,7 @@ gone AS (
   USING unnest($6::int8[], $7::int2[], $8::text[], $9::int4[], $10::text[], $11::text[],
                $12::text[], $13::bool[])
           AS item(seq, shard, id, attempts, state, code, error, keeps)
-        JOIN held ON held.shard = item.shard
+        JOIN held ON held.shard = item.shard {claims}
   WHERE t.seq = item.seq AND {bound} AND t.id IS NOT DISTINCT FROM item.id
     AND t.seq = ANY ($6::int8[])
   RETURNING t.*, item.state, item.attempts AS spent,
@@ -345,10 +360,10 @@ SELECT {ended}, NULL::bytea FROM buried
 
 OutboxStatements::OutboxStatements(const Names& names, const TableName& table, ClaimMode mode) {
   claims = mode == ClaimMode::competing;
-  const auto& [bound, done, waiting, buried] = claims ? by_claim : by_shard;
+  const auto& [bound, claimed, done, waiting, buried] = claims ? by_claim : by_shard;
   const Filler fill(names, table,
                     {held, archived, history, row_fragment, holders_fragment, shards_fragment,
-                     bound, done, waiting, buried});
+                     bound, claimed, done, waiting, buried});
   const auto settling = [&](std::string_view name, std::string_view sql) {
     return fill(claims ? "competing_" + std::string(name) : std::string(name), sql);
   };

@@ -224,16 +224,20 @@ class PostgresReadPlans : public PostgresReadParts {
     const auto connection = context_->relay.take().value();
     return std::string(connection->run({"", sql}, {}, Effect::none).value().text(0, 0));
   }
-  std::string plans() {
+  std::string plans(const std::string& of = "^sagabox read") {
     return asked(
         "SELECT string_agg(split_part(name, ' ', 2) || ': ' || (generic_plans > 1) || ' ' || "
-        "custom_plans, ', ' ORDER BY name) FROM pg_prepared_statements WHERE name LIKE 'sagabox "
-        "read%'");
+        "custom_plans, ', ' ORDER BY name) FROM pg_prepared_statements WHERE name ~ '" +
+        of + "'");
   }
+  static inline const std::string as_before =
+      "enable_bitmapscan=on enable_indexonlyscan=on enable_mergejoin=on enable_nestloop=on "
+      "enable_seqscan=on enable_sort=on plan_cache_mode=force_custom_plan";
   std::string session() {
     return asked(
         "SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings WHERE name "
-        "IN ('plan_cache_mode', 'enable_seqscan', 'enable_bitmapscan', 'enable_sort')");
+        "~ "
+        "'^(plan_cache_mode|enable_(seqscan|bitmapscan|indexonlyscan|sort|nestloop|mergejoin))$'");
   }
 
   std::optional<Context> context_;
@@ -243,8 +247,6 @@ class PostgresReadPlans : public PostgresReadParts {
 };
 
 TEST_F(PostgresReadPlans, AreKeptAndTheSessionIsAsBefore) {
-  const std::string as_before =
-      "enable_bitmapscan=on enable_seqscan=on enable_sort=on plan_cache_mode=force_custom_plan";
   const std::string kept = "read: true 0, read_due: true 0";
   ASSERT_EQ(session(), as_before);
   for (int i = 0; i < 3; ++i) read_all();
@@ -261,6 +263,54 @@ TEST_F(PostgresReadPlans, AreKeptAndTheSessionIsAsBefore) {
   EXPECT_EQ(session(), as_before);
   database_->sql("ALTER TABLE " + in_schema("elsewhere") + " RENAME TO orders_outbox");
   read_all();
+}
+
+/// Whatever is settled: one row or many, kept or deleted, failed or dead.
+TEST_F(PostgresReadPlans, OfSettlesAreKeptAndTheSessionIsAsBefore) {
+  const auto me = WorkerId::parse("me").value();
+  const std::vector<spi::Scope> scopes{"outbox:orders"};
+  (void)store_->ownership().join(me, std::chrono::hours(1), scopes, 16).value();
+  const auto owned = store_->ownership().take(scopes[0], me, 16).value();
+  std::vector<spi::Fence> fences;
+  for (const auto& shard : owned) fences.push_back({shard.shard, shard.epoch});
+  const auto settle = [&](std::size_t rows, spi::Verdict verdict, bool retain) {
+    write(rows);
+    const auto page = read(*store_, 1'000, 4 << 20);
+    std::vector<spi::Settlement> items;
+    for (const auto& row : page.rows) {
+      items.push_back({.sequence = row.sequence,
+                       .shard = row.shard,
+                       .id = row.id,
+                       .verdict = verdict,
+                       .attempts = 1,
+                       .delay = std::chrono::hours(1)});
+    }
+    ASSERT_EQ(items.size(), rows);
+    const auto reply = outbox_->settle(
+        {.table = table_, .owner = me, .fences = fences, .items = items, .retain_done = retain});
+    ASSERT_TRUE(reply.ok()) << reply.error().text();
+    std::size_t settled = 0;
+    for (const auto& part : reply->parts) settled += part.rows;
+    EXPECT_EQ(settled, rows);
+    EXPECT_EQ(session(), as_before);
+  };
+  for (int i = 0; i < 3; ++i) {
+    for (const bool retain : {false, true}) {
+      settle(1, spi::Verdict::done, retain);
+      settle(2'000, spi::Verdict::done, retain);
+    }
+    settle(3, spi::Verdict::retry, true);
+    settle(3, spi::Verdict::dead, true);
+    settle(3, spi::Verdict::park, true);
+  }
+  EXPECT_EQ(plans("^sagabox (delete|archive|retry|bury|hold)"),
+            "archive_dense: true 0, archive_done: true 0, bury: true 0, delete_dense: true 0, "
+            "delete_done: true 0, hold: true 0, retry: true 0");
+  // What comes after them is planned as usual.
+  EXPECT_EQ(asked("SELECT coalesce(string_agg(name, ', '), '') FROM pg_prepared_statements WHERE "
+                  "generic_plans > 0 AND parameter_types <> '{}' AND name !~ '^sagabox "
+                  "(read|delete|archive|retry|bury|hold)'"),
+            "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, PostgresReads,
