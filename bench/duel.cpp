@@ -26,8 +26,8 @@ Contender best_of(const std::string& what, std::vector<Contender> sweep, const S
   return sweep[best];
 }
 
-Medians duel(std::uint32_t rounds, const std::function<double()>& ours,
-             const std::function<double()>& baseline) {
+Rates duel(std::uint32_t rounds, const std::function<double()>& ours,
+           const std::function<double()>& baseline) {
   std::vector<double> a;
   std::vector<double> b;
   for (std::uint32_t round = 0; round < rounds; ++round) {

@@ -20,13 +20,13 @@ struct Contender {
 Contender best_of(const std::string& what, std::vector<Contender> sweep, const Size& size,
                   Report& report);
 
-struct Medians {
+struct Rates {
   double ours = 0;
   double baseline = 0;
 };
-/// Ours and the baseline in turn, so that what else the machine does meets both.
-Medians duel(std::uint32_t rounds, const std::function<double()>& ours,
-             const std::function<double()>& baseline);
+/// Medians of ours and the baseline in turn, so that what else the machine does meets both.
+Rates duel(std::uint32_t rounds, const std::function<double()>& ours,
+           const std::function<double()>& baseline);
 
 double median(std::vector<double> values);
 

@@ -34,7 +34,8 @@ std::vector<double> settled_each_second(const OutboxOptions& options, std::uint3
     std::this_thread::sleep_for(seconds(1));
     auto before = outbox.snapshot().delivered;
     auto begin = Steady::now();
-    for (std::uint32_t second = 0; at(second), second < length; ++second) {
+    for (std::uint32_t second = 0; second < length; ++second) {
+      at(second);
       std::this_thread::sleep_for(seconds(1));
       const auto now = Steady::now();
       const auto delivered = outbox.snapshot().delivered;
@@ -43,6 +44,7 @@ std::vector<double> settled_each_second(const OutboxOptions& options, std::uint3
       before = delivered;
       begin = now;
     }
+    at(length);
     written = writers.stop();
   }
   await_delivered(outbox, written);

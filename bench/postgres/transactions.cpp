@@ -99,7 +99,7 @@ void insert_by_hand(OrderClient& client) {
 /// himself.
 void measure(const std::string& name, double goal, const Run& ours, const Size& size,
              Report& report) {
-  std::vector<Medians> rounds;
+  std::vector<Rates> rounds;
   for (std::uint32_t round = 0; round < size.repeats; ++round) {
     Side mine{"ours", ours};
     Side baseline{"by hand", insert_by_hand};
@@ -111,7 +111,7 @@ void measure(const std::string& name, double goal, const Run& ours, const Size& 
     rounds.push_back({mine.rate(), baseline.rate()});
   }
   // Both of one round: they have met the same minute.
-  std::ranges::sort(rounds, {}, [](const Medians& of) { return of.ours / of.baseline; });
+  std::ranges::sort(rounds, {}, [](const Rates& of) { return of.ours / of.baseline; });
   const auto& middle = rounds[rounds.size() / 2];
   report.add({.name = name,
               .value = middle.ours,

@@ -189,7 +189,7 @@ void tx_with_message(const Size& size, Report& report) {
   for (const auto& [at, name] : checkpoints) {
     if (name == best.name) pages = at;
   }
-  const auto add = [&](const std::string& name, const Medians& result, const std::string& against,
+  const auto add = [&](const std::string& name, const Rates& result, const std::string& against,
                        std::optional<Goal> goal) {
     report.add({.name = name,
                 .value = result.ours,
