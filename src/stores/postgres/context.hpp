@@ -4,6 +4,7 @@
 #include "stores/postgres/migrations.hpp"
 #include "stores/postgres/names.hpp"
 #include "stores/postgres/pool.hpp"
+#include "stores/postgres/vacuum.hpp"
 
 #include <sagabox/stores/postgres.hpp>
 
@@ -22,7 +23,8 @@ struct Context {
         owners(settings, limits(options, 1), "shard ownership"),
         leases(settings, limits(options, 1), "lease renewals"),
         migrations(with_names, settings, options.shards),
-        inserts(with_names) {}
+        inserts(with_names),
+        vacuum(with_names, settings, {.rows_min = options.vacuum_after}) {}
 
   static Pool::Limits limits(const Options& options, std::uint32_t connections_max) {
     return {.connections_max = connections_max, .wait_max = options.connection_wait_max};
@@ -46,6 +48,7 @@ struct Context {
   Pool leases;  ///< renewals alone
   Migrations migrations;
   InsertCache inserts;
+  Vacuum vacuum;
 };
 
 }  // namespace sagabox::postgres

@@ -77,7 +77,8 @@ Status add_settings(Connection& connection, Findings& findings) {
     findings.push_back({Severity::info,
                         "autovacuum_naptime is " + seconds_text(nap) +
                             ": so long delivered rows lie in the way of reads",
-                        "for a busy outbox set autovacuum_naptime = 10s"});
+                        "for a busy outbox set autovacuum_naptime = 10s, unless its relays own its "
+                        "tables: then they vacuum them themselves"});
   }
   return {};
 }

@@ -62,6 +62,8 @@ class PostgresOutbox : public spi::OutboxStore {
   /// Without a horizon where the snapshot names too few transactions.
   Result<spi::ReadReply> read_snapshot(Connection& connection, const TableName& table,
                                        std::span<const spi::Range> ranges, std::size_t bytes_max);
+  /// Where that pays; at once elsewhere.
+  Result<spi::SettleReply> settle_in_halves(const spi::SettleRequest& request);
   Result<spi::SettleReply> settle_at_once(const spi::SettleRequest& request);
   /// Nothing when some of the rows were not there: nothing was changed, and somebody has to count.
   Result<std::optional<spi::SettleReply>> delete_all(const spi::SettleRequest& request,

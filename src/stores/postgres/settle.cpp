@@ -393,6 +393,12 @@ Result<spi::SettleReply> PostgresOutbox::archive_all(const spi::SettleRequest& r
 }
 
 Result<spi::SettleReply> PostgresOutbox::settle(const spi::SettleRequest& request) {
+  auto reply = settle_in_halves(request);
+  if (reply.ok()) context_.vacuum.left(request.table, request.items.size());
+  return reply;
+}
+
+Result<spi::SettleReply> PostgresOutbox::settle_in_halves(const spi::SettleRequest& request) {
   // Others may need the last one.
   constexpr std::uint32_t connections = 2;
   const bool may_halve =

@@ -1,0 +1,67 @@
+#pragma once
+
+#include "stores/postgres/connection.hpp"
+#include "stores/postgres/names.hpp"
+
+#include <sagabox/message.hpp>
+#include <sagabox/time.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <thread>
+
+namespace sagabox::postgres {
+
+/// Vacuums outboxes that are emptied faster than autovacuum keeps up with: it looks once a minute,
+/// and what is settled in a minute of full load does not fit into the server's memory. On a thread
+/// of its own, over a connection that is open for so long only. See decision 024. Thread-safe.
+class Vacuum {
+ public:
+  struct Limits {
+    std::uint64_t rows_min = 0;  ///< that left since the last time; 0: never
+    Duration interval_min = std::chrono::seconds(5);
+  };
+
+  Vacuum(const Names& names, const ConnectSettings& settings, const Limits& limits);
+  /// Does not wait for a vacuum that runs: the server ends it, before PostgreSQL 14 when it is
+  /// done.
+  ~Vacuum();
+  Vacuum(const Vacuum&) = delete;
+  Vacuum& operator=(const Vacuum&) = delete;
+
+  /// So many rows left the outbox, or were written anew.
+  void left(const TableName& outbox, std::uint64_t rows);
+
+ private:
+  enum class Outcome { done, failed, not_ours };
+  struct Work {
+    std::uint64_t rows = 0;
+    Duration rest;  ///< after the last time
+    BootTime not_before{};
+    bool ours = true;
+  };
+  using Works = std::map<TableName, Work>;
+
+  void run();
+  /// What is due first, now or later.
+  [[nodiscard]] Works::iterator next();
+  /// Also done where somebody else did it within `rest`, or is about to.
+  Outcome vacuum(const TableName& outbox, Duration rest);
+  Outcome await_end(PGconn* connection);
+  [[nodiscard]] bool ending();
+
+  const Names names_;
+  const ConnectSettings settings_;
+  const Limits limits_;
+  const Clock& clock_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Works works_;
+  bool ending_ = false;
+  std::thread thread_;  ///< from when there is something to do
+};
+
+}  // namespace sagabox::postgres

@@ -1,0 +1,152 @@
+#include "stores/postgres/vacuum.hpp"
+
+#include "integration/stores/postgres/world.hpp"
+
+#include <functional>
+#include <optional>
+
+namespace sagabox::postgres {
+namespace {
+
+using sagabox::testing::FakeClock;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Vacuum::Limits soon{.rows_min = 100, .interval_min = milliseconds(10)};
+
+void until(const std::function<bool()>& condition) {
+  while (!condition()) std::this_thread::sleep_for(milliseconds(5));
+}
+
+/// Vacuums that are not autovacuum's.
+class PostgresVacuum : public PostgresTest {
+ protected:
+  void SetUp() override {
+    PostgresTest::SetUp();
+    if (IsSkipped()) return;
+    store_ = open_store({.vacuum_after = 20});
+    names_ = Names::parse(database_->schema()).value();
+  }
+  int vacuums(const std::string& table) {
+    return std::stoi(
+        database_->sql("SELECT pg_stat_get_vacuum_count('" + in_schema(table) + "'::regclass)")
+            .at(0));
+  }
+  void await_vacuum(const std::string& table, int count = 1) {
+    until([&] { return vacuums(table) >= count; });
+  }
+  std::vector<Written> write(std::size_t count) {
+    std::vector<std::shared_ptr<const Message>> messages;
+    for (std::size_t i = 0; i < count; ++i) messages.push_back(message());
+    return store_->transaction([&](OwnedTransaction& tx) { return tx.insert(table_, messages); })
+        .value();
+  }
+
+  std::unique_ptr<Store> store_;
+  std::optional<Names> names_;
+};
+
+TEST_F(PostgresVacuum, RunsWheneverEnoughRowsHaveLeft) {
+  const auto quiet = TableName::parse("quiet").value();
+  store_->outbox().prepare(quiet).value();
+  Vacuum vacuum(*names_, settings(), soon);
+  vacuum.left(quiet, 99);
+  vacuum.left(table_, 99);
+  vacuum.left(table_, 1);
+  await_vacuum("orders_outbox");
+  await_vacuum("orders_claim");
+  until([&] {
+    vacuum.left(table_, 100);
+    return vacuums("orders_outbox") >= 2;
+  });
+  EXPECT_EQ(vacuums("quiet_outbox"), 0);
+}
+
+TEST_F(PostgresVacuum, WaitsForItsTimeAndIsLeftOutAfterAnothers) {
+  const auto billing = TableName::parse("billing").value();
+  const auto wakes = TableName::parse("wakes").value();
+  for (const auto& outbox : {billing, wakes}) store_->outbox().prepare(outbox).value();
+  FakeClock clock;
+  auto with_clock = settings();
+  with_clock.clock = &clock;
+  Vacuum vacuum(*names_, with_clock, {.rows_min = 1, .interval_min = hours(1)});
+  vacuum.left(table_, 1);
+  clock.advance(milliseconds(1));  // the next one's turn comes later
+  vacuum.left(billing, 1);
+  database_->sql("VACUUM " + in_schema("orders_outbox"));
+  clock.advance(hours(1));
+  vacuum.left(wakes, 1);
+  await_vacuum("billing_outbox");
+  EXPECT_EQ(vacuums("orders_outbox"), 1) << "by hand";
+  EXPECT_EQ(vacuums("wakes_outbox"), 0) << "in an hour";
+}
+
+TEST_F(PostgresVacuum, LeavesTablesOfOthersAloneWithoutAWord) {
+  const auto strange = TableName::parse("strange").value();
+  store_->outbox().prepare(strange).value();
+  const std::string role = database_->schema() + "_role";
+  const auto schemas = database_->schema() + ", " + database_->schema() + "_clock";
+  database_->sql("CREATE ROLE " + role + " LOGIN; GRANT USAGE ON SCHEMA " + schemas + " TO " +
+                 role + "; ALTER TABLE " + in_schema("orders_outbox") + " OWNER TO " + role +
+                 "; ALTER TABLE " + in_schema("orders_claim") + " OWNER TO " + role);
+  {
+    auto as_role = settings();
+    as_role.url += " user=" + role;
+    Vacuum vacuum(*names_, as_role, soon);
+    vacuum.left(strange, 100);
+    vacuum.left(table_, 100);
+    await_vacuum("orders_outbox");
+    await_vacuum("orders_claim");
+  }
+  EXPECT_EQ(vacuums("strange_outbox"), 0);
+  EXPECT_EQ(database_
+                ->sql("SELECT pg_read_file('server.log') ~ "
+                      "'(skipping|vacuum) \"strange_'")
+                .at(0),
+            "f");
+  database_->sql("REASSIGN OWNED BY " + role + " TO postgres; DROP OWNED BY " + role +
+                 "; DROP ROLE " + role);
+}
+
+TEST_F(PostgresVacuum, IsNotWaitedForAndEndedByTheServer) {
+  database_->sql("ALTER TABLE " + in_schema("orders_outbox") + " SET (autovacuum_enabled = off)");
+  write(2000);
+  database_->sql("DELETE FROM " + in_schema("orders_outbox"));
+  const auto running = [&] {
+    return database_
+               ->sql("SELECT count(*) FROM pg_stat_progress_vacuum WHERE relid = '" +
+                     in_schema("orders_outbox") + "'::regclass")
+               .at(0) == "1";
+  };
+  {
+    auto slow = settings();
+    // A quarter of a minute for what there is.
+    slow.url += " options='-c vacuum_cost_delay=100 -c vacuum_cost_limit=1'";
+    Vacuum vacuum(*names_, slow, soon);
+    vacuum.left(table_, 100);
+    until(running);
+  }
+  until([&] { return !running(); });
+  EXPECT_EQ(vacuums("orders_outbox"), 0) << "it came to its end";
+}
+
+TEST_F(PostgresVacuum, OfAStoreCountsWhatIsSettled) {
+  const auto written = write(20);
+  const WorkerId worker = ids_.next<WorkerId>();
+  const std::vector<spi::Scope> scopes{"outbox:orders"};
+  ASSERT_TRUE(store_->ownership().join(worker, seconds(60), scopes, 16).value().live);
+  std::vector<spi::Fence> fences;
+  for (const auto& owned : store_->ownership().take(scopes[0], worker, 16).value()) {
+    fences.push_back({owned.shard, owned.epoch});
+  }
+  std::vector<spi::Settlement> items;
+  for (const auto& row : written) {
+    items.push_back({.sequence = row.sequence, .shard = row.shard, .id = row.id, .attempts = 1});
+  }
+  store_->outbox().settle({table_, worker, fences, items, false}).value();
+  await_vacuum("orders_outbox");
+}
+
+}  // namespace
+}  // namespace sagabox::postgres
