@@ -1,6 +1,7 @@
 #include "bench/duel.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sagabox::bench {
 
@@ -26,15 +27,21 @@ Contender best_of(const std::string& what, std::vector<Contender> sweep, const S
   return sweep[best];
 }
 
+Rates middle_of(std::vector<Rates> rounds) {
+  std::ranges::sort(rounds, {}, [](const Rates& of) { return of.ours / of.baseline; });
+  return rounds[rounds.size() / 2];
+}
+
 Rates duel(std::uint32_t rounds, const std::function<double()>& ours,
            const std::function<double()>& baseline) {
-  std::vector<double> a;
-  std::vector<double> b;
+  std::vector<Rates> all(rounds);
   for (std::uint32_t round = 0; round < rounds; ++round) {
-    a.push_back(ours());
-    b.push_back(baseline());
+    auto& rates = all[round];
+    if (round % 2 == 0) rates.ours = ours();
+    rates.baseline = baseline();
+    if (round % 2 == 1) rates.ours = ours();
   }
-  return {median(a), median(b)};
+  return middle_of(std::move(all));
 }
 
 }  // namespace sagabox::bench

@@ -24,7 +24,10 @@ struct Rates {
   double ours = 0;
   double baseline = 0;
 };
-/// Medians of ours and the baseline in turn, so that what else the machine does meets both.
+/// The round whose ratio is the median's: both of one round have met the same minute.
+Rates middle_of(std::vector<Rates> rounds);
+/// Ours and the baseline in turn, so that what else the machine does meets both; who begins changes
+/// from round to round.
 Rates duel(std::uint32_t rounds, const std::function<double()>& ours,
            const std::function<double()>& baseline);
 

@@ -132,8 +132,8 @@ constexpr const char* explanation = R"(Benchmarks:
   transports.redis.publish, transports.mqtt.publish
 
 Every figure stands beside a hand-written baseline of the same run, where there is one. Of core
-the best of the repeats is taken of both; of the others the median, ours and the baseline in
-turn, the baseline being the best of its sweep. What was settled is counted from the store: a run that
+the best of the repeats is taken of both; of the others the round with the median ratio, ours and
+the baseline in turn, the baseline being the best of its sweep. What was settled is counted from the store: a run that
 lost or repeated something is an error.)";
 
 }  // namespace

@@ -87,8 +87,10 @@ Report::Report(Form form, std::uint32_t repeats) : form_(form) {
   const auto machine = this_machine();
   fmt::print("{} · {} cores · {} · commit {}\n", machine.cpu, machine.cores, machine.arch,
              SAGABOX_COMMIT);
-  fmt::print("core: the best of {0} runs; others: the median of {0}, ours and baseline in turn\n\n",
-             repeats);
+  fmt::print(
+      "core: the best of {0} runs; others: the round of {0} with the median ratio, ours and "
+      "baseline in turn\n\n",
+      repeats);
   fmt::print("{:<30}{:>14} {:<15}{:>14} {:>7}  {:<44}{}\n", "name", "value", "unit", "baseline",
              "ratio", "against", "goal");
 }

@@ -12,6 +12,7 @@
 #include <memory>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace sagabox::bench::postgres {
@@ -110,9 +111,7 @@ void measure(const std::string& name, double goal, const Run& ours, const Size& 
     }
     rounds.push_back({mine.rate(), baseline.rate()});
   }
-  // Both of one round: they have met the same minute.
-  std::ranges::sort(rounds, {}, [](const Rates& of) { return of.ours / of.baseline; });
-  const auto& middle = rounds[rounds.size() / 2];
+  const auto middle = middle_of(std::move(rounds));
   report.add({.name = name,
               .value = middle.ours,
               .unit = "transactions/s",
