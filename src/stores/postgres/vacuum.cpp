@@ -20,9 +20,10 @@ constexpr Duration vacuum_max = std::chrono::seconds(10);
 constexpr std::chrono::milliseconds look_interval{50};
 
 /// $1 microseconds, $2 milliseconds that a vacuum may take. Whether both tables are ours, and
-/// whether anybody has vacuumed one since or holds it now: who tried all the same would only write
-/// a warning into the server's log. And that the server ends a vacuum whose client hung up, where
-/// it can.
+/// whether it is worth it: not where nobody has emptied more than he left, as at the beginning of a
+/// backlog, where it was just done, nor while somebody holds a table, since that is no more than a
+/// warning in the server's log. And that the server ends a vacuum whose client hung up, where it
+/// can.
 constexpr std::string_view look_sql = R"sql(
 WITH tables AS (
   SELECT oid, relowner FROM pg_class
@@ -30,13 +31,16 @@ WITH tables AS (
                 to_regclass('"{schema}"."{table}_claim"'))
 )
 SELECT (SELECT count(*) = 2 AND bool_and(pg_has_role(relowner, 'USAGE')) FROM tables),
-       EXISTS (SELECT FROM tables
-               WHERE greatest(pg_stat_get_last_vacuum_time(oid),
-                              pg_stat_get_last_autovacuum_time(oid))
-                     > now() - $1 * interval '1 microsecond')
-       OR EXISTS (SELECT FROM tables JOIN pg_locks ON relation = tables.oid
-                  WHERE mode IN ('ShareUpdateExclusiveLock', 'ShareLock', 'ShareRowExclusiveLock',
-                                 'ExclusiveLock', 'AccessExclusiveLock')),
+       (SELECT bool_and(pg_stat_get_dead_tuples(oid) >= 2 * pg_stat_get_live_tuples(oid))
+        FROM tables)
+       AND NOT EXISTS (SELECT FROM tables
+                       WHERE greatest(pg_stat_get_last_vacuum_time(oid),
+                                      pg_stat_get_last_autovacuum_time(oid))
+                             > now() - $1 * interval '1 microsecond')
+       AND NOT EXISTS (SELECT FROM tables JOIN pg_locks ON relation = tables.oid
+                       WHERE mode IN ('ShareUpdateExclusiveLock', 'ShareLock',
+                                      'ShareRowExclusiveLock', 'ExclusiveLock',
+                                      'AccessExclusiveLock')),
        set_config('application_name', 'sagabox vacuum', false),
        set_config('statement_timeout', $2, false),
        CASE WHEN current_setting('server_version_num')::integer >= 140000
@@ -45,7 +49,7 @@ SELECT (SELECT count(*) = 2 AND bool_and(pg_has_role(relowner, 'USAGE')) FROM ta
 )sql";
 namespace column {
 constexpr int ours = 0;
-constexpr int others_care = 1;
+constexpr int worth_it = 1;
 }  // namespace column
 
 constexpr std::string_view vacuum_sql = R"sql(
@@ -133,7 +137,7 @@ Vacuum::Outcome Vacuum::vacuum(const TableName& outbox, Duration rest) {
   auto look = (*connection)->run({"", names_.fill(look_sql, outbox)}, params, Effect::none);
   if (!look.ok()) return Outcome::failed;
   if (!look->boolean(0, column::ours)) return Outcome::not_ours;
-  if (look->boolean(0, column::others_care)) return Outcome::done;
+  if (!look->boolean(0, column::worth_it)) return Outcome::done;
   PGconn* const handle = (*connection)->handle();
   if (PQsendQuery(handle, names_.fill(vacuum_sql, outbox).c_str()) != 1) return Outcome::failed;
   return await_end(handle);

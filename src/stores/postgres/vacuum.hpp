@@ -48,7 +48,7 @@ class Vacuum {
   void run();
   /// What is due first, now or later.
   [[nodiscard]] Works::iterator next();
-  /// Also done where somebody else did it within `rest`, or is about to.
+  /// Also done where it is not worth it, or somebody else did it within `rest` or is about to.
   Outcome vacuum(const TableName& outbox, Duration rest);
   Outcome await_end(PGconn* connection);
   [[nodiscard]] bool ending();
