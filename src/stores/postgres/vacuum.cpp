@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace sagabox::postgres {
 namespace {
@@ -104,7 +105,7 @@ void Vacuum::run() {
       changed_.wait_for(lock, work.not_before - begin);
       continue;
     }
-    work.rows = 0;
+    const auto rows = std::exchange(work.rows, 0);
     const auto rest = work.rest;
     lock.unlock();
     const auto outcome = vacuum(outbox, rest);
@@ -112,7 +113,10 @@ void Vacuum::run() {
     const auto end = clock_.boot_now();
     work.ours = outcome != Outcome::not_ours;
     work.rest = std::max<Duration>(limits_.interval_min, rest_times * (end - begin));
-    if (outcome == Outcome::failed) work.rest = std::max(work.rest, rest_after_failure);
+    if (outcome == Outcome::failed) {
+      work.rows += rows;
+      work.rest = std::max(work.rest, rest_after_failure);
+    }
     work.not_before = end + work.rest;
   }
 }

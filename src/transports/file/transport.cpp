@@ -108,13 +108,25 @@ class FileTransport final : public spi::Transport {
   void send(std::span<spi::Parcel> parcels, spi::SendResults& results) override {
     auto taken = parcels_.take(parcels, results);
     if (taken.empty()) return;
-    const std::lock_guard lock(mutex_);
-    for (auto& item : taken) {
-      const auto& lane = place_of(*item).lane;
-      if (lane->waiting.empty()) lanes_.push_back(lane);
-      lane->waiting.push_back(std::move(item));
+    Items behind;
+    {
+      const std::lock_guard lock(mutex_);
+      std::set<const Lane*> given_up;
+      for (auto& item : taken) {
+        const auto& lane = place_of(*item).lane;
+        // Its time was over before it waited, so nobody would withdraw it.
+        if (item->answered()) {
+          given_up.insert(lane.get());
+        } else if (given_up.contains(lane.get())) {
+          behind.push_back(std::move(item));
+        } else {
+          if (lane->waiting.empty()) lanes_.push_back(lane);
+          lane->waiting.push_back(std::move(item));
+        }
+      }
     }
     changed_.notify_one();
+    put_off(behind, overtaking);
   }
 
   Result<std::vector<std::string>> findings(BootTime) override {

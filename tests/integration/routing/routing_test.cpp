@@ -239,7 +239,9 @@ TEST_F(RoutingTest, StoppingGivesBackWhatWaitsForItsTurn) {
   {
     auto first = sending(std::move(with), options);
     write_many(first, "t", 100);
-    ASSERT_TRUE(eventually([&] { return transport->held() == 2; }));
+    ASSERT_TRUE(eventually([&] {
+      return transport->held() == 2 && first.snapshot().running == 100;
+    })) << "the others wait for their turn";
     std::thread stopper([&] { EXPECT_TRUE(first.stop().ok()); });
     ASSERT_TRUE(eventually([&] { return first.snapshot().running == 2; }))
         << "the others came back";

@@ -58,7 +58,7 @@ class PostgresVacuum : public PostgresTest {
   /// As the server counts them, some time later.
   void await_live(const std::string& table, int rows) {
     const auto query = "SELECT pg_stat_get_live_tuples('" + in_schema(table) + "'::regclass)";
-    // Before that, there were none.
+    // Of either there are none until they are counted.
     const auto dead = "SELECT pg_stat_get_dead_tuples('" + in_schema(table) + "'::regclass)";
     until([&] {
       return database_->sql(query).at(0) == std::to_string(rows) &&
