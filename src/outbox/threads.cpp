@@ -190,7 +190,11 @@ void Threads::handle(Runner& runner, std::uint32_t spare) {
       look.end();
       if (const auto since = std::exchange(idle_since, std::nullopt)) {
         // Messages that come one by one need everybody who may be free for the next.
-        now - *since < wait_min ? crowd.rested(now - *since) : crowd.begin(now, dispatcher.taken());
+        if (now - *since < wait_min) {
+          crowd.rested(now - *since);
+        } else {
+          crowd.begin(now, dispatcher.taken());
+        }
       }
     }
     if (took == Dispatcher::Took::handler) {

@@ -1,5 +1,6 @@
 #include "stores/postgres/vacuum.hpp"
 
+#include "integration/outbox/world.hpp"
 #include "integration/stores/postgres/world.hpp"
 
 #include <functional>
@@ -16,8 +17,9 @@ using std::chrono::milliseconds;
 
 constexpr Vacuum::Limits soon{.rows_min = 100, .interval_min = milliseconds(10)};
 
+/// One that failed is tried again after a minute.
 void until(const std::function<bool()>& condition) {
-  while (!condition()) std::this_thread::sleep_for(milliseconds(5));
+  ASSERT_TRUE(integration::eventually(condition, std::chrono::minutes(5)));
 }
 
 /// Vacuums that are not autovacuum's.
