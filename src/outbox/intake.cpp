@@ -14,6 +14,8 @@ constexpr Duration retry_max = std::chrono::seconds(1);
 /// Every so many reads the lowest priority comes first, so that it does not starve.
 constexpr std::uint32_t low_first_every = 8;
 constexpr int safety_share = 20;
+/// So many of its intervals a safety pass waits for the end of a backlog.
+constexpr int safety_patience = 4;
 /// So many due rows that cannot go are worth a rest before they are read again.
 constexpr std::size_t due_in_vain_min = 100;
 constexpr Duration due_rest_max = std::chrono::seconds(1);
@@ -109,7 +111,6 @@ std::optional<ReadPlan> Intake::plan_fresh(BootTime now) {
     return std::nullopt;
   }
   const auto free = parts_.room.free(Source::cold);
-  look_after_safety_pass(now);
   auto plan = ReadPlan{.bytes_max = parts_.room.free_bytes(Source::cold)};
   auto fresh = FreshRead{};
   const auto count = parts_.shards.size();
@@ -118,6 +119,7 @@ std::optional<ReadPlan> Intake::plan_fresh(BootTime now) {
     hungry += parts_.shards.with(Shard{static_cast<std::uint16_t>(number)},
                                  [](const ShardState& state) { return state.hungry_lanes(); });
   }
+  look_after_safety_pass(now, hungry > 0);
   const auto rows_each = std::max<std::uint32_t>(1, free / std::max<std::uint32_t>(1, hungry));
   const bool low_first = ++reads_ % low_first_every == 0;
   first_ = (first_ + 1) % count;
@@ -267,10 +269,13 @@ void Intake::failed(const Error& error, BootTime now) {
                   {"error", std::string_view(error.message)}});
 }
 
-void Intake::look_after_safety_pass(BootTime now) {
+void Intake::look_after_safety_pass(BootTime now, bool backlog) {
   bool open = false;
   if (!safety_at_) safety_at_ = now + safety_interval();
-  const bool begin = !safety_running_ && now >= *safety_at_;
+  // It may have to walk past everything that was settled since the last vacuum. Where rows are
+  // claimed, others' rows wait for it.
+  const auto patience = backlog && !claims_ ? safety_patience * safety_interval() : Duration{};
+  const bool begin = !safety_running_ && now >= *safety_at_ + patience;
   for (std::size_t number = 0; number < parts_.shards.size(); ++number) {
     parts_.shards.with(Shard{static_cast<std::uint16_t>(number)}, [&](ShardState& state) {
       if (begin) {

@@ -49,8 +49,8 @@ using ReadAnswer = std::variant<Result<spi::RetryingKeysReply>, Result<spi::Read
 
 struct IntakeOptions {
   Duration poll_interval = std::chrono::milliseconds(100);
-  /// A pass over everything pending begins at most this often, and takes at most a twentieth of
-  /// the time.
+  /// A pass over everything pending begins at most this often, takes at most a twentieth of the
+  /// time, and lets a backlog go first for a while.
   Duration safety_interval_min = std::chrono::seconds(30);
   /// Where rows are claimed, such a pass also takes what others have left: so often instead, and
   /// for as long as it finds something.
@@ -103,7 +103,8 @@ class Intake {
   void apply_fresh(const FreshRead& plan, spi::ReadReply& reply, BootTime now);
   void mark_seen(const ReadPlan& plan);
   void failed(const Error& error, BootTime now);
-  void look_after_safety_pass(BootTime now);
+  /// `backlog`: there is more to read than fits.
+  void look_after_safety_pass(BootTime now, bool backlog);
   [[nodiscard]] bool anything_eager() const;
   /// Enough to be worth a read.
   [[nodiscard]] bool fits() const;

@@ -31,7 +31,7 @@ WITH tables AS (
                 to_regclass('"{schema}"."{table}_claim"'))
 )
 SELECT (SELECT count(*) = 2 AND bool_and(pg_has_role(relowner, 'USAGE')) FROM tables),
-       (SELECT bool_and(pg_stat_get_dead_tuples(oid) >= 2 * pg_stat_get_live_tuples(oid))
+       (SELECT bool_and(pg_stat_get_dead_tuples(oid) >= 10 * pg_stat_get_live_tuples(oid))
         FROM tables)
        AND NOT EXISTS (SELECT FROM tables
                        WHERE greatest(pg_stat_get_last_vacuum_time(oid),
