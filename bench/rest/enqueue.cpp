@@ -45,7 +45,7 @@ std::string many_messages(std::int64_t number) {
 
 void measure(const std::string& name, const Size& size, int batch, Report& report) {
   const auto store = world().open();
-  auto outbox = Outbox::writer_only(*store).value();
+  auto outbox = Outbox::writer_only(*store, {.sequences = true}).value();
   server::ServerOptions options;
   options.api.tables = {{.table = TableName::parse("default").value(),
                          .store = store.get(),

@@ -169,6 +169,7 @@ Result<std::shared_ptr<Outbox>> Daemon::open_table(Store& store, const TableSett
   options.log = log_;
   options.clock = surroundings_.clock;
   options.random = surroundings_.random;
+  options.sequences = true;  // the REST API tells them
   if (spans_) {
     options.interceptors.push_back(
         trace_deliveries({.spans = spans_.get(),

@@ -132,7 +132,8 @@ Result<std::vector<Written>> Writer::insert(Transaction& tx, Messages messages) 
       if (auto fits = fits_schema(*message); !fits.ok()) return fits.error();
     }
   }
-  auto written = tx.insert(table_, messages);
+  auto written = observes() || options_.sequences ? tx.insert(table_, messages)
+                                                  : tx.insert_blind(table_, messages);
   if (!written.ok()) return written;
   count(*written, messages);
   watch(tx, *written, messages);
@@ -159,7 +160,7 @@ Status Writer::run_before_hooks(std::vector<NewMessage>& drafts) const {
 }
 
 void Writer::watch(Transaction& tx, const std::vector<Written>& written, Messages messages) {
-  if (relay_ == nullptr && options_.hooks.empty()) return;
+  if (!observes()) return;
   std::vector<Reservation> reservations;
   if (relay_ != nullptr) {
     for (std::size_t at = 0; at < written.size(); ++at) {

@@ -34,6 +34,8 @@ class Writer {
   [[nodiscard]] Result<std::vector<Written>> insert(Transaction& tx, Messages messages);
   [[nodiscard]] Status fits_schema(const Message& message) const;
   [[nodiscard]] Status run_before_hooks(std::vector<NewMessage>& drafts) const;
+  /// Whether it asks how transactions end.
+  [[nodiscard]] bool observes() const { return relay_ != nullptr || !options_.hooks.empty(); }
   void watch(Transaction& tx, const std::vector<Written>& written, Messages messages);
   void count(const std::vector<Written>& written, Messages messages);
 

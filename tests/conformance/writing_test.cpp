@@ -121,6 +121,39 @@ TEST_P(StoreConformance, PendingIdIsADuplicate) {
   EXPECT_EQ(rows[0].message->key(), "k");
 }
 
+TEST_P(StoreConformance, BlindInsertsAreThereAndTellDuplicates) {
+  const auto insert = [&](const std::vector<std::shared_ptr<const Message>>& messages) {
+    return store().transaction(
+        [&](OwnedTransaction& tx) { return tx.insert_blind(table_, messages); });
+  };
+  const auto one = message();
+  const auto named = build({.id = "order-17"});
+  const std::vector batch{message(), message(), message()};
+  std::vector<Written> all;
+  for (const auto& messages : {std::vector{one}, std::vector{named}, batch}) {
+    const auto written = insert(messages).value();
+    ASSERT_EQ(written.size(), messages.size());
+    for (std::size_t at = 0; at < written.size(); ++at) {
+      EXPECT_EQ(written[at].id, messages[at]->id());
+      EXPECT_FALSE(written[at].duplicate);
+      all.push_back(written[at]);
+    }
+  }
+  const auto again = insert({named}).value();
+  ASSERT_EQ(again.size(), 1U);
+  EXPECT_TRUE(again[0].duplicate);
+  EXPECT_EQ(again[0].sequence, all[1].sequence);
+
+  const auto rows = read_fresh();
+  ASSERT_EQ(rows.size(), all.size());
+  for (const auto& written : all) {
+    const auto row =
+        std::ranges::find_if(rows, [&](const auto& other) { return other.id == written.id; });
+    ASSERT_NE(row, rows.end());
+    EXPECT_TRUE(written.sequence == Sequence{} || written.sequence == row->sequence);
+  }
+}
+
 TEST_P(StoreConformance, RetainedDeadAndQuarantinedIdsAreDuplicates) {
   const auto owner = own();
   for (const auto verdict :

@@ -27,7 +27,7 @@ class PostgresCommit : public CrashTest {
 
   void open(const std::string& url) {
     store = postgres::open(url, {.schema = ground->schema()}).value();
-    outbox.emplace(Outbox::writer_only(*store, {.table = "orders"}).value());
+    outbox.emplace(Outbox::writer_only(*store, {.table = "orders", .sequences = true}).value());
   }
   /// The message, and its line in the ledger unless it was there before.
   Result<Written> write(NewMessage message) {

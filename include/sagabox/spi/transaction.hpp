@@ -12,6 +12,7 @@ namespace sagabox {
 /// What a written message became.
 struct Written {
   MessageId id;
+  /// 0 where nobody asked: see `OutboxOptions::sequences`. Of duplicates it is always told.
   Sequence sequence{};
   Shard shard{};
   /// The id was there already: `sequence` is the first one's, nothing was inserted.
@@ -46,6 +47,12 @@ class Transaction {
   /// Inserts all in one round trip, or none. A known id comes back as a duplicate.
   virtual Result<std::vector<Written>> insert(
       const TableName& table, std::span<const std::shared_ptr<const Message>> messages) = 0;
+  /// The same for one who only needs to know which were duplicates. The other fields of what was
+  /// inserted may be left empty: some servers take their time to tell them.
+  virtual Result<std::vector<Written>> insert_blind(
+      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
+    return insert(table, messages);
+  }
 
   void observe(std::unique_ptr<TransactionObserver> observer);
 

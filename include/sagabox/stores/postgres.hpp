@@ -71,9 +71,14 @@ class Enlisted final : public Transaction {
   /// REPEATABLE READ, one that was delivered after its first statement is not.
   Result<std::vector<Written>> insert(
       const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
+  Result<std::vector<Written>> insert_blind(
+      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
 
  private:
   friend Result<Enlisted> enlist(PGconn* connection, std::string_view schema);
+  Result<std::vector<Written>> insert(const TableName& table,
+                                      std::span<const std::shared_ptr<const Message>> messages,
+                                      bool told);
   struct Borrowed;
   explicit Enlisted(std::unique_ptr<Borrowed> borrowed);
   std::unique_ptr<Borrowed> borrowed_;

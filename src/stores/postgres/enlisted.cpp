@@ -31,14 +31,20 @@ struct Known {
   bool prepares = true;  ///< false behind one, and once somebody took our statements away
   std::uint64_t begun = 0;
   std::uint64_t rollbacks = 0;  ///< of savepoints and of transactions: libpq does not tell which
+  bool savepoints = true;       ///< the open transaction may have some
   std::map<std::string, KnownSchema, std::less<>> schemas;
 };
 
-/// Which transaction this is: another number after every BEGIN, and COMMIT AND CHAIN.
+/// Which transaction this is: another number after every BEGIN, and COMMIT AND CHAIN. And whether
+/// it has savepoints, once we have seen it begin.
 void count_transactions(Known& known, const PGresult* result) {
   // Not const in libpq, though it does not change it.
   const std::string_view tag = PQcmdStatus(const_cast<PGresult*>(result));
-  if (tag == "BEGIN" || tag == "START TRANSACTION" || tag == "COMMIT") ++known.begun;
+  if (tag == "BEGIN" || tag == "START TRANSACTION" || tag == "COMMIT") {
+    ++known.begun;
+    known.savepoints = false;
+  }
+  if (tag == "SAVEPOINT") known.savepoints = true;
   if (tag == "ROLLBACK") ++known.rollbacks;
 }
 
@@ -60,6 +66,7 @@ int on_event(PGEventId event, void* info, void*) {
       if (Known* known = known_of(static_cast<const PGEventConnReset*>(info)->conn)) {
         known->prepared.clear();
         known->looked = false;
+        known->savepoints = true;
         ++known->begun;
       }
       break;
@@ -138,9 +145,12 @@ void Enlisted::Borrowed::remember(const InsertStatements& by, const std::vector<
 }
 
 /// Whether one of the ROLLBACKs since the last call was the transaction's (AND CHAIN, as another is
-/// open), not a savepoint's. Of one that wrote nothing there is nothing to confuse.
+/// open), not a savepoint's. Of one that wrote nothing, or blindly, there is nothing
+/// to confuse.
 Result<bool> Enlisted::Borrowed::rolled_back() {
-  if (rollbacks == known->rollbacks || !lasting) return false;
+  if (rollbacks == known->rollbacks) return false;
+  if (!known->savepoints) return true;
+  if (!lasting) return false;
   Params params;
   params.array(Type::text, std::span(&*lasting, 1), [](const MessageId& id) { return id.view(); });
   auto rows = Link(connection, nullptr, {}).run(statements->pending, params, Effect::none);
@@ -162,6 +172,16 @@ bool Enlisted::is_open() const {
 
 Result<std::vector<Written>> Enlisted::insert(
     const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
+  return insert(table, messages, true);
+}
+
+Result<std::vector<Written>> Enlisted::insert_blind(
+    const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
+  return insert(table, messages, false);
+}
+
+Result<std::vector<Written>> Enlisted::insert(
+    const TableName& table, std::span<const std::shared_ptr<const Message>> messages, bool told) {
   if (!is_open()) return no_transaction("write()");
   PGconn* const connection = borrowed_->connection;
   Known* const known = borrowed_->known;
@@ -181,9 +201,9 @@ Result<std::vector<Written>> Enlisted::insert(
   }
   const InsertStatements& statements = borrowed_->statements_of(table);
   Link link(connection, known->prepares ? &known->prepared : nullptr, {});
-  auto written = insert_messages(link, statements, messages, system_clock().wall_now());
+  auto written = insert_messages(link, statements, messages, system_clock().wall_now(), told);
   if (link.confused()) known->prepares = false;
-  if (written.ok()) borrowed_->remember(statements, *written);
+  if (written.ok() && told) borrowed_->remember(statements, *written);
   return written;
 }
 

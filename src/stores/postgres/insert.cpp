@@ -120,7 +120,8 @@ void each_column(unsigned groups, Visit&& visit) {
 
 /// One message as values, a batch as arrays. Those with fresh ids meet no conflict: looking for one
 /// takes a record more in the log of every row. What a savepoint wrote has another xmin than its
-/// transaction.
+/// transaction. What comes back costs as much as a few columns that are
+/// stored.
 std::string insert_sql(const InsertForm& form) {
   std::string columns;
   std::string values;
@@ -145,6 +146,7 @@ std::string insert_sql(const InsertForm& form) {
   sql += form.single ? "VALUES (" + values + ")"
                      : "SELECT " + values + "\nFROM unnest(" + arrays + ") AS m (" + given + ")";
   if (!form.fresh) sql += "\nON CONFLICT (id) DO NOTHING";
+  if (!form.told) return sql;
   sql += "\nRETURNING seq, shard, xmin <> xid::xid";
   return form.single || form.fresh ? sql : sql + ", id";
 }
@@ -241,9 +243,9 @@ Places inserted_places(const Rows& rows, Messages messages) {
 }
 
 /// Every one was inserted: nobody had these ids before.
-Result<std::vector<Written>> all_written(const Rows& rows, Messages messages) {
+Result<std::vector<Written>> all_written(const Rows& rows, Messages messages, bool told) {
   // A trigger of somebody's could leave some out.
-  if (static_cast<std::size_t>(rows.size()) != messages.size()) {
+  if (rows.affected() != messages.size()) {
     return Error{Code::storage_conflict,
                  "the outbox table took fewer messages than were written; remove the trigger on it "
                  "that leaves some out"};
@@ -253,7 +255,7 @@ Result<std::vector<Written>> all_written(const Rows& rows, Messages messages) {
   int row = 0;
   // Rows come back in the order they were sent.
   for (const auto& message : messages) {
-    const auto place = inserted_place(rows, row++);
+    const auto place = told ? inserted_place(rows, row++) : Place{};
     written.push_back({message->id(), place.sequence, place.shard, false, place.in_savepoint});
   }
   return written;
@@ -298,7 +300,7 @@ const Statement& InsertStatements::insert(const InsertForm& form) const {
   auto& statement = inserts_[form];
   if (statement.sql.empty()) {
     const auto what = "insert " + std::to_string(form.groups) + (form.single ? " one" : "") +
-                      (form.fresh ? " fresh" : "");
+                      (form.fresh ? " fresh" : "") + (form.told ? "" : " blind");
     statement = {names_.statement(what, table_), names_.fill(insert_sql(form), table_)};
   }
   return statement;
@@ -310,19 +312,21 @@ const InsertStatements& InsertCache::of(const TableName& table) {
 }
 
 Result<std::vector<Written>> insert_messages(Link& link, const InsertStatements& statements,
-                                             Messages messages, WallTime now) {
+                                             Messages messages, WallTime now, bool told) {
   if (messages.empty()) return std::vector<Written>{};
   const bool fresh = std::all_of(messages.begin(), messages.end(),
                                  [](const auto& message) { return message->has_fresh_id(); });
   const auto groups = groups_of(messages);
-  const auto& insert = statements.insert({groups, messages.size() == 1, fresh});
+  // Duplicates are looked at closely anyway.
+  const InsertForm form{groups, messages.size() == 1, fresh, told || !fresh};
+  const auto& insert = statements.insert(form);
   const Params fields = insert_params(groups, messages);
   // Nobody can have written an id before that we have just made: the look would be in vain, and
   // planning it costs more than the insert.
   if (fresh) {
     auto rows = link.run(insert, fields, Effect::none);
     if (!rows.ok()) return rows.error();
-    return all_written(*rows, messages);
+    return all_written(*rows, messages, form.told);
   }
   Params ids;
   ids.array(Type::text, messages, [](const auto& message) { return message->id().view(); });

@@ -19,6 +19,7 @@ struct InsertForm {
   unsigned groups = 0;  ///< of columns that are not left at their defaults
   bool single = true;
   bool fresh = true;  ///< every id was made by us a moment ago
+  bool told = true;   ///< comes back with sequence, shard and savepoint
 
   friend auto operator<=>(const InsertForm&, const InsertForm&) = default;
 };
@@ -55,9 +56,10 @@ class InsertCache {
 };
 
 /// Writes into the transaction that `link` is in: one round trip, another where ids were known.
-/// `now` is our own clock's, and only a hint.
+/// `now` is our own clock's, and only a hint. `told`: what became of
+/// those with fresh ids is asked for.
 Result<std::vector<Written>> insert_messages(
     Link& link, const InsertStatements& statements,
-    std::span<const std::shared_ptr<const Message>> messages, WallTime now);
+    std::span<const std::shared_ptr<const Message>> messages, WallTime now, bool told);
 
 }  // namespace sagabox::postgres

@@ -28,7 +28,14 @@ Result<std::vector<Written>> StoreTransaction::insert(
     const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
   if (!open_) return ended("write()");
   return insert_messages(lease_->link(), context_.inserts.of(table), messages,
-                         context_.writers.settings().clock->wall_now());
+                         context_.writers.settings().clock->wall_now(), true);
+}
+
+Result<std::vector<Written>> StoreTransaction::insert_blind(
+    const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
+  if (!open_) return ended("write()");
+  return insert_messages(lease_->link(), context_.inserts.of(table), messages,
+                         context_.writers.settings().clock->wall_now(), false);
 }
 
 Status StoreTransaction::commit() {

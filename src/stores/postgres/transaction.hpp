@@ -21,6 +21,8 @@ class StoreTransaction final : public OwnedTransaction {
   [[nodiscard]] bool is_open() const override { return open_; }
   Result<std::vector<Written>> insert(
       const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
+  Result<std::vector<Written>> insert_blind(
+      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
   Status commit() override;
   Status rollback() override;
 

@@ -126,7 +126,9 @@ TEST_F(PostgresCompeting, KeysGoInOrderAndOneAtATimeThoughHandlersFail) {
 }
 
 TEST_F(PostgresCompeting, ClaimsOfADeadRelayAreRedeliveredAndItsSettlesRefused) {
-  auto producer = Outbox::writer_only(*store, defaults()).value();
+  auto told = defaults();
+  told.sequences = true;
+  auto producer = Outbox::writer_only(*store, told).value();
   std::vector<Written> written;
   for (int i = 0; i < 64; ++i) written.push_back(write(producer, placed()));
   const auto dead = WorkerId::parse("dead").value();
@@ -161,7 +163,9 @@ TEST_F(PostgresCompeting, ClaimsOfADeadRelayAreRedeliveredAndItsSettlesRefused) 
 }
 
 TEST_F(PostgresCompeting, MessageThatKillsEveryRelayDiesInTheEnd) {
-  auto producer = Outbox::writer_only(*store, defaults()).value();
+  auto told = defaults();
+  told.sequences = true;
+  auto producer = Outbox::writer_only(*store, told).value();
   const auto killer = write(producer, placed());
   // Claimed by one relay after the other; each is gone without a word.
   for (int life = 0; life < 3; ++life) {

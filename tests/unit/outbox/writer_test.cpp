@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -70,6 +71,43 @@ class WriterTest : public ::testing::Test {
   RecordingLogger log;
   std::shared_ptr<RecordingHook> hook = std::make_shared<RecordingHook>();
 };
+
+/// Notes which of its inserts is called.
+class AskedTransaction final : public Transaction {
+ public:
+  [[nodiscard]] bool is_open() const override { return true; }
+  Result<std::vector<Written>> insert(
+      const TableName&, std::span<const std::shared_ptr<const Message>> messages) override {
+    asked.push_back("all");
+    return written(messages);
+  }
+  Result<std::vector<Written>> insert_blind(
+      const TableName&, std::span<const std::shared_ptr<const Message>> messages) override {
+    asked.push_back("duplicates");
+    return written(messages);
+  }
+  std::vector<std::string> asked;
+
+ private:
+  static std::vector<Written> written(std::span<const std::shared_ptr<const Message>> messages) {
+    std::vector<Written> all;
+    for (const auto& message : messages) all.push_back({.id = message->id()});
+    return all;
+  }
+};
+
+TEST_F(WriterTest, AsksForNoMoreThanItNeeds) {
+  AskedTransaction tx;
+  auto plain = Outbox::writer_only(store, {.table = "orders"}).value();
+  plain.write(tx, placed()).value();
+  auto hooked = open();
+  hooked.write(tx, placed()).value();
+  auto delivering = Outbox::single_process(store, {.table = "billing"}).value();
+  delivering.write(tx, placed()).value();
+  auto curious = Outbox::writer_only(store, {.table = "orders", .sequences = true}).value();
+  curious.write(tx, placed()).value();
+  EXPECT_EQ(tx.asked, (std::vector<std::string>{"duplicates", "all", "all", "all"}));
+}
 
 TEST_F(WriterTest, PayloadsThatDoNotFitTheirTopicsSchemaAreNotWritten) {
   auto outbox = Outbox::writer_only(

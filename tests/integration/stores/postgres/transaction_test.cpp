@@ -99,6 +99,80 @@ TEST_F(PostgresTransaction, EnlistedIsNotOpenForTheTransactionChainedToItsOwn) {
   EXPECT_EQ(count("orders_outbox"), "1");
 }
 
+TEST_F(PostgresTransaction, ChainedTransactionsAreToldFromTheirOwnAlsoByBlindInserts) {
+  const auto write_blind = [&](Enlisted& tx) {
+    const auto one = message();
+    return tx.insert_blind(table_, std::span(&one, 1));
+  };
+  for (const auto* end : {"COMMIT AND CHAIN", "ROLLBACK AND CHAIN"}) {
+    sql("BEGIN");
+    {
+      auto known = enlist().value();
+    }
+    sql("ROLLBACK");
+    sql("BEGIN");
+    auto tx = enlist().value();
+    write_blind(tx).value();
+    sql(end);
+    const auto refused = write_blind(tx);
+    ASSERT_FALSE(refused.ok()) << end;
+    EXPECT_EQ(refused.error().code, Code::tx_no_transaction);
+    sql("ROLLBACK");
+  }
+  EXPECT_EQ(count("orders_outbox"), "1");
+}
+
+TEST_F(PostgresTransaction, SavepointsAreRolledBackUnderBlindInserts) {
+  const auto write_blind = [&](Enlisted& tx) {
+    const auto one = message();
+    return tx.insert_blind(table_, std::span(&one, 1));
+  };
+  sql("BEGIN");
+  auto tx = enlist().value();
+  write_blind(tx).value();
+  sql("SAVEPOINT here");
+  write_blind(tx).value();
+  sql("ROLLBACK TO here");
+  EXPECT_TRUE(write_blind(tx).ok());
+  sql("COMMIT");
+  EXPECT_EQ(count("orders_outbox"), "2");
+}
+
+TEST_F(PostgresTransaction, BlindInsertsOfFreshIdsBringNothingBack) {
+  const auto returning = [&] {
+    return run_sql(user_.get(),
+                   "SELECT count(*) FILTER (WHERE statement ~ 'RETURNING') || ' of ' || count(*) "
+                   "FROM pg_prepared_statements WHERE statement ~ '^INSERT'")
+        .front();
+  };
+  sql("BEGIN");
+  auto tx = enlist().value();
+  const std::vector fresh{message(), message(), message()};
+  tx.insert_blind(table_, std::span(fresh).first(1)).value();
+  const auto written = tx.insert_blind(table_, std::span(fresh).last(2)).value();
+  ASSERT_EQ(written.size(), 2U);
+  EXPECT_EQ(written[1].id, fresh[2]->id());
+  EXPECT_EQ(written[1].sequence, Sequence{});
+  EXPECT_EQ(returning(), "0 of 2");
+  EXPECT_NE(write(tx, message()).value().sequence, Sequence{});
+  EXPECT_EQ(returning(), "1 of 3");
+  sql("COMMIT");
+}
+
+TEST_F(PostgresTransaction, BlindInsertsNoticeATriggerThatLeavesSomeOut) {
+  sql("CREATE FUNCTION pg_temp.none() RETURNS trigger LANGUAGE plpgsql AS "
+      "$$BEGIN RETURN NULL; END$$");
+  sql("CREATE TRIGGER none BEFORE INSERT ON " + in_schema("orders_outbox") +
+      " FOR EACH ROW EXECUTE FUNCTION pg_temp.none()");
+  sql("BEGIN");
+  auto tx = enlist().value();
+  const auto one = message();
+  const auto refused = tx.insert_blind(table_, std::span(&one, 1));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::storage_conflict);
+  sql("ROLLBACK");
+}
+
 TEST_F(PostgresTransaction, RollbackIsToldWhenItIsFound) {
   sql("BEGIN");
   auto tx = enlist().value();
