@@ -46,7 +46,7 @@ struct OutboxOptions {
   ClaimMode claim = ClaimMode::sharded;
 
   /// What is written comes back with its sequence and shard. Where this process delivers, or has
-  /// hooks, it does anyway; PostgreSQL writes without it about a twentieth faster.
+  /// hooks, it does anyway. Some stores write faster without.
   bool sequences = false;
   MessageRules rules{};
   /// By topic: JSON payloads that do not fit are not written.

@@ -112,7 +112,7 @@ std::optional<ReadPlan> Intake::plan_fresh(BootTime now) {
   }
   const auto free = parts_.room.free(Source::cold);
   auto plan = ReadPlan{.bytes_max = parts_.room.free_bytes(Source::cold)};
-  auto fresh = FreshRead{};
+  auto fresh = FreshRead{.begun = now};
   const auto count = parts_.shards.size();
   std::uint32_t hungry = 0;
   for (std::size_t number = 0; number < count; ++number) {
@@ -248,6 +248,9 @@ void Intake::apply_fresh(const FreshRead& plan, spi::ReadReply& reply, BootTime 
   // Those claimed from others are no surprise.
   if (safety > 0 && !claims_) figures_.safety_rows.add(safety);
   safety_found_ = safety_found_ || safety > 0;
+  if (std::ranges::count(plan.pages, Purpose::safety, &PlannedRange::purpose) > 0) {
+    safety_took_ += now - plan.begun;
+  }
   parts_.deliver(taken);
 }
 
@@ -286,11 +289,11 @@ void Intake::look_after_safety_pass(BootTime now, bool backlog) {
     });
   }
   if (begin) {
-    safety_begun_ = now;
+    safety_took_ = {};
     safety_found_ = false;
   }
   if (safety_running_ && !open) {
-    const auto rest = claims_ && safety_found_ ? Duration{} : safety_share * (now - safety_begun_);
+    const auto rest = claims_ && safety_found_ ? Duration{} : safety_share * safety_took_;
     safety_at_ = now + std::max(safety_interval(), rest);
   }
   safety_running_ = open;

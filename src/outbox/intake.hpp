@@ -31,8 +31,9 @@ struct DueRead {
   std::vector<std::uint32_t> tenures;
 };
 struct FreshRead {
-  std::vector<spi::Range> ranges;
-  std::vector<PlannedRange> pages;
+  BootTime begun{};
+  std::vector<spi::Range> ranges{};
+  std::vector<PlannedRange> pages{};
 };
 
 /// One read that is wanted now.
@@ -151,7 +152,7 @@ class Intake {
 
   /// Not before the first read: whoever begins reads everything anyway.
   std::optional<BootTime> safety_at_{};
-  BootTime safety_begun_{};
+  Duration safety_took_{};  // reading its pages
   bool safety_running_ = false;
   bool safety_found_ = false;  // something, in this pass
 };

@@ -264,10 +264,11 @@ class Writer {
       const auto& [message, ordered] = group.messages[at];
       ids.push_back(written[at].id.str());
       if (written[at].duplicate) continue;
-      run_sql(connection, "INSERT INTO " + table("ledger") + " VALUES ('" + written[at].id.str() +
-                              "', " + std::to_string(written[at].sequence.value) + ", '" +
-                              message.key + "', " + (ordered ? "true" : "false") + ", " +
-                              (message.not_before ? "true" : "false") + ")");
+      // A producer is not told sequences.
+      run_sql(connection,
+              "INSERT INTO " + table("ledger") + " SELECT id, seq, '" + message.key + "', " +
+                  (ordered ? "true" : "false") + ", " + (message.not_before ? "true" : "false") +
+                  " FROM " + table("orders_outbox") + " WHERE id = '" + written[at].id.str() + "'");
     }
   }
 

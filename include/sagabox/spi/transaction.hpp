@@ -12,7 +12,8 @@ namespace sagabox {
 /// What a written message became.
 struct Written {
   MessageId id;
-  /// 0 where nobody asked: see `OutboxOptions::sequences`. Of duplicates it is always told.
+  /// 0 where nobody asked, and then neither shard nor savepoint are told: see
+  /// `OutboxOptions::sequences`. Of duplicates it is always told.
   Sequence sequence{};
   Shard shard{};
   /// The id was there already: `sequence` is the first one's, nothing was inserted.

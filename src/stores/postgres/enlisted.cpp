@@ -31,7 +31,7 @@ struct Known {
   bool prepares = true;  ///< false behind one, and once somebody took our statements away
   std::uint64_t begun = 0;
   std::uint64_t rollbacks = 0;  ///< of savepoints and of transactions: libpq does not tell which
-  bool savepoints = true;       ///< the open transaction may have some
+  bool savepoints = true;       ///< the open transaction may have some, for all we have seen
   std::map<std::string, KnownSchema, std::less<>> schemas;
 };
 
@@ -145,12 +145,9 @@ void Enlisted::Borrowed::remember(const InsertStatements& by, const std::vector<
 }
 
 /// Whether one of the ROLLBACKs since the last call was the transaction's (AND CHAIN, as another is
-/// open), not a savepoint's. Of one that wrote nothing, or blindly, there is nothing
-/// to confuse.
+/// open), not a savepoint's. Of one that wrote nothing there is nothing to confuse.
 Result<bool> Enlisted::Borrowed::rolled_back() {
-  if (rollbacks == known->rollbacks) return false;
-  if (!known->savepoints) return true;
-  if (!lasting) return false;
+  if (rollbacks == known->rollbacks || !lasting) return false;
   Params params;
   params.array(Type::text, std::span(&*lasting, 1), [](const MessageId& id) { return id.view(); });
   auto rows = Link(connection, nullptr, {}).run(statements->pending, params, Effect::none);
@@ -201,9 +198,11 @@ Result<std::vector<Written>> Enlisted::insert(
   }
   const InsertStatements& statements = borrowed_->statements_of(table);
   Link link(connection, known->prepares ? &known->prepared : nullptr, {});
-  auto written = insert_messages(link, statements, messages, system_clock().wall_now(), told);
+  // Until there is a row to look for, we must know which one a savepoint may take away.
+  const bool ask = told || (known->savepoints && !borrowed_->lasting);
+  auto written = insert_messages(link, statements, messages, system_clock().wall_now(), ask);
   if (link.confused()) known->prepares = false;
-  if (written.ok() && told) borrowed_->remember(statements, *written);
+  if (written.ok() && (ask || !known->savepoints)) borrowed_->remember(statements, *written);
   return written;
 }
 

@@ -120,8 +120,7 @@ void each_column(unsigned groups, Visit&& visit) {
 
 /// One message as values, a batch as arrays. Those with fresh ids meet no conflict: looking for one
 /// takes a record more in the log of every row. What a savepoint wrote has another xmin than its
-/// transaction. What comes back costs as much as a few columns that are
-/// stored.
+/// transaction. What comes back costs as much as a few columns that are stored.
 std::string insert_sql(const InsertForm& form) {
   std::string columns;
   std::string values;
@@ -245,7 +244,8 @@ Places inserted_places(const Rows& rows, Messages messages) {
 /// Every one was inserted: nobody had these ids before.
 Result<std::vector<Written>> all_written(const Rows& rows, Messages messages, bool told) {
   // A trigger of somebody's could leave some out.
-  if (rows.affected() != messages.size()) {
+  if (rows.affected() != messages.size() ||
+      (told && static_cast<std::size_t>(rows.size()) != messages.size())) {
     return Error{Code::storage_conflict,
                  "the outbox table took fewer messages than were written; remove the trigger on it "
                  "that leaves some out"};

@@ -56,8 +56,8 @@ class InsertCache {
 };
 
 /// Writes into the transaction that `link` is in: one round trip, another where ids were known.
-/// `now` is our own clock's, and only a hint. `told`: what became of
-/// those with fresh ids is asked for.
+/// `now` is our own clock's, and only a hint. `told`: also of those
+/// with fresh ids the sequence comes back.
 Result<std::vector<Written>> insert_messages(
     Link& link, const InsertStatements& statements,
     std::span<const std::shared_ptr<const Message>> messages, WallTime now, bool told);

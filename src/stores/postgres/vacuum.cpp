@@ -21,7 +21,7 @@ constexpr Duration vacuum_max = std::chrono::seconds(10);
 constexpr std::chrono::milliseconds look_interval{50};
 
 /// $1 microseconds, $2 milliseconds that a vacuum may take. Whether both tables are ours, and
-/// whether it is worth it: most rows are dead, unlike at the beginning of a backlog; nobody has
+/// whether it is worth it: most rows are dead, unlike in a backlog; nobody has
 /// vacuumed since; nobody holds a table, which would only bring a warning into the server's log.
 /// Then, that the server ends a vacuum whose client hung up, where it can.
 constexpr std::string_view look_sql = R"sql(
