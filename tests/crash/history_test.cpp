@@ -1,6 +1,12 @@
 #include "crash/history.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 namespace sagabox::crash {
 namespace {
@@ -120,6 +126,32 @@ TEST(CrashHistory, MessageSettledTwiceOrDeadIsFound) {
   history = good();
   history.buried = {"a"};
   expect_problem(history, "a is a dead letter");
+}
+
+TEST(JournalTest, TornLineTakesNoOtherWithIt) {
+  const auto file =
+      std::filesystem::path(::testing::TempDir()) / ("sagabox-journal-" + std::to_string(getpid()));
+  const Delivered one{.id = "a", .sequence = 1, .epoch = 1};
+  const Delivered next{.id = "c", .sequence = 3, .epoch = 2};
+  std::string whole;
+  {
+    const Journal journal(file);
+    journal.append(one.line());
+    std::ifstream in(file);
+    whole.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    std::ofstream(file) << whole << whole.substr(0, length);
+    const Journal journal(file);
+    journal.append(next.line());
+    const auto delivered = read_relay_notes(file).delivered;
+    // The last character is the line's end, which the next line brings, too.
+    const std::size_t expected = length + 1 == whole.size() ? 3 : 2;
+    ASSERT_EQ(delivered.size(), expected) << length;
+    EXPECT_EQ(delivered.front().id, "a");
+    EXPECT_EQ(delivered.back().id, "c");
+  }
+  std::filesystem::remove(file);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::array kinds{"held", "failed", "done"};
 constexpr std::array ends{"committed", "rolled_back", "in_doubt"};
+constexpr const char* line_end = ".";
 
 template <class Enum, std::size_t count>
 Enum parsed(const std::array<const char*, count>& names, const std::string& word) {
@@ -36,7 +37,9 @@ Journal::Journal(const std::filesystem::path& file)
 Journal::~Journal() { close(file_); }
 
 void Journal::append(std::string line) const {
-  line += '\n';
+  // Whoever is killed while a write crosses from one page to the next leaves a part of it.
+  line.insert(0, 1, '\n');
+  line.append(" ").append(line_end).append("\n");
   const auto written = write(file_, line.data(), line.size());
   if (written != static_cast<ssize_t>(line.size())) {
     throw std::system_error(errno, std::generic_category(), "journal");
@@ -49,13 +52,16 @@ std::vector<std::vector<std::string>> read_journal(const std::filesystem::path& 
   std::vector<std::vector<std::string>> lines;
   std::size_t from = 0;
   for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n', from)) {
-    auto& words = lines.emplace_back();
+    std::vector<std::string> words;
     while (from < end) {
       const auto space = std::min(text.find(' ', from), end);
       words.push_back(text.substr(from, space - from));
       from = space + 1;
     }
     from = end + 1;
+    if (words.empty() || words.back() != line_end) continue;
+    words.pop_back();
+    lines.push_back(std::move(words));
   }
   return lines;
 }

@@ -11,7 +11,8 @@
 namespace sagabox::crash {
 
 /// Lines that several processes append to one file, each in one write: a line that was written
-/// survives its writer, and the order of the file is the order in which they were.
+/// survives its writer, and the order of the file is the order in which they were. One whose writer
+/// was killed meanwhile may be there in part, which is not read.
 class Journal {
  public:
   explicit Journal(const std::filesystem::path& file);
