@@ -114,13 +114,13 @@ std::optional<ReadPlan> Intake::plan_fresh(BootTime now) {
   auto plan = ReadPlan{.bytes_max = parts_.room.free_bytes(Source::cold)};
   auto fresh = FreshRead{.begun = now};
   const auto count = parts_.shards.size();
-  std::uint32_t hungry = 0;
+  Shares shares(options_.apart);
   for (std::size_t number = 0; number < count; ++number) {
-    hungry += parts_.shards.with(Shard{static_cast<std::uint16_t>(number)},
-                                 [](const ShardState& state) { return state.hungry_lanes(); });
+    parts_.shards.with(Shard{static_cast<std::uint16_t>(number)},
+                       [&](const ShardState& state) { state.add_hungry(shares); });
   }
-  look_after_safety_pass(now, hungry > 0);
-  const auto rows_each = std::max<std::uint32_t>(1, free / std::max<std::uint32_t>(1, hungry));
+  shares.divide(free);
+  look_after_safety_pass(now, !shares.nobody());
   const bool low_first = ++reads_ % low_first_every == 0;
   first_ = (first_ + 1) % count;
   std::uint64_t asked = 0;
@@ -131,7 +131,7 @@ std::optional<ReadPlan> Intake::plan_fresh(BootTime now) {
     auto& slot = parts_.shards.at(number);
     const std::scoped_lock lock(slot.mutex);
     const auto before = fresh.pages.size();
-    slot.state.plan(now, rows_each, low_first, fresh.pages);
+    slot.state.plan(now, shares, low_first, fresh.pages);
     if (fresh.pages.size() == before) continue;
     for (auto page = before; claims_ && page < fresh.pages.size(); ++page) {
       asked += claim_of(fresh.pages[page], free, count);

@@ -38,6 +38,8 @@ class LaneReader {
 
   /// The highest sequence looked at.
   [[nodiscard]] Sequence position() const noexcept { return position_; }
+  /// How far it has come with what it reads now, which may be again.
+  [[nodiscard]] Sequence come_to() const noexcept { return pass_.value_or(position_); }
   /// Nothing is behind the position that is known to be missing.
   [[nodiscard]] bool level() const noexcept { return !pass_ || *pass_ >= position_; }
 

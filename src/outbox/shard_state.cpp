@@ -115,18 +115,19 @@ std::size_t ShardState::drop() {
   return places;
 }
 
-void ShardState::plan(BootTime now, std::uint32_t rows_each, bool low_first,
+void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
                       std::vector<PlannedRange>& out) {
-  if (phase_ != Phase::active || rows_each == 0) return;
+  if (phase_ != Phase::active) return;
   for (std::uint8_t step = 0; step < spi::lane_count; ++step) {
     const auto number = static_cast<std::uint8_t>(low_first ? spi::lane_count - 1 - step : step);
     auto& lane = lanes_[number];
-    auto page = PlannedRange{
-        .range = {.shard = shard_,
-                  .lane = spi::Lane{number},
-                  .rows_max = lane.hungry ? rows_each : std::min(rows_each, rows_probe)},
-        .tenure = tenure_,
-        .probe = !lane.hungry};
+    const auto share = shares.of(spi::Lane{number}, lane.reader.come_to());
+    auto page =
+        PlannedRange{.range = {.shard = shard_,
+                               .lane = spi::Lane{number},
+                               .rows_max = lane.hungry ? share : std::min(share, rows_probe)},
+                     .tenure = tenure_,
+                     .probe = !lane.hungry};
     // What is known to be missing behind the position goes first: another page could show later
     // messages of the same key.
     const bool level = lane.reader.level();
@@ -136,11 +137,11 @@ void ShardState::plan(BootTime now, std::uint32_t rows_each, bool low_first,
     if (aside && catch_up) {
       page.purpose = Purpose::catch_up;
       page.range.after = *catch_up;
-      page.range.rows_max = rows_each;
+      page.range.rows_max = lane.hungry ? share : shares.even();
     } else if (aside && lane.safety_after && (!lane.hungry || !forward)) {
       page.purpose = Purpose::safety;
       page.range.after = *lane.safety_after;
-      page.range.rows_max = rows_each;
+      page.range.rows_max = shares.even();
       page.range.others_too = settings_.store.claims;
     } else if (!forward) {
       continue;
@@ -181,12 +182,17 @@ bool ShardState::eager() const {
   return false;
 }
 
-std::uint32_t ShardState::hungry_lanes() const {
-  if (phase_ != Phase::active) return 0;
-  return static_cast<std::uint32_t>(
-      std::count_if(lanes_.begin(), lanes_.end(), [](const LaneState& lane) {
-        return lane.hungry || lane.deferred.catch_up_after().has_value();
-      }));
+void ShardState::add_hungry(Shares& shares) const {
+  if (phase_ != Phase::active) return;
+  for (std::size_t number = 0; number < lanes_.size(); ++number) {
+    const auto& lane = lanes_[number];
+    const bool forward = !lane.reader.level() || reads_ahead(number);
+    if (lane.hungry && forward && !lane.resting) {
+      shares.add(spi::Lane{static_cast<std::uint8_t>(number)}, lane.reader.come_to());
+    } else if (lane.hungry || lane.deferred.catch_up_after()) {
+      shares.add_beside();
+    }
+  }
 }
 
 bool ShardState::in_safety_pass() const noexcept {

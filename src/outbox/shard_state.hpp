@@ -7,6 +7,7 @@
 #include "outbox/lane_reader.hpp"
 #include "outbox/orphans.hpp"
 #include "outbox/room.hpp"
+#include "outbox/shares.hpp"
 #include "outbox/tracker.hpp"
 
 #include <sagabox/outbox.hpp>
@@ -107,12 +108,13 @@ class ShardState {
 
   Tracker& tracker() { return *tracker_; }
 
-  /// Adds what to read next, at most `rows_each` a lane. `low_first` turns the lanes round.
-  void plan(BootTime now, std::uint32_t rows_each, bool low_first, std::vector<PlannedRange>& out);
+  /// Adds what to read next. `low_first` turns the lanes round.
+  void plan(BootTime now, const Shares& shares, bool low_first, std::vector<PlannedRange>& out);
   /// Starts a pass over everything pending.
   void begin_safety_pass();
   [[nodiscard]] bool in_safety_pass() const noexcept;
-  [[nodiscard]] std::uint32_t hungry_lanes() const;
+  /// Adds the lanes that have more to read than fits, also those that cannot go on now.
+  void add_hungry(Shares& shares) const;
   /// There is more to read than what may come in.
   [[nodiscard]] bool eager() const;
 

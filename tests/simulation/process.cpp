@@ -49,7 +49,8 @@ Process::Process(World& world, std::size_t slot, std::uint64_t id)
       *watched_, world.control(), world.table(), options_, registry_,
       outbox::RelayParts{.tracker = tracker_of(world.settings().variant),
                          .gate = &world.gate(),
-                         .intake = {.safety_interval_min = world.settings().safety_interval_min}});
+                         .intake = {.safety_interval_min = world.settings().safety_interval_min,
+                                    .apart = world.settings().apart}});
   seat_ = std::make_unique<Seat>(world, id, *relay_);
   const auto live = [this](BootTime now) { return worker_->live(now); };
   replayer_.emplace(outbox::Replayer::Parts{.store = world.control(),

@@ -63,7 +63,9 @@ class ShardWorld {
 
   std::vector<PlannedRange> plan() {
     std::vector<PlannedRange> pages;
-    state.plan(now, options_.rows_each, false, pages);
+    Shares shares;
+    shares.divide(options_.rows_each);
+    state.plan(now, shares, false, pages);
     return pages;
   }
   /// What the store shows for a page.
