@@ -10,9 +10,11 @@
 namespace sagabox::bench::postgres {
 namespace {
 
+/// Half of the messages have a key, whichever: every second one would put all without a key into
+/// the shards of one parity.
 constexpr auto fill_sql = R"sql(
 INSERT INTO sagabox.default_outbox (id, topic, key, payload, digest)
-SELECT '01JBENCH' || lpad(n::text, 18, '0'), '{}', CASE WHEN n % 2 = 1 THEN 'key-' || n / 2 % {} END,
+SELECT '01JBENCH' || lpad(n::text, 18, '0'), '{}', CASE WHEN hashint8(n) % 2 = 0 THEN 'key-' || n / 2 % {} END,
        payload, sha256(payload)
 FROM generate_series({}, {}) AS n
 CROSS JOIN LATERAL (SELECT rpad('{{"number": ' || n || ', "text": "', {}, 'x') || '"}}') AS j(text)
