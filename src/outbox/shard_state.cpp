@@ -12,6 +12,8 @@ namespace {
 
 /// A lane that had nothing more last time is asked for this much.
 constexpr std::uint32_t rows_probe = 32;
+/// Fewer rows of a page do not tell how close together they lie.
+constexpr std::size_t stride_rows_min = 16;
 constexpr std::size_t tracked_max = 100'000;
 constexpr std::uint8_t due_bit = spi::lane_count;
 constexpr std::uint8_t seen_all = (1U << (spi::lane_count + 1U)) - 1U;
@@ -121,7 +123,7 @@ void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
   for (std::uint8_t step = 0; step < spi::lane_count; ++step) {
     const auto number = static_cast<std::uint8_t>(low_first ? spi::lane_count - 1 - step : step);
     auto& lane = lanes_[number];
-    const auto share = shares.of(spi::Lane{number}, lane.reader.come_to());
+    const auto share = shares.of(spi::Lane{number}, progress(lane));
     auto page =
         PlannedRange{.range = {.shard = shard_,
                                .lane = spi::Lane{number},
@@ -188,7 +190,7 @@ void ShardState::add_hungry(Shares& shares) const {
     const auto& lane = lanes_[number];
     const bool forward = !lane.reader.level() || reads_ahead(number);
     if (lane.hungry && forward && !lane.resting) {
-      shares.add(spi::Lane{static_cast<std::uint8_t>(number)}, lane.reader.come_to());
+      shares.add(spi::Lane{static_cast<std::uint8_t>(number)}, progress(lane));
     } else if (lane.hungry || lane.deferred.catch_up_after()) {
       shares.add_beside();
     }
@@ -212,6 +214,10 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
   lane.resting = false;
   lane.aside_next = forward;
   if (!lane.reader.accept(page.range.after, horizon, forward)) return;
+  if (forward && rows.size() >= stride_rows_min) {
+    lane.stride = static_cast<double>(rows.back().sequence.value - page.range.after.value) /
+                  static_cast<double>(rows.size());
+  }
   auto last = page.range.after;
   const auto position = lane.reader.position();
   const auto admitted_before = taken.admitted;

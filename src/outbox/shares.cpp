@@ -1,40 +1,60 @@
 #include "outbox/shares.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace sagabox::outbox {
+namespace {
+
+double number(Sequence sequence) { return static_cast<double>(sequence.value); }
+
+}  // namespace
 
 void Shares::divide(std::uint32_t rows) {
   count_ = beside_;
-  for (const auto& lanes : lanes_) count_ += static_cast<std::uint32_t>(lanes.after.size());
-  const auto share = [rows](std::uint64_t times, std::uint64_t parts) {
-    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
-        times * rows / std::max<std::uint64_t>(1, parts), 1, std::max(1U, rows)));
-  };
-  even_ = share(1, count_);
-  for (auto& lanes : lanes_) {
-    std::ranges::sort(lanes.after);
-    const std::uint64_t all = lanes.after.size();
-    const auto in_front = static_cast<std::uint64_t>(
-        std::ranges::count_if(lanes.after, [&](Sequence after) { return ahead(lanes, after); }));
-    // A priority keeps what it would have had: the others get nothing of what some give up.
-    const auto parts = count_ * (times_less * (all - in_front) + in_front);
-    lanes.most = in_front == 0 ? even_ : share(all * times_less, parts);
-    lanes.least = in_front == 0 ? even_ : share(all, parts);
+  for (const auto& lanes : lanes_) count_ += static_cast<std::uint32_t>(lanes.hungry.size());
+  even_ = std::max(1U, rows / std::max(1U, count_));
+  for (auto& lanes : lanes_) set_target(lanes);
+}
+
+void Shares::set_target(Lanes& lanes) const {
+  if (lanes.hungry.size() < 2) return;
+  const auto half = lanes.hungry.begin() + static_cast<std::ptrdiff_t>(lanes.hungry.size() / 2);
+  std::ranges::nth_element(lanes.hungry, half, {}, &Progress::after);
+  lanes.middle = number(half->after);
+  // As many rows as even shares come to. Who is nearly there gets the least, and the others share
+  // the rest; which may bring some more of them there.
+  for (int round = 0; round < 3; ++round) {
+    double rows = 0;
+    double rows_a_sequence = 0;
+    for (const auto& at : lanes.hungry) {
+      if (!takes_part(lanes, at)) continue;
+      if (lanes.level && wanted(lanes, at) < least()) {
+        rows += even_ - least();
+      } else {
+        rows += even_ + (number(at.after) - lanes.middle) / at.stride;
+        rows_a_sequence += 1 / at.stride;
+      }
+    }
+    if (rows_a_sequence == 0) return;
+    lanes.target = rows / rows_a_sequence;
+    lanes.level = true;
   }
 }
 
-std::uint32_t Shares::of(spi::Lane lane, Sequence after) const {
+std::uint32_t Shares::of(spi::Lane lane, const Progress& at) const {
   const auto& lanes = lanes_[lane.value];
-  return ahead(lanes, after) ? lanes.least : lanes.most;
+  if (!lanes.level || !takes_part(lanes, at)) return even_;
+  const auto rows = std::clamp(wanted(lanes, at), least(), even_ * uneven_max);
+  return std::max(1U, static_cast<std::uint32_t>(rows));
 }
 
-bool Shares::ahead(const Lanes& lanes, Sequence after) const {
-  if (after.value <= apart_.level) return false;
-  const auto nearest = Sequence{after.value - apart_.level};
-  const auto furthest = Sequence{after.value - std::min(after.value, apart_.strangers)};
-  const auto behind = std::ranges::lower_bound(lanes.after, furthest);
-  return behind != lanes.after.end() && *behind < nearest;
+double Shares::wanted(const Lanes& lanes, const Progress& at) {
+  return (lanes.middle + lanes.target - number(at.after)) / at.stride;
+}
+
+bool Shares::takes_part(const Lanes& lanes, const Progress& at) const {
+  return at.stride > 0 && std::abs(number(at.after) - lanes.middle) <= strangers_;
 }
 
 }  // namespace sagabox::outbox

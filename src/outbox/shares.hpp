@@ -10,46 +10,52 @@ namespace sagabox::outbox {
 
 /// How the room for one read is shared among the lanes that have more than fits. Shards do not have
 /// equally many rows: with equal shares some run ahead, and every page of the table is read and
-/// written for those and again, later, for the others. So of the lanes of one priority those that
-/// are ahead of another get less. Decides only.
+/// written for those and again, later, for the others. So of the lanes of one priority each gets
+/// about as many rows as it has up to one sequence, the same for all. Decides only.
 class Shares {
  public:
-  /// What is ahead gets a share so much smaller, never nothing: it may have waited for long, too.
-  static constexpr std::uint32_t times_less = 4;
+  /// A share is so many times an even one at most, and at least the same part of it: nobody gets
+  /// nothing, he may have waited for long, too.
+  static constexpr double uneven_max = 4;
 
-  /// By sequence.
-  struct Apart {
-    std::uint64_t level = 4096;  ///< no further apart, lanes are level
-    /// Further apart they have no page in common: nobody waits for a shard that comes with an old
-    /// backlog.
-    std::uint64_t strangers = 65'536;
+  /// How far a lane has come.
+  struct Progress {
+    Sequence after{};
+    double stride = 0;  ///< from one row to the next, by sequence; 0: not known
   };
-  Shares() = default;
-  explicit Shares(const Apart& apart) : apart_(apart) {}
 
-  /// A lane has more to read than fits, from here on.
-  void add(spi::Lane lane, Sequence after) { of_lane(lane).after.push_back(after); }
+  /// Further than `strangers` from the middle, by sequence, a lane has no page in common with the
+  /// others: nobody waits for a shard that comes with an old backlog.
+  explicit Shares(std::uint64_t strangers = strangers_default)
+      : strangers_(static_cast<double>(strangers)) {}
+  static constexpr std::uint64_t strangers_default = 65'536;
+
+  /// A lane has more to read than fits.
+  void add(spi::Lane lane, const Progress& at) { lanes_[lane.value].hungry.push_back(at); }
   /// One that takes room, and that nobody waits for.
   void add_beside() { ++beside_; }
   /// All have been added.
   void divide(std::uint32_t rows);
 
   [[nodiscard]] bool nobody() const noexcept { return count_ == 0; }
-  /// An equal share.
   [[nodiscard]] std::uint32_t even() const noexcept { return even_; }
-  [[nodiscard]] std::uint32_t of(spi::Lane lane, Sequence after) const;
+  [[nodiscard]] std::uint32_t of(spi::Lane lane, const Progress& at) const;
 
  private:
   /// The lanes of one priority.
   struct Lanes {
-    std::vector<Sequence> after{};  ///< ascending once divided
-    std::uint32_t most = 0;
-    std::uint32_t least = 0;
+    std::vector<Progress> hungry{};
+    double middle = 0;   ///< where the one in the middle is
+    double target = 0;   ///< how far all should come, from the middle on
+    bool level = false;  ///< there is such a target
   };
-  Lanes& of_lane(spi::Lane lane) { return lanes_[lane.value]; }
-  [[nodiscard]] bool ahead(const Lanes& lanes, Sequence after) const;
+  void set_target(Lanes& lanes) const;
+  /// Rows up to the target.
+  [[nodiscard]] static double wanted(const Lanes& lanes, const Progress& at);
+  [[nodiscard]] double least() const noexcept { return even_ / uneven_max; }
+  [[nodiscard]] bool takes_part(const Lanes& lanes, const Progress& at) const;
 
-  Apart apart_{};
+  double strangers_;
   std::array<Lanes, spi::lane_count> lanes_{};
   std::uint32_t beside_ = 0;
   std::uint32_t count_ = 0;

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "outbox/shares.hpp"
-
 #include <sagabox/outbox.hpp>
 #include <sagabox/random.hpp>
 #include <sagabox/spi/outbox_store.hpp>
@@ -44,7 +42,7 @@ struct Settings {
   std::uint16_t shards = 4;
   OutboxOptions options{};
   Duration safety_interval_min = std::chrono::seconds(30);
-  outbox::Shares::Apart apart{};
+  std::uint64_t strangers = 0;  ///< see `outbox::Shares`
 
   /// Chances, in 10,000.
   std::uint32_t call_faults = 0;

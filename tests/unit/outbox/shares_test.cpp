@@ -5,105 +5,111 @@
 namespace sagabox::outbox {
 namespace {
 
+using Progress = Shares::Progress;
 constexpr spi::Lane high{0};
 constexpr spi::Lane normal{1};
-constexpr Shares::Apart apart{};
-constexpr Sequence at{1'000'000};
-constexpr Sequence level{at.value + apart.level};
-constexpr Sequence ahead{level.value + 1};
-constexpr Sequence stranger{at.value + apart.strangers + 1};
+constexpr double stride = 10;
+
+Progress at(std::uint64_t sequence, double of_stride = stride) {
+  return {Sequence{1'000'000 + sequence}, of_stride};
+}
+
+/// Shares of 1,000 rows for each lane given.
+Shares divided(std::initializer_list<Progress> lanes, std::uint32_t rows = 1000) {
+  Shares shares;
+  for (const auto& lane : lanes) shares.add(normal, lane);
+  shares.divide(rows);
+  return shares;
+}
 
 TEST(SharesTest, NobodyHasMoreThanFits) {
-  Shares shares;
-  shares.divide(1000);
+  const auto shares = divided({});
   EXPECT_TRUE(shares.nobody());
-  EXPECT_EQ(shares.of(normal, at), 1000U);
+  EXPECT_EQ(shares.of(normal, at(0)), 1000U);
 }
 
 TEST(SharesTest, OneAloneGetsEverything) {
   for (const std::uint32_t rows : {1U, 7U, 1000U}) {
-    Shares shares;
-    shares.add(normal, at);
-    shares.divide(rows);
+    const auto shares = divided({at(0)}, rows);
     EXPECT_FALSE(shares.nobody());
-    EXPECT_EQ(shares.of(normal, at), rows);
+    EXPECT_EQ(shares.of(normal, at(0)), rows);
   }
 }
 
-TEST(SharesTest, LanesThatAreLevelGetTheSame) {
-  Shares shares;
-  shares.add(normal, level);
-  shares.add(normal, at);
-  shares.divide(1000);
-  EXPECT_EQ(shares.of(normal, at), 500U);
-  EXPECT_EQ(shares.of(normal, level), 500U);
+TEST(SharesTest, LanesAsDenseAndAsFarGetTheSame) {
+  const auto shares = divided({at(0), at(0)});
+  EXPECT_EQ(shares.of(normal, at(0)), 500U);
 }
 
-TEST(SharesTest, OneThatIsAheadGetsLess) {
+TEST(SharesTest, OneWithTwiceTheRowsGetsTwiceAsMany) {
+  const auto shares = divided({at(0), at(0, stride / 2)});
+  EXPECT_NEAR(shares.of(normal, at(0)), 333, 1);
+  EXPECT_NEAR(shares.of(normal, at(0, stride / 2)), 667, 1);
+}
+
+TEST(SharesTest, OneThatIsBehindCatchesUp) {
+  const auto shares = divided({at(2000), at(0)});
+  EXPECT_NEAR(shares.of(normal, at(0)), 600, 1);
+  EXPECT_NEAR(shares.of(normal, at(2000)), 400, 1);
+}
+
+TEST(SharesTest, OneThatIsFarAheadStillGetsSomethingAndNoMoreIsAskedThanFits) {
+  const auto shares = divided({at(40'000), at(0)});
+  EXPECT_NEAR(shares.of(normal, at(40'000)), 125, 1);
+  EXPECT_NEAR(shares.of(normal, at(0)), 875, 1);
+}
+
+TEST(SharesTest, OneOfManyThatIsFarBehindDoesNotGetEverything) {
   Shares shares;
-  shares.add(normal, ahead);
-  shares.add(normal, at);
+  for (int lane = 0; lane < 9; ++lane) shares.add(normal, at(40'000));
+  shares.add(normal, at(0));
   shares.divide(1000);
-  EXPECT_EQ(shares.of(normal, at), 800U);
-  EXPECT_EQ(shares.of(normal, ahead), 200U);
+  EXPECT_EQ(shares.of(normal, at(0)), 400U);
+  EXPECT_GE(shares.of(normal, at(40'000)), 25U);
 }
 
 TEST(SharesTest, NobodyWaitsForAShardThatComesWithAnOldBacklog) {
-  Shares shares;
-  shares.add(normal, stranger);
-  shares.add(normal, at);
-  shares.divide(1000);
-  EXPECT_EQ(shares.of(normal, at), 500U);
-  EXPECT_EQ(shares.of(normal, stranger), 500U);
+  const auto old = at(0);
+  const auto live = Shares::strangers_default + 1000;
+  const auto shares = divided({at(live), at(live + 2000), at(live), old}, 2000);
+  EXPECT_EQ(shares.of(normal, old), 500U);
+  EXPECT_NEAR(shares.of(normal, at(live)), 567, 1) << "the others are kept level beside it";
+  EXPECT_NEAR(shares.of(normal, at(live + 2000)), 367, 1);
 }
 
-TEST(SharesTest, OthersAreKeptLevelBesideIt) {
-  Shares shares;
-  shares.add(normal, Sequence{1});
-  shares.add(normal, at);
-  shares.add(normal, ahead);
-  shares.divide(900);
-  EXPECT_EQ(shares.of(normal, ahead), 100U);
-  EXPECT_EQ(shares.of(normal, at), 400U);
-  EXPECT_EQ(shares.of(normal, Sequence{1}), 400U);
-}
-
-TEST(SharesTest, OtherPrioritiesAreNotComparedWith) {
-  Shares shares;
-  shares.add(high, ahead);
-  shares.add(normal, at);
-  shares.divide(1000);
-  EXPECT_EQ(shares.of(high, ahead), 500U);
-  EXPECT_EQ(shares.of(normal, at), 500U);
+TEST(SharesTest, OneOfWhichNothingIsKnownGetsAnEvenShare) {
+  const auto shares = divided({at(0), at(2000), at(0, 0)}, 900);
+  EXPECT_EQ(shares.of(normal, at(0, 0)), 300U);
+  EXPECT_NEAR(shares.of(normal, at(0)), 400, 1);
 }
 
 TEST(SharesTest, WhatSomeGiveUpStaysInTheirPriority) {
   Shares shares;
-  shares.add(high, at);
-  for (int lane = 1; lane < 16; ++lane) shares.add(high, ahead);
-  for (int lane = 0; lane < 16; ++lane) shares.add(normal, at);
+  shares.add(high, at(0));
+  for (int lane = 1; lane < 16; ++lane) shares.add(high, at(5000));
+  for (int lane = 0; lane < 16; ++lane) shares.add(normal, at(9000));
   shares.divide(3200);
-  EXPECT_EQ(shares.of(normal, at), 100U);
-  const auto all_high = shares.of(high, at) + 15 * shares.of(high, ahead);
-  EXPECT_GT(all_high, 1600U - 16U);
+  EXPECT_EQ(shares.of(normal, at(9000)), 100U);
+  const auto all_high = shares.of(high, at(0)) + 15 * shares.of(high, at(5000));
+  EXPECT_GT(all_high, 1400U);
   EXPECT_LE(all_high, 1600U);
 }
 
 TEST(SharesTest, NobodyWaitsForOneBeside) {
   Shares shares;
   shares.add_beside();
-  shares.add(normal, ahead);
+  shares.add(normal, at(0));
   shares.divide(1000);
   EXPECT_EQ(shares.even(), 500U);
-  EXPECT_EQ(shares.of(normal, ahead), 500U);
+  EXPECT_EQ(shares.of(normal, at(0)), 500U);
 }
 
 TEST(SharesTest, EverybodyGetsARowWhereThereIsLittleRoom) {
   Shares shares;
-  for (int lane = 0; lane < 100; ++lane) shares.add(normal, lane == 0 ? at : ahead);
+  for (std::uint64_t lane = 0; lane < 100; ++lane) shares.add(normal, at(lane * 100));
   shares.divide(10);
-  EXPECT_EQ(shares.of(normal, at), 1U);
-  EXPECT_EQ(shares.of(normal, ahead), 1U);
+  EXPECT_EQ(shares.of(normal, at(9900)), 1U);
+  EXPECT_GE(shares.of(normal, at(0)), 1U);
 }
 
 }  // namespace
