@@ -20,7 +20,7 @@ inline constexpr std::size_t payload_bytes = 100;
 
 /// JSON of 100 bytes.
 std::string payload_of(std::int64_t number);
-/// Every other one has one of 10,000 keys; the rest have none.
+/// Half of them have one of 10,000 keys; the rest have none.
 std::string key_of(std::int64_t number);
 /// A message with these.
 NewMessage draft(std::uint64_t number);

@@ -114,7 +114,7 @@ std::optional<ReadPlan> Intake::plan_fresh(BootTime now) {
   auto plan = ReadPlan{.bytes_max = parts_.room.free_bytes(Source::cold)};
   auto fresh = FreshRead{.begun = now};
   const auto count = parts_.shards.size();
-  Shares shares(options_.strangers);
+  Shares shares(options_.apart_max);
   for (std::size_t number = 0; number < count; ++number) {
     parts_.shards.with(Shard{static_cast<std::uint16_t>(number)},
                        [&](const ShardState& state) { state.add_hungry(shares); });

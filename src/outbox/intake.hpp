@@ -58,7 +58,8 @@ struct IntakeOptions {
   Duration sweep_interval = std::chrono::milliseconds(500);
   /// Beyond the capacity of the cold queue, while it is emptied fast.
   std::uint32_t read_ahead = 0;
-  std::uint64_t strangers = Shares::strangers_default;
+  /// See `Shares`.
+  std::uint64_t apart_max = Shares::apart_max_default;
 };
 
 /// Reads what is pending in the shards that are ours, in batches, as far as there is room.

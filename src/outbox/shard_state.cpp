@@ -12,8 +12,6 @@ namespace {
 
 /// A lane that had nothing more last time is asked for this much.
 constexpr std::uint32_t rows_probe = 32;
-/// Fewer rows of a page do not tell how close together they lie.
-constexpr std::size_t stride_rows_min = 16;
 constexpr std::size_t tracked_max = 100'000;
 constexpr std::uint8_t due_bit = spi::lane_count;
 constexpr std::uint8_t seen_all = (1U << (spi::lane_count + 1U)) - 1U;
@@ -123,7 +121,8 @@ void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
   for (std::uint8_t step = 0; step < spi::lane_count; ++step) {
     const auto number = static_cast<std::uint8_t>(low_first ? spi::lane_count - 1 - step : step);
     auto& lane = lanes_[number];
-    const auto share = shares.of(spi::Lane{number}, progress(lane));
+    const auto share =
+        goes_on(number) ? shares.of(spi::Lane{number}, progress(lane)) : shares.even();
     auto page =
         PlannedRange{.range = {.shard = shard_,
                                .lane = spi::Lane{number},
@@ -139,7 +138,7 @@ void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
     if (aside && catch_up) {
       page.purpose = Purpose::catch_up;
       page.range.after = *catch_up;
-      page.range.rows_max = lane.hungry ? share : shares.even();
+      page.range.rows_max = share;
     } else if (aside && lane.safety_after && (!lane.hungry || !forward)) {
       page.purpose = Purpose::safety;
       page.range.after = *lane.safety_after;
@@ -161,6 +160,11 @@ void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
 bool ShardState::reads_ahead(std::size_t lane) const {
   return lane != static_cast<std::size_t>(Priority::normal) ||
          std::max(keys_.blocked(), lanes_[lane].deferred.size()) < settings_.blocked_keys_max;
+}
+
+bool ShardState::goes_on(std::size_t lane) const {
+  const auto& of = lanes_[lane];
+  return of.hungry && !of.resting && (!of.reader.level() || reads_ahead(lane));
 }
 
 void ShardState::begin_safety_pass() {
@@ -188,8 +192,7 @@ void ShardState::add_hungry(Shares& shares) const {
   if (phase_ != Phase::active) return;
   for (std::size_t number = 0; number < lanes_.size(); ++number) {
     const auto& lane = lanes_[number];
-    const bool forward = !lane.reader.level() || reads_ahead(number);
-    if (lane.hungry && forward && !lane.resting) {
+    if (goes_on(number)) {
       shares.add(spi::Lane{static_cast<std::uint8_t>(number)}, progress(lane));
     } else if (lane.hungry || lane.deferred.catch_up_after()) {
       shares.add_beside();
@@ -214,12 +217,13 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
   lane.resting = false;
   lane.aside_next = forward;
   if (!lane.reader.accept(page.range.after, horizon, forward)) return;
-  if (forward && rows.size() >= stride_rows_min) {
-    lane.stride = static_cast<double>(rows.back().sequence.value - page.range.after.value) /
-                  static_cast<double>(rows.size());
-  }
   auto last = page.range.after;
   const auto position = lane.reader.position();
+  if (forward) {
+    const auto fresh = std::ranges::upper_bound(rows, position, {}, &spi::Row::sequence);
+    const auto count = static_cast<std::size_t>(rows.end() - fresh);
+    if (count > 0) lane.stride.seen(fresh->sequence, rows.back().sequence, count);
+  }
   const auto admitted_before = taken.admitted;
   for (auto& row : rows) {
     // A row from the future says that our clock is behind: it must not wait for it to catch up.

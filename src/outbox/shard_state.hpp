@@ -192,7 +192,7 @@ class ShardState {
     flow::DeferredClasses deferred;
     std::vector<spi::ClassId> resume_after_page{};  ///< not before: the page shows later rows
     std::optional<Sequence> safety_after;
-    double stride = 0;        ///< from one row to the next, of the last page that told
+    Stride stride{};
     bool hungry = true;       ///< the last read did not exhaust it
     bool aside_next = false;  ///< a catch-up or safety read has its turn
     bool resting = false;     ///< the last read ended at a row that is too recent
@@ -215,13 +215,15 @@ class ShardState {
   bool orphan_returned(const Entry& entry);
   void seen_once(std::uint8_t what);
   bool resume_key(std::uint64_t key_hash);
+  /// The lane has more to read than fits, and can.
+  [[nodiscard]] bool goes_on(std::size_t lane) const;
   /// Messages with a key are not read ahead while too many keys are blocked or deferred.
   [[nodiscard]] bool reads_ahead(std::size_t lane) const;
   [[nodiscard]] static spi::ClassId class_of_key(std::uint64_t key_hash) {
     return spi::ClassId{key_hash};
   }
   [[nodiscard]] static Shares::Progress progress(const LaneState& lane) {
-    return {.after = lane.reader.come_to(), .stride = lane.stride};
+    return {.after = lane.reader.come_to(), .stride = lane.stride.value()};
   }
   LaneState& lane_for(const Message& message) { return lanes_[spi::lane_of(message).value]; }
 

@@ -3,6 +3,7 @@
 #include <sagabox/spi/outbox_store.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -24,11 +25,11 @@ class Shares {
     double stride = 0;  ///< from one row to the next, by sequence; 0: not known
   };
 
-  /// Further than `strangers` from the middle, by sequence, a lane has no page in common with the
+  /// Further than `apart_max` from the middle, by sequence, a lane has no page in common with the
   /// others: nobody waits for a shard that comes with an old backlog.
-  explicit Shares(std::uint64_t strangers = strangers_default)
-      : strangers_(static_cast<double>(strangers)) {}
-  static constexpr std::uint64_t strangers_default = 65'536;
+  explicit Shares(std::uint64_t apart_max = apart_max_default)
+      : apart_max_(static_cast<double>(apart_max)) {}
+  static constexpr std::uint64_t apart_max_default = 65'536;
 
   /// A lane has more to read than fits.
   void add(spi::Lane lane, const Progress& at) { lanes_[lane.value].hungry.push_back(at); }
@@ -55,11 +56,26 @@ class Shares {
   [[nodiscard]] double least() const noexcept { return even_ / uneven_max; }
   [[nodiscard]] bool takes_part(const Lanes& lanes, const Progress& at) const;
 
-  double strangers_;
+  double apart_max_;
   std::array<Lanes, spi::lane_count> lanes_{};
   std::uint32_t beside_ = 0;
   std::uint32_t count_ = 0;
+  std::uint32_t rows_ = 0;
   std::uint32_t even_ = 0;
+};
+
+/// How far apart the rows of a lane lie, from one to the next, by sequence.
+class Stride {
+ public:
+  /// New rows of a page, from the first to the last.
+  void seen(Sequence first, Sequence last, std::size_t count);
+  /// 0: not known.
+  [[nodiscard]] double value() const noexcept { return value_; }
+
+ private:
+  /// So many rows tell as much as all before.
+  static constexpr double rows_enough = 16;
+  double value_ = 0;
 };
 
 }  // namespace sagabox::outbox

@@ -50,7 +50,7 @@ Process::Process(World& world, std::size_t slot, std::uint64_t id)
       outbox::RelayParts{.tracker = tracker_of(world.settings().variant),
                          .gate = &world.gate(),
                          .intake = {.safety_interval_min = world.settings().safety_interval_min,
-                                    .strangers = world.settings().strangers}});
+                                    .apart_max = world.settings().apart_max}});
   seat_ = std::make_unique<Seat>(world, id, *relay_);
   const auto live = [this](BootTime now) { return worker_->live(now); };
   replayer_.emplace(outbox::Replayer::Parts{.store = world.control(),

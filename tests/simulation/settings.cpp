@@ -77,7 +77,7 @@ Settings draw_settings(std::uint64_t seed, Variant variant) {
   settings.late_window = draw.millis(100, 1'000);
   settings.shards = static_cast<std::uint16_t>(draw.one_of({1, 2, 4, 5, 16}));
   settings.options = draw_options(draw);
-  settings.strangers = 10 + settings.options.cold_capacity;
+  settings.apart_max = 10 + settings.options.cold_capacity;
   // A transaction may outlast the window: then only the safety pass finds its rows. Where late
   // commits are visible or cannot be, nothing depends on the safety pass.
   settings.safety_interval_min =

@@ -42,7 +42,7 @@ struct Settings {
   std::uint16_t shards = 4;
   OutboxOptions options{};
   Duration safety_interval_min = std::chrono::seconds(30);
-  std::uint64_t strangers = 0;  ///< see `outbox::Shares`
+  std::uint64_t apart_max = 0;  ///< see `outbox::Shares`
 
   /// Chances, in 10,000.
   std::uint32_t call_faults = 0;
