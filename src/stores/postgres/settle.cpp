@@ -63,7 +63,7 @@ Sorted sorted(std::span<const spi::Settlement> items) {
 /// Whether the rows of the table between these, which other relays own or which went already, cost
 /// less than looking for each of ours.
 bool is_dense(std::span<const spi::Settlement* const> rows) {
-  constexpr std::uint64_t between_max = 5;
+  constexpr std::uint64_t between_max = 9;
   return rows.size() >= many_rows &&
          rows.back()->sequence.value - rows.front()->sequence.value < between_max * rows.size();
 }
