@@ -9,6 +9,7 @@
 #include <iostream>
 #include <semaphore>
 #include <stdexcept>
+#include <string>
 
 int main(int argc, char** argv) {
   const auto store = sagabox::sqlite::open(argc > 1 ? argv[1] : "shop.db").value();
@@ -18,7 +19,7 @@ int main(int argc, char** argv) {
   outbox
       .listen("orders.order.placed.v1",
               [&](const sagabox::Delivery& delivery) {
-                std::cout << "delivered: " << delivery.payload().json() << '\n';
+                std::cout << "delivered: " + std::string(delivery.payload().json()) + "\n";
                 delivered.release();
                 return sagabox::done();  // or retry("…"), reject("…"); a throw is a retry
               })
@@ -44,7 +45,7 @@ int main(int argc, char** argv) {
       return sagabox::Status();
     });
   } catch (const std::runtime_error& error) {
-    std::cout << "not ordered: " << error.what() << '\n';
+    std::cout << "not ordered: " + std::string(error.what()) + "\n";
   }
 
   delivered.acquire();

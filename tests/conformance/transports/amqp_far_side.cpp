@@ -47,6 +47,7 @@ class AmqpFarSide final : public FarSide {
     const auto name = "suite-" + std::to_string(getpid()) + "-" + std::to_string(++last());
     const bool bound = last() % 2 == 0;
     declare(name, bound);
+    declared_at_ = system_clock().boot_now();
     const auto address = bound ? "amqp:" + name + "/some/key" : "amqp:/" + name;
     queues_[address] = {.name = name, .bound = bound};
     return address;
@@ -70,6 +71,9 @@ class AmqpFarSide final : public FarSide {
   std::optional<std::string> refusing_address() override { return "amqp:/no-such-queue"; }
 
   bool stop() override {
+    // The server is killed. It confirms messages when they are written, but not that a queue is
+    // there: that goes to its file within two seconds, and a forgotten queue takes all with it.
+    std::this_thread::sleep_for(declared_at_ + std::chrono::seconds(4) - system_clock().boot_now());
     server_.stop();
     stopped_ = true;
     return true;
@@ -111,6 +115,7 @@ class AmqpFarSide final : public FarSide {
 
   const RabbitmqServer& server_ = RabbitmqServer::shared();
   std::map<std::string, Queue> queues_;
+  BootTime declared_at_{};
   bool stopped_ = false;
   bool stalled_ = false;
 };
