@@ -61,7 +61,7 @@ Sorted sorted(std::span<const spi::Settlement> items) {
 }
 
 /// Whether the rows of the table between these, which other relays own or which went already, cost
-/// less than looking for each of ours.
+/// less than looking for each of ours: a tenth of what that costs more (decisions 019 and 027).
 bool is_dense(std::span<const spi::Settlement* const> rows) {
   constexpr std::uint64_t between_max = 9;
   return rows.size() >= many_rows &&

@@ -72,7 +72,8 @@ class AmqpFarSide final : public FarSide {
 
   bool stop() override {
     // The server is killed. It confirms messages when they are written, but not that a queue is
-    // there: that goes to its file within two seconds, and a forgotten queue takes all with it.
+    // there: that goes to its file a little later (two seconds, it seems, and nobody tells when),
+    // and a queue that is forgotten takes all with it.
     std::this_thread::sleep_for(declared_at_ + std::chrono::seconds(4) - system_clock().boot_now());
     server_.stop();
     stopped_ = true;

@@ -14,7 +14,7 @@ Progress at(std::uint64_t sequence, double stride = usual) {
   return {Sequence{1'000'000 + sequence}, stride};
 }
 
-/// Shares of 1,000 rows for each lane given.
+/// So many rows, shared among these lanes.
 Shares divided(std::initializer_list<Progress> lanes, std::uint32_t rows = 1000) {
   Shares shares;
   for (const auto& lane : lanes) shares.add(normal, lane);
