@@ -1,5 +1,6 @@
 #include "outbox/verdict.hpp"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,7 +12,8 @@ spi::Settlement about(const Entry& entry, spi::Verdict verdict, std::uint32_t at
           .shard = entry.shard,
           .id = entry.message->id(),
           .verdict = verdict,
-          .attempts = attempts};
+          .attempts = attempts,
+          .lane = entry.was_waiting ? std::nullopt : std::optional(spi::lane_of(*entry.message))};
 }
 
 spi::Settlement dead(const spi::Row& row, Code code, std::string error) {

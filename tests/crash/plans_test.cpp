@@ -65,25 +65,11 @@ class PostgresMillion : public PlansWorld {
     fetches_at_most(read_max, std::array{postgres::Call{&outbox->keep_plan, &none},
                                          postgres::Call{&outbox->read_due, &due}});
     fetches_at_most(keys_asked + 1, outbox->retrying_keys, keys);
-    each_settle([&](const Statement& statement, const Params& params) {
-      fetches_at_most(rows_in_batch, std::array{postgres::Call{&outbox->keep_settle_plan, &none},
+    each_settle([&](const Statement& before, const Statement& statement, const Params& params) {
+      fetches_at_most(rows_in_batch, std::array{postgres::Call{&before, &none},
                                                 postgres::Call{&statement, &params}});
     });
   }
-  template <class Settle>
-  void each_settle(Settle&& settle) {
-    for (const auto* statements :
-         std::array<const postgres::OutboxStatements*, 2>{&*outbox, &*competing}) {
-      settle(statements->delete_done, delete_params());
-      settle(statements->delete_uncounted, delete_params());
-      settle(statements->archive_done, archive_params());
-      settle(statements->retry, kept_params());
-      settle(statements->bury, buried_params());
-    }
-    settle(outbox->delete_dense, dense_params(false));
-    settle(outbox->archive_dense, dense_params(true));
-  }
-
   /// First claims, so that reads and later looks meet claimed rows.
   void run_competing_statements() {
     constexpr std::int64_t read_max = 16 * 65;
@@ -157,8 +143,8 @@ TEST_F(PostgresMillion, PlansMadeOnAnEmptyTableServeAFullOne) {
   for (int i = 0; i < 10; ++i) {
     (void)read_by_kept_plan(outbox->read, read_params());
     (void)read_by_kept_plan(outbox->read_due, due_params());
-    each_settle([&](const Statement& statement, const Params& params) {
-      settle_by_kept_plan(statement, params);
+    each_settle([&](const Statement& before, const Statement& statement, const Params& params) {
+      (void)run_after(before, statement, params);
     });
     set_gates();
     (void)connection->run(competing->own_gates, gates_params(), Effect::none).value();

@@ -37,7 +37,8 @@ const std::string held_sql = R"sql(WITH held AS MATERIALIZED (
 
 const std::string delete_sql = held_sql + R"sql(
 DELETE FROM sagabox.default_outbox AS t
-USING unnest($3::int8[], $4::int2[]) AS i(seq, shard) JOIN held ON held.shard = i.shard
+USING (SELECT unnest($3::int8[]) AS seq, unnest($4::int2[]) AS shard) AS i
+  JOIN held ON held.shard = i.shard
 WHERE t.seq = i.seq AND t.shard = i.shard)sql";
 
 const std::string carried =
@@ -48,7 +49,8 @@ const std::string carried =
 const std::string archive_sql = held_sql + R"sql(
 , gone AS (
   DELETE FROM sagabox.default_outbox AS t
-  USING unnest($3::int8[], $4::int2[]) AS i(seq, shard) JOIN held ON held.shard = i.shard
+  USING (SELECT unnest($3::int8[]) AS seq, unnest($4::int2[]) AS shard) AS i
+  JOIN held ON held.shard = i.shard
   WHERE t.seq = i.seq AND t.shard = i.shard RETURNING t.*)
 INSERT INTO sagabox.default_archive (ended_at, )sql" +
                                 carried + ") SELECT now(), " + carried + " FROM gone";

@@ -59,8 +59,8 @@ double insert_batches(const BatchLoad& load) {
     links.push_back(std::make_unique<Link>(load.url));
     links.back()->prepare("batch",
                           "INSERT INTO sagabox.default_outbox (id, topic, key, payload) SELECT "
-                          "m.id, m.topic, m.key, m.payload FROM unnest($1::text[], $2::text[], "
-                          "$3::text[], $4::bytea[]) AS m(id, topic, key, payload)");
+                          "unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), "
+                          "unnest($4::bytea[])");
   }
   std::atomic<std::int64_t> left{load.rows};
   std::vector<std::exception_ptr> failures(links.size());

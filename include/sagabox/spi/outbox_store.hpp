@@ -132,6 +132,8 @@ struct Settlement {
   std::string error{};  ///< already cut and cleaned
   /// Dead ones: the code and error of the last attempt stay where the row has an error.
   bool keep_last_error = false;
+  /// Where to look first: the lane it was read from; nothing: the waiting one, or not known.
+  std::optional<Lane> lane{};
 };
 
 struct Fence {

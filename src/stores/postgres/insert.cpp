@@ -118,13 +118,14 @@ void each_column(unsigned groups, Visit&& visit) {
   }
 }
 
-/// One message as values, a batch as arrays. Those with fresh ids meet no conflict: looking for one
+/// One message as values, a batch as lists, each with a call of its own: one call for all of them
+/// first writes every list down. Those with fresh ids meet no conflict: looking for one
 /// takes a record more in the log of every row. What a savepoint wrote has another xmin than its
 /// transaction. What comes back costs as much as a few columns that are stored.
 std::string insert_sql(const InsertForm& form) {
   std::string columns;
   std::string values;
-  std::string arrays;
+  std::string lists;
   std::string not_before;
   int count = 0;
   each_column(form.groups, [&](std::string_view name, Type type, auto&&) {
@@ -133,17 +134,17 @@ std::string insert_sql(const InsertForm& form) {
     const auto value = form.single ? number : "m." + std::string(name);
     columns.append(comma).append(name);
     values.append(comma).append(value);
-    arrays.append(comma).append(number).append("::").append(sql_name(type)).append("[]");
+    lists.append(comma).append("unnest(").append(number).append("::").append(sql_name(type));
+    lists.append("[]) AS ").append(name);
     if (name == "not_before") not_before = value;
   });
-  const auto given = columns;
   if (!not_before.empty()) {
     columns += ", due";
     values += ", CASE WHEN " + not_before + " > clock_timestamp() THEN " + not_before + " END";
   }
   std::string sql = "INSERT INTO \"{schema}\".\"{table}_outbox\" (" + columns + ")\n";
   sql += form.single ? "VALUES (" + values + ")"
-                     : "SELECT " + values + "\nFROM unnest(" + arrays + ") AS m (" + given + ")";
+                     : "SELECT " + values + "\nFROM (SELECT " + lists + ") AS m";
   if (!form.fresh) sql += "\nON CONFLICT (id) DO NOTHING";
   if (!form.told) return sql;
   sql += "\nRETURNING seq, shard, xmin <> xid::xid";

@@ -60,26 +60,43 @@ Sorted sorted(std::span<const spi::Settlement> items) {
   return by;
 }
 
-/// Whether the rows of the table between these, which other relays own or which went already, cost
-/// less than looking for each of ours: a tenth of what that costs more (decisions 019 and 027).
-bool is_dense(std::span<const spi::Settlement* const> rows) {
-  constexpr std::uint64_t between_max = 9;
-  return rows.size() >= many_rows &&
-         rows.back()->sequence.value - rows.front()->sequence.value < between_max * rows.size();
-}
+/// How far rows lie apart that are found by walking along their shards: counted in rows of these
+/// shards, since those of all others are not looked at.
+class Walk {
+ public:
+  Walk(std::size_t shards_held, std::size_t shards) : held_(shards_held), shards_(shards) {}
 
-/// `done` in parts, in the same order: others lock rows as they lie in the table, too. It is cut
-/// where nothing is for a while: between what shards have read so far, after rows that waited for a
-/// retry, before those that are handed over at their commit.
-std::vector<DonePart> by_density(const Items& done) {
-  constexpr std::uint64_t gap_min = 100;
+  /// Whether the rows between these, which went already or go later, cost less than looking for
+  /// each of ours: a tenth of what that costs more (decisions 019 and 028).
+  [[nodiscard]] bool pays(std::span<const spi::Settlement* const> rows) const {
+    constexpr std::uint64_t between_max = 9;
+    return rows.size() >= many_rows && rows.front()->lane &&
+           between(*rows.front(), *rows.back()) < between_max * rows.size();
+  }
+  /// Where nothing is for a while: between what shards have read so far, before those that are
+  /// handed over at their commit. And a walk goes along one lane.
+  [[nodiscard]] bool ends_between(const spi::Settlement& one, const spi::Settlement& next) const {
+    constexpr std::uint64_t gap_min = 100;
+    return one.lane != next.lane || between(one, next) >= gap_min;
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t between(const spi::Settlement& one,
+                                      const spi::Settlement& next) const {
+    return (next.sequence.value - one.sequence.value) * held_ / shards_;
+  }
+
+  std::uint64_t held_;
+  std::uint64_t shards_;
+};
+
+/// `done` in parts, in the same order: others lock rows as they lie in the table, too.
+std::vector<DonePart> in_parts(const Items& done, const Walk& walk) {
   std::vector<DonePart> parts;
   for (std::size_t begin = 0, at = 1; at <= done.size(); ++at) {
-    if (at < done.size() && done[at]->sequence.value - done[at - 1]->sequence.value < gap_min) {
-      continue;
-    }
+    if (at < done.size() && !walk.ends_between(*done[at - 1], *done[at])) continue;
     const auto rows = std::span(done).subspan(begin, at - begin);
-    const bool dense = is_dense(rows);
+    const bool dense = walk.pays(rows);
     if (dense || parts.empty() || parts.back().dense) parts.push_back({{}, dense});
     auto& to = parts.back().rows;
     to.insert(to.end(), rows.begin(), rows.end());
@@ -180,6 +197,7 @@ Params dense_params(const spi::SettleRequest& request, const Items& items) {
   params.array(Type::int8, items, sequence_of);
   params.array(Type::text, items, [](const Item* i) { return i->id.view(); });
   params.int8(sequence_of(items.front())).int8(sequence_of(items.back()));
+  params.int2(items.front()->lane.value().value);
   if (request.retain_done) add_attempts(params, items);
   return params;
 }
@@ -228,7 +246,7 @@ Params buried_params(const spi::SettleRequest& request, const Items& items) {
 /// The statements of one settle, in the order they run: first how they are planned; the last may
 /// be the one that buries.
 struct Plan {
-  explicit Plan(const OutboxStatements& statements) { add(statements.keep_settle_plan, {}); }
+  explicit Plan(const Statement& keep_plan) { add(keep_plan, {}); }
 
   static constexpr std::size_t first_answer = 1;
   std::list<Params> params;  // of calls: they stay where they are
@@ -239,6 +257,18 @@ struct Plan {
     calls.push_back({&statement, &params.back()});
   }
 };
+
+bool walks(std::span<const DonePart> done) { return std::ranges::any_of(done, &DonePart::dense); }
+
+Items all_of(std::span<const DonePart> done) {
+  Items all;
+  for (const auto& part : done) all.insert(all.end(), part.rows.begin(), part.rows.end());
+  return all;
+}
+
+Plan plan_for(std::span<const DonePart> done, const OutboxStatements& statements) {
+  return Plan(walks(done) ? statements.keep_dense_plan : statements.keep_settle_plan);
+}
 
 /// Adds a statement for each part; where their answers will be.
 std::vector<std::size_t> add_parts(Plan& plan, const spi::SettleRequest& request,
@@ -261,7 +291,7 @@ std::vector<std::size_t> add_parts(Plan& plan, const spi::SettleRequest& request
 
 Plan plan_of(const spi::SettleRequest& request, const OutboxStatements& statements,
              const Sorted& by) {
-  Plan plan(statements);
+  Plan plan(statements.keep_settle_plan);
   if (!by.done.empty()) {
     plan.add(request.retain_done ? statements.archive_done : statements.delete_done,
              done_params(request, by.done));
@@ -309,6 +339,15 @@ class Parts {
     return rows;
   }
 
+  /// Of the shards that are held.
+  [[nodiscard]] bool lack_some_of(std::span<const Item> items) const {
+    const auto expected = std::ranges::count_if(
+        items, [&](const Item& item) { return parts_[part_of_.at(item.shard.value)].held; });
+    std::uint64_t rows = 0;
+    for (const auto& part : parts_) rows += part.rows;
+    return rows < static_cast<std::uint64_t>(expected);
+  }
+
   std::vector<spi::SettleReply::Part> take() { return std::move(parts_); }
 
  private:
@@ -354,7 +393,7 @@ std::vector<AuditEvent> deaths_in(const spi::SettleRequest& request, const Rows&
 Result<std::optional<spi::SettleReply>> PostgresOutbox::delete_all(
     const spi::SettleRequest& request, const OutboxStatements& statements,
     std::span<const DonePart> done) {
-  Plan plan(statements);
+  auto plan = plan_for(done, statements);
   plan.add(statements.hold, fence_params(request));
   const auto deleting = add_parts(plan, request, statements, done);
   auto lease = context_.relay.take();
@@ -381,7 +420,7 @@ Result<std::optional<spi::SettleReply>> PostgresOutbox::delete_all(
 Result<spi::SettleReply> PostgresOutbox::archive_all(const spi::SettleRequest& request,
                                                      const OutboxStatements& statements,
                                                      std::span<const DonePart> done) {
-  Plan plan(statements);
+  auto plan = plan_for(done, statements);
   const auto archiving = add_parts(plan, request, statements, done);
   auto connection = context_.relay.take();
   if (!connection.ok()) return connection.error();
@@ -389,6 +428,14 @@ Result<spi::SettleReply> PostgresOutbox::archive_all(const spi::SettleRequest& r
   if (!answers.ok()) return answers.error();
   Parts parts(request.fences);
   for (const auto at : archiving) parts.count((*answers)[at]);
+  if (walks(done) && parts.lack_some_of(request.items)) {
+    // Gone, or not where we walked. By its key a row is found wherever it is.
+    Plan by_key(statements.keep_settle_plan);
+    by_key.add(statements.archive_done, done_params(request, all_of(done)));
+    auto more = (*connection)->run(by_key.calls, Effect::commits);
+    if (!more.ok()) return more.error();
+    parts.count((*more)[Plan::first_answer]);
+  }
   return spi::SettleReply{parts.take(), (*connection)->timeline()};
 }
 
@@ -438,8 +485,9 @@ Result<spi::SettleReply> PostgresOutbox::settle_at_once(const spi::SettleRequest
   const auto by = sorted(request.items);
   const auto& statements = statements_of(request.table);
   if (by.kept.empty() && by.buried.empty() && by.done.size() >= many_rows) {
-    const auto done =
-        statements.claims ? std::vector<DonePart>{{by.done, false}} : by_density(by.done);
+    const auto done = statements.claims
+                          ? std::vector<DonePart>{{by.done, false}}
+                          : in_parts(by.done, Walk(request.fences.size(), context_.shards));
     if (request.retain_done) return archive_all(request, statements, done);
     auto reply = delete_all(request, statements, done);
     if (!reply.ok()) return reply.error();

@@ -220,13 +220,16 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true),
 
 /// From $5 on: sequences, shards, ids. The list of sequences stands twice: an equation between two
 /// relations may be used for an index, one with a list is. The id is compared in a way that no
-/// index serves: the primary key finds the row.
+/// index serves: the primary key finds the row. One call for each list, side by side: one call for
+/// all of them first writes every list down.
 constexpr std::string_view delete_done = R"sql(
 WITH {held},{let_go_done}
+item AS (
+  SELECT unnest($5::int8[]) AS seq, unnest($6::int2[]) AS shard, unnest($7::text[]) AS id
+),
 gone AS (
   DELETE FROM "{schema}"."{table}_outbox" AS t
-  USING unnest($5::int8[], $6::int2[], $7::text[]) AS item(seq, shard, id)
-        JOIN held ON held.shard = item.shard {claims}
+  USING item JOIN held ON held.shard = item.shard {claims}
   WHERE t.seq = item.seq AND {bound} AND t.id IS NOT DISTINCT FROM item.id
     AND t.seq = ANY ($5::int8[])
   RETURNING item.shard
@@ -240,7 +243,7 @@ SELECT shard, count(*) FROM gone GROUP BY shard
 constexpr std::string_view delete_uncounted = R"sql(
 WITH {held},{let_go_done}
 item AS (
-  SELECT * FROM unnest($5::int8[], $6::int2[], $7::text[]) AS given(seq, shard, id)
+  SELECT unnest($5::int8[]) AS seq, unnest($6::int2[]) AS shard, unnest($7::text[]) AS id
 )
 DELETE FROM "{schema}"."{table}_outbox" AS t
 USING item JOIN held ON held.shard = item.shard {claims}
@@ -251,10 +254,13 @@ WHERE t.seq = item.seq AND {bound} AND t.id IS NOT DISTINCT FROM item.id
 /// From $5 on: sequences, shards, ids, attempts.
 constexpr std::string_view archive_done = R"sql(
 WITH {held},{let_go_done}
+item AS (
+  SELECT unnest($5::int8[]) AS seq, unnest($6::int2[]) AS shard, unnest($7::text[]) AS id,
+         unnest($8::int4[]) AS attempts
+),
 gone AS (
   DELETE FROM "{schema}"."{table}_outbox" AS t
-  USING unnest($5::int8[], $6::int2[], $7::text[], $8::int4[]) AS item(seq, shard, id, attempts)
-        JOIN held ON held.shard = item.shard {claims}
+  USING item JOIN held ON held.shard = item.shard {claims}
   WHERE t.seq = item.seq AND {bound} AND t.id IS NOT DISTINCT FROM item.id
     AND t.seq = ANY ($5::int8[])
   RETURNING t.*, item.attempts AS spent, item.shard AS held_by
@@ -262,29 +268,50 @@ gone AS (
 {archived}
 )sql";
 
-/// Rows that lie close together are found by walking from the first to the last: 11,300 instead of
-/// 18,300 instructions a row. From $5 on: sequences, ids, the first and the last sequence. A row's
-/// own shard has to be held: which are is computed once, with their locks, before any row passes.
-constexpr std::string_view delete_dense = R"sql(
-WITH {held},
-item AS (SELECT * FROM unnest($5::int8[], $6::text[]) AS given(seq, id))
-DELETE FROM "{schema}"."{table}_outbox" AS t
-USING item
-WHERE t.seq = item.seq AND t.seq BETWEEN $7 AND $8
-  AND t.shard = ANY (ARRAY(SELECT shard FROM held)) AND t.id IS NOT DISTINCT FROM item.id
+/// Before `delete_dense` and `archive_dense`, and whatever else is settled with them: their plan is
+/// made once and kept, too. Nothing is left to the planner but a bitmap, and there the index with
+/// the most conditions: with these costs all indexes seem to cost nothing, however many rows it
+/// thinks there are.
+constexpr std::string_view keep_dense_plan = R"sql(
+SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
+       set_config('enable_seqscan', 'off', true),
+       set_config('enable_indexscan', 'off', true),
+       set_config('enable_indexonlyscan', 'off', true),
+       set_config('enable_nestloop', 'off', true),
+       set_config('enable_mergejoin', 'off', true),
+       set_config('random_page_cost', '0', true),
+       set_config('cpu_index_tuple_cost', '0', true),
+       set_config('cpu_operator_cost', '0', true)
 )sql";
 
-/// As `delete_dense`, and $9: attempts.
+/// Of the table's rows between two sequences, those that may be ours: fresh ones of a lane of the
+/// shards that are held, by the index they are read by. Which shards are is computed once, with
+/// their locks, before any row passes. A list of lanes would not do: the planner may leave it out
+/// and walk along the whole of each shard.
+constexpr Fragment own_between{"own_between", R"sql(t.due IS NULL
+  AND t.shard = ANY (ARRAY(SELECT shard FROM held)) AND t.lane = $9
+  AND t.seq BETWEEN $7 AND $8)sql"};
+
+/// Rows that lie close together are found by walking from the first to the last, page by page: half
+/// as many instructions a row. From $5 on: sequences, ids, the first and the last sequence, lane.
+constexpr std::string_view delete_dense = R"sql(
+WITH {held},
+item AS (SELECT unnest($5::int8[]) AS seq, unnest($6::text[]) AS id)
+DELETE FROM "{schema}"."{table}_outbox" AS t
+USING item
+WHERE t.seq = item.seq AND t.id IS NOT DISTINCT FROM item.id AND {own_between}
+)sql";
+
+/// As `delete_dense`, and $10: attempts.
 constexpr std::string_view archive_dense = R"sql(
 WITH {held},
 item AS (
-  SELECT * FROM unnest($5::int8[], $6::text[], $9::int4[]) AS given(seq, id, attempts)
+  SELECT unnest($5::int8[]) AS seq, unnest($6::text[]) AS id, unnest($10::int4[]) AS attempts
 ),
 gone AS (
   DELETE FROM "{schema}"."{table}_outbox" AS t
   USING item
-  WHERE t.seq = item.seq AND t.seq BETWEEN $7 AND $8
-    AND t.shard = ANY (ARRAY(SELECT shard FROM held)) AND t.id IS NOT DISTINCT FROM item.id
+  WHERE t.seq = item.seq AND t.id IS NOT DISTINCT FROM item.id AND {own_between}
   RETURNING t.*, item.attempts AS spent, t.shard AS held_by
 ),
 {archived}
@@ -363,7 +390,7 @@ OutboxStatements::OutboxStatements(const Names& names, const TableName& table, C
   const auto& [bound, claimed, done, waiting, buried] = claims ? by_claim : by_shard;
   const Filler fill(names, table,
                     {held, archived, history, row_fragment, holders_fragment, shards_fragment,
-                     bound, claimed, done, waiting, buried});
+                     bound, claimed, done, waiting, buried, own_between});
   const auto settling = [&](std::string_view name, std::string_view sql) {
     return fill(claims ? "competing_" + std::string(name) : std::string(name), sql);
   };
@@ -381,6 +408,7 @@ OutboxStatements::OutboxStatements(const Names& names, const TableName& table, C
   keep_settle_plan = fill("keep_settle_plan", postgres::keep_settle_plan);
   plan_as_usual = fill("plan_as_usual", postgres::plan_as_usual);
   if (!claims) {
+    keep_dense_plan = fill("keep_dense_plan", postgres::keep_dense_plan);
     delete_dense = fill("delete_dense", postgres::delete_dense);
     archive_dense = fill("archive_dense", postgres::archive_dense);
   }

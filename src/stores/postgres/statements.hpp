@@ -30,8 +30,9 @@ struct OutboxStatements {
   Statement delete_done;
   Statement delete_uncounted;
   Statement archive_done;
-  Statement delete_dense;  ///< none in mode competing, as the next
+  Statement delete_dense;  ///< none in mode competing, as the next two
   Statement archive_dense;
+  Statement keep_dense_plan;  ///< before those two
   Statement retry;
   Statement bury;
 };

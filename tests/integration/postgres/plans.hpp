@@ -101,6 +101,21 @@ class PlansWorld : public PostgresWorld {
   void settle_by_kept_plan(const Statement& statement, const Params& params) {
     (void)run_after(outbox->keep_settle_plan, statement, params);
   }
+  /// Every statement that settles, with the one that it comes after.
+  template <class Settle>
+  void each_settle(Settle&& settle) {
+    const std::array<const postgres::OutboxStatements*, 2> modes{&*outbox, &*competing};
+    for (const auto* statements : modes) {
+      const auto& before = outbox->keep_settle_plan;
+      settle(before, statements->delete_done, delete_params());
+      settle(before, statements->delete_uncounted, delete_params());
+      settle(before, statements->archive_done, archive_params());
+      settle(before, statements->retry, kept_params());
+      settle(before, statements->bury, buried_params());
+    }
+    settle(outbox->keep_dense_plan, outbox->delete_dense, dense_params(false));
+    settle(outbox->keep_dense_plan, outbox->archive_dense, dense_params(true));
+  }
   postgres::Rows run_after(const Statement& before, const Statement& statement,
                            const Params& params) {
     const Params none;
@@ -190,7 +205,7 @@ class PlansWorld : public PostgresWorld {
     std::iota(batch.begin(), batch.end(), 1);
     params.array(Type::int8, batch, [](std::int64_t sequence) { return sequence; });
     params.array(Type::text, batch, [](std::int64_t) { return std::string_view("some id"); });
-    params.int8(batch.front()).int8(batch.back());
+    params.int8(batch.front()).int8(batch.back()).int2(1);
     if (archives) params.array(Type::int4, batch, [](std::int64_t) { return std::int32_t{1}; });
     return params;
   }
@@ -249,11 +264,14 @@ class PlansWorld : public PostgresWorld {
     }
   }
 
-  /// Each row is found by the primary key, for a list or from the first to the last, and never
-  /// compared each with each. So are claims.
-  void looks_by_key(const std::string& text, std::string_view condition) {
+  static void joins_by_hash(const std::string& text) {
     EXPECT_EQ(text.find("Nested Loop"), std::string::npos) << text;
     EXPECT_EQ(text.find("Merge Join"), std::string::npos) << text;
+  }
+  /// Each row is found by the primary key, for a list, and never compared each with each. So are
+  /// claims.
+  static void looks_by_key(const std::string& text) {
+    joins_by_hash(text);
     int scans = 0;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
@@ -267,30 +285,52 @@ class PlansWorld : public PostgresWorld {
                                     : "Index Scan using orders_claim_pkey on ";
       EXPECT_NE(line.find(index), std::string::npos) << text;
       std::getline(lines, line);
-      const std::string_view wanted = of_outbox ? condition : "Index Cond: (seq = ANY (";
-      EXPECT_NE(line.find(wanted), std::string::npos) << line << "\nof\n" << text;
+      EXPECT_NE(line.find("Index Cond: (seq = ANY ("), std::string::npos) << text;
     }
     EXPECT_GT(scans, 0) << text;
   }
-  void look_at_settle_plans() {
-    const auto look = [&](const Statement& statement, const Params& params,
-                          std::string_view condition) {
-      looks_by_key(kept_plan(outbox->keep_settle_plan, statement), condition);
-      // With values, too.
-      looks_by_key(plan_after(outbox->keep_settle_plan, statement, params), condition);
-    };
-    constexpr std::string_view list = "Index Cond: (seq = ANY (";
-    const std::array<const postgres::OutboxStatements*, 2> modes{&*outbox, &*competing};
-    for (const auto* statements : modes) {
-      look(statements->delete_done, delete_params(), list);
-      look(statements->delete_uncounted, delete_params(), list);
-      look(statements->archive_done, archive_params(), list);
-      look(statements->retry, kept_params(), list);
-      look(statements->bury, buried_params(), list);
+  /// Rows are found by one index and these conditions.
+  static void looks_by(const std::string& index, const std::vector<std::string_view>& conditions,
+                       const std::string& text) {
+    joins_by_hash(text);
+    EXPECT_EQ(text.find("Seq Scan on orders_outbox"), std::string::npos) << text;
+    int scans = 0;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find("Index Scan") == std::string::npos ||
+          line.find(" orders_outbox_") == std::string::npos) {
+        continue;
+      }
+      ++scans;
+      EXPECT_NE(line.find(index), std::string::npos) << text;
+      std::getline(lines, line);
+      for (const auto condition : conditions) {
+        EXPECT_NE(line.find(condition), std::string::npos) << condition << " of\n" << text;
+      }
     }
-    constexpr std::string_view bounds = "Index Cond: ((seq >= ";
-    look(outbox->delete_dense, dense_params(false), bounds);
-    look(outbox->archive_dense, dense_params(true), bounds);
+    EXPECT_EQ(scans, 1) << text;
+  }
+  /// As they are kept, and with values.
+  template <class Look>
+  void look_at(const Statement& before, const Statement& statement, const Params& params,
+               Look&& look) {
+    look(kept_plan(before, statement));
+    look(plan_after(before, statement, params));
+  }
+  void look_at_settle_plans() {
+    each_settle([&](const Statement& before, const Statement& statement, const Params& params) {
+      look_at(before, statement, params, [&](const std::string& text) {
+        if (&before == &outbox->keep_settle_plan) return looks_by_key(text);
+        looks_by("Bitmap Index Scan on orders_outbox_fresh",
+                 {"(shard = ANY (", "(lane = ", "(seq >= ", "(seq <= "}, text);
+      });
+    });
+    // What lies apart is settled together with what lies close.
+    const auto list = [](const std::string& text) {
+      looks_by("orders_outbox_pkey", {"Index Cond: (seq = ANY ("}, text);
+    };
+    look_at(outbox->keep_dense_plan, outbox->delete_uncounted, delete_params(), list);
+    look_at(outbox->keep_dense_plan, outbox->archive_done, archive_params(), list);
   }
 
   void look_at_every_plan() {

@@ -231,13 +231,14 @@ class PostgresReadPlans : public PostgresReadParts {
         of + "'");
   }
   static inline const std::string as_before =
-      "enable_bitmapscan=on enable_indexonlyscan=on enable_mergejoin=on enable_nestloop=on "
-      "enable_seqscan=on enable_sort=on plan_cache_mode=force_custom_plan";
+      "cpu_index_tuple_cost=0.005 cpu_operator_cost=0.0025 enable_bitmapscan=on "
+      "enable_indexonlyscan=on enable_indexscan=on enable_mergejoin=on enable_nestloop=on "
+      "enable_seqscan=on enable_sort=on plan_cache_mode=force_custom_plan random_page_cost=4";
   std::string session() {
     return asked(
         "SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings WHERE name "
-        "~ "
-        "'^(plan_cache_mode|enable_(seqscan|bitmapscan|indexonlyscan|sort|nestloop|mergejoin))$'");
+        "~ '^(plan_cache_mode|random_page_cost|cpu_(index_tuple|operator)_cost|enable_"
+        "(seqscan|bitmapscan|indexscan|indexonlyscan|sort|nestloop|mergejoin))$'");
   }
 
   std::optional<Context> context_;
@@ -283,7 +284,8 @@ TEST_F(PostgresReadPlans, OfSettlesAreKeptAndTheSessionIsAsBefore) {
                        .id = row.id,
                        .verdict = verdict,
                        .attempts = 1,
-                       .delay = std::chrono::hours(1)});
+                       .delay = std::chrono::hours(1),
+                       .lane = spi::Lane{1}});
     }
     ASSERT_EQ(items.size(), rows);
     const auto reply = outbox_->settle(

@@ -1,6 +1,7 @@
 #include "integration/stores/postgres/world.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <span>
@@ -44,7 +45,11 @@ class PostgresSettles : public PostgresTest, public ::testing::WithParamInterfac
         store_->transaction([&](OwnedTransaction& tx) { return tx.insert(table_, messages); })
             .value();
     for (const auto& row : written) {
-      rows_.push_back({.sequence = row.sequence, .shard = row.shard, .id = row.id, .attempts = 3});
+      rows_.push_back({.sequence = row.sequence,
+                       .shard = row.shard,
+                       .id = row.id,
+                       .attempts = 3,
+                       .lane = normal});
     }
   }
   void leave_a_gap() {
@@ -72,6 +77,7 @@ class PostgresSettles : public PostgresTest, public ::testing::WithParamInterfac
               std::to_string(GetParam().retains ? rows_.size() - left : 0));
   }
 
+  static constexpr spi::Lane normal{1};
   std::unique_ptr<Store> store_;
   std::optional<ClaimRoles> roles_;
   WorkerId worker_ = ids_.next<WorkerId>();
@@ -109,6 +115,51 @@ TEST_P(PostgresSettles, LeaveTheRowsBetween) {
   for (std::size_t at = 0; at < rows_.size(); at += 3) every_third.push_back(rows_[at]);
   EXPECT_EQ(rows_of(settle(every_third)), every_third.size());
   expect_left(rows_.size() - every_third.size());
+}
+
+TEST_P(PostgresSettles, LeaveTheRowsOfOtherShardsBetween) {
+  write(8'000);
+  fences_ = {fences_[3], fences_[8]};
+  std::vector<spi::Settlement> ours;
+  std::ranges::copy_if(rows_, std::back_inserter(ours), [&](const spi::Settlement& row) {
+    return row.shard == fences_[0].shard || row.shard == fences_[1].shard;
+  });
+  ASSERT_GT(ours.size(), 512U);
+  EXPECT_EQ(rows_of(settle(ours)), ours.size());
+  expect_left(rows_.size() - ours.size());
+}
+
+/// They stand in another index.
+TEST_P(PostgresSettles, TakeRowsThatHaveWaited) {
+  for (const bool told : {true, false}) {
+    write(1'000);
+    database_->sql("UPDATE " + in_schema("orders_outbox") +
+                   " SET due = clock_timestamp() WHERE seq % 7 < 2");
+    if (told) {
+      for (auto& row : rows_) {
+        if (row.sequence.value % 7 < 2) row.lane.reset();
+      }
+    }
+    EXPECT_EQ(rows_of(settle(std::span(rows_).last(1'000))), 1'000U);
+    expect_left(0);
+  }
+}
+
+TEST_P(PostgresSettles, TakeRowsOfEveryLane) {
+  for (const bool told : {true, false}) {
+    write(2'000);
+    // Some far from others of their lane, some close.
+    database_->sql("UPDATE " + in_schema("orders_outbox") +
+                   " SET priority = CASE WHEN seq % 1000 < 400 THEN 2 ELSE seq % 2 END");
+    if (told) {
+      for (auto& row : rows_) {
+        const auto number = row.sequence.value;
+        row.lane = spi::Lane{static_cast<std::uint8_t>(number % 1000 < 400 ? 2 : number % 2)};
+      }
+    }
+    EXPECT_EQ(rows_of(settle(std::span(rows_).last(2'000))), 2'000U);
+    expect_left(0);
+  }
 }
 
 TEST_P(PostgresSettles, LeaveTheRowsOfAShardThatIsNoLongerHeld) {
