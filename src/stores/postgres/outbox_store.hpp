@@ -18,7 +18,8 @@
 namespace sagabox::postgres {
 
 /// What the relay needs. Reading takes no lock; a settle is one transaction, and one round trip
-/// unless a row dies or many are deleted.
+/// unless a row dies or many are deleted. (Many that are archived may take two: by halves, and once
+/// more for what was not found.)
 class PostgresOutbox : public spi::OutboxStore {
  public:
   PostgresOutbox(Context& context, const AuditChain& audit, Wake& wake);

@@ -52,7 +52,7 @@ Sorted sorted(std::span<const spi::Settlement> items) {
         break;
     }
   }
-  // As the rows lie in the table, and as others lock them.
+  // As others lock them, and mostly as they lie in the table.
   for (auto* list : {&by.done, &by.kept, &by.buried}) {
     std::sort(list->begin(), list->end(),
               [](const auto* a, const auto* b) { return a->sequence < b->sequence; });
@@ -62,9 +62,9 @@ Sorted sorted(std::span<const spi::Settlement> items) {
 
 /// How far rows lie apart that are found by walking along their shards: counted in rows of these
 /// shards, since those of all others are not looked at.
-class Walk {
- public:
-  Walk(std::size_t shards_held, std::size_t shards) : held_(shards_held), shards_(shards) {}
+struct Walk {
+  std::uint64_t shards = 0;      ///< that the settle names
+  std::uint64_t shards_all = 0;  ///< of the table
 
   /// Whether the rows between these, which went already or go later, cost less than looking for
   /// each of ours: a tenth of what that costs more (decisions 019 and 028).
@@ -79,19 +79,15 @@ class Walk {
     constexpr std::uint64_t gap_min = 100;
     return one.lane != next.lane || between(one, next) >= gap_min;
   }
-
- private:
   [[nodiscard]] std::uint64_t between(const spi::Settlement& one,
                                       const spi::Settlement& next) const {
-    return (next.sequence.value - one.sequence.value) * held_ / shards_;
+    return (next.sequence.value - one.sequence.value) * shards / shards_all;
   }
-
-  std::uint64_t held_;
-  std::uint64_t shards_;
 };
 
-/// `done` in parts, in the same order: others lock rows as they lie in the table, too.
-std::vector<DonePart> in_parts(const Items& done, const Walk& walk) {
+/// `done`, which is in the order of the sequences, in parts: lane by lane, each in that order.
+std::vector<DonePart> in_parts(Items done, const Walk& walk) {
+  std::ranges::stable_sort(done, {}, [](const auto* item) { return item->lane; });
   std::vector<DonePart> parts;
   for (std::size_t begin = 0, at = 1; at <= done.size(); ++at) {
     if (at < done.size() && !walk.ends_between(*done[at - 1], *done[at])) continue;
@@ -246,7 +242,7 @@ Params buried_params(const spi::SettleRequest& request, const Items& items) {
 /// The statements of one settle, in the order they run: first how they are planned; the last may
 /// be the one that buries.
 struct Plan {
-  explicit Plan(const Statement& keep_plan) { add(keep_plan, {}); }
+  explicit Plan(const OutboxStatements& statements) { add(statements.keep_settle_plan, {}); }
 
   static constexpr std::size_t first_answer = 1;
   std::list<Params> params;  // of calls: they stay where they are
@@ -258,25 +254,17 @@ struct Plan {
   }
 };
 
-bool walks(std::span<const DonePart> done) { return std::ranges::any_of(done, &DonePart::dense); }
-
-Items all_of(std::span<const DonePart> done) {
-  Items all;
-  for (const auto& part : done) all.insert(all.end(), part.rows.begin(), part.rows.end());
-  return all;
-}
-
-Plan plan_for(std::span<const DonePart> done, const OutboxStatements& statements) {
-  return Plan(walks(done) ? statements.keep_dense_plan : statements.keep_settle_plan);
-}
-
 /// Adds a statement for each part; where their answers will be.
 std::vector<std::size_t> add_parts(Plan& plan, const spi::SettleRequest& request,
                                    const OutboxStatements& statements,
                                    std::span<const DonePart> done) {
   const bool keeps = request.retain_done;
+  bool plans_walks = false;
   std::vector<std::size_t> answers;
   for (const auto& part : done) {
+    if (std::exchange(plans_walks, part.dense) != part.dense) {
+      plan.add(part.dense ? statements.keep_dense_plan : statements.keep_settle_plan, {});
+    }
     answers.push_back(plan.calls.size());
     if (part.dense) {
       plan.add(keeps ? statements.archive_dense : statements.delete_dense,
@@ -291,7 +279,7 @@ std::vector<std::size_t> add_parts(Plan& plan, const spi::SettleRequest& request
 
 Plan plan_of(const spi::SettleRequest& request, const OutboxStatements& statements,
              const Sorted& by) {
-  Plan plan(statements.keep_settle_plan);
+  Plan plan(statements);
   if (!by.done.empty()) {
     plan.add(request.retain_done ? statements.archive_done : statements.delete_done,
              done_params(request, by.done));
@@ -315,6 +303,14 @@ class Parts {
       auto& part = part_of(rows.int2(row, 0));
       part.held = true;
       part.rows += static_cast<std::uint32_t>(rows.int8(row, 1));
+    }
+  }
+  /// Of a second settle: a shard that is held no longer is lost.
+  void count_again(const Rows& rows) {
+    for (auto& part : parts_) part.held = false;
+    count(rows);
+    for (auto& part : parts_) {
+      if (!part.held) part.rows = 0;
     }
   }
   /// By the shard that holds them, which need not be the one they were written to.
@@ -393,7 +389,7 @@ std::vector<AuditEvent> deaths_in(const spi::SettleRequest& request, const Rows&
 Result<std::optional<spi::SettleReply>> PostgresOutbox::delete_all(
     const spi::SettleRequest& request, const OutboxStatements& statements,
     std::span<const DonePart> done) {
-  auto plan = plan_for(done, statements);
+  Plan plan(statements);
   plan.add(statements.hold, fence_params(request));
   const auto deleting = add_parts(plan, request, statements, done);
   auto lease = context_.relay.take();
@@ -420,7 +416,7 @@ Result<std::optional<spi::SettleReply>> PostgresOutbox::delete_all(
 Result<spi::SettleReply> PostgresOutbox::archive_all(const spi::SettleRequest& request,
                                                      const OutboxStatements& statements,
                                                      std::span<const DonePart> done) {
-  auto plan = plan_for(done, statements);
+  Plan plan(statements);
   const auto archiving = add_parts(plan, request, statements, done);
   auto connection = context_.relay.take();
   if (!connection.ok()) return connection.error();
@@ -428,13 +424,15 @@ Result<spi::SettleReply> PostgresOutbox::archive_all(const spi::SettleRequest& r
   if (!answers.ok()) return answers.error();
   Parts parts(request.fences);
   for (const auto at : archiving) parts.count((*answers)[at]);
-  if (walks(done) && parts.lack_some_of(request.items)) {
+  if (parts.lack_some_of(request.items) && std::ranges::any_of(done, &DonePart::dense)) {
     // Gone, or not where we walked. By its key a row is found wherever it is.
-    Plan by_key(statements.keep_settle_plan);
-    by_key.add(statements.archive_done, done_params(request, all_of(done)));
+    Items all;
+    for (const auto& part : done) all.insert(all.end(), part.rows.begin(), part.rows.end());
+    Plan by_key(statements);
+    by_key.add(statements.archive_done, done_params(request, all));
     auto more = (*connection)->run(by_key.calls, Effect::commits);
     if (!more.ok()) return more.error();
-    parts.count((*more)[Plan::first_answer]);
+    parts.count_again((*more)[Plan::first_answer]);
   }
   return spi::SettleReply{parts.take(), (*connection)->timeline()};
 }
@@ -485,9 +483,10 @@ Result<spi::SettleReply> PostgresOutbox::settle_at_once(const spi::SettleRequest
   const auto by = sorted(request.items);
   const auto& statements = statements_of(request.table);
   if (by.kept.empty() && by.buried.empty() && by.done.size() >= many_rows) {
-    const auto done = statements.claims
-                          ? std::vector<DonePart>{{by.done, false}}
-                          : in_parts(by.done, Walk(request.fences.size(), context_.shards));
+    const auto done =
+        statements.claims
+            ? std::vector<DonePart>{{by.done, false}}
+            : in_parts(by.done, {.shards = request.fences.size(), .shards_all = context_.shards});
     if (request.retain_done) return archive_all(request, statements, done);
     auto reply = delete_all(request, statements, done);
     if (!reply.ok()) return reply.error();

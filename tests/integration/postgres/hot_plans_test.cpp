@@ -76,6 +76,8 @@ class PostgresKeptPlans : public PostgresPlans {
     look("filled again");
     vacuum();
     look("full");
+    database->sql("CREATE INDEX ON " + outbox_table() + " (topic, seq)");
+    look("full, with an index of the user's");
   }
 };
 

@@ -325,12 +325,6 @@ class PlansWorld : public PostgresWorld {
                  {"(shard = ANY (", "(lane = ", "(seq >= ", "(seq <= "}, text);
       });
     });
-    // What lies apart is settled together with what lies close.
-    const auto list = [](const std::string& text) {
-      looks_by("orders_outbox_pkey", {"Index Cond: (seq = ANY ("}, text);
-    };
-    look_at(outbox->keep_dense_plan, outbox->delete_uncounted, delete_params(), list);
-    look_at(outbox->keep_dense_plan, outbox->archive_done, archive_params(), list);
   }
 
   void look_at_every_plan() {

@@ -42,6 +42,12 @@ TEST_F(VerdictTest, DoneCountsTheAttemptAbsolutely) {
   EXPECT_EQ(settlement.id, entry.message->id());
 }
 
+TEST_F(VerdictTest, SaysWhichLaneItWasReadFrom) {
+  EXPECT_EQ(judge(done()).lane, spi::Lane{1}) << "one with a key has no priority";
+  entry.was_waiting = true;
+  EXPECT_EQ(judge(done()).lane, std::nullopt);
+}
+
 TEST_F(VerdictTest, FailureWaitsAsLongAsThePolicySays) {
   const auto settlement = judge(retry("no answer"));
   EXPECT_EQ(settlement.verdict, Verdict::retry);
