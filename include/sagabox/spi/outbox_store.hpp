@@ -177,7 +177,7 @@ class OutboxStore {
   /// Rows with a key that wait for a retry (not those merely delayed); asked after a take-over.
   virtual Result<RetryingKeysReply> read_retrying_keys(const TableName& table, Shard shard,
                                                        Sequence after, std::uint32_t rows_max) = 0;
-  /// One transaction, or one for some of the shards each: after an error part of it may have been
+  /// One transaction, or several, one after the other or at once: after an error part of it may be
   /// done. Touches only rows whose shard is held by `owner` at the fence's epoch, and locks those
   /// ownership rows, so that a stalled stale settle changes nothing. A failure that spent an
   /// attempt enters the row's history, an earlier one of the same number gives way to it. For every

@@ -119,8 +119,8 @@ void each_column(unsigned groups, Visit&& visit) {
 }
 
 /// One message as values, a batch as lists, each with a call of its own: one call for all of them
-/// first writes every list down. Those with fresh ids meet no conflict: looking for one
-/// takes a record more in the log of every row. What a savepoint wrote has another xmin than its
+/// first writes every list down. Those with fresh ids meet no conflict: looking for one takes a
+/// record more in the log of every row. What a savepoint wrote has another xmin than its
 /// transaction. What comes back costs as much as a few columns that are stored.
 std::string insert_sql(const InsertForm& form) {
   std::string columns;
