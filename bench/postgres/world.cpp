@@ -50,14 +50,14 @@ void World::add(std::int64_t rows) {
   written_ += rows;
 }
 
-void World::rest() {
-  sql("VACUUM (ANALYZE) sagabox.default_outbox");
+void World::rest(const std::string& outbox) {
+  sql("VACUUM (ANALYZE) sagabox." + outbox + "_outbox");
   sql("CHECKPOINT");
 }
 
-void World::require(std::int64_t pending, std::int64_t archived) {
+void World::require(std::int64_t pending, std::int64_t archived, const std::string& outbox) {
   const auto count = [&](const std::string& table) {
-    return std::stoll(sql("SELECT count(*) FROM sagabox.default_" + table));
+    return std::stoll(sql("SELECT count(*) FROM sagabox." + outbox + "_" + table));
   };
   const auto seen_pending = count("outbox");
   const auto seen_archived = count("archive");

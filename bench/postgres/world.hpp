@@ -29,12 +29,13 @@ class World {
   /// The same, with so many rows as `Outbox::write_all` writes them.
   void fill(std::int64_t rows);
   /// Vacuumed, analysed, and written to disk: nothing of before is left to be done meanwhile.
-  void rest();
+  void rest(const std::string& outbox = OutboxOptions{}.table);
   /// Commits so many rows at once.
   void add(std::int64_t rows);
 
   /// Counted from the tables; throws when it is something else.
-  void require(std::int64_t pending, std::int64_t archived);
+  void require(std::int64_t pending, std::int64_t archived,
+               const std::string& outbox = OutboxOptions{}.table);
   [[nodiscard]] CpuTime cpu() const;
   [[nodiscard]] bool has_function(const std::string& name);
   std::string sql(const std::string& text) { return admin_->sql(text); }

@@ -12,18 +12,17 @@
 namespace sagabox::postgres {
 namespace {
 
-/// A vacuum has one tenth of the time: it gains nothing while somebody holds a snapshot open.
-constexpr int rest_times = 9;
 constexpr Duration rest_after_failure = std::chrono::minutes(1);
-/// One that takes longer is autovacuum's, which makes way for whoever changes the table.
-constexpr Duration vacuum_max = std::chrono::seconds(10);
-/// How often a vacuum that runs looks whether we end.
+/// One that takes longer is autovacuum's.
+constexpr Duration vacuum_max = std::chrono::minutes(5);
+/// How often a vacuum that runs looks whether we end, and whether somebody waits for it.
 constexpr std::chrono::milliseconds look_interval{50};
+constexpr Duration make_way_interval = std::chrono::seconds(1);
 
-/// $1 microseconds, $2 milliseconds that a vacuum may take. Whether both tables are ours, and
-/// whether it is worth it: most rows are dead, unlike in a backlog; nobody has
-/// vacuumed since; nobody holds a table, which would only bring a warning into the server's log.
-/// Then, that the server ends a vacuum whose client hung up, where it can.
+/// $1 microseconds, $2 milliseconds that a vacuum may take. Whether both tables are ours; whether
+/// the time is right: nobody has vacuumed since, and nobody holds a table, which would only bring a
+/// warning into the server's log; and what has been counted. Then, that the server ends a vacuum
+/// whose client hung up, where it can.
 constexpr std::string_view look_sql = R"sql(
 WITH tables AS (
   SELECT oid, relowner FROM pg_class
@@ -31,31 +30,56 @@ WITH tables AS (
                 to_regclass('"{schema}"."{table}_claim"'))
 )
 SELECT (SELECT count(*) = 2 AND bool_and(pg_has_role(relowner, 'USAGE')) FROM tables),
-       (SELECT bool_and(pg_stat_get_dead_tuples(oid) >= 10 * pg_stat_get_live_tuples(oid))
-        FROM tables)
-       AND NOT EXISTS (SELECT FROM tables
-                       WHERE greatest(pg_stat_get_last_vacuum_time(oid),
-                                      pg_stat_get_last_autovacuum_time(oid))
-                             > now() - $1 * interval '1 microsecond')
+       NOT EXISTS (SELECT FROM tables
+                   WHERE greatest(pg_stat_get_last_vacuum_time(oid),
+                                  pg_stat_get_last_autovacuum_time(oid))
+                         > now() - $1 * interval '1 microsecond')
        AND NOT EXISTS (SELECT FROM tables JOIN pg_locks ON relation = tables.oid
                        WHERE mode IN ('ShareUpdateExclusiveLock', 'ShareLock',
                                       'ShareRowExclusiveLock', 'ExclusiveLock',
                                       'AccessExclusiveLock')),
+       pg_stat_get_live_tuples(outbox), pg_stat_get_dead_tuples(outbox),
+       pg_stat_get_tuples_inserted(outbox), pg_stat_get_tuples_deleted(outbox),
        set_config('application_name', 'sagabox vacuum', false),
        set_config('statement_timeout', $2, false),
        CASE WHEN current_setting('server_version_num')::integer >= 140000
                  AND version() LIKE '%linux%'
             THEN set_config('client_connection_check_interval', '500ms', false) END
+FROM to_regclass('"{schema}"."{table}_outbox"') AS outbox
 )sql";
 namespace column {
 constexpr int ours = 0;
-constexpr int worth_it = 1;
+constexpr int in_time = 1;
+constexpr int live = 2;
+constexpr int dead = 3;
+constexpr int written = 4;
+constexpr int left = 5;
 }  // namespace column
 
 constexpr std::string_view vacuum_sql = R"sql(
 VACUUM (SKIP_LOCKED, TRUNCATE FALSE, PARALLEL 0)
   "{schema}"."{table}_outbox", "{schema}"."{table}_claim"
 )sql";
+
+constexpr std::string_view dead_sql = R"sql(
+SELECT pg_stat_get_dead_tuples(to_regclass('"{schema}"."{table}_outbox"'))
+)sql";
+
+/// $1: the process that vacuums.
+constexpr std::string_view make_way_sql = R"sql(
+SELECT pg_cancel_backend($1)
+WHERE EXISTS (SELECT FROM pg_locks
+              WHERE relation IN (to_regclass('"{schema}"."{table}_outbox"'),
+                                 to_regclass('"{schema}"."{table}_claim"'))
+                AND NOT granted AND $1 = ANY (pg_blocking_pids(pid)))
+)sql";
+
+RowCounts counts(const Rows& look) {
+  return {.live = look.int8(0, column::live),
+          .dead = look.int8(0, column::dead),
+          .written = look.int8(0, column::written),
+          .left = look.int8(0, column::left)};
+}
 
 }  // namespace
 
@@ -106,17 +130,20 @@ void Vacuum::run() {
     }
     const auto rows = std::exchange(work.rows, 0);
     const auto rest = work.rest;
+    const bool busy_since = begin <= work.ended + rest + limits_.interval_min;
+    const auto before = busy_since ? work.seen : std::nullopt;
     lock.unlock();
-    const auto outcome = vacuum(outbox, rest);
+    const auto attempt = vacuum(outbox, rest, before);
     lock.lock();
-    const auto end = clock_.boot_now();
-    work.ours = outcome != Outcome::not_ours;
-    work.rest = std::max<Duration>(limits_.interval_min, rest_times * (end - begin));
-    if (outcome == Outcome::failed) {
+    work.ours = attempt.outcome != Outcome::not_ours;
+    work.seen = attempt.seen;
+    work.ended = clock_.boot_now();
+    work.rest = std::max(limits_.interval_min, attempt.rest);
+    if (attempt.outcome == Outcome::failed) {
       work.rows += rows;
       work.rest = std::max(work.rest, rest_after_failure);
     }
-    work.not_before = end + work.rest;
+    work.not_before = work.ended + work.rest;
   }
 }
 
@@ -130,32 +157,67 @@ Vacuum::Works::iterator Vacuum::next() {
   return first;
 }
 
-Vacuum::Outcome Vacuum::vacuum(const TableName& outbox, Duration rest) {
+Vacuum::Attempt Vacuum::vacuum(const TableName& outbox, Duration rest,
+                               const std::optional<RowCounts>& before) {
+  const auto begin = clock_.boot_now();
   auto connection = Connection::open(settings_);
-  if (!connection.ok()) return Outcome::failed;
-  if ((*connection)->pooled()) return Outcome::not_ours;
+  if (!connection.ok()) return {.outcome = Outcome::failed};
+  if ((*connection)->pooled()) return {.outcome = Outcome::not_ours};
   Params params;
   params.microseconds(rest).text(
       std::to_string(std::chrono::ceil<std::chrono::milliseconds>(vacuum_max).count()));
   auto look = (*connection)->run({"", names_.fill(look_sql, outbox)}, params, Effect::none);
-  if (!look.ok()) return Outcome::failed;
-  if (!look->boolean(0, column::ours)) return Outcome::not_ours;
-  if (!look->boolean(0, column::worth_it)) return Outcome::done;
+  if (!look.ok()) return {.outcome = Outcome::failed};
+  if (!look->boolean(0, column::ours)) return {.outcome = Outcome::not_ours};
+  const auto seen = counts(*look);
+  if (!look->boolean(0, column::in_time) || !needs_vacuum(seen, before)) {
+    return {.outcome = Outcome::done, .seen = seen};
+  }
   PGconn* const handle = (*connection)->handle();
-  if (PQsendQuery(handle, names_.fill(vacuum_sql, outbox).c_str()) != 1) return Outcome::failed;
-  return await_end(handle);
+  const bool ran = PQsendQuery(handle, names_.fill(vacuum_sql, outbox).c_str()) == 1 &&
+                   await_end(handle, outbox);
+  const auto took = clock_.boot_now() - begin;
+  auto after = ran ? (*connection)->run({"", names_.fill(dead_sql, outbox)}, {}, Effect::none)
+                   : Result<Rows>(Rows());
+  const auto dead_after = ran && after.ok() ? after->int8(0, 0) : seen.dead;
+  return {.outcome = ran ? Outcome::done : Outcome::failed,
+          .rest = rest_after_vacuum(seen.dead, dead_after, took),
+          .seen = seen};
 }
 
-Vacuum::Outcome Vacuum::await_end(PGconn* connection) {
+bool Vacuum::await_end(PGconn* connection, const TableName& outbox) {
   const auto deadline = clock_.boot_now() + vacuum_max + settings_.answer_grace;
+  auto make_way = clock_.boot_now() + make_way_interval;
+  std::unique_ptr<Connection> beside;
   while (PQisBusy(connection) == 1) {
-    if (ending() || clock_.boot_now() > deadline) return Outcome::failed;
+    if (ending() || clock_.boot_now() > deadline) return false;
     pollfd socket{PQsocket(connection), POLLIN, 0};
     const int ready = poll(&socket, 1, static_cast<int>(look_interval.count()));
-    if (ready > 0 && PQconsumeInput(connection) != 1) return Outcome::failed;
+    if (ready > 0 && PQconsumeInput(connection) != 1) return false;
+    if (clock_.boot_now() < make_way) continue;
+    make_way_for_others(beside, PQbackendPID(connection), outbox);
+    make_way = clock_.boot_now() + make_way_interval;
   }
-  const std::unique_ptr<PGresult, decltype(&PQclear)> answer(PQgetResult(connection), &PQclear);
-  return PQresultStatus(answer.get()) == PGRES_COMMAND_OK ? Outcome::done : Outcome::failed;
+  bool ended_well = true;
+  while (const auto answer =
+             std::unique_ptr<PGresult, decltype(&PQclear)>(PQgetResult(connection), &PQclear)) {
+    ended_well = ended_well && PQresultStatus(answer.get()) == PGRES_COMMAND_OK;
+  }
+  return ended_well;
+}
+
+void Vacuum::make_way_for_others(std::unique_ptr<Connection>& beside, int process,
+                                 const TableName& outbox) {
+  if (!beside) {
+    auto opened = Connection::open(settings_);
+    if (!opened.ok()) return;
+    beside = std::move(*opened);
+  }
+  Params params;
+  params.int4(process);
+  if (!beside->run({"", names_.fill(make_way_sql, outbox)}, params, Effect::none).ok()) {
+    beside.reset();
+  }
 }
 
 bool Vacuum::ending() {

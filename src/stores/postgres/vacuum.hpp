@@ -2,6 +2,7 @@
 
 #include "stores/postgres/connection.hpp"
 #include "stores/postgres/names.hpp"
+#include "stores/postgres/vacuum_need.hpp"
 
 #include <sagabox/message.hpp>
 #include <sagabox/time.hpp>
@@ -10,14 +11,17 @@
 #include <condition_variable>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace sagabox::postgres {
 
 /// Vacuums outboxes that are emptied faster than autovacuum keeps up with: it looks once a minute,
 /// and what is settled in a minute of full load does not fit into the server's memory. On a thread
-/// of its own, over a connection that is open for so long only. See decision 024. Thread-safe.
+/// of its own, over a connection that is open for so long only. Like autovacuum's it makes way for
+/// whoever waits for the table. See decisions 024 and 029. Thread-safe.
 class Vacuum {
  public:
   struct Limits {
@@ -37,9 +41,16 @@ class Vacuum {
 
  private:
   enum class Outcome { done, failed, not_ours };
+  struct Attempt {
+    Outcome outcome;
+    Duration rest{};
+    std::optional<RowCounts> seen;
+  };
   struct Work {
     std::uint64_t rows = 0;
-    Duration rest;  ///< after the last time
+    Duration rest;     ///< after the last time
+    BootTime ended{};  ///< the last time
+    std::optional<RowCounts> seen;
     BootTime not_before{};
     bool ours = true;
   };
@@ -49,8 +60,12 @@ class Vacuum {
   /// What is due first, now or later.
   [[nodiscard]] Works::iterator next();
   /// Also done where it is not worth it, or somebody else did it within `rest` or is about to.
-  Outcome vacuum(const TableName& outbox, Duration rest);
-  Outcome await_end(PGconn* connection);
+  Attempt vacuum(const TableName& outbox, Duration rest, const std::optional<RowCounts>& before);
+  /// Whether it came to a good end.
+  bool await_end(PGconn* connection, const TableName& outbox);
+  /// Ends the vacuum where somebody waits for it, over a connection that is opened once.
+  void make_way_for_others(std::unique_ptr<Connection>& beside, int process,
+                           const TableName& outbox);
   [[nodiscard]] bool ending();
 
   const Names names_;

@@ -61,11 +61,28 @@ class PostgresVacuum : public PostgresTest {
   void await_live(const std::string& table, int rows) {
     const auto query = "SELECT pg_stat_get_live_tuples('" + in_schema(table) + "'::regclass)";
     // Of either there are none until they are counted.
-    const auto dead = "SELECT pg_stat_get_dead_tuples('" + in_schema(table) + "'::regclass)";
-    until([&] {
-      return database_->sql(query).at(0) == std::to_string(rows) &&
-             database_->sql(dead).at(0) != "0";
-    });
+    until(
+        [&] { return database_->sql(query).at(0) == std::to_string(rows) && dead(table) != "0"; });
+  }
+  [[nodiscard]] std::string dead(const std::string& table) {
+    return database_->sql("SELECT pg_stat_get_dead_tuples('" + in_schema(table) + "'::regclass)")
+        .at(0);
+  }
+  void await_dead(const std::string& table, int rows) {
+    until([&] { return dead(table) == std::to_string(rows); });
+  }
+
+  [[nodiscard]] bool running() {
+    return database_
+               ->sql("SELECT count(*) FROM pg_stat_progress_vacuum WHERE relid = '" +
+                     in_schema("orders_outbox") + "'::regclass")
+               .at(0) == "1";
+  }
+  /// A quarter of a minute for 2,000 rows.
+  [[nodiscard]] ConnectSettings slow() const {
+    auto slow = settings();
+    slow.url += " options='-c vacuum_cost_delay=100 -c vacuum_cost_limit=1'";
+    return slow;
   }
 
   std::unique_ptr<Store> store_;
@@ -151,22 +168,53 @@ TEST_F(PostgresVacuum, LeavesTablesOfOthersAloneWithoutAWord) {
 TEST_F(PostgresVacuum, IsNotWaitedForAndEndedByTheServer) {
   fill_and_delete("orders_outbox", 2000, 2000);
   await_live("orders_outbox", 0);
-  const auto running = [&] {
-    return database_
-               ->sql("SELECT count(*) FROM pg_stat_progress_vacuum WHERE relid = '" +
-                     in_schema("orders_outbox") + "'::regclass")
-               .at(0) == "1";
-  };
   {
-    auto slow = settings();
-    // A quarter of a minute for what there is.
-    slow.url += " options='-c vacuum_cost_delay=100 -c vacuum_cost_limit=1'";
-    Vacuum vacuum(*names_, slow, soon);
+    Vacuum vacuum(*names_, slow(), soon);
     vacuum.left(table_, 100);
-    until(running);
+    until([&] { return running(); });
   }
   until([&] { return !running(); });
   EXPECT_EQ(vacuums("orders_outbox"), 0) << "it came to its end";
+}
+
+TEST_F(PostgresVacuum, MakesWayForWhoeverChangesTheTable) {
+  fill_and_delete("orders_outbox", 2000, 2000);
+  await_live("orders_outbox", 0);
+  Vacuum vacuum(*names_, slow(), soon);
+  vacuum.left(table_, 100);
+  until([&] { return running(); });
+  database_->sql("ALTER TABLE " + in_schema("orders_outbox") + " SET (fillfactor = 90)");
+  EXPECT_EQ(vacuums("orders_outbox"), 0) << "it was waited for";
+}
+
+TEST_F(PostgresVacuum, KeepsUpWithAFlowThatLeavesManyPending) {
+  // As many go as come, and one of five is always pending: too many, were they a backlog.
+  const auto empty = TableName::parse("empty").value();
+  const auto wakes = TableName::parse("wakes").value();
+  const auto wakes_again = TableName::parse("wakes_again").value();
+  for (const auto& outbox : {empty, wakes, wakes_again}) store_->outbox().prepare(outbox).value();
+  FakeClock clock;
+  auto with_clock = settings();
+  with_clock.clock = &clock;
+  Vacuum vacuum(*names_, with_clock, {.rows_min = 1, .interval_min = hours(1)});
+  const auto in_an_hour = [&](const TableName& waker) {
+    clock.advance(hours(1));
+    vacuum.left(waker, 1);
+  };
+  fill_and_delete("orders_outbox", 500, 400);
+  await_live("orders_outbox", 100);
+  vacuum.left(table_, 1);
+  clock.advance(milliseconds(1));
+  vacuum.left(empty, 1);
+  in_an_hour(wakes);
+  await_vacuum("empty_outbox");
+  EXPECT_EQ(vacuums("orders_outbox"), 0) << "nobody knows yet that they keep coming";
+
+  fill_and_delete("orders_outbox", 500, 900);
+  await_dead("orders_outbox", 900);
+  vacuum.left(table_, 1);
+  in_an_hour(wakes_again);
+  await_vacuum("orders_outbox");
 }
 
 TEST_F(PostgresVacuum, OfAStoreCountsWhatIsSettled) {

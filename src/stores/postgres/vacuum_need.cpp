@@ -1,0 +1,30 @@
+#include "stores/postgres/vacuum_need.hpp"
+
+namespace sagabox::postgres {
+namespace {
+
+/// Dead rows for each that is pending.
+constexpr std::int64_t dead_min = 2;
+constexpr std::int64_t dead_enough = 10;
+/// Rows that left for each that was written meanwhile.
+constexpr std::int64_t left_max = 2;
+
+constexpr int rest_times_freed = 2;
+constexpr int rest_times_held = 9;
+
+}  // namespace
+
+bool needs_vacuum(const RowCounts& now, const std::optional<RowCounts>& before) {
+  if (now.dead >= dead_enough * now.live) return true;
+  if (!before || now.dead < dead_min * now.live) return false;
+  const auto written = now.written - before->written;
+  const auto left = now.left - before->left;
+  return written > 0 && left > 0 && left <= left_max * written;
+}
+
+Duration rest_after_vacuum(std::int64_t dead, std::int64_t dead_after, Duration took) {
+  const bool freed = dead_after <= dead / 2;
+  return (freed ? rest_times_freed : rest_times_held) * took;
+}
+
+}  // namespace sagabox::postgres
