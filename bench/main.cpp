@@ -111,7 +111,8 @@ constexpr const char* explanation = R"(Benchmarks:
   postgres.tx_with_message, postgres.tx_with_enqueue_function, postgres.write.batch
   postgres.drain.delete, .vs_skip_locked, .retain, .competing, .backlog_1m, .two_relays
   postgres.end_to_end, postgres.latency.idle, postgres.latency.busy
-  postgres-churn  ten minutes of writing and delivering, a snapshot held open in between
+  postgres-churn  ten minutes of writing and delivering, a snapshot held open in between; then
+                  three times a minute of it, in turn with the first of a new outbox
 
   slo             the service levels of ordinary load: two daemons on such a PostgreSQL, 1,000
                   messages/s for 60 s in a transaction each, 1 % of them refused once over HTTP

@@ -50,8 +50,8 @@ void World::add(std::int64_t rows) {
   written_ += rows;
 }
 
-void World::rest(const std::string& outbox) {
-  sql("VACUUM (ANALYZE) sagabox." + outbox + "_outbox");
+void World::rest() {
+  sql("VACUUM (ANALYZE) sagabox.default_outbox");
   sql("CHECKPOINT");
 }
 

@@ -29,7 +29,7 @@ class World {
   /// The same, with so many rows as `Outbox::write_all` writes them.
   void fill(std::int64_t rows);
   /// Vacuumed, analysed, and written to disk: nothing of before is left to be done meanwhile.
-  void rest(const std::string& outbox = OutboxOptions{}.table);
+  void rest();
   /// Commits so many rows at once.
   void add(std::int64_t rows);
 

@@ -8,8 +8,7 @@ Writers::Writers(const Load& load, std::function<std::uint64_t()> settled)
     : load_(load),
       settled_(std::move(settled)),
       store_(world().open()),
-      outbox_(Outbox::writer_only(*store_, {.table = load.outbox}).value()),
-      written_(load.written_before) {
+      outbox_(Outbox::writer_only(*store_, {.table = load.outbox}).value()) {
   constexpr std::uint64_t apart = 1'000'000'000;
   for (int number = 1; number <= load_.threads; ++number) {
     threads_.emplace_back([this, number] { run(static_cast<std::uint64_t>(number) * apart); });

@@ -26,14 +26,13 @@ class Writers {
     /// They wait while so many more were written than `settled()` says.
     std::uint64_t ahead_max = 100'000;
     std::string outbox = OutboxOptions{}.table;
-    std::uint64_t written_before = 0;  ///< by others, and settled
   };
   Writers(const Load& load, std::function<std::uint64_t()> settled);
   ~Writers() { end(); }
   Writers(const Writers&) = delete;
   Writers& operator=(const Writers&) = delete;
 
-  /// Returns how many were written, with those before; throws what failed.
+  /// Returns how many were written; throws what failed.
   std::uint64_t stop();
 
  private:
@@ -45,7 +44,7 @@ class Writers {
   std::unique_ptr<Store> store_;
   Outbox outbox_;
   std::atomic<bool> ending_{false};
-  std::atomic<std::uint64_t> written_;
+  std::atomic<std::uint64_t> written_{0};
   std::mutex mutex_;
   std::exception_ptr failure_;
   std::vector<std::thread> threads_;

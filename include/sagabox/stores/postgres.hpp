@@ -31,9 +31,9 @@ struct Options {
   /// Relays sleep until a commit wakes them: one more connection that listens, for all outboxes.
   /// Switch it off behind a pooler in transaction mode, where only polling works.
   bool notify = true;
-  /// After so many settled messages a relay vacuums its outbox, every 5 s at most, over one more
-  /// connection; only where its user owns the tables and no pooler stands between. Autovacuum,
-  /// which looks once a minute, goes on. 0: never.
+  /// After so many settled messages a relay vacuums its outbox, every 5 s at most, over one or
+  /// two more connections; only where its user owns the tables and no pooler stands between.
+  /// Autovacuum, which looks once a minute, goes on. 0: never.
   std::uint64_t vacuum_after = 100'000;
   /// How long to wait for one of these that is in use.
   Duration connection_wait_max = std::chrono::seconds(5);

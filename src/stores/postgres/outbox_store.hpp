@@ -2,6 +2,7 @@
 
 #include "stores/postgres/audit_store.hpp"
 #include "stores/postgres/context.hpp"
+#include "stores/postgres/settle_parts.hpp"
 #include "stores/postgres/statements.hpp"
 #include "stores/postgres/wake.hpp"
 
@@ -36,13 +37,6 @@ class PostgresOutbox : public spi::OutboxStore {
   Result<spi::SettleReply> settle(const spi::SettleRequest& request) override;
   void wait(const TableName& table, Duration timeout) override { wake_.wait(table, timeout); }
   void wake(const TableName& table) override { wake_.ring(table); }
-
-  using Items = std::vector<const spi::Settlement*>;
-  /// Rows that are done, and how they are found: walking along the table, or one by one.
-  struct DonePart {
-    Items rows;
-    bool dense = false;
-  };
 
  protected:
   virtual const OutboxStatements& statements_of(const TableName& table) {

@@ -27,6 +27,7 @@ LANGUAGE sql STABLE AS $body$
    WHERE a.xact_start IS NOT NULL AND a.pid <> pg_backend_pid()
      AND coalesce(a.backend_xmin, a.backend_xid) IS NOT NULL
      AND a.backend_type NOT IN ('walsender', 'autovacuum worker')
+     AND a.pid NOT IN (SELECT v.pid FROM pg_stat_progress_vacuum AS v)
    ORDER BY a.xact_start
    LIMIT 1)
   UNION ALL

@@ -1,6 +1,7 @@
 #include "observe/audit_events.hpp"
 #include "stores/postgres/decode.hpp"
 #include "stores/postgres/outbox_store.hpp"
+#include "stores/postgres/settle_parts.hpp"
 #include "stores/postgres/unit_of_work.hpp"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 #include <list>
 #include <map>
 #include <optional>
-#include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,20 +19,13 @@
 namespace sagabox::postgres {
 namespace {
 
-using Items = PostgresOutbox::Items;
-using DonePart = PostgresOutbox::DonePart;
-
 /// What a settle asks, by the statement that does it.
 struct Sorted {
-  Items done;
-  Items kept;  ///< retry and attempt: the row stays
-  Items buried;
+  SettledRows done;
+  SettledRows kept;  ///< retry and attempt: the row stays
+  SettledRows buried;
   bool deaths = false;
 };
-
-/// Fewer rows are counted as they are deleted, and looked for one by one: not counting costs two
-/// round trips.
-constexpr std::size_t many_rows = 256;
 
 Sorted sorted(std::span<const spi::Settlement> items) {
   Sorted by;
@@ -58,85 +52,6 @@ Sorted sorted(std::span<const spi::Settlement> items) {
               [](const auto* a, const auto* b) { return a->sequence < b->sequence; });
   }
   return by;
-}
-
-/// How far rows lie apart that are found by walking along their shards: counted in rows of these
-/// shards, since those of all others are not looked at.
-struct Walk {
-  std::uint64_t shards = 0;      ///< that the settle names
-  std::uint64_t shards_all = 0;  ///< of the table
-
-  /// Whether the rows between these, which went already or go later, cost less than looking for
-  /// each of ours: a tenth of what that costs more (decisions 019 and 028).
-  [[nodiscard]] bool pays(std::span<const spi::Settlement* const> rows) const {
-    constexpr std::uint64_t between_max = 9;
-    return rows.size() >= many_rows && rows.front()->lane &&
-           between(*rows.front(), *rows.back()) < between_max * rows.size();
-  }
-  /// Where nothing is for a while: between what shards have read so far, before those that are
-  /// handed over at their commit. And a walk goes along one lane.
-  [[nodiscard]] bool ends_between(const spi::Settlement& one, const spi::Settlement& next) const {
-    constexpr std::uint64_t gap_min = 100;
-    return one.lane != next.lane || between(one, next) >= gap_min;
-  }
-  [[nodiscard]] std::uint64_t between(const spi::Settlement& one,
-                                      const spi::Settlement& next) const {
-    return (next.sequence.value - one.sequence.value) * shards / shards_all;
-  }
-};
-
-/// `done`, which is in the order of the sequences, in parts: lane by lane, each in that order.
-std::vector<DonePart> in_parts(Items done, const Walk& walk) {
-  std::ranges::stable_sort(done, {}, [](const auto* item) { return item->lane; });
-  std::vector<DonePart> parts;
-  for (std::size_t begin = 0, at = 1; at <= done.size(); ++at) {
-    if (at < done.size() && !walk.ends_between(*done[at - 1], *done[at])) continue;
-    const auto rows = std::span(done).subspan(begin, at - begin);
-    const bool dense = walk.pays(rows);
-    if (dense || parts.empty() || parts.back().dense) parts.push_back({{}, dense});
-    auto& to = parts.back().rows;
-    to.insert(to.end(), rows.begin(), rows.end());
-    begin = at;
-  }
-  return parts;
-}
-
-/// A settle of half the shards. Its table and owner are those of the whole.
-struct Half {
-  std::vector<spi::Fence> fences;
-  std::span<const spi::Settlement> items;
-};
-
-/// Many rows to be archived, in two settles of different shards: the server works on both at once.
-/// Deleting costs so little that it would gain nothing. Nothing where that is not worth it, or
-/// items of a shard do not lie together.
-std::optional<std::array<Half, 2>> in_halves(const spi::SettleRequest& request) {
-  const auto& items = request.items;
-  const bool all_done = std::ranges::all_of(
-      items, [](const spi::Settlement& item) { return item.verdict == spi::Verdict::done; });
-  if (!request.retain_done || !all_done || items.size() < 2 * many_rows) return std::nullopt;
-
-  // Where another shard begins, as near to the middle as there is one.
-  const auto from_middle = [&](std::size_t at) {
-    return at > items.size() / 2 ? at - items.size() / 2 : items.size() / 2 - at;
-  };
-  std::size_t cut = 0;
-  for (std::size_t at = 1; at < items.size(); ++at) {
-    if (items[at].shard != items[at - 1].shard && from_middle(at) < from_middle(cut)) cut = at;
-  }
-  if (std::min(cut, items.size() - cut) < many_rows) return std::nullopt;
-
-  std::array<Half, 2> halves{Half{{}, items.first(cut)}, Half{{}, items.subspan(cut)}};
-  std::array<std::set<std::uint16_t>, 2> shards;
-  for (std::size_t half = 0; half < 2; ++half) {
-    for (const auto& item : halves[half].items) shards[half].insert(item.shard.value);
-  }
-  for (const auto& fence : request.fences) {
-    const bool first = shards[0].contains(fence.shard.value);
-    if (first && shards[1].contains(fence.shard.value)) return std::nullopt;
-    halves[first ? 0 : 1].fences.push_back(fence);
-  }
-  return halves;
 }
 
 /// Of two settles, one of which failed: the worse. What is in doubt says so.
@@ -169,26 +84,26 @@ std::int64_t sequence_of(const Item* item) {
   return static_cast<std::int64_t>(item->sequence.value);
 }
 
-void add_rows(Params& params, const Items& items) {
+void add_rows(Params& params, const SettledRows& items) {
   params.array(Type::int8, items, sequence_of);
   params.array(Type::int2, items,
                [](const Item* i) { return static_cast<std::int16_t>(i->shard.value); });
   params.array(Type::text, items, [](const Item* i) { return i->id.view(); });
 }
 
-void add_attempts(Params& params, const Items& items) {
+void add_attempts(Params& params, const SettledRows& items) {
   params.array(Type::int4, items,
                [](const Item* i) { return static_cast<std::int32_t>(i->attempts); });
 }
 
-Params done_params(const spi::SettleRequest& request, const Items& items) {
+Params done_params(const spi::SettleRequest& request, const SettledRows& items) {
   auto params = fence_params(request);
   add_rows(params, items);
   if (request.retain_done) add_attempts(params, items);
   return params;
 }
 
-Params dense_params(const spi::SettleRequest& request, const Items& items) {
+Params dense_params(const spi::SettleRequest& request, const SettledRows& items) {
   auto params = fence_params(request);
   params.array(Type::int8, items, sequence_of);
   params.array(Type::text, items, [](const Item* i) { return i->id.view(); });
@@ -203,7 +118,7 @@ bool fails(const Item& item) {
   return item.verdict != spi::Verdict::attempt || !item.error.empty();
 }
 
-Params kept_params(const spi::SettleRequest& request, const Items& items) {
+Params kept_params(const spi::SettleRequest& request, const SettledRows& items) {
   auto params = fence_params(request);
   params.int8(static_cast<std::int64_t>(history_attempts_max));
   add_rows(params, items);
@@ -222,7 +137,7 @@ Params kept_params(const spi::SettleRequest& request, const Items& items) {
   return params;
 }
 
-Params buried_params(const spi::SettleRequest& request, const Items& items) {
+Params buried_params(const spi::SettleRequest& request, const SettledRows& items) {
   auto params = fence_params(request);
   params.int8(static_cast<std::int64_t>(history_attempts_max));
   add_rows(params, items);
@@ -314,7 +229,7 @@ class Parts {
     }
   }
   /// By the shard that holds them, which need not be the one they were written to.
-  void count_buried(const Rows& rows, const Items& items) {
+  void count_buried(const Rows& rows, const SettledRows& items) {
     constexpr int sequence_column = 1;
     std::map<std::uint64_t, Shard> held_by;
     for (const auto* item : items) held_by[item->sequence.value] = item->shard;
@@ -426,7 +341,7 @@ Result<spi::SettleReply> PostgresOutbox::archive_all(const spi::SettleRequest& r
   for (const auto at : archiving) parts.count((*answers)[at]);
   if (parts.lack_some_of(request.items) && std::ranges::any_of(done, &DonePart::dense)) {
     // Gone, or not where we walked. By its key a row is found wherever it is.
-    Items all;
+    SettledRows all;
     for (const auto& part : done) all.insert(all.end(), part.rows.begin(), part.rows.end());
     Plan by_key(statements);
     by_key.add(statements.archive_done, done_params(request, all));
@@ -482,7 +397,7 @@ Result<spi::SettleReply> PostgresOutbox::settle_in_halves(const spi::SettleReque
 Result<spi::SettleReply> PostgresOutbox::settle_at_once(const spi::SettleRequest& request) {
   const auto by = sorted(request.items);
   const auto& statements = statements_of(request.table);
-  if (by.kept.empty() && by.buried.empty() && by.done.size() >= many_rows) {
+  if (by.kept.empty() && by.buried.empty() && by.done.size() >= rows_many) {
     const auto done =
         statements.claims
             ? std::vector<DonePart>{{by.done, false}}

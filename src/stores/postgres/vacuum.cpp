@@ -15,14 +15,16 @@ namespace {
 constexpr Duration rest_after_failure = std::chrono::minutes(1);
 /// One that takes longer is autovacuum's.
 constexpr Duration vacuum_max = std::chrono::minutes(5);
-/// How often a vacuum that runs looks whether we end, and whether somebody waits for it.
+/// How often a vacuum that runs looks whether we end.
 constexpr std::chrono::milliseconds look_interval{50};
-constexpr Duration make_way_interval = std::chrono::seconds(1);
+/// How often it asks whether somebody waits for it, and how long it goes on without an answer.
+constexpr Duration ask_interval = std::chrono::seconds(1);
+constexpr Duration unasked_max = std::chrono::seconds(10);
 
 /// $1 microseconds, $2 milliseconds that a vacuum may take. Whether both tables are ours; whether
 /// the time is right: nobody has vacuumed since, and nobody holds a table, which would only bring a
 /// warning into the server's log; and what has been counted. Then, that the server ends a vacuum
-/// whose client hung up, where it can.
+/// whose client hung up; where it cannot, one must not take long.
 constexpr std::string_view look_sql = R"sql(
 WITH tables AS (
   SELECT oid, relowner FROM pg_class
@@ -35,17 +37,20 @@ SELECT (SELECT count(*) = 2 AND bool_and(pg_has_role(relowner, 'USAGE')) FROM ta
                                   pg_stat_get_last_autovacuum_time(oid))
                          > now() - $1 * interval '1 microsecond')
        AND NOT EXISTS (SELECT FROM tables JOIN pg_locks ON relation = tables.oid
-                       WHERE mode IN ('ShareUpdateExclusiveLock', 'ShareLock',
+                       JOIN pg_database AS d ON d.oid = database AND datname = current_database()
+                       WHERE locktype = 'relation'
+                         AND mode IN ('ShareUpdateExclusiveLock', 'ShareLock',
                                       'ShareRowExclusiveLock', 'ExclusiveLock',
                                       'AccessExclusiveLock')),
        pg_stat_get_live_tuples(outbox), pg_stat_get_dead_tuples(outbox),
        pg_stat_get_tuples_inserted(outbox), pg_stat_get_tuples_deleted(outbox),
        set_config('application_name', 'sagabox vacuum', false),
-       set_config('statement_timeout', $2, false),
-       CASE WHEN current_setting('server_version_num')::integer >= 140000
-                 AND version() LIKE '%linux%'
+       set_config('statement_timeout', CASE WHEN notices THEN $2 ELSE '10s' END, false),
+       CASE WHEN notices
             THEN set_config('client_connection_check_interval', '500ms', false) END
-FROM to_regclass('"{schema}"."{table}_outbox"') AS outbox
+FROM to_regclass('"{schema}"."{table}_outbox"') AS outbox,
+     (SELECT current_setting('server_version_num')::integer >= 140000
+             AND version() LIKE '%linux%') AS server(notices)
 )sql";
 namespace column {
 constexpr int ours = 0;
@@ -62,16 +67,16 @@ VACUUM (SKIP_LOCKED, TRUNCATE FALSE, PARALLEL 0)
 )sql";
 
 constexpr std::string_view dead_sql = R"sql(
-SELECT pg_stat_get_dead_tuples(to_regclass('"{schema}"."{table}_outbox"'))
+SELECT coalesce(pg_stat_get_dead_tuples(to_regclass('"{schema}"."{table}_outbox"')), 0)
 )sql";
 
 /// $1: the process that vacuums.
-constexpr std::string_view make_way_sql = R"sql(
-SELECT pg_cancel_backend($1)
-WHERE EXISTS (SELECT FROM pg_locks
-              WHERE relation IN (to_regclass('"{schema}"."{table}_outbox"'),
-                                 to_regclass('"{schema}"."{table}_claim"'))
-                AND NOT granted AND $1 = ANY (pg_blocking_pids(pid)))
+constexpr std::string_view waited_for_sql = R"sql(
+SELECT EXISTS (SELECT FROM pg_locks
+               WHERE locktype = 'relation' AND NOT granted
+                 AND relation IN (to_regclass('"{schema}"."{table}_outbox"'),
+                                  to_regclass('"{schema}"."{table}_claim"'))
+                 AND $1 = ANY (pg_blocking_pids(pid)))
 )sql";
 
 RowCounts counts(const Rows& look) {
@@ -105,6 +110,7 @@ void Vacuum::left(const TableName& outbox, std::uint64_t rows) {
   const bool was_enough = work.rows >= limits_.rows_min;
   work.rows += rows;
   if (was_enough || !work.ours || work.rows < limits_.rows_min) return;
+  work.enough_since = clock_.boot_now();
   changed_.notify_all();
   if (thread_.joinable()) return;
   try {
@@ -130,7 +136,7 @@ void Vacuum::run() {
     }
     const auto rows = std::exchange(work.rows, 0);
     const auto rest = work.rest;
-    const bool busy_since = begin <= work.ended + rest + limits_.interval_min;
+    const bool busy_since = work.enough_since <= work.ended + rest + limits_.interval_min;
     const auto before = busy_since ? work.seen : std::nullopt;
     lock.unlock();
     const auto attempt = vacuum(outbox, rest, before);
@@ -141,6 +147,7 @@ void Vacuum::run() {
     work.rest = std::max(limits_.interval_min, attempt.rest);
     if (attempt.outcome == Outcome::failed) {
       work.rows += rows;
+      work.enough_since = work.ended;
       work.rest = std::max(work.rest, rest_after_failure);
     }
     work.not_before = work.ended + work.rest;
@@ -174,50 +181,61 @@ Vacuum::Attempt Vacuum::vacuum(const TableName& outbox, Duration rest,
     return {.outcome = Outcome::done, .seen = seen};
   }
   PGconn* const handle = (*connection)->handle();
-  const bool ran = PQsendQuery(handle, names_.fill(vacuum_sql, outbox).c_str()) == 1 &&
-                   await_end(handle, outbox);
+  if (PQsendQuery(handle, names_.fill(vacuum_sql, outbox).c_str()) != 1 ||
+      !await_end(handle, outbox)) {
+    return {.outcome = Outcome::failed, .rest = clock_.boot_now() - begin, .seen = seen};
+  }
   const auto took = clock_.boot_now() - begin;
-  auto after = ran ? (*connection)->run({"", names_.fill(dead_sql, outbox)}, {}, Effect::none)
-                   : Result<Rows>(Rows());
-  const auto dead_after = ran && after.ok() ? after->int8(0, 0) : seen.dead;
-  return {.outcome = ran ? Outcome::done : Outcome::failed,
+  auto after = (*connection)->run({"", names_.fill(dead_sql, outbox)}, {}, Effect::none);
+  const auto dead_after = after.ok() ? after->int8(0, 0) : seen.dead;
+  return {.outcome = Outcome::done,
           .rest = rest_after_vacuum(seen.dead, dead_after, took),
           .seen = seen};
 }
 
 bool Vacuum::await_end(PGconn* connection, const TableName& outbox) {
-  const auto deadline = clock_.boot_now() + vacuum_max + settings_.answer_grace;
-  auto make_way = clock_.boot_now() + make_way_interval;
+  const auto begin = clock_.boot_now();
+  const auto deadline = begin + vacuum_max + settings_.answer_grace;
+  auto ask_next = begin + ask_interval;
+  auto answered = begin;
   std::unique_ptr<Connection> beside;
-  while (PQisBusy(connection) == 1) {
+  bool well = true;
+  while (true) {
+    while (PQisBusy(connection) == 0) {
+      const std::unique_ptr<PGresult, decltype(&PQclear)> answer(PQgetResult(connection), &PQclear);
+      if (!answer) return well;
+      well = well && PQresultStatus(answer.get()) == PGRES_COMMAND_OK;
+    }
     if (ending() || clock_.boot_now() > deadline) return false;
     pollfd socket{PQsocket(connection), POLLIN, 0};
     const int ready = poll(&socket, 1, static_cast<int>(look_interval.count()));
     if (ready > 0 && PQconsumeInput(connection) != 1) return false;
-    if (clock_.boot_now() < make_way) continue;
-    make_way_for_others(beside, PQbackendPID(connection), outbox);
-    make_way = clock_.boot_now() + make_way_interval;
+    if (clock_.boot_now() < ask_next) continue;
+    const auto waited_for = is_waited_for(beside, PQbackendPID(connection), outbox);
+    if (waited_for.value_or(false)) return false;
+    ask_next = clock_.boot_now() + ask_interval;
+    if (waited_for) answered = clock_.boot_now();
+    if (clock_.boot_now() - answered > unasked_max) return false;
   }
-  bool ended_well = true;
-  while (const auto answer =
-             std::unique_ptr<PGresult, decltype(&PQclear)>(PQgetResult(connection), &PQclear)) {
-    ended_well = ended_well && PQresultStatus(answer.get()) == PGRES_COMMAND_OK;
-  }
-  return ended_well;
 }
 
-void Vacuum::make_way_for_others(std::unique_ptr<Connection>& beside, int process,
-                                 const TableName& outbox) {
+std::optional<bool> Vacuum::is_waited_for(std::unique_ptr<Connection>& beside, int process,
+                                          const TableName& outbox) {
   if (!beside) {
-    auto opened = Connection::open(settings_);
-    if (!opened.ok()) return;
+    auto quick = settings_;
+    for (auto* limit : {&quick.connect_max, &quick.statement_max, &quick.answer_grace}) {
+      *limit = std::min(*limit, ask_interval);
+    }
+    auto opened = Connection::open(quick);
+    if (!opened.ok()) return std::nullopt;
     beside = std::move(*opened);
   }
   Params params;
   params.int4(process);
-  if (!beside->run({"", names_.fill(make_way_sql, outbox)}, params, Effect::none).ok()) {
-    beside.reset();
-  }
+  auto answer = beside->run({"", names_.fill(waited_for_sql, outbox)}, params, Effect::none);
+  if (answer.ok()) return answer->boolean(0, 0);
+  beside.reset();
+  return std::nullopt;
 }
 
 bool Vacuum::ending() {

@@ -21,7 +21,7 @@ namespace sagabox::postgres {
 /// Vacuums outboxes that are emptied faster than autovacuum keeps up with: it looks once a minute,
 /// and what is settled in a minute of full load does not fit into the server's memory. On a thread
 /// of its own, over a connection that is open for so long only. Like autovacuum's it makes way for
-/// whoever waits for the table. See decisions 024 and 029. Thread-safe.
+/// whoever waits for the table. One at a time. See decisions 024 and 029. Thread-safe.
 class Vacuum {
  public:
   struct Limits {
@@ -51,6 +51,7 @@ class Vacuum {
     Duration rest;     ///< after the last time
     BootTime ended{};  ///< the last time
     std::optional<RowCounts> seen;
+    BootTime enough_since{};
     BootTime not_before{};
     bool ours = true;
   };
@@ -61,11 +62,11 @@ class Vacuum {
   [[nodiscard]] Works::iterator next();
   /// Also done where it is not worth it, or somebody else did it within `rest` or is about to.
   Attempt vacuum(const TableName& outbox, Duration rest, const std::optional<RowCounts>& before);
-  /// Whether it came to a good end.
+  /// Whether it came to a good end. Otherwise it ends with its connection: nobody waits for it.
   bool await_end(PGconn* connection, const TableName& outbox);
-  /// Ends the vacuum where somebody waits for it, over a connection that is opened once.
-  void make_way_for_others(std::unique_ptr<Connection>& beside, int process,
-                           const TableName& outbox);
+  /// Asked over a connection that is opened once; nothing where nobody answers.
+  std::optional<bool> is_waited_for(std::unique_ptr<Connection>& beside, int process,
+                                    const TableName& outbox);
   [[nodiscard]] bool ending();
 
   const Names names_;

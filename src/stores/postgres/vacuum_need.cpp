@@ -1,5 +1,8 @@
 #include "stores/postgres/vacuum_need.hpp"
 
+#include <algorithm>
+#include <chrono>
+
 namespace sagabox::postgres {
 namespace {
 
@@ -11,6 +14,7 @@ constexpr std::int64_t left_max = 2;
 
 constexpr int rest_times_freed = 2;
 constexpr int rest_times_held = 9;
+constexpr Duration rest_held_max = std::chrono::minutes(2);
 
 }  // namespace
 
@@ -23,8 +27,9 @@ bool needs_vacuum(const RowCounts& now, const std::optional<RowCounts>& before) 
 }
 
 Duration rest_after_vacuum(std::int64_t dead, std::int64_t dead_after, Duration took) {
+  const Duration usual = rest_times_freed * took;
   const bool freed = dead_after <= dead / 2;
-  return (freed ? rest_times_freed : rest_times_held) * took;
+  return freed ? usual : std::max(usual, std::min<Duration>(rest_times_held * took, rest_held_max));
 }
 
 }  // namespace sagabox::postgres

@@ -23,7 +23,8 @@ bool needs_vacuum(const RowCounts& now, const std::optional<RowCounts>& before);
 
 /// How long to leave a table alone after a vacuum that found `dead` rows, left `dead_after`, and
 /// took `took`. One that frees costs the same for each row however often it runs, and is a third
-/// of the time at most; one that frees little, since somebody holds a snapshot open, a tenth.
+/// of the time at most; one that frees little, since somebody holds a snapshot open, a tenth, or
+/// rests for two minutes.
 Duration rest_after_vacuum(std::int64_t dead, std::int64_t dead_after, Duration took);
 
 }  // namespace sagabox::postgres

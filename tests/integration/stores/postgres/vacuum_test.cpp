@@ -172,6 +172,12 @@ TEST_F(PostgresVacuum, IsNotWaitedForAndEndedByTheServer) {
     Vacuum vacuum(*names_, slow(), soon);
     vacuum.left(table_, 100);
     until([&] { return running(); });
+    EXPECT_EQ(database_
+                  ->sql("SELECT count(*) FROM " + in_schema("horizon_holders()") +
+                        " WHERE holder IN (SELECT pid::text FROM pg_stat_progress_vacuum)")
+                  .at(0),
+              "0")
+        << "it keeps nobody from vacuuming";
   }
   until([&] { return !running(); });
   EXPECT_EQ(vacuums("orders_outbox"), 0) << "it came to its end";

@@ -39,6 +39,8 @@ TEST(VacuumNeed, RestsLongerWhereLittleWasFreed) {
   EXPECT_EQ(rest_after_vacuum(1000, 500, seconds(2)), seconds(4));
   EXPECT_EQ(rest_after_vacuum(1000, 501, seconds(2)), seconds(18));
   EXPECT_EQ(rest_after_vacuum(1000, 1200, seconds(2)), seconds(18)) << "more died meanwhile";
+  EXPECT_EQ(rest_after_vacuum(1000, 1000, seconds(20)), seconds(120));
+  EXPECT_EQ(rest_after_vacuum(1000, 1000, seconds(100)), seconds(200));
 }
 
 }  // namespace
