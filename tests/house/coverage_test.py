@@ -3,10 +3,15 @@
 
 import unittest
 
-from coverage import OPEN_ISSUES, REQUIREMENTS, plain_name, problems
+import coverage
+from coverage import REQUIREMENTS, plain_name
 
 TESTS = {"Store.Reads", "house.version"}
-OPEN = min(OPEN_ISSUES)
+OPEN = 4
+
+
+def problems(text, tests):
+    return coverage.problems(text, tests, {OPEN})
 
 
 def page(**cells):
