@@ -23,9 +23,10 @@ function(sagabox_precompile target)
   if(CCACHE)
     # It passes files with precompiled headers by unless told that these are no secret input. And it
     # must compare headers as they are written: one that differs in a comment is the same to it once
-    # preprocessed, and another to the compiler, which then reads it beside the precompiled one.
+    # preprocessed, and another to the compiler, which then reads it beside the precompiled one. What
+    # a cache has from before that was said is not taken: hence the namespace.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
     set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
-      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;CCACHE_DEPEND=1;${CCACHE}")
+      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;CCACHE_DEPEND=1;CCACHE_NAMESPACE=depend;${CCACHE}")
   endif()
 endfunction()
