@@ -81,7 +81,9 @@ struct OutboxOptions {
   std::uint32_t spare_workers_max = 4;
   Duration drain_timeout = std::chrono::seconds(5);
   std::size_t error_bytes_max = 2048;
-  std::uint32_t blocked_keys_max = 10'000;  ///< a shard; at the bound it stops reading ahead
+  /// Keys of a shard whose failed head is known by name. Beyond it only that a key may be blocked,
+  /// and its later messages may wait a while longer than they need to.
+  std::uint32_t blocked_keys_max = 100'000;
 
   /// Takes what no listener takes; see router.hpp. May serve several outboxes.
   std::shared_ptr<spi::Sink> sink{};

@@ -239,6 +239,7 @@ void Intake::apply_fresh(const FreshRead& plan, spi::ReadReply& reply, BootTime 
     });
     if (page.purpose == Purpose::safety) safety += taken.admitted - before;
   }
+  due_went_ = due_went_ || taken.due > 0;
   eager_ = taken.admitted > 0 || reply.parts.size() < plan.pages.size();
   fresh_at_ = now + options_.poll_interval;
   bytes_wanted_ = taken.cut_at;

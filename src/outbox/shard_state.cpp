@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <utility>
 
 namespace sagabox::outbox {
@@ -15,6 +14,13 @@ constexpr std::uint32_t rows_probe = 32;
 constexpr std::size_t tracked_max = 100'000;
 constexpr std::uint8_t due_bit = spi::lane_count;
 constexpr std::uint8_t seen_all = (1U << (spi::lane_count + 1U)) - 1U;
+/// The crowd is counted at most this often, and for at most a twentieth of the time.
+constexpr Duration crowd_interval_min = std::chrono::seconds(1);
+constexpr int crowd_share = 20;
+constexpr std::array crowds{spi::ClassId{0x63726F7764206F66ULL},
+                            spi::ClassId{0x6B6579732C206F66ULL}};
+
+bool is_crowd(spi::ClassId id) { return id == crowds[0] || id == crowds[1]; }
 
 }  // namespace
 
@@ -24,7 +30,9 @@ ShardState::ShardState(Shard shard, const Settings& settings, Room& room,
       settings_(settings),
       room_(room),
       tracker_(std::move(tracker)),
-      keys_(settings.chain_max) {}
+      keys_({.chain_max = settings.chain_max,
+             .blocked_max = settings.blocked_keys_max,
+             .crowd_bytes_max = settings.key_memory.crowd_bytes_max}) {}
 
 void ShardState::acquire(const spi::OwnedShard& shard) {
   ++tenure_;
@@ -33,13 +41,17 @@ void ShardState::acquire(const spi::OwnedShard& shard) {
   lanes_.clear();
   for (std::uint8_t lane = 0; lane < spi::lane_count; ++lane) {
     lanes_.push_back(
-        {.reader = LaneReader(settings_.store.late_commits, settings_.store.late_window)});
+        {.reader = LaneReader(settings_.store.late_commits, settings_.store.late_window),
+         .passed = flow::PassedOver(settings_.key_memory.passed_bytes_max)});
   }
   keys_after_ = {};
   keys_check_.end();
   check_after_loading_ = false;
   due_after_time_ = {};
   due_after_ = {};
+  due_kept_.clear();
+  crowd_count_at_ = {};
+  crowd_counting_since_.reset();
   cautious_left_ = shard.unclean ? settings_.cautious_rows : 0;
   seen_once_ = 0;
   orphans_.for_each_key(
@@ -63,13 +75,27 @@ void ShardState::check_blocked_keys() {
   // Pages of the first look that have been seen may be out of date by now.
   check_after_loading_ = phase_ == Phase::loading;
   if (phase_ != Phase::active) return;
-  std::set<Sequence> blockers;
-  for (const auto sequence : keys_.blockers()) {
-    // Those in hand, or in an orphan's, are not the store's to tell.
-    if (tracker_->in_hand(sequence) || orphans_.contains(sequence)) continue;
-    blockers.insert(sequence);
-  }
+  auto blockers = keys_.blockers();
+  // Those in hand, or in an orphan's, are not the store's to tell.
+  std::erase_if(blockers, [this](Sequence sequence) {
+    return tracker_->in_hand(sequence) || orphans_.contains(sequence);
+  });
+  if (blockers.empty() && !keys_.crowded()) return keys_check_.end();
   keys_check_.begin(std::move(blockers));
+  if (keys_.crowded()) keys_.begin_count();
+}
+
+void ShardState::look_after_crowd(BootTime now) {
+  if (!keys_.crowded() && !crowd_counting_since_) return;
+  if (crowd_counting_since_) {
+    if (keys_check_.page() || lane_of_keys().passed.deferred(crowds[1 - crowd_])) return;
+    const auto took = now - *std::exchange(crowd_counting_since_, std::nullopt);
+    crowd_count_at_ = now + std::max<Duration>(crowd_interval_min, crowd_share * took);
+    return;
+  }
+  if (now < crowd_count_at_) return;
+  crowd_counting_since_ = now;
+  check_blocked_keys();
 }
 
 std::optional<BlockedKeysPage> ShardState::blocked_keys_page() const {
@@ -78,8 +104,14 @@ std::optional<BlockedKeysPage> ShardState::blocked_keys_page() const {
 
 bool ShardState::blocked_keys_seen(const BlockedKeysPage& page,
                                    std::span<const spi::RetryingKey> keys, bool exhausted) {
-  if (phase_ != Phase::active) return false;
+  if (phase_ != Phase::active || !keys_check_.expects(page)) return false;
   bool resumed = false;
+  for (const auto& key : keys) keys_.still_blocked(key.key_hash, key.sequence);
+  if (auto& passed = lane_of_keys().passed;
+      exhausted && keys_.end_count() && !passed.deferred(crowds[1 - crowd_])) {
+    resumed = passed.resume(crowds[crowd_]);
+    crowd_ = 1 - crowd_;
+  }
   for (const auto sequence : keys_check_.seen(page, keys, exhausted)) {
     if (tracker_->in_hand(sequence)) continue;
     if (const auto key_hash = keys_.unblock(sequence)) resumed |= resume_key(*key_hash);
@@ -110,6 +142,7 @@ std::size_t ShardState::drop() {
                     [](const Settling& settling) { return settling.holds_place; }));
   settlements_.clear();
   spent_ahead_.clear();
+  due_kept_.clear();
   for (const auto& entry : keys_.clear()) room_.give_back(entry);
   tracker_->clear();
   return places;
@@ -118,6 +151,7 @@ std::size_t ShardState::drop() {
 void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
                       std::vector<PlannedRange>& out) {
   if (phase_ != Phase::active) return;
+  look_after_crowd(now);
   for (std::uint8_t step = 0; step < spi::lane_count; ++step) {
     const auto number = static_cast<std::uint8_t>(low_first ? spi::lane_count - 1 - step : step);
     auto& lane = lanes_[number];
@@ -128,24 +162,21 @@ void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
                                .lane = spi::Lane{number},
                                .rows_max = lane.hungry ? share : std::min(share, rows_probe)},
                      .tenure = tenure_,
-                     .probe = !lane.hungry};
+                     .probe = !lane.hungry,
+                     .due_reads = due_reads_};
     // What is known to be missing behind the position goes first: another page could show later
     // messages of the same key.
-    const bool level = lane.reader.level();
-    const bool forward = !level || reads_ahead(number);
-    const bool aside = level && (lane.aside_next || !forward);
-    const auto catch_up = lane.deferred.catch_up_after();
+    const bool aside = lane.reader.level() && lane.aside_next;
+    const auto catch_up = lane.passed.catch_up_after();
     if (aside && catch_up) {
       page.purpose = Purpose::catch_up;
       page.range.after = *catch_up;
       page.range.rows_max = share;
-    } else if (aside && lane.safety_after && (!lane.hungry || !forward)) {
+    } else if (aside && lane.safety_after && !lane.hungry) {
       page.purpose = Purpose::safety;
       page.range.after = *lane.safety_after;
       page.range.rows_max = shares.even();
       page.range.others_too = settings_.store.claims;
-    } else if (!forward) {
-      continue;
     } else {
       page.range.after = lane.reader.next_after(now);
       // What is in hand is shown again below the position and must not fill the page.
@@ -157,14 +188,9 @@ void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
   }
 }
 
-bool ShardState::reads_ahead(std::size_t lane) const {
-  return lane != static_cast<std::size_t>(Priority::normal) ||
-         std::max(keys_.blocked(), lanes_[lane].deferred.size()) < settings_.blocked_keys_max;
-}
-
 bool ShardState::goes_on(std::size_t lane) const {
   const auto& of = lanes_[lane];
-  return of.hungry && !of.resting && (!of.reader.level() || reads_ahead(lane));
+  return of.hungry && !of.resting;
 }
 
 void ShardState::begin_safety_pass() {
@@ -177,15 +203,13 @@ void ShardState::begin_safety_pass() {
 bool ShardState::eager() const {
   if (phase_ == Phase::loading) return true;
   if (phase_ != Phase::active) return false;
-  for (std::size_t number = 0; number < lanes_.size(); ++number) {
-    const auto& lane = lanes_[number];
-    if (lane.resting) continue;
-    if (lane.sweeping) return true;
-    if (lane.deferred.catch_up_after() || !lane.reader.level()) return true;
+  if (!due_kept_.empty()) return true;
+  return std::ranges::any_of(lanes_, [](const LaneState& lane) {
+    if (lane.resting) return false;
+    if (lane.sweeping || lane.passed.catch_up_after() || !lane.reader.level()) return true;
     // A page aside took the place of the forward read that was asked for.
-    if ((lane.hungry || !lane.aside_next) && reads_ahead(number)) return true;
-  }
-  return false;
+    return lane.hungry || !lane.aside_next;
+  });
 }
 
 void ShardState::add_hungry(Shares& shares) const {
@@ -194,10 +218,16 @@ void ShardState::add_hungry(Shares& shares) const {
     const auto& lane = lanes_[number];
     if (goes_on(number)) {
       shares.add(spi::Lane{static_cast<std::uint8_t>(number)}, progress(lane));
-    } else if (lane.hungry || lane.deferred.catch_up_after()) {
+    } else if (lane.hungry || lane.passed.catch_up_after()) {
       shares.add_beside();
     }
   }
+}
+
+std::size_t ShardState::passed_key_bytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const auto& lane : lanes_) bytes += lane.passed.key_bytes();
+  return bytes;
 }
 
 bool ShardState::in_safety_pass() const noexcept {
@@ -232,8 +262,7 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
     // Only forward reads go ahead, so that no page ever begins beyond what they have looked at.
     // Those claimed from others have no key, so nothing is overtaken.
     const bool claimed = page.range.others_too && (!row.message || !row.message->has_key());
-    const bool ahead =
-        row.sequence > position && !claimed && !(forward && reads_ahead(page.range.lane.value));
+    const bool ahead = row.sequence > position && !claimed && !forward;
     Entry entry;
     const auto fate =
         recent || ahead ? Fate::no_room : admit(row, &lane, page.range.after, entry, taken);
@@ -250,11 +279,11 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
     keep(fate, std::move(entry), taken);
   }
   const bool level = exhausted || last >= position;
-  lane.deferred.page_seen(page.range.after, last, level);
-  for (const auto id : std::exchange(lane.resume_after_page, {})) lane.deferred.resume(id);
+  lane.passed.page_seen(page.range.after, last, level);
   if (forward) {
     lane.reader.seen(page.range.after, last, exhausted, now);
     if (exhausted) seen_once(page.range.lane.value);
+    if (&lane == &lane_of_keys()) take_kept_due(page, exhausted, taken);
   } else if (page.purpose == Purpose::safety) {
     lane.safety_after = level ? std::nullopt : std::optional(last);
     lane.sweeping = page.range.others_too && !level && taken.admitted > admitted_before;
@@ -267,21 +296,55 @@ spi::DueRange ShardState::due_range(std::uint32_t rows_max) const {
 
 void ShardState::take_due(std::span<spi::Row> rows, bool exhausted, Taken& taken) {
   if (phase_ != Phase::active) return;
+  ++due_reads_;
+  due_kept_.clear();
   for (auto& row : rows) {
-    Entry entry;
-    const auto fate = admit(row, nullptr, {}, entry, taken);
-    if (fate == Fate::no_room) {
-      exhausted = false;
-      break;
+    const auto due = row.due;
+    const auto sequence = row.sequence;
+    if (row.message && row.message->has_key() &&
+        !keys_.blocks(row.message->key_hash(), row.sequence)) {
+      // Judged now: by the time it is taken the tracker may have forgotten what this read missed.
+      if (tracker_->admit(row.sequence)) {
+        tracker_->forget(row.sequence);
+        due_kept_.push_back(std::move(row));
+      }
+    } else {
+      Entry entry;
+      const auto fate = admit(row, nullptr, {}, entry, taken);
+      if (fate == Fate::no_room) {
+        exhausted = false;
+        break;
+      }
+      if (fate != Fate::passed) keep(fate, std::move(entry), taken);
     }
-    due_after_time_ = row.due;
-    due_after_ = row.sequence;
-    if (fate != Fate::passed) keep(fate, std::move(entry), taken);
+    due_after_time_ = due;
+    due_after_ = sequence;
   }
   if (!exhausted) return;
   due_after_time_ = {};
   due_after_ = {};
   seen_once(due_bit);
+}
+
+void ShardState::take_kept_due(const PlannedRange& page, bool exhausted, Taken& taken) {
+  const auto& lane = lane_of_keys();
+  if (page.due_reads != due_reads_ || !lane.reader.level()) return;
+  auto kept = std::exchange(due_kept_, {});
+  // Those of one key go in their order, whichever was due first.
+  std::ranges::sort(kept, {}, &spi::Row::sequence);
+  for (auto& row : kept) {
+    // A later pass over what is due shows those again that cannot go now.
+    if (!exhausted && row.sequence > lane.reader.position()) break;
+    const auto key_hash = row.message->key_hash();
+    const bool head = row.retrying && settings_.head_policy == HeadPolicy::block;
+    if (!head && lane.passed.may_lack(key_hash, row.sequence)) continue;
+    Entry entry;
+    const auto fate = admit(row, nullptr, {}, entry, taken);
+    if (fate == Fate::no_room) break;
+    if (fate == Fate::passed) continue;
+    ++taken.due;
+    keep(fate, std::move(entry), taken);
+  }
 }
 
 void ShardState::keep(Fate fate, Entry entry, Taken& taken) {
@@ -298,28 +361,19 @@ void ShardState::seen_once(std::uint8_t what) {
 
 bool ShardState::held_back(const Message& message, Sequence sequence, LaneState* lane,
                            Sequence page_after) {
-  const auto key_class = class_of_key(message.key_hash());
   if (lane != nullptr && message.has_key() &&
-      !lane->deferred.may_consider(key_class, sequence, page_after)) {
+      !lane->passed.key_may_go(message.key_hash(), sequence, page_after)) {
     return true;
   }
   if (settings_.gate == nullptr) return false;
   const auto gated = settings_.gate->class_of(message);
   if (!gated) return false;
-  if (lane != nullptr && !lane->deferred.may_consider(*gated, sequence, page_after)) {
-    // Later messages of its key must not overtake it. If its class is on the way back already,
-    // nobody else would resume the key.
-    if (message.has_key()) {
-      lane->deferred.defer(key_class, sequence);
-      if (!lane->deferred.closed(*gated)) lane->resume_after_page.push_back(key_class);
-    }
-    return true;
-  }
-  if (!settings_.gate->closed(*gated)) return false;
-  if (lane != nullptr) {
-    lane->deferred.defer(*gated, sequence);
-    if (message.has_key()) lane->deferred.defer(key_class, sequence);
-  }
+  const bool in_turn = lane == nullptr || lane->passed.class_may_go(*gated, sequence, page_after);
+  if (in_turn && !settings_.gate->closed(*gated)) return false;
+  if (lane == nullptr) return true;
+  if (in_turn) lane->passed.defer(*gated, sequence);
+  // Later messages of its key must not overtake it.
+  if (message.has_key()) lane->passed.wait_behind(*gated, message.key_hash());
   return true;
 }
 
@@ -334,15 +388,33 @@ bool ShardState::put_off(const Entry& entry) {
 void ShardState::set_aside(const Entry& entry, spi::ClassId gated) {
   const auto& message = *entry.message;
   tracker_->forget(entry.sequence);
-  auto& deferred = lane_for(message).deferred;
-  if (!entry.was_waiting) deferred.defer(gated, entry.sequence);
+  if (!entry.was_waiting) {
+    auto& passed = lane_for(message).passed;
+    passed.defer(gated, entry.sequence);
+    if (!message.has_key()) return;
+    // Those behind it are taken up with its class, too.
+    pass_over(keys_.release(message.key_hash()), gated);
+    passed.wait_behind(gated, message.key_hash());
+    resume_key(message.key_hash());
+    return;
+  }
   if (!message.has_key()) return;
   const auto key_hash = message.key_hash();
-  if (!entry.was_waiting) deferred.defer(class_of_key(key_hash), entry.sequence);
-  give_back_waiting(entry.was_blocking ? keys_.block(key_hash, entry.sequence)
-                                       : keys_.release(key_hash));
+  if (entry.was_blocking) return block(entry, keys_.block(key_hash, entry.sequence));
   // Its key does not wait for it, and nobody else would let those behind it go on.
-  if (entry.was_waiting && !entry.was_blocking) resume_key(key_hash);
+  pass_over(keys_.release(key_hash));
+  resume_key(key_hash);
+}
+
+void ShardState::block(const Entry& head, std::vector<Entry> waiting) {
+  const auto key_hash = head.message->key_hash();
+  if (!keys_.has_blocker(key_hash)) {
+    // Not known by name: the key is in the crowd, and what waits for it waits with the crowd.
+    pass_over(std::move(waiting), crowds[crowd_]);
+    resume_key(key_hash);
+  } else {
+    pass_over(std::move(waiting));
+  }
 }
 
 ShardState::Fate ShardState::admit(spi::Row& row, LaneState* lane, Sequence page_after,
@@ -370,7 +442,8 @@ ShardState::Fate ShardState::admit(spi::Row& row, LaneState* lane, Sequence page
            .source = Source::cold,
            .cautious = cautious_left_ > 0,
            .replayed = row.replays > 0,
-           .was_waiting = lane == nullptr};
+           .was_waiting = lane == nullptr,
+           .was_retrying = row.retrying};
   if (cautious_left_ > 0) --cautious_left_;
   return place(entry, lane);
 }
@@ -378,29 +451,32 @@ ShardState::Fate ShardState::admit(spi::Row& row, LaneState* lane, Sequence page
 ShardState::Fate ShardState::place(Entry& entry, LaneState* lane) {
   const auto go = entry.cautious ? Fate::cautious : Fate::ready;
   if (!entry.message->has_key()) return go;
-  switch (orphans_.hold_key(entry.message->key_hash()) ? KeyOrder::Place::blocked
-                                                       : keys_.offer(entry)) {
+  const auto key_hash = entry.message->key_hash();
+  switch (orphans_.hold_key(key_hash) ? KeyOrder::Place::blocked : keys_.offer(entry)) {
     case KeyOrder::Place::head:
       return go;
     case KeyOrder::Place::waiting:
       return Fate::kept;
     case KeyOrder::Place::full:
     case KeyOrder::Place::blocked:
+      if (lane != nullptr) lane->passed.defer_key(key_hash, entry.sequence);
+      break;
+    case KeyOrder::Place::crowded:
+      if (lane == nullptr) break;
+      lane->passed.defer(crowds[crowd_], entry.sequence);
+      lane->passed.wait_behind(crowds[crowd_], key_hash);
       break;
   }
   tracker_->forget(entry.sequence);
   room_.give_back(entry);
-  if (lane != nullptr) {
-    lane->deferred.defer(class_of_key(entry.message->key_hash()), entry.sequence);
-  }
   return Fate::passed;
 }
 
 void ShardState::put_back(const Message& message, Sequence sequence, LaneState& lane) {
-  if (message.has_key()) lane.deferred.put_back(class_of_key(message.key_hash()), sequence);
+  if (message.has_key()) lane.passed.put_back_key(message.key_hash(), sequence);
   if (settings_.gate == nullptr) return;
   if (const auto gated = settings_.gate->class_of(message)) {
-    lane.deferred.put_back(*gated, sequence);
+    lane.passed.put_back(*gated, sequence);
   }
 }
 
@@ -411,7 +487,12 @@ void ShardState::bury(const spi::Row& row, Taken& taken) {
                  .tenure = tenure_,
                  .replayed = row.replays > 0,
                  .dead = row.message});
-  if (const auto key_hash = keys_.unblock(row.sequence)) resume_key(*key_hash);
+  if (row.message && row.message->has_key()) {
+    const auto key_hash = row.message->key_hash();
+    if (keys_.unblock(key_hash, row.sequence)) resume_key(key_hash);
+  } else if (const auto key_hash = keys_.unblock(row.sequence)) {
+    resume_key(*key_hash);
+  }
 }
 
 bool ShardState::reserve(Sequence sequence, BootTime expires) {
@@ -467,14 +548,14 @@ ShardState::Completed ShardState::complete(const Entry& entry, Settling&& settli
   if (!entry.message->has_key()) return done;
   const auto key_hash = entry.message->key_hash();
   if (blocks) {
-    give_back_waiting(keys_.block(key_hash, entry.sequence));
+    block(entry, keys_.block_unsettled(key_hash, entry.sequence));
   } else if (phase_ == Phase::active) {
     done.next = keys_.advance(key_hash);
-    if (lane_for(*entry.message).deferred.size() > 0 && keys_.roomy(key_hash)) {
+    if (lane_of_keys().passed.keys() > 0 && keys_.roomy(key_hash)) {
       done.read_on = resume_key(key_hash);
     }
   } else {
-    give_back_waiting(keys_.release(key_hash));
+    pass_over(keys_.release(key_hash));
   }
   return done;
 }
@@ -491,14 +572,13 @@ ShardState::Completed ShardState::set_back(const Entry& entry) {
   set_aside(entry, *gated);
   if (settings_.gate->closed(*gated)) return {};
   // Open again, or never closed: whoever opened it may have been here before.
-  auto& deferred = lane_for(*entry.message).deferred;
-  deferred.resume(*gated);
+  lane_for(*entry.message).passed.resume(*gated);
   if (entry.message->has_key()) resume_key(entry.message->key_hash());
   return {.read_on = true};
 }
 
 bool ShardState::resume_key(std::uint64_t key_hash) {
-  return lanes_[static_cast<std::size_t>(Priority::normal)].deferred.resume(class_of_key(key_hash));
+  return lane_of_keys().passed.resume_key(key_hash);
 }
 
 void ShardState::settle_beside(Settling&& settling) {
@@ -520,16 +600,23 @@ void ShardState::give_back(const Entry& entry) {
   auto& lane = lane_for(*entry.message);
   if (!entry.was_waiting) lane.reader.rewind(Sequence{entry.sequence.value - 1});
   if (!entry.message->has_key()) return;
-  give_back_waiting(keys_.release(entry.message->key_hash()));
+  pass_over(keys_.release(entry.message->key_hash()));
+  resume_key(entry.message->key_hash());
 }
 
-void ShardState::give_back_waiting(std::vector<Entry> waiting) {
+void ShardState::pass_over(std::vector<Entry> waiting, std::optional<spi::ClassId> behind) {
   for (const auto& entry : waiting) {
     tracker_->forget(entry.sequence);
     room_.give_back(entry);
     if (entry.was_waiting) continue;
-    lane_for(*entry.message)
-        .deferred.defer(class_of_key(entry.message->key_hash()), entry.sequence);
+    auto& passed = lane_of_keys().passed;
+    const auto key_hash = entry.message->key_hash();
+    if (behind) {
+      passed.defer(*behind, entry.sequence);
+      passed.wait_behind(*behind, key_hash);
+    } else {
+      passed.defer_key(key_hash, entry.sequence);
+    }
   }
 }
 
@@ -537,8 +624,9 @@ bool ShardState::orphan_returned(const Entry& entry) {
   const auto orphan = orphans_.take(entry);
   if (!orphan || phase_ == Phase::absent) return false;
   for (auto& lane : lanes_) lane.reader.rewind(Sequence{entry.sequence.value - 1});
-  if (orphan->key_hash == 0 || orphan->retrying) return true;
-  if (keys_.unblock(orphan->key_hash, entry.sequence)) resume_key(orphan->key_hash);
+  if (orphan->key_hash == 0) return true;
+  if (!orphan->retrying) (void)keys_.unblock(orphan->key_hash, entry.sequence);
+  resume_key(orphan->key_hash);
   return true;
 }
 
@@ -552,13 +640,14 @@ void ShardState::collect(std::size_t rows_max, std::vector<Settling>& out) {
 void ShardState::settled(const spi::Settlement& settlement, std::uint32_t tenure) {
   if (tenure != tenure_) return;
   --unsettled_;
+  keys_.settled(settlement.sequence);
   if (settlement.verdict != spi::Verdict::attempt) tracker_->settled(settlement.sequence);
 }
 
 void ShardState::reopen() {
   for (auto& lane : lanes_) {
-    lane.deferred.resume_if([this](spi::ClassId id) {
-      return settings_.gate == nullptr || !settings_.gate->closed(id);
+    lane.passed.resume_if([this](spi::ClassId id) {
+      return !is_crowd(id) && (settings_.gate == nullptr || !settings_.gate->closed(id));
     });
   }
 }

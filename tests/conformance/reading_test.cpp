@@ -154,6 +154,7 @@ TEST_P(StoreConformance, DelayedMessageWaitsForItsTime) {
   const auto due = read_due();
   ASSERT_EQ(ids_of(due), ids_of(std::vector{delayed}));
   EXPECT_EQ(due[0].attempts, 0U);
+  EXPECT_FALSE(due[0].retrying) << "it only waited for its time";
   EXPECT_TRUE(read_fresh().empty());
 }
 

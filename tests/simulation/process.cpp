@@ -50,7 +50,8 @@ Process::Process(World& world, std::size_t slot, std::uint64_t id)
       outbox::RelayParts{.tracker = tracker_of(world.settings().variant),
                          .gate = &world.gate(),
                          .intake = {.safety_interval_min = world.settings().safety_interval_min,
-                                    .apart_max = world.settings().apart_max}});
+                                    .apart_max = world.settings().apart_max},
+                         .key_memory = world.settings().key_memory});
   seat_ = std::make_unique<Seat>(world, id, *relay_);
   const auto live = [this](BootTime now) { return worker_->live(now); };
   replayer_.emplace(outbox::Replayer::Parts{.store = world.control(),
@@ -418,10 +419,16 @@ void Process::check_bounds() {
   bound(Event::tracker_bound, relay_->tracked(),
         3 * options_.hot_capacity + options_.cold_rows_max() + 2 * (options_.unsettled_max + page),
         "tracked");
-  bound(Event::blocked_keys_bound, snapshot.blocked_keys,
-        std::uint64_t{options_.blocked_keys_max} * shards + options_.cold_rows_max() +
-            running_.size(),
-        "blocked keys");
+  std::uint64_t key_bytes = 0;
+  for (std::uint16_t number = 0; number < shards; ++number) {
+    key_bytes += relay_->shards().with(
+        Shard{number}, [](const outbox::ShardState& state) { return state.passed_key_bytes(); });
+  }
+  // Two topics can be closed, and two classes are the crowd's.
+  bound(Event::key_memory_bound, key_bytes,
+        shards * (world_.settings().key_memory.passed_bytes_max +
+                  4 * spi::lane_count * flow::KeyFilter::bytes_min),
+        "bytes of keys");
 }
 
 std::string Process::leftovers() const {

@@ -81,7 +81,7 @@ constexpr std::array<std::string_view, event_count> names{
     "queues bounded",
     "unsettled bounded",
     "tracker bounded",
-    "blocked keys bounded",
+    "memory of keys bounded",
     "everything settled",
     "nothing left in memory",
     "business rows match",

@@ -89,7 +89,7 @@ enum class Event : std::uint8_t {
   queue_bounds,
   unsettled_bound,
   tracker_bound,
-  blocked_keys_bound,
+  key_memory_bound,
   everything_settled,
   nothing_left_in_memory,
   business_rows_match,

@@ -53,6 +53,7 @@ struct Row {
   TargetsDone targets_done{};
   WallTime written_at{};  ///< by the database's clock
   WallTime due{};         ///< waiting rows only
+  bool retrying = false;  ///< waiting rows: it failed before, and did not merely wait for its time
   /// Null when the row could not be decoded; `decode_error` says why.
   std::shared_ptr<const Message> message;
   std::string decode_error{};

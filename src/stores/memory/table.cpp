@@ -132,6 +132,7 @@ spi::Row Table::row_of(Sequence sequence, const Slot& slot) const {
   row.targets_done = slot.targets_done;
   row.written_at = slot.written_at;
   if (slot.waits) row.due = slot.due;
+  row.retrying = slot.retrying;
   row.message = slot.message;
   if (slot.trouble) {
     row.decode_error = slot.trouble->decode_error;

@@ -7,7 +7,8 @@ namespace {
 
 /// The columns of a row as `decode_row` reads them.
 constexpr Fragment row{
-    "row", R"sql(place, attempts, replays, targets_done, written_at, due, {message}, payload)sql"};
+    "row",
+    R"sql(place, attempts, replays, targets_done, written_at, due, retrying, {message}, payload)sql"};
 
 /// ?1 place after, ?2 last place of the lane, ?3 rows_max.
 constexpr std::string_view read = R"sql(

@@ -7,7 +7,7 @@
 namespace sagabox::outbox {
 namespace {
 
-using Sequences = std::set<Sequence>;
+using Sequences = std::vector<Sequence>;
 using Keys = std::vector<spi::RetryingKey>;
 
 TEST(BlockedKeysCheck, LastPageTellsWhichBlockersTheStoreDidNotShow) {
@@ -23,11 +23,16 @@ TEST(BlockedKeysCheck, LastPageTellsWhichBlockersTheStoreDidNotShow) {
   EXPECT_FALSE(check.page());
 }
 
-TEST(BlockedKeysCheck, WithoutBlockersThereIsNothingToAsk) {
+TEST(BlockedKeysCheck, BeforeItBeginsThereIsNothingToAsk) {
+  const BlockedKeysCheck check;
+  EXPECT_FALSE(check.page());
+}
+
+TEST(BlockedKeysCheck, BlockersMayComeInAnyOrder) {
   BlockedKeysCheck check;
-  EXPECT_FALSE(check.page());
-  check.begin({});
-  EXPECT_FALSE(check.page());
+  check.begin({Sequence{9}, Sequence{2}, Sequence{5}});
+  const Keys shown{{10, Sequence{1}}, {20, Sequence{5}}, {30, Sequence{7}}};
+  EXPECT_EQ(check.seen(*check.page(), shown, true), (Sequences{Sequence{2}, Sequence{9}}));
 }
 
 TEST(BlockedKeysCheck, PageOfAnEarlierCheckSaysNothing) {

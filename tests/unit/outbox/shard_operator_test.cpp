@@ -216,10 +216,10 @@ TEST(ShardOperator, DelayedMessageThatIsPutOffBlocksNobody) {
   ShardWorld world(with_gate(gate));
   world.own();
   world.waiting_rows.emplace(1, of_topic(1, "t", "a"));
-  world.write(of_topic(2, "u", "a"));
   world.read_due();
   gate.close("t");
   EXPECT_EQ(world.run(), Numbers{});
+  world.write(of_topic(2, "u", "a"));
   world.read_until_calm();
   EXPECT_EQ(world.run(), Numbers{2});
   world.settle();
