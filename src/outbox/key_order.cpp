@@ -20,9 +20,9 @@ struct KeyOrder::State {
   /// The lowest blocker of each key; most have one.
   boost::unordered_flat_map<std::uint64_t, Sequence> blocked;
   boost::unordered_flat_map<std::uint64_t, std::vector<Sequence>> further;  // ascending
-  flow::KeyFilter crowd;
+  flow::KeyFilter overflow;
   std::optional<flow::KeyFilter> counted;
-  /// In the crowd, and the store does not know yet.
+  /// In the overflow, and the store does not know yet.
   boost::unordered_flat_map<Sequence, std::uint64_t, std::hash<Sequence>> unsettled;
 };
 
@@ -48,9 +48,9 @@ KeyOrder::Place KeyOrder::offer(Entry& entry) {
     if (runs || !blocks(key_hash, entry.sequence)) return Place::blocked;
     (void)unblock(key_hash, entry.sequence);
     entry.was_blocking = true;
-  } else if (state_->crowd.contains(key_hash)) {
+  } else if (state_->overflow.contains(key_hash)) {
     // A message that waits for its retry is what its key waits for, or comes before it.
-    if (!entry.was_retrying) return Place::crowded;
+    if (!entry.was_retrying) return Place::maybe_blocked;
     if (runs) return Place::blocked;
     entry.was_blocking = true;
   }
@@ -93,8 +93,8 @@ std::vector<Entry> KeyOrder::block(std::uint64_t key_hash, Sequence sequence) {
   } else if (state_->blocked.size() < limits_.blocked_max) {
     state_->blocked.emplace(key_hash, sequence);
   } else {
-    state_->crowd.add(key_hash, limits_.crowd_bytes_max);
-    if (state_->counted) state_->counted->add(key_hash, limits_.crowd_bytes_max);
+    state_->overflow.add(key_hash, limits_.overflow_bytes_max);
+    if (state_->counted) state_->counted->add(key_hash, limits_.overflow_bytes_max);
   }
   return waiting;
 }
@@ -159,7 +159,7 @@ bool KeyOrder::roomy(std::uint64_t key_hash) const {
 }
 
 std::size_t KeyOrder::blocked() const noexcept {
-  return state_->blocked.size() + state_->crowd.size();
+  return state_->blocked.size() + state_->overflow.size();
 }
 
 std::vector<Sequence> KeyOrder::blockers() const {
@@ -180,23 +180,23 @@ std::vector<Entry> KeyOrder::clear() {
   return all;
 }
 
-bool KeyOrder::crowded() const noexcept { return !state_->crowd.empty(); }
+bool KeyOrder::overflowed() const noexcept { return !state_->overflow.empty(); }
 
-void KeyOrder::begin_count() {
+void KeyOrder::begin_recount() {
   auto& counted = state_->counted.emplace();
   for (const auto& [sequence, key_hash] : state_->unsettled) {
-    counted.add(key_hash, limits_.crowd_bytes_max);
+    counted.add(key_hash, limits_.overflow_bytes_max);
   }
 }
 
 void KeyOrder::still_blocked(std::uint64_t key_hash, Sequence sequence) {
   if (!state_->counted || blocks(key_hash, sequence)) return;
-  state_->counted->add(key_hash, limits_.crowd_bytes_max);
+  state_->counted->add(key_hash, limits_.overflow_bytes_max);
 }
 
-bool KeyOrder::end_count() {
+bool KeyOrder::end_recount() {
   if (!state_->counted) return false;
-  state_->crowd = *std::exchange(state_->counted, std::nullopt);
+  state_->overflow = *std::exchange(state_->counted, std::nullopt);
   return true;
 }
 

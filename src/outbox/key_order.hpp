@@ -14,14 +14,14 @@ namespace sagabox::outbox {
 /// hash: two that collide share a place in the line, no more. Pure.
 ///
 /// A key is blocked while its head waits for a retry. For `blocked_max` keys it is known which
-/// message blocks them. Of those beyond it is only known that they may be blocked (the crowd, in a
+/// message blocks them. Of those beyond it is only known that they may be blocked (the overflow, in a
 /// KeyFilter): their later messages wait until the store has been asked which keys still are.
 class KeyOrder {
  public:
   struct Limits {
     std::size_t chain_max = 64;  ///< messages kept in memory behind the head of a key
     std::size_t blocked_max = 100'000;
-    std::size_t crowd_bytes_max = std::size_t{1} << 20U;
+    std::size_t overflow_bytes_max = std::size_t{1} << 20U;
   };
   explicit KeyOrder(const Limits& limits);
   ~KeyOrder();
@@ -33,7 +33,7 @@ class KeyOrder {
     waiting,  ///< kept behind the head
     full,     ///< not kept: too many wait already
     blocked,  ///< not kept: an earlier one must go first, and is not here
-    crowded,  ///< not kept: the key is in the crowd
+    maybe_blocked,  ///< not kept: the key is in the overflow
   };
   /// `entry` is moved from only when it is kept waiting. Marks a head that its key waited for.
   Place offer(Entry& entry);
@@ -62,20 +62,20 @@ class KeyOrder {
 
   /// More of this key could be kept: nothing blocks it, and less than half of what may wait does.
   [[nodiscard]] bool roomy(std::uint64_t key_hash) const;
-  /// Blocked keys, those in the crowd included, which may be blocked no longer.
+  /// Blocked keys, those in the overflow included, which may be blocked no longer.
   [[nodiscard]] std::size_t blocked() const noexcept;
   /// What the blocked keys wait for, as far as it is known.
   [[nodiscard]] std::vector<Sequence> blockers() const;
   /// Everything that waits in memory, in no order between keys.
   std::vector<Entry> clear();
 
-  [[nodiscard]] bool crowded() const noexcept;
-  /// The crowd is counted anew: from here on until `end_count` the keys are named that are blocked.
+  [[nodiscard]] bool overflowed() const noexcept;
+  /// The overflow is counted anew: from here on until `end_recount` the keys are named that are blocked.
   /// Those blocked meanwhile are in it without being named.
-  void begin_count();
+  void begin_recount();
   void still_blocked(std::uint64_t key_hash, Sequence sequence);
   /// Returns false if no count was going on.
-  bool end_count();
+  bool end_recount();
 
  private:
   struct Chain;

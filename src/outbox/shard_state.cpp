@@ -12,15 +12,7 @@ namespace {
 /// A lane that had nothing more last time is asked for this much.
 constexpr std::uint32_t rows_probe = 32;
 constexpr std::size_t tracked_max = 100'000;
-constexpr std::uint8_t due_bit = spi::lane_count;
 constexpr std::uint8_t seen_all = (1U << (spi::lane_count + 1U)) - 1U;
-/// The crowd is counted at most this often, and for at most a twentieth of the time.
-constexpr Duration crowd_interval_min = std::chrono::seconds(1);
-constexpr int crowd_share = 20;
-constexpr std::array crowds{spi::ClassId{0x63726F7764206F66ULL},
-                            spi::ClassId{0x6B6579732C206F66ULL}};
-
-bool is_crowd(spi::ClassId id) { return id == crowds[0] || id == crowds[1]; }
 
 }  // namespace
 
@@ -32,7 +24,7 @@ ShardState::ShardState(Shard shard, const Settings& settings, Room& room,
       tracker_(std::move(tracker)),
       keys_({.chain_max = settings.chain_max,
              .blocked_max = settings.blocked_keys_max,
-             .crowd_bytes_max = settings.key_memory.crowd_bytes_max}) {}
+             .overflow_bytes_max = settings.key_memory.overflow_bytes_max}) {}
 
 void ShardState::acquire(const spi::OwnedShard& shard) {
   ++tenure_;
@@ -50,8 +42,8 @@ void ShardState::acquire(const spi::OwnedShard& shard) {
   due_after_time_ = {};
   due_after_ = {};
   due_kept_.clear();
-  crowd_count_at_ = {};
-  crowd_counting_since_.reset();
+  recount_at_ = {};
+  recount_since_.reset();
   cautious_left_ = shard.unclean ? settings_.cautious_rows : 0;
   seen_once_ = 0;
   orphans_.for_each_key(
@@ -69,54 +61,6 @@ void ShardState::keys_loaded(std::span<const spi::RetryingKey> keys, bool exhaus
   if (!exhausted) return;
   phase_ = Phase::active;
   if (check_after_loading_) check_blocked_keys();
-}
-
-void ShardState::check_blocked_keys() {
-  // Pages of the first look that have been seen may be out of date by now.
-  check_after_loading_ = phase_ == Phase::loading;
-  if (phase_ != Phase::active) return;
-  auto blockers = keys_.blockers();
-  // Those in hand, or in an orphan's, are not the store's to tell.
-  std::erase_if(blockers, [this](Sequence sequence) {
-    return tracker_->in_hand(sequence) || orphans_.contains(sequence);
-  });
-  if (blockers.empty() && !keys_.crowded()) return keys_check_.end();
-  keys_check_.begin(std::move(blockers));
-  if (keys_.crowded()) keys_.begin_count();
-}
-
-void ShardState::look_after_crowd(BootTime now) {
-  if (!keys_.crowded() && !crowd_counting_since_) return;
-  if (crowd_counting_since_) {
-    if (keys_check_.page() || lane_of_keys().passed.deferred(crowds[1 - crowd_])) return;
-    const auto took = now - *std::exchange(crowd_counting_since_, std::nullopt);
-    crowd_count_at_ = now + std::max<Duration>(crowd_interval_min, crowd_share * took);
-    return;
-  }
-  if (now < crowd_count_at_) return;
-  crowd_counting_since_ = now;
-  check_blocked_keys();
-}
-
-std::optional<BlockedKeysPage> ShardState::blocked_keys_page() const {
-  return phase_ == Phase::active ? keys_check_.page() : std::nullopt;
-}
-
-bool ShardState::blocked_keys_seen(const BlockedKeysPage& page,
-                                   std::span<const spi::RetryingKey> keys, bool exhausted) {
-  if (phase_ != Phase::active || !keys_check_.expects(page)) return false;
-  bool resumed = false;
-  for (const auto& key : keys) keys_.still_blocked(key.key_hash, key.sequence);
-  if (auto& passed = lane_of_keys().passed;
-      exhausted && keys_.end_count() && !passed.deferred(crowds[1 - crowd_])) {
-    resumed = passed.resume(crowds[crowd_]);
-    crowd_ = 1 - crowd_;
-  }
-  for (const auto sequence : keys_check_.seen(page, keys, exhausted)) {
-    if (tracker_->in_hand(sequence)) continue;
-    if (const auto key_hash = keys_.unblock(sequence)) resumed |= resume_key(*key_hash);
-  }
-  return resumed;
 }
 
 std::size_t ShardState::drain() {
@@ -151,7 +95,7 @@ std::size_t ShardState::drop() {
 void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
                       std::vector<PlannedRange>& out) {
   if (phase_ != Phase::active) return;
-  look_after_crowd(now);
+  look_after_overflow(now);
   for (std::uint8_t step = 0; step < spi::lane_count; ++step) {
     const auto number = static_cast<std::uint8_t>(low_first ? spi::lane_count - 1 - step : step);
     auto& lane = lanes_[number];
@@ -290,63 +234,6 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
   }
 }
 
-spi::DueRange ShardState::due_range(std::uint32_t rows_max) const {
-  return {.shard = shard_, .after_due = due_after_time_, .after = due_after_, .rows_max = rows_max};
-}
-
-void ShardState::take_due(std::span<spi::Row> rows, bool exhausted, Taken& taken) {
-  if (phase_ != Phase::active) return;
-  ++due_reads_;
-  due_kept_.clear();
-  for (auto& row : rows) {
-    const auto due = row.due;
-    const auto sequence = row.sequence;
-    if (row.message && row.message->has_key() &&
-        !keys_.blocks(row.message->key_hash(), row.sequence)) {
-      // Judged now: by the time it is taken the tracker may have forgotten what this read missed.
-      if (tracker_->admit(row.sequence)) {
-        tracker_->forget(row.sequence);
-        due_kept_.push_back(std::move(row));
-      }
-    } else {
-      Entry entry;
-      const auto fate = admit(row, nullptr, {}, entry, taken);
-      if (fate == Fate::no_room) {
-        exhausted = false;
-        break;
-      }
-      if (fate != Fate::passed) keep(fate, std::move(entry), taken);
-    }
-    due_after_time_ = due;
-    due_after_ = sequence;
-  }
-  if (!exhausted) return;
-  due_after_time_ = {};
-  due_after_ = {};
-  seen_once(due_bit);
-}
-
-void ShardState::take_kept_due(const PlannedRange& page, bool exhausted, Taken& taken) {
-  const auto& lane = lane_of_keys();
-  if (page.due_reads != due_reads_ || !lane.reader.level()) return;
-  auto kept = std::exchange(due_kept_, {});
-  // Those of one key go in their order, whichever was due first.
-  std::ranges::sort(kept, {}, &spi::Row::sequence);
-  for (auto& row : kept) {
-    // A later pass over what is due shows those again that cannot go now.
-    if (!exhausted && row.sequence > lane.reader.position()) break;
-    const auto key_hash = row.message->key_hash();
-    const bool head = row.retrying && settings_.head_policy == HeadPolicy::block;
-    if (!head && lane.passed.may_lack(key_hash, row.sequence)) continue;
-    Entry entry;
-    const auto fate = admit(row, nullptr, {}, entry, taken);
-    if (fate == Fate::no_room) break;
-    if (fate == Fate::passed) continue;
-    ++taken.due;
-    keep(fate, std::move(entry), taken);
-  }
-}
-
 void ShardState::keep(Fate fate, Entry entry, Taken& taken) {
   ++taken.admitted;
   if (fate == Fate::kept) return;
@@ -383,38 +270,6 @@ bool ShardState::put_off(const Entry& entry) {
   if (!gated || !settings_.gate->closed(*gated)) return false;
   set_aside(entry, *gated);
   return true;
-}
-
-void ShardState::set_aside(const Entry& entry, spi::ClassId gated) {
-  const auto& message = *entry.message;
-  tracker_->forget(entry.sequence);
-  if (!entry.was_waiting) {
-    auto& passed = lane_for(message).passed;
-    passed.defer(gated, entry.sequence);
-    if (!message.has_key()) return;
-    // Those behind it are taken up with its class, too.
-    pass_over(keys_.release(message.key_hash()), gated);
-    passed.wait_behind(gated, message.key_hash());
-    resume_key(message.key_hash());
-    return;
-  }
-  if (!message.has_key()) return;
-  const auto key_hash = message.key_hash();
-  if (entry.was_blocking) return block(entry, keys_.block(key_hash, entry.sequence));
-  // Its key does not wait for it, and nobody else would let those behind it go on.
-  pass_over(keys_.release(key_hash));
-  resume_key(key_hash);
-}
-
-void ShardState::block(const Entry& head, std::vector<Entry> waiting) {
-  const auto key_hash = head.message->key_hash();
-  if (!keys_.has_blocker(key_hash)) {
-    // Not known by name: the key is in the crowd, and what waits for it waits with the crowd.
-    pass_over(std::move(waiting), crowds[crowd_]);
-    resume_key(key_hash);
-  } else {
-    pass_over(std::move(waiting));
-  }
 }
 
 ShardState::Fate ShardState::admit(spi::Row& row, LaneState* lane, Sequence page_after,
@@ -461,10 +316,10 @@ ShardState::Fate ShardState::place(Entry& entry, LaneState* lane) {
     case KeyOrder::Place::blocked:
       if (lane != nullptr) lane->passed.defer_key(key_hash, entry.sequence);
       break;
-    case KeyOrder::Place::crowded:
+    case KeyOrder::Place::maybe_blocked:
       if (lane == nullptr) break;
-      lane->passed.defer(crowds[crowd_], entry.sequence);
-      lane->passed.wait_behind(crowds[crowd_], key_hash);
+      lane->passed.defer(overflow_class(), entry.sequence);
+      lane->passed.wait_behind(overflow_class(), key_hash);
       break;
   }
   tracker_->forget(entry.sequence);
@@ -595,31 +450,6 @@ bool ShardState::spend_ahead(const Entry& entry) {
   return true;
 }
 
-void ShardState::give_back(const Entry& entry) {
-  tracker_->forget(entry.sequence);
-  auto& lane = lane_for(*entry.message);
-  if (!entry.was_waiting) lane.reader.rewind(Sequence{entry.sequence.value - 1});
-  if (!entry.message->has_key()) return;
-  pass_over(keys_.release(entry.message->key_hash()));
-  resume_key(entry.message->key_hash());
-}
-
-void ShardState::pass_over(std::vector<Entry> waiting, std::optional<spi::ClassId> behind) {
-  for (const auto& entry : waiting) {
-    tracker_->forget(entry.sequence);
-    room_.give_back(entry);
-    if (entry.was_waiting) continue;
-    auto& passed = lane_of_keys().passed;
-    const auto key_hash = entry.message->key_hash();
-    if (behind) {
-      passed.defer(*behind, entry.sequence);
-      passed.wait_behind(*behind, key_hash);
-    } else {
-      passed.defer_key(key_hash, entry.sequence);
-    }
-  }
-}
-
 bool ShardState::orphan_returned(const Entry& entry) {
   const auto orphan = orphans_.take(entry);
   if (!orphan || phase_ == Phase::absent) return false;
@@ -642,14 +472,6 @@ void ShardState::settled(const spi::Settlement& settlement, std::uint32_t tenure
   --unsettled_;
   keys_.settled(settlement.sequence);
   if (settlement.verdict != spi::Verdict::attempt) tracker_->settled(settlement.sequence);
-}
-
-void ShardState::reopen() {
-  for (auto& lane : lanes_) {
-    lane.passed.resume_if([this](spi::ClassId id) {
-      return !is_crowd(id) && (settings_.gate == nullptr || !settings_.gate->closed(id));
-    });
-  }
 }
 
 }  // namespace sagabox::outbox

@@ -30,7 +30,7 @@ struct KeyMemory {
   /// Keys behind classes that may not go; see PassedOver.
   std::size_t passed_bytes_max = flow::PassedOver::key_bytes_default;
   /// Keys beyond `blocked_keys_max` whose head waits for a retry; see KeyOrder.
-  std::size_t crowd_bytes_max = std::size_t{1} << 20U;
+  std::size_t overflow_bytes_max = std::size_t{1} << 20U;
 };
 
 /// What a read is for.
@@ -239,8 +239,9 @@ class ShardState {
   [[nodiscard]] bool goes_on(std::size_t lane) const;
   /// Due rows that were kept for this forward page of the normal lane.
   void take_kept_due(const PlannedRange& page, bool exhausted, Taken& taken);
-  /// Whether the crowd of blocked keys is to be counted again.
-  void look_after_crowd(BootTime now);
+  /// Whether the overflow of blocked keys is to be counted again.
+  void look_after_overflow(BootTime now);
+  [[nodiscard]] spi::ClassId overflow_class() const;
   [[nodiscard]] LaneState& lane_of_keys() {
     return lanes_[static_cast<std::size_t>(Priority::normal)];
   }
@@ -266,11 +267,11 @@ class ShardState {
   Sequence due_after_{};
   std::vector<spi::Row> due_kept_;
   std::uint32_t due_reads_ = 0;
-  /// Keys of the crowd are passed over behind one of two classes: while one is taken up again,
+  /// Keys of the overflow are passed over behind one of two classes: while one is taken up again,
   /// those that are still blocked wait behind the other.
-  std::size_t crowd_ = 0;
-  BootTime crowd_count_at_{};
-  std::optional<BootTime> crowd_counting_since_;
+  std::size_t overflow_ = 0;
+  BootTime recount_at_{};
+  std::optional<BootTime> recount_since_;
 
   std::uint32_t cautious_left_ = 0;
   std::vector<Entry> spent_ahead_;  // not started yet; a few at a time

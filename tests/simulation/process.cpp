@@ -424,7 +424,7 @@ void Process::check_bounds() {
     key_bytes += relay_->shards().with(
         Shard{number}, [](const outbox::ShardState& state) { return state.passed_key_bytes(); });
   }
-  // Two topics can be closed, and two classes are the crowd's.
+  // Two topics can be closed, and two classes are the overflow's.
   bound(Event::key_memory_bound, key_bytes,
         shards * (world_.settings().key_memory.passed_bytes_max +
                   4 * spi::lane_count * flow::KeyFilter::bytes_min),

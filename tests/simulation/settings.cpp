@@ -80,7 +80,7 @@ Settings draw_settings(std::uint64_t seed, Variant variant) {
   settings.apart_max = 10 + settings.options.cold_capacity;
   // As little as there can be: with a few dozen keys all of it is a filter.
   if (settings.options.cold_capacity % 2 == 0) {
-    settings.key_memory = {.passed_bytes_max = 1, .crowd_bytes_max = 1};
+    settings.key_memory = {.passed_bytes_max = 1, .overflow_bytes_max = 1};
   }
   if (variant == Variant::keys_overtake_gates) settings.key_memory.passed_bytes_max = 0;
   // A transaction may outlast the window: then only the safety pass finds its rows. Where late

@@ -136,48 +136,48 @@ TEST_F(KeyOrderTest, BeyondTheBoundItIsOnlyKnownThatAKeyMayBeBlocked) {
     (void)order.block(hash("k" + std::to_string(number)), Sequence{number});
   }
   EXPECT_EQ(order.blocked(), 6U);
-  EXPECT_TRUE(order.crowded());
+  EXPECT_TRUE(order.overflowed());
   EXPECT_TRUE(order.blocks(hash("k4"), Sequence{4}));
   EXPECT_FALSE(order.has_blocker(hash("k5")));
   EXPECT_EQ(offer(14, "k4"), Place::blocked);
-  EXPECT_EQ(offer(15, "k5"), Place::crowded);
+  EXPECT_EQ(offer(15, "k5"), Place::maybe_blocked);
   EXPECT_EQ(offer(20, "other"), Place::head);
   auto retry = entry(5, "k5");
   retry.was_retrying = true;
   EXPECT_EQ(order.offer(retry), Place::head) << "it is what its key waits for";
   EXPECT_TRUE(retry.was_blocking);
-  EXPECT_EQ(offer(15, "k5"), Place::crowded);
+  EXPECT_EQ(offer(15, "k5"), Place::maybe_blocked);
 }
 
-TEST_F(KeyOrderTest, CountOfTheCrowdKeepsThoseThatAreStillBlocked) {
+TEST_F(KeyOrderTest, RecountOfTheOverflowKeepsThoseThatAreStillBlocked) {
   for (std::uint64_t number = 1; number <= 7; ++number) {
     (void)order.block(hash("k" + std::to_string(number)), Sequence{number});
   }
-  EXPECT_FALSE(order.end_count()) << "none goes on";
-  order.begin_count();
+  EXPECT_FALSE(order.end_recount()) << "none goes on";
+  order.begin_recount();
   order.still_blocked(hash("k1"), Sequence{1});
   order.still_blocked(hash("k6"), Sequence{6});
   (void)order.block(hash("k8"), Sequence{8});
-  EXPECT_EQ(offer(17, "k7"), Place::crowded) << "not before the end of the count";
-  EXPECT_TRUE(order.end_count());
+  EXPECT_EQ(offer(17, "k7"), Place::maybe_blocked) << "not before the end of the count";
+  EXPECT_TRUE(order.end_recount());
   EXPECT_EQ(order.blocked(), 6U);
   EXPECT_EQ(offer(15, "k5"), Place::head);
-  EXPECT_EQ(offer(16, "k6"), Place::crowded);
+  EXPECT_EQ(offer(16, "k6"), Place::maybe_blocked);
   EXPECT_EQ(offer(17, "k7"), Place::head);
-  EXPECT_EQ(offer(18, "k8"), Place::crowded) << "blocked meanwhile";
+  EXPECT_EQ(offer(18, "k8"), Place::maybe_blocked) << "blocked meanwhile";
 }
 
-TEST_F(KeyOrderTest, CountDoesNotForgetAFailureThatIsNotSettledYet) {
+TEST_F(KeyOrderTest, RecountDoesNotForgetAFailureThatIsNotSettledYet) {
   for (std::uint64_t number = 1; number <= 4; ++number) {
     (void)order.block(hash("k" + std::to_string(number)), Sequence{number});
   }
   (void)order.block_unsettled(hash("k5"), Sequence{5});
-  order.begin_count();
-  EXPECT_TRUE(order.end_count());
-  EXPECT_EQ(offer(15, "k5"), Place::crowded) << "the store could not show it";
+  order.begin_recount();
+  EXPECT_TRUE(order.end_recount());
+  EXPECT_EQ(offer(15, "k5"), Place::maybe_blocked) << "the store could not show it";
   order.settled(Sequence{5});
-  order.begin_count();
-  EXPECT_TRUE(order.end_count());
+  order.begin_recount();
+  EXPECT_TRUE(order.end_recount());
   EXPECT_EQ(offer(15, "k5"), Place::head);
 }
 

@@ -125,7 +125,7 @@ TEST(ShardReading, ManyBlockedKeysDelayNoOtherKey) {
   world.settle();
 }
 
-TEST(ShardReading, CrowdOfBlockedKeysGoesOnInOrderOnceItIsCounted) {
+TEST(ShardReading, OverflowOfBlockedKeysGoesOnInOrderOnceItIsRecounted) {
   ShardWorld::Options options;
   options.settings.blocked_keys_max = 2;
   ShardWorld world(options);
