@@ -96,8 +96,10 @@ class Examination {
       }
       ++shown;
       const auto& head = key.head;
-      std::string what = "key " + quoted(key.key) + ": " + std::to_string(key.behind) +
-                         (key.more_behind ? " or more" : "") +
+      const bool usual = head.tenant.empty() || head.tenant == tenant_default;
+      std::string what = "key " + quoted(key.key) +
+                         (usual ? "" : " of tenant " + quoted(head.tenant)) + ": " +
+                         std::to_string(key.behind) + (key.more_behind ? " or more" : "") +
                          (key.behind == 1 ? " waits for " : " wait for ") + head.id.str() +
                          ", which failed " + plural(head.attempts, "time", "times");
       if (head.code) what += " (" + std::string(code_name(*head.code)) + ")";
