@@ -170,11 +170,12 @@ TEST_F(SqliteUpgrade, MessagesAreDeliveredInTheOrderOfTheirTenantsKeys) {
   // Whatever the clock of this machine says, the retries are not due.
   sql("UPDATE orders_pending SET due = 4070908800000000 WHERE retrying");
   const auto store = open_store();
-  const auto done = [&] { return store->outbox_admin().stats(table_).value().done; };
+  // Not by what is done: a relay may purge the archive of the dump, which grows old.
+  const auto pending = [&] { return store->outbox_admin().stats(table_).value().pending; };
   Inbox inbox;
   {
     auto outbox = started(*store, inbox);
-    ASSERT_TRUE(eventually([&] { return done() == 5 + 10; }));
+    ASSERT_TRUE(eventually([&] { return pending() == 17 - 10; }));
     EXPECT_EQ(in_order(inbox, "other", "customer-9"), Strings{"other-new-2"})
         << "held up by the failing key of another tenant before";
     EXPECT_TRUE(in_order(inbox, "acme", "customer-9").empty()) << "behind its own";
@@ -182,7 +183,7 @@ TEST_F(SqliteUpgrade, MessagesAreDeliveredInTheOrderOfTheirTenantsKeys) {
   }
   sql("UPDATE orders_pending SET due = 1 WHERE retrying");
   auto outbox = started(*store, inbox);
-  ASSERT_TRUE(eventually([&] { return done() == 5 + 15; }));
+  ASSERT_TRUE(eventually([&] { return pending() == 17 - 15; }));
   EXPECT_EQ(in_order(inbox, "acme", "customer-7"), (Strings{"acme-new-1", "acme-new-3"}));
   EXPECT_EQ(in_order(inbox, "other", "customer-7"), (Strings{"other-new-1", "other-new-3"}));
   EXPECT_EQ(in_order(inbox, "acme", "customer-9"), (Strings{"acme-retry-1", "acme-new-2"}));
