@@ -20,8 +20,8 @@ using PgConnection = std::unique_ptr<PGconn, FinishConnection>;
 /// Runs SQL as one types it; throws std::runtime_error when it fails. The values of the first row.
 std::vector<std::string> run_sql(PGconn* connection, const std::string& sql);
 
-/// A schema of a test's own on the shared server, dropped at the end. Its clock can be moved: a
-/// `clock_timestamp()` that is found before PostgreSQL's own adds what the test said.
+/// A schema of a test's own on the shared server, dropped at the end. Its clock can be moved: on
+/// this server `clock_timestamp()` adds what the test said, in sessions that name the test.
 class PostgresDatabase {
  public:
   PostgresDatabase();
@@ -35,7 +35,7 @@ class PostgresDatabase {
 
   /// Gives a connection that came another way than by `url()` the clock that can be moved.
   [[nodiscard]] std::string clock_query() const {
-    return "SET search_path = " + schema_ + "_clock, pg_catalog";
+    return "SET sagabox_test.clock = '" + schema_ + "'";
   }
 
   [[nodiscard]] PgConnection connect() const;

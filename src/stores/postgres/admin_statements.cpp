@@ -203,7 +203,7 @@ WITH gone AS (
   RETURNING *
 )
 INSERT INTO "{schema}"."{table}_outbox" (
-  seq, due, replays, written_at, {carried}, code, error, history)
+  seq, due, replays, written_at, {carried}, code, error, history) OVERRIDING SYSTEM VALUE
 SELECT seq, clock_timestamp(), replays, written_at, {carried}, code, error, history
 FROM gone
 )sql";

@@ -19,23 +19,29 @@ const Statement commit_statement{"", "COMMIT"};
 const Statement rollback_statement{"", "ROLLBACK"};
 
 // $4: the server process that answers when nobody stands between. Where another one does, what is
-// set here ends with the transaction: the session belongs to everybody.
+// set here ends with the transaction: the session belongs to everybody. Every name has its schema:
+// the search_path that the session came with may find functions and operators of other users
+// first. From here on it finds the server's own only.
 const Statement set_up_statement{"", R"sql(
-SELECT pg_is_in_recovery(),
-       CASE WHEN NOT pg_is_in_recovery() THEN pg_walfile_name(pg_current_wal_lsn()) END,
-       has_function_privilege('pg_control_system()', 'EXECUTE'),
+SELECT pg_catalog.pg_is_in_recovery(),
+       CASE WHEN NOT pg_catalog.pg_is_in_recovery()
+            THEN pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()) END,
+       pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE'),
        shared,
-       current_setting('transaction_isolation'),
-       set_config('statement_timeout', $1, shared),
-       set_config('lock_timeout', $2, shared),
-       set_config('idle_in_transaction_session_timeout', $5, shared),
-       set_config('plan_cache_mode', $3, shared),
-       set_config('jit', 'off', shared),
-       set_config('default_transaction_isolation', 'read committed', shared),
+       pg_catalog.current_setting('transaction_isolation'),
+       pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', shared),
+       pg_catalog.set_config('statement_timeout', $1, shared),
+       pg_catalog.set_config('lock_timeout', $2, shared),
+       pg_catalog.set_config('idle_in_transaction_session_timeout', $5, shared),
+       pg_catalog.set_config('plan_cache_mode', $3, shared),
+       pg_catalog.set_config('jit', 'off', shared),
+       pg_catalog.set_config('default_transaction_isolation', 'read committed', shared),
        -- Ours are never prepared for a two-phase commit.
-       set_config('sagabox.notify', coalesce(nullif(current_setting('sagabox.notify', true), ''),
-                                             'on'), shared)
-FROM (SELECT pg_backend_pid() <> $4 AS shared) AS session
+       pg_catalog.set_config(
+         'sagabox.notify',
+         CASE WHEN pg_catalog.current_setting('sagabox.notify', true) OPERATOR(pg_catalog.<>) ''
+              THEN pg_catalog.current_setting('sagabox.notify', true) ELSE 'on' END, shared)
+FROM (SELECT pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.<>) $4 AS shared) AS session
 )sql"};
 
 const Statement system_statement{"",

@@ -98,7 +98,7 @@ Result<KnownSchema*> schema_of(Known& known, std::string_view schema) {
   return &known.schemas.try_emplace(std::string(schema), std::move(*names)).first->second;
 }
 
-const Statement process_statement{"", "SELECT pg_backend_pid()"};
+const Statement process_statement{"", "SELECT pg_catalog.pg_backend_pid()"};
 
 /// Behind a pooler another server process answers than the one we were told of, and the next
 /// transaction may meet a third that knows none of our statements.

@@ -329,6 +329,7 @@ std::span<const Migration> migrations() {
       enqueue_step(),
       wake_step(),
       operators_step(),
+      rights_step(),
   };
   return all;
 }

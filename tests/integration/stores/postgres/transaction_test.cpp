@@ -272,7 +272,6 @@ TEST_F(PostgresTransaction, ForgottenPreparedStatementsCostOneRetry) {
     sql("COMMIT");
   }
   sql("DISCARD ALL");
-  sql("SET search_path = " + database_->schema() + "_clock, pg_catalog");
   sql("BEGIN");
   auto tx = enlist().value();
   const auto refused = write(tx, message());
