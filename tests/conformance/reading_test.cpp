@@ -1,4 +1,5 @@
 #include "conformance/store_conformance.hpp"
+#include "core/key_hash.hpp"
 
 #include <algorithm>
 #include <thread>
@@ -314,7 +315,7 @@ TEST_P(StoreConformance, RetryingKeysAreListedBySequence) {
   EXPECT_EQ(all.keys[0].sequence, failing[0].sequence);
   EXPECT_EQ(all.keys[1].sequence, failing[1].sequence);
   EXPECT_EQ(all.keys[2].sequence, failing[2].sequence);
-  EXPECT_EQ(all.keys[0].key_hash, stable_hash("k"));
+  EXPECT_EQ(all.keys[0].key_hash, key_hash(tenant_default, "k"));
   EXPECT_TRUE(all.exhausted);
 
   const auto first = keys({}, 1);

@@ -99,7 +99,7 @@ struct ReadReply {
 
 /// A key whose head waits for a retry: the key's later messages must not overtake it.
 struct RetryingKey {
-  std::uint64_t key_hash = 0;
+  std::uint64_t key_hash = 0;  ///< as `Message::key_hash` has it: of tenant and key
   Sequence sequence{};
 };
 

@@ -178,7 +178,7 @@ WHERE seq = ANY ($1::int8[])
 
 /// $1 shard, $2 after, $3 rows_max.
 constexpr std::string_view retrying_keys = R"sql(
-SELECT seq, key
+SELECT seq, key, tenant
 FROM "{schema}"."{table}_outbox"
 WHERE retrying AND key IS NOT NULL AND shard = $1 AND seq > $2
 ORDER BY seq

@@ -29,7 +29,7 @@ LIMIT ?4 + 1
 
 /// ?1 place after, ?2 last place, ?3 rows_max. Among what waits, which is where retries are.
 constexpr std::string_view retrying_keys = R"sql(
-SELECT place, key
+SELECT place, key, tenant
 FROM "{table}_pending"
 WHERE place > ?1 AND place <= ?2 AND retrying AND key IS NOT NULL
 ORDER BY place

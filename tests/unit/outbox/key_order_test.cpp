@@ -1,5 +1,6 @@
 #include "outbox/key_order.hpp"
 
+#include "core/key_hash.hpp"
 #include "unit/outbox/rows.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ using testing::entry;
 using testing::sequences;
 using Place = KeyOrder::Place;
 
-std::uint64_t hash(std::string_view key) { return stable_hash(key); }
+std::uint64_t hash(std::string_view key) { return key_hash(tenant_default, key); }
 
 class KeyOrderTest : public ::testing::Test {
  protected:

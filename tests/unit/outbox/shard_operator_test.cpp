@@ -1,3 +1,4 @@
+#include "core/key_hash.hpp"
 #include "unit/outbox/shard_world.hpp"
 
 #include <gtest/gtest.h>
@@ -143,7 +144,7 @@ TEST(ShardOperator, MessageTakenAwayDuringTheFirstLookIsLookedForAgain) {
   ShardWorld world({});
   world.write(2, "a");
   world.state.acquire({.shard = Shard{0}, .epoch = Epoch{1}});
-  const spi::RetryingKey gone{stable_hash("a"), Sequence{1}};
+  const spi::RetryingKey gone{key_hash(tenant_default, "a"), Sequence{1}};
   world.state.keys_loaded(std::span(&gone, 1), false);
   world.state.check_blocked_keys();
   world.state.keys_loaded({}, true);
