@@ -84,10 +84,11 @@ class PostgresFixture final : public StoreFixture {
                                                 database_.schema());
   }
   Status corrupt(const TableName& table, Sequence sequence) override {
-    // Nothing of it can be told, not even whose it is.
-    database_.sql(
-        "UPDATE " + name(table, "_outbox") +
-        " SET headers = '[1]', tenant = '' WHERE seq = " + std::to_string(sequence.value));
+    // Nothing of it can be told, not even whose it is, where its shard does not come from that.
+    database_.sql("UPDATE " + name(table, "_outbox") +
+                  " SET headers = '[1]', tenant = CASE WHEN key IS NULL THEN '' ELSE tenant END "
+                  "WHERE seq = " +
+                  std::to_string(sequence.value));
     return {};
   }
   std::optional<StoredRow> look(const TableName& table, const MessageId& id) override {

@@ -71,8 +71,9 @@ PostgresDatabase::PostgresDatabase()
   sql("SELECT pg_advisory_lock(7315)");
   sql(clock_sql);
   sql("SELECT pg_advisory_unlock(7315)");
-  sql("DROP SCHEMA IF EXISTS " + schema_ + " CASCADE; DELETE FROM sagabox_test.shift WHERE name = '" +
-      schema_ + "'; INSERT INTO sagabox_test.shift VALUES ('" + schema_ + "', interval '0')");
+  sql("DROP SCHEMA IF EXISTS " + schema_ +
+      " CASCADE; DELETE FROM sagabox_test.shift WHERE name = '" + schema_ +
+      "'; INSERT INTO sagabox_test.shift VALUES ('" + schema_ + "', interval '0')");
 }
 
 PostgresDatabase::~PostgresDatabase() {

@@ -35,7 +35,7 @@ class PostgresDatabase {
 
   /// Gives a connection that came another way than by `url()` the clock that can be moved.
   [[nodiscard]] std::string clock_query() const {
-    return "SET sagabox_test.clock = '" + schema_ + "'";
+    return "SET sagabox_test.clock = " + schema_;
   }
 
   [[nodiscard]] PgConnection connect() const;

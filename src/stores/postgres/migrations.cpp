@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "stores/postgres/schema.hpp"
+#include "stores/postgres/schema_steps.hpp"
 
 #include <algorithm>
 #include <ranges>
@@ -10,16 +11,16 @@
 namespace sagabox::postgres {
 namespace {
 
-/// Computed by the table, so that every producer in every language agrees. The hash is the one of
-/// hash partitions, which no release may change.
+/// Of the first step, which a later one changes. Computed by the table, so that every producer in
+/// every language agrees.
 constexpr std::string_view shard_of_sql =
-    "(coalesce(hashtextextended(key, 0) & 2147483647, seq) % {shards})::smallint";
+    "(coalesce({hash} & 2147483647::bigint, seq) % {shards}::bigint)::smallint";
 
 /// Tables are not changed while somebody works on them for longer than this.
 constexpr Duration lock_max = std::chrono::seconds(30);
 
 constexpr std::string_view lock_sql =
-    "SELECT pg_advisory_xact_lock(hashtextextended('sagabox migrations of {schema}', 0))";
+    "SELECT pg_advisory_xact_lock(hashtextextended('sagabox migrations of {schema}', 0::bigint))";
 
 constexpr std::string_view begin_sql = R"sql(
 CREATE SCHEMA IF NOT EXISTS "{schema}";
@@ -84,7 +85,8 @@ Result<std::unique_ptr<Connection>> Migrations::connect() const {
 }
 
 std::string Migrations::fill(std::string_view sql, const TableName& table) const {
-  const auto whole = replaced(names_.fill(sql, table), "{shard_of}", shard_of_sql);
+  static const std::string shard_of = replaced(shard_of_sql, "{hash}", key_hash_sql);
+  const auto whole = replaced(names_.fill(sql, table), "{shard_of}", shard_of);
   return replaced(whole, "{shards}", std::to_string(shards_));
 }
 

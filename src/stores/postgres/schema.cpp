@@ -330,6 +330,7 @@ std::span<const Migration> migrations() {
       wake_step(),
       operators_step(),
       rights_step(),
+      tenants_step(),
   };
   return all;
 }

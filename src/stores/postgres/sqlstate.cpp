@@ -27,6 +27,7 @@ constexpr std::array meanings{
             "the connection has another one's prepared statements (a pooler: open the store with "
             "pooled = true); roll back and try again"},
     Meaning{"0A000", Code::storage_conflict, "the schema changed meanwhile; try again"},
+    Meaning{"55006", Code::tx_invalid_state, "stop what uses it first"},
     Meaning{"57014", Code::storage_unavailable,
             "the statement took longer than statement_timeout allows, or an administrator "
             "cancelled it; try again"},

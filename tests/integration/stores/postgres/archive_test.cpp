@@ -149,8 +149,9 @@ TEST_F(PostgresArchive, UserWhoMayNotDropDeletes) {
   const std::string role = database_->schema() + "_role";
   database_->sql("CREATE ROLE " + role + " LOGIN; GRANT USAGE ON SCHEMA " + database_->schema() +
                  " TO " + role + "; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " +
-                 database_->schema() + " TO " + role + "; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA " +
-                 database_->schema() + " TO " + role);
+                 database_->schema() + " TO " + role +
+                 "; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA " + database_->schema() + " TO " +
+                 role);
   store_ = open(database_->url() + " user=" + role, database_->options()).value();
   EXPECT_EQ(purge(day * 7).rows, 1U);
   EXPECT_TRUE(is_day(at(begun)));

@@ -143,8 +143,8 @@ TEST_F(PostgresVacuum, LeavesTablesOfOthersAloneWithoutAWord) {
   store_->outbox().prepare(strange).value();
   const std::string role = database_->schema() + "_role";
   database_->sql("CREATE ROLE " + role + " LOGIN; GRANT USAGE ON SCHEMA " + database_->schema() +
-                 " TO " + role + "; ALTER TABLE " + in_schema("orders_outbox") + " OWNER TO " + role +
-                 "; ALTER TABLE " + in_schema("orders_claim") + " OWNER TO " + role);
+                 " TO " + role + "; ALTER TABLE " + in_schema("orders_outbox") + " OWNER TO " +
+                 role + "; ALTER TABLE " + in_schema("orders_claim") + " OWNER TO " + role);
   {
     auto as_role = settings();
     as_role.url += " user=" + role;
