@@ -65,24 +65,29 @@ std::vector<std::string> run_sql(PGconn* connection, const std::string& sql) {
 
 PostgresDatabase::PostgresDatabase()
     : schema_(fresh_schema()),
-      url_(PostgresServer::shared().url() + " options='-c sagabox_test.clock=" + schema_ + "'"),
+      url_(PostgresServer::shared().url() + " options='-c sagabox_test.clock=" + schema_ +
+           " -c search_path=" + schema_ + "_own'"),
       admin_(connected(url_)) {
   // Other test processes make it at the same time.
   sql("SELECT pg_advisory_lock(7315)");
   sql(clock_sql);
   sql("SELECT pg_advisory_unlock(7315)");
-  sql("DROP SCHEMA IF EXISTS " + schema_ +
-      " CASCADE; DELETE FROM sagabox_test.shift WHERE name = '" + schema_ +
-      "'; INSERT INTO sagabox_test.shift VALUES ('" + schema_ + "', interval '0')");
+  drop();
+  sql("CREATE SCHEMA " + schema_ + "_own; INSERT INTO sagabox_test.shift VALUES ('" + schema_ +
+      "', interval '0')");
 }
 
 PostgresDatabase::~PostgresDatabase() {
   try {
-    sql("DROP SCHEMA IF EXISTS " + schema_ + " CASCADE; DELETE FROM sagabox_test.shift WHERE " +
-        "name = '" + schema_ + "'");
+    drop();
   } catch (const std::exception&) {
     // A test that ended the server has nothing to drop.
   }
+}
+
+void PostgresDatabase::drop() {
+  sql("DROP SCHEMA IF EXISTS " + schema_ + " CASCADE; DROP SCHEMA IF EXISTS " + schema_ +
+      "_own CASCADE; DELETE FROM sagabox_test.shift WHERE name = '" + schema_ + "'");
 }
 
 PgConnection PostgresDatabase::connect() const { return connected(url_); }
