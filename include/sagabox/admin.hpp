@@ -51,10 +51,10 @@ struct MessagePage {
   std::string next;                 ///< the cursor of the next page; empty: there is none
 };
 
-/// A key whose head failed: its later messages wait.
+/// A tenant's key whose head failed: its later messages wait.
 struct BlockedKey {
   std::string key{};
-  MessageRecord head{};      ///< with attempts, code, error and when it is due
+  MessageRecord head{};      ///< with its tenant, attempts, code, error and when it is due
   std::uint64_t behind = 0;  ///< pending messages that wait for it, counted up to `behind_max`
   bool more_behind = false;
   static constexpr std::uint32_t behind_max = 100;
@@ -68,8 +68,9 @@ struct BlockedKeyPage {
 /// What became of one message that was named.
 struct Moved {
   MessageId id;
-  std::optional<MessageState> was{};  ///< nothing: it is not there
+  std::optional<MessageState> was{};  ///< nothing: it is not there, or not clear
   bool moved = false;
+  bool unclear = false;  ///< several tenants have this id, none was named: `text` names them
   /// "is pending again", "is not there", or why not: "is pending: only dead, quarantined or done
   /// messages can be replayed".
   std::string text{};
@@ -113,6 +114,9 @@ struct AuditReport {
 /// to the audit log of the store in the same transaction. Errors say what to do next; after
 /// STORAGE.IN_DOUBT look before acting again. Calls block; safe from any thread. The store
 /// outlives it.
+///
+/// Ids are unique for a tenant only. Where messages are named by id, `tenant` says whose are meant;
+/// without it, an id that several tenants have is refused and never guessed.
 class Admin {
  public:
   static constexpr std::uint32_t page_rows_max = 1000;
@@ -130,11 +134,14 @@ class Admin {
   Result<std::uint64_t> count(const TableName& table, MessageState state,
                               const MessageFilter& filter) const;
   enum class PayloadToo : std::uint8_t { no, yes };
+  using Whose = std::optional<std::string>;
   /// With its history. Nothing when it is not there or belongs to another tenant.
   Result<std::optional<MessageRecord>> inspect(const TableName& table, const MessageId& id,
-                                               PayloadToo payload = PayloadToo::no) const;
+                                               PayloadToo payload = PayloadToo::no,
+                                               const Whose& tenant = {}) const;
   /// Why it has not been delivered.
-  Result<Explanation> explain(const TableName& table, const MessageId& id) const;
+  Result<Explanation> explain(const TableName& table, const MessageId& id,
+                              const Whose& tenant = {}) const;
   Result<BlockedKeyPage> blocked_keys(const TableName& table, std::uint32_t keys_max = 100,
                                       const std::string& cursor = {}) const;
   /// Who delivers: the live relays, and every shard with its owner, epoch and lease. AUTH.DENIED
@@ -146,12 +153,15 @@ class Admin {
 
   // Messages that are named.
 
-  /// They are pending again under a new sequence, attempts 0, due now.
-  Result<std::vector<Moved>> replay(const TableName& table, std::span<const MessageId> ids);
+  /// They are pending again under a new sequence, attempts 0, due now. One whose tenant and id are
+  /// pending already stays as it is.
+  Result<std::vector<Moved>> replay(const TableName& table, std::span<const MessageId> ids,
+                                    const Whose& tenant = {});
   /// No automatic retry until they are released. The note says why and is needed.
   Result<std::vector<Moved>> quarantine(const TableName& table, std::span<const MessageId> ids,
-                                        const std::string& note);
-  Result<std::vector<Moved>> release(const TableName& table, std::span<const MessageId> ids);
+                                        const std::string& note, const Whose& tenant = {});
+  Result<std::vector<Moved>> release(const TableName& table, std::span<const MessageId> ids,
+                                     const Whose& tenant = {});
 
   // Replays of many.
 
@@ -205,6 +215,8 @@ class Admin {
   /// Limited to the tenant that this is bound to; error when the filter makes no sense.
   Result<MessageFilter> checked(const MessageFilter& filter) const;
   Result<ReplayOrder> checked(const ReplayOrder& order) const;
+  /// The tenant whose messages are meant; AUTH.DENIED when bound to another.
+  Result<Whose> limited(const Whose& tenant) const;
   /// AUTH.DENIED when bound to a tenant: `act` would touch others.
   Status everybodys(std::string_view act) const;
   void tell(const AuditEvent& event) const noexcept;

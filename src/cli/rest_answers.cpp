@@ -133,6 +133,7 @@ Moved moved_in(Fields& fields) {
               .moved = flag_in(fields, "moved"),
               .text = text_in(fields, "text")};
   if (fields.has("was")) moved.was = state_in(fields, "was");
+  moved.unclear = fields.flag("unclear");
   return moved;
 }
 

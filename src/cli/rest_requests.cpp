@@ -104,9 +104,10 @@ std::string enqueue(const Message& message, const std::optional<std::string>& te
   return std::move(json).take();
 }
 
-std::string move(std::span<const MessageId> ids, const std::optional<std::string>& note) {
+std::string move(std::span<const MessageId> ids, const std::optional<std::string>& note,
+                 const std::optional<std::string>& tenant) {
   JsonOut json;
-  json.begin_object().field_if("note", note).name("ids").begin_array();
+  json.begin_object().field_if("note", note).field_if("tenant", tenant).name("ids").begin_array();
   for (const auto& id : ids) json.value(id.view());
   json.end_array().end_object();
   return std::move(json).take();

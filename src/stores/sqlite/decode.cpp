@@ -168,4 +168,6 @@ Decoded decode_record(const Run& run, bool with_history) {
   return out;
 }
 
+std::string_view tenant_of_record(const Run& run) { return run.text(record_message + tenant); }
+
 }  // namespace sagabox::sqlite

@@ -318,7 +318,7 @@ class Looking(OnAFile, unittest.TestCase):
     def test_an_older_schema_is_told_and_what_to_do(self):
         self.sql("DELETE FROM sagabox_migration WHERE outbox = ''")
         self.assertIn("sagabox migrate up", self.complaint("status", code=1))
-        self.assertIn("1 of 2 steps of the schema", self.run_fine("doctor", code=1))
+        self.assertIn("2 of 4 steps of the schema", self.run_fine("doctor", code=1))
 
     def test_doctor_asks_transports(self):
         text = self.run_fine("doctor", "--transport", "redis://user:secret@127.0.0.1:1", code=1)
@@ -461,6 +461,37 @@ class Acting(OnAFile, unittest.TestCase):
         self.assertIn("OK is done", refused)
         preview = self.run_fine("dead", "replay", "D1", "Q1", "--dry-run")
         self.assertIn("2 messages of orders (1 dead, 1 quarantined) would", preview)
+
+    def test_an_id_that_two_tenants_have_is_never_guessed(self):
+        message = ("--id", "same", "--topic", "a.b.c.v1", "--payload", "1")
+        for tenant in ("acme", "other"):
+            self.run_fine("outbox", "enqueue", "--table", "orders", "--tenant", tenant, *message)
+        for verb in (
+            ("outbox", "show", "same"),
+            ("explain", "same"),
+            ("dead", "quarantine", "same", "--note", "x", "--yes"),
+        ):
+            with self.subTest(verb=verb):
+                self.assertIn(
+                    'exists for several tenants ("acme", "other"); say which with --tenant',
+                    self.complaint(*verb, code=1),
+                )
+
+        def states():
+            return [
+                self.run_json("outbox", "show", "same", "--tenant", tenant)["state"]
+                for tenant in ("acme", "other")
+            ]
+
+        self.run_fine("dead", "quarantine", "same", "--tenant", "acme", "--note", "x", "--yes")
+        self.assertEqual(states(), ["quarantined", "pending"])
+        self.assertIn("set aside", self.run_fine("explain", "same", "--tenant", "acme"))
+        self.run_fine("dead", "quarantine", "same", "--tenant", "other", "--note", "x", "--yes")
+        self.assertEqual(states(), ["quarantined", "quarantined"])
+        self.run_fine("dead", "release", "--all", "--yes")
+        self.assertEqual(states(), ["pending", "pending"])
+        both = self.complaint("dead", "release", "same", "--tenant", "acme", "--key", "k", "--yes", code=2)
+        self.assertIn("do not go together", both)
 
     def test_what_was_moved_before_a_failure_is_told(self):
         self.kill_many(1001)
