@@ -34,7 +34,8 @@ CROSS JOIN LATERAL (
   (SELECT id, tenant, seq, shard FROM "{schema}"."{table}_archive" AS a
    WHERE a.id OPERATOR(pg_catalog.=) wanted.id AND a.tenant OPERATOR(pg_catalog.=) wanted.tenant
      AND a.ended_at OPERATOR(pg_catalog.>=) $3
-     AND a.ended_at OPERATOR(pg_catalog.<) (pg_catalog.now() OPERATOR(pg_catalog.+) interval '1 day')
+     AND a.ended_at OPERATOR(pg_catalog.<)
+         (pg_catalog.now() OPERATOR(pg_catalog.+) interval '1 day')
    LIMIT 1)
 ) AS found
 )sql";
