@@ -90,6 +90,11 @@ class PostgresFixture final : public StoreFixture {
         " SET headers = '[1]', tenant = '' WHERE seq = " + std::to_string(sequence.value));
     return {};
   }
+  Status put_history(const TableName& table, Sequence sequence, const std::string& json) override {
+    database_.sql("UPDATE " + name(table, "_outbox") + " SET history = '" + json +
+                  "' WHERE seq = " + std::to_string(sequence.value));
+    return {};
+  }
   std::optional<StoredRow> look(const TableName& table, const MessageId& id) override {
     using State = StoredRow::State;
     const std::string where = " WHERE id = '" + id.str() + "'";

@@ -57,6 +57,11 @@ class SqliteFixture final : public StoreFixture {
                                  std::to_string(sequence.value));
     return {};
   }
+  Status put_history(const TableName& table, Sequence sequence, const std::string& json) override {
+    run_sql(observer_.get(), "UPDATE \"" + table.str() + "_pending\" SET history = '" + json +
+                                 "' WHERE seq = " + std::to_string(sequence.value));
+    return {};
+  }
   std::optional<StoredRow> look(const TableName& table, const MessageId& id) override {
     const std::string columns = ", seq, attempts, code, error FROM \"" + table.str();
     const std::string where = "\" WHERE id = '" + id.str() + "'";

@@ -132,6 +132,9 @@ struct Settlement {
   std::string error{};  ///< already cut and cleaned
   /// Dead ones: the code and error of the last attempt stay where the row has an error.
   bool keep_last_error = false;
+  /// park only: why, as operators see it. If not empty, the store refused the row's own result, and
+  /// this settlement depends on as little of the row as possible: error and history are dropped.
+  std::string note{};
   /// Where to look first: the lane it was read from; nothing: the waiting one, or not known.
   std::optional<Lane> lane{};
 };
