@@ -6,6 +6,7 @@
 #include <sagabox/log.hpp>
 #include <sagabox/metrics.hpp>
 #include <sagabox/records.hpp>
+#include <sagabox/refused_result.hpp>
 #include <sagabox/store.hpp>
 
 #include <cstdint>
@@ -29,6 +30,8 @@ struct AdminOptions {
 
   /// Asked by `explain`: `Router::held_up` of who delivers; nothing of topics that listeners take.
   AskHeldUp held_up{};
+  /// Asked by `explain`: `Outbox::refused` of who delivers.
+  AskRefused refused{};
 
   /// These outlive the Admin.
   Metrics* metrics = &no_metrics();

@@ -6,6 +6,7 @@
 #include <sagabox/log.hpp>
 #include <sagabox/message.hpp>
 #include <sagabox/metrics.hpp>
+#include <sagabox/refused_result.hpp>
 #include <sagabox/retry.hpp>
 #include <sagabox/spi/sink.hpp>
 #include <sagabox/store.hpp>
@@ -114,6 +115,8 @@ struct OutboxSnapshot {
   std::uint64_t running = 0;
   std::uint64_t unsettled = 0;
   std::uint64_t blocked_keys = 0;
+  /// Messages whose result the store refuses and that could not be quarantined either.
+  std::uint64_t refused = 0;
   std::uint64_t spare_workers = 0;
   std::uint64_t hot_dropped = 0;
   std::uint64_t delivered = 0;  ///< settled as done since the start
@@ -164,6 +167,10 @@ class Outbox {
   Status resume();
 
   [[nodiscard]] OutboxSnapshot snapshot() const;
+  /// The first of those that `snapshot().refused` counts.
+  [[nodiscard]] std::vector<RefusedResult> refused(std::size_t rows_max = 100) const;
+  /// nullopt if this process does not hold it back.
+  [[nodiscard]] std::optional<RefusedResult> refused(Sequence sequence) const;
 
  private:
   struct Parts;

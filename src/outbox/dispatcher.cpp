@@ -145,6 +145,28 @@ void Dispatcher::attempt_written(Shard shard, Sequence sequence, std::uint32_t t
   work_bell_.ring_one();
 }
 
+void Dispatcher::attempt_refused(const spi::Settlement& park, std::uint32_t tenure) {
+  std::optional<Entry> entry;
+  {
+    const std::scoped_lock lock(cautious_mutex_);
+    entry = cautious_.written(park.shard, park.sequence, tenure);
+  }
+  if (!entry) return;
+  parts_.room.give_back(*entry);
+  const auto completed =
+      parts_.shards.with(entry->shard, [&](ShardState& state) -> ShardState::Completed {
+        if (!state.start(*entry)) return {};
+        return state.complete(*entry, {.settlement = park,
+                                       .tenure = tenure,
+                                       .holds_place = false,
+                                       .replayed = entry->replayed});
+      });
+  if (completed.accepted) parts_.shards.settlement_added(parts_.options.clock->boot_now());
+  if (completed.read_on) parts_.wake_reader();
+  if (completed.next) queue(*completed.next);
+  cautious_finished();
+}
+
 void Dispatcher::cautious_finished() {
   {
     const std::scoped_lock lock(cautious_mutex_);

@@ -73,10 +73,15 @@ Relay::Relay(spi::OutboxStore& store, spi::ControlStore& control, const TableNam
                 .attempt_written =
                     [this](Shard shard, Sequence sequence, std::uint32_t tenure) {
                       dispatcher_.attempt_written(shard, sequence, tenure);
+                    },
+                .attempt_refused =
+                    [this](const spi::Settlement& park, std::uint32_t tenure) {
+                      dispatcher_.attempt_refused(park, tenure);
                     }},
                {.rows_max = options.settle_rows_max,
                 .delay_max = options.settle_delay_max,
-                .retain_done = options.retention > Duration{}}),
+                .retain_done = options.retention > Duration{},
+                .refused_rows_max = parts.refused_rows_max}),
       controls_({.store = control,
                  .table = table,
                  .pauses = pauses_,
@@ -121,6 +126,7 @@ void Relay::tick(BootTime now) {
   set(metric::outbox_queue_bytes, current.queued_bytes);
   set(metric::outbox_in_flight, current.unsettled);
   set(metric::outbox_blocked_keys, current.blocked_keys);
+  set(metric::outbox_refused, current.refused);
   set(metric::outbox_spare_workers, current.spare_workers);
 }
 
@@ -132,6 +138,7 @@ OutboxSnapshot Relay::snapshot() const {
       snapshot.blocked_keys += state.blocked_keys();
     });
   }
+  snapshot.refused = settler_.refused().count();
   snapshot.hot_depth = room_.count(Source::hot);
   snapshot.cold_depth = room_.count(Source::cold);
   snapshot.queued_bytes = room_.bytes();

@@ -555,6 +555,14 @@ void ShardState::settled(const spi::Settlement& settlement, std::uint32_t tenure
   if (settlement.verdict != spi::Verdict::attempt) tracker_->settled(settlement.sequence);
 }
 
+void ShardState::hold_back(std::uint32_t tenure) {
+  if (tenure == tenure_) --unsettled_;
+}
+
+void ShardState::settled_late(Sequence sequence, std::uint32_t tenure) {
+  if (tenure == tenure_) tracker_->settled(sequence);
+}
+
 void ShardState::reopen() {
   for (auto& lane : lanes_) {
     lane.deferred.resume_if([this](spi::ClassId id) {

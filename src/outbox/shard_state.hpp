@@ -177,6 +177,11 @@ class ShardState {
   void collect(std::size_t rows_max, std::vector<Settling>& out);
   /// The store has it. Nothing when the tenure is over.
   void settled(const spi::Settlement& settlement, std::uint32_t tenure);
+  /// The store refuses its result. The row stays in hand, so that it is not dispatched again in
+  /// this tenure, but a hand-over does not wait for it. No-op after the tenure has ended.
+  void hold_back(std::uint32_t tenure);
+  /// The store has the result of a row that was held back.
+  void settled_late(Sequence sequence, std::uint32_t tenure);
 
   [[nodiscard]] std::size_t settlements_waiting() const noexcept { return settlements_.size(); }
   [[nodiscard]] std::size_t blocked_keys() const noexcept { return keys_.blocked(); }
