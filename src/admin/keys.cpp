@@ -81,6 +81,10 @@ Result<Explanation> Admin::explain(const TableName& table, const MessageId& id) 
     if (options_.tenant) hide_targets(facts.held_up);
   }
   const Sequence sequence = facts.record->sequence;
+  if (options_.refused) {
+    facts.refused_asked = true;
+    facts.refused = options_.refused(sequence);
+  }
   if (!facts.record->key.empty() && sequence.value > 0) {
     const auto earlier = pending_of_key(
         *store_, table,

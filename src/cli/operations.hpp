@@ -1,5 +1,6 @@
 #pragma once
 
+#include "admin/doctor.hpp"
 #include "admin/owners.hpp"
 
 #include <sagabox/admin.hpp>
@@ -38,6 +39,9 @@ class Operations {
   virtual Result<Explanation> explain(const TableName& table, const MessageId& id) = 0;
   virtual Result<BlockedKeyPage> blocked_keys(const TableName& table, std::uint32_t keys_max) = 0;
   virtual Result<std::vector<spi::Stray>> strays(const TableName& table) = 0;
+  /// Results that the store refuses; none where only a store is asked: the process that delivers
+  /// knows them.
+  virtual Result<admin::RefusedFacts> refused(const TableName& table) = 0;
   virtual Result<std::vector<Pause>> pauses(const TableName& table) = 0;
   /// How the targets of routes are doing; nothing: only a daemon knows.
   virtual Result<std::optional<std::vector<DestinationState>>> destinations() = 0;

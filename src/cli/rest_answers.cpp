@@ -30,6 +30,23 @@ ServedStore store_in(Fields& fields) {
   return store;
 }
 
+RefusedResult refused_in(Fields& fields) {
+  return {.id = message_id_in(fields, "id"),
+          .sequence = Sequence{number_in(fields, "sequence")},
+          .delivered = flag_in(fields, "delivered"),
+          .code = code_from_name(text_in(fields, "code")),
+          .error = fields.text("error")};
+}
+
+/// Older daemons do not tell.
+admin::RefusedFacts refused_here(Fields& here) {
+  admin::RefusedFacts refused{.count = maybe_number_in(here, "refused").value_or(0)};
+  if (here.has("refused_messages")) {
+    refused.first = list_in(here, "refused_messages", refused_in);
+  }
+  return refused;
+}
+
 Table table_in(Fields& fields) {
   Table table{.now = time_in(fields, "now")};
   if (const auto last = maybe_number_in(fields, "last_sequence")) {
@@ -48,6 +65,7 @@ Table table_in(Fields& fields) {
   stats.oldest_transaction = maybe_seconds_in(fields, "oldest_transaction_seconds");
   stats.slot_transactions = maybe_number_in(fields, "slot_transactions");
   table.stats = stats;
+  if (fields.has("here")) table.refused = object_in(fields, "here", refused_here);
   return table;
 }
 

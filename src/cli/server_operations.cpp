@@ -84,6 +84,11 @@ class ServerOperations final : public Operations {
     return daemon_.get(Target(table, "/blocked-keys").add("limit", keys_max),
                        answers::blocked_keys);
   }
+  Result<admin::RefusedFacts> refused(const TableName& table) override {
+    auto found = daemon_.get(Target(table, ""), answers::table);
+    if (!found.ok()) return found.error();
+    return std::move(found->refused);
+  }
   Result<std::vector<spi::Stray>> strays(const TableName& table) override {
     return daemon_.get(Target(table, "/strays"), answers::strays);
   }

@@ -48,6 +48,7 @@ class StoreOperations final : public Operations {
   Result<Explanation> explain(const TableName& table, const MessageId& id) override {
     return admin_.explain(table, id);
   }
+  Result<admin::RefusedFacts> refused(const TableName&) override { return admin::RefusedFacts{}; }
   Result<BlockedKeyPage> blocked_keys(const TableName& table, std::uint32_t keys_max) override {
     return admin_.blocked_keys(table, keys_max);
   }
