@@ -44,6 +44,7 @@ struct Record {
   std::uint32_t topic = 0;
   bool delayed = false;
   Temper temper = Temper::good;
+  Refusal refusal = Refusal::none;
   std::optional<BootTime> inserted{};
 
   State state = State::unwritten;

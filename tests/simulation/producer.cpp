@@ -107,6 +107,7 @@ NewMessage Producer::draw_message(Open& open) {
   const auto& added = world_.ledger().add(std::move(record));
   auto& stored = world_.ledger().at(added.number);
   stored.temper = world_.script().temper(stored.number);
+  stored.refusal = world_.script().refusal(stored.number, !stored.key.empty());
   draft.id = Ledger::id_of(stored.number);
   draft.topic = stored.temper == Temper::unroutable ? std::string("nobody")
                                                     : "t" + std::to_string(stored.topic);

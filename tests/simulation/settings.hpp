@@ -22,6 +22,7 @@ enum class Variant : std::uint8_t {
   replay_in_place,
   purge_takes_pending,
   job_cursor_apart,
+  refused_rows_stop_others,
 };
 
 /// Everything about a run that is drawn before it begins.
@@ -48,6 +49,7 @@ struct Settings {
   std::uint32_t call_faults = 0;
   std::uint32_t killers = 0;
   std::uint32_t corruptions = 0;
+  std::uint32_t refusals = 0;  ///< of messages whose result the store refuses for good
   /// Mean time between, a process or the whole; 0: never.
   Duration crash_every{};
   Duration pause_every{};
