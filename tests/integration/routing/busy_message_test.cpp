@@ -22,10 +22,11 @@ TEST_P(BusyMessageTest, IsToBlameAndStarvesNobody) {
   auto options = watched();
   options.retry.attempts_max = 2;
   options.sink =
-      Router::open({.routes = {{.topic = "hook.**", .to = {{http.url("/hook")}}}},
-                    .transports = {{"http", http::open({.allow = {"127.0.0.0/8"}}).value()}},
-                    .metrics = &metrics,
-                    .log = &log})
+      Router::open(
+          {.routes = {{.topic = "hook.**", .to = {{http.url("/hook"), {{"concurrency", "1"}}}}}},
+           .transports = {{"http", http::open({.allow = {"127.0.0.0/8"}}).value()}},
+           .metrics = &metrics,
+           .log = &log})
           .value();
   auto outbox = Outbox::single_process(store, std::move(options)).value();
   std::vector<NewMessage> drafts = {
