@@ -102,7 +102,7 @@ struct Purged {
 };
 
 struct AuditReport {
-  std::uint64_t entries = 0;  ///< looked at
+  std::uint64_t entries = 0;  ///< looked at: all that are there
   AuditHead head{};           ///< keep it elsewhere: an anchor for the next time
   std::uint64_t problems_found = 0;
   std::vector<std::string> problems{};  ///< the first `problems_max` of them
@@ -184,8 +184,9 @@ class Admin {
 
   // The audit log.
 
-  /// From the first entry, or from an anchor kept elsewhere. Finds edits, removals, another order
-  /// and a cut tail.
+  /// Checks every entry from the first. Finds edits, removals, another order and a cut tail; with
+  /// an anchor, the `head` of an earlier report that was kept elsewhere, also a log that was
+  /// written anew up to there, or cut before it.
   Result<AuditReport> verify_audit(const std::optional<AuditHead>& anchor = {}) const;
   /// JSON, a line a call, without its end; false stops. Bound to a tenant: only its own entries.
   using LineSink = std::function<bool(std::string_view line)>;

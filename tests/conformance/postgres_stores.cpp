@@ -90,6 +90,10 @@ class PostgresFixture final : public StoreFixture {
         " SET headers = '[1]', tenant = '' WHERE seq = " + std::to_string(sequence.value));
     return {};
   }
+  void remove_audit(std::uint64_t first, std::uint64_t last) override {
+    database_.sql("DELETE FROM " + database_.schema() + ".audit_log WHERE number BETWEEN " +
+                  std::to_string(first) + " AND " + std::to_string(last));
+  }
   std::optional<StoredRow> look(const TableName& table, const MessageId& id) override {
     using State = StoredRow::State;
     const std::string where = " WHERE id = '" + id.str() + "'";

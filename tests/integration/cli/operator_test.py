@@ -522,16 +522,20 @@ class Acting(OnAFile, unittest.TestCase):
         self.assertIn("--force-pending", lost)
         self.assertEqual(self.state("W1"), "pending")
 
-    def test_audit_verifies_from_an_anchor_and_finds_an_edit(self):
+    def test_audit_verifies_with_an_anchor_and_finds_an_edit(self):
         self.run_fine("pause")
         self.run_fine("resume")
         anchor = self.run_json("audit", "verify")["anchor"]
         self.run_fine("pause")
-        self.assertIn("the log holds: 1 entries", self.run_fine("audit", "verify", "--anchor", anchor))
+        self.assertIn("the log holds: 3 entries", self.run_fine("audit", "verify", "--anchor", anchor))
         self.sql("UPDATE sagabox_audit_log SET actor = X'6e6f' WHERE number = 2")
         report = self.run_json("audit", "verify", code=1)
         self.assertEqual(report["problems_found"], 1)
         self.assertIn("tampered", self.run_fine("audit", "verify", code=1))
+        self.assertIn("tampered", self.run_fine("audit", "verify", "--anchor", anchor, code=1))
+        self.sql("DELETE FROM sagabox_audit_log")
+        emptied = self.run_json("audit", "verify", "--anchor", anchor, code=1)
+        self.assertEqual((emptied["entries"], emptied["problems_found"]), (0, 2))
 
     def test_migrations_go_up_and_down(self):
         steps = self.run_json("migrate", "status")
