@@ -10,7 +10,7 @@ namespace {
 /// Reads a whole answer with `read`, which notes what is wrong in the fields.
 template <class Read>
 auto whole(std::string_view body, Read read) -> Result<decltype(read(std::declval<Fields&>()))> {
-  auto fields = Fields::parse(body);
+  auto fields = Fields::parse(body, {}, server::Nulls::left_out);
   if (!fields.ok()) return fields.error();
   auto value = read(*fields);
   if (auto status = fields->status_of_known(); !status.ok()) return status.error();
@@ -253,7 +253,7 @@ Result<AuditReport> audit_report(std::string_view body) {
 }
 
 std::optional<Error> problem(std::string_view body) {
-  auto fields = Fields::parse(body);
+  auto fields = Fields::parse(body, {}, server::Nulls::left_out);
   if (!fields.ok()) return std::nullopt;
   Error told{code_from_name(text_in(*fields, "code")), text_in(*fields, "detail")};
   if (!fields->status_of_known().ok()) return std::nullopt;

@@ -141,7 +141,11 @@ std::string preview(const ReplayOrder& order) {
 std::string replay(const ReplayOrder& order) {
   JsonOut json;
   json.begin_object().field("from", state_name(order.from)).field("rate_max", order.rate_max);
-  put_filter(json, order.filter);
+  if (order.filter == MessageFilter{}) {
+    json.field("all", true);
+  } else {
+    put_filter(json, order.filter);
+  }
   json.end_object();
   return std::move(json).take();
 }

@@ -158,8 +158,9 @@ Response written_one(const Asker& asker, const Outcomes& outcomes) {
   const auto& one = outcomes.front();
   const auto id = one.written.id.view();
   if (one.taken) {
+    // Not a conflict that passes: whoever repeats it would do so for ever.
     return problem(
-        {Code::storage_conflict, "id: " + quoted(id) + " is taken; give another, or none"});
+        {Code::tx_invalid_state, "id: " + quoted(id) + " is taken; give another, or none"});
   }
   put(json, *asker.table, one);
   Response response{.status = one.written.duplicate ? 200U : 201U, .body = std::move(json).take()};

@@ -175,11 +175,7 @@ Result<Response> list_blocked_keys(const Call& call) {
 }
 
 Result<Response> replay_dead_letter(const Call& call) {
-  if (!call.request.body.empty()) {
-    const auto fields = Fields::parse(call.request.body);
-    if (!fields.ok()) return fields.error();
-    if (auto status = fields->status(); !status.ok()) return status.error();
-  }
+  if (auto status = no_fields(call.request.body); !status.ok()) return status.error();
   const auto id = id_from(call.names.at(0));
   if (!id.ok()) return id.error();
   auto admin = call.admin();

@@ -264,6 +264,12 @@ MessageState state_from(Fields& fields, std::string_view name, MessageState othe
   return read_state(fields, name, otherwise);
 }
 
+Status no_fields(std::string_view body) {
+  if (body.empty()) return {};
+  const auto fields = Fields::parse(body);
+  return fields.ok() ? fields->status() : Status(fields.error());
+}
+
 Result<MessageId> id_from(std::string_view text) {
   auto id = MessageId::parse(text);
   if (!id.ok()) return Error{id.error().code, "id: " + id.error().message};

@@ -247,7 +247,7 @@ Result<std::vector<Written>> all_written(const Rows& rows, Messages messages, bo
   // A trigger of somebody's could leave some out.
   if (rows.affected() != messages.size() ||
       (told && static_cast<std::size_t>(rows.size()) != messages.size())) {
-    return Error{Code::storage_conflict,
+    return Error{Code::config_invalid,
                  "the outbox table took fewer messages than were written; remove the trigger on it "
                  "that leaves some out"};
   }
