@@ -13,15 +13,6 @@ constexpr std::size_t npos = std::string_view::npos;
 constexpr std::size_t name_length_max = 40;
 constexpr std::size_t path_bytes_max = 2000;
 
-/// Their URLs name a user who logs in with a password. Elsewhere the user may be a token.
-constexpr std::array<std::string_view, 8> schemes_with_user{
-    "postgres", "postgresql", "redis", "rediss", "amqp", "amqps", "mqtt", "mqtts"};
-
-/// What stands before the colon where no // follows.
-constexpr std::array<std::string_view, 17> schemes_without_host{
-    "sqlite", "memory", "file", "stdout", "fn",    "bus",   "kafka", "nats",  "redis",
-    "amqp",   "mqtt",   "unix", "http",   "amqps", "https", "mqtts", "rediss"};
-
 /// Parameters whose values are no secrets, in lower case.
 constexpr std::array<std::string_view, 16> harmless{"application_name",
                                                     "channel_binding",
@@ -49,6 +40,10 @@ constexpr bool is_letter(char c) noexcept {
 }
 constexpr bool is_word(char c) noexcept {
   return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.';
+}
+
+constexpr bool is_word_or_space(char c) noexcept {
+  return is_word(c) || c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 template <class Predicate>
@@ -150,9 +145,10 @@ std::string masked_query(std::string_view query) {
   return fragment == npos ? made : made + "#" + std::string(mask);
 }
 
-/// A path and what follows it. Nothing is shown behind a secret: where it ends is not certain.
-std::string masked_path(std::string_view text) {
-  const auto end = std::min(text.find_first_of("?#"), text.size());
+/// A path and what follows it from one of `ends` on. Nothing is shown behind a secret: where it
+/// ends is not certain.
+std::string masked_path(std::string_view text, std::string_view ends) {
+  const auto end = std::min(text.find_first_of(ends), text.size());
   if (end > path_bytes_max) return std::string(mask);
   auto made = clean_error(text.substr(0, end), path_bytes_max);
   if (const auto hidden = made.find(mask); hidden != npos)
@@ -174,11 +170,12 @@ std::string masked_pairs(std::string_view text) {
   }
 }
 
-/// What is shown instead of what stands before an @.
+/// What is shown instead of what stands before an @. To log in over HTTP a token is given as the
+/// user, too.
 std::string masked_login(std::string_view scheme, std::string_view login) {
   const auto user = login.substr(0, login.find(':'));
   const bool shown = user.size() < login.size() && !user.empty() && all(user, is_word) &&
-                     is_one_of(lower_case(scheme), schemes_with_user);
+                     !lower_case(scheme).starts_with("http");
   return (shown ? std::string(user) + ":" : std::string()) + std::string(mask) + "@";
 }
 
@@ -205,7 +202,7 @@ std::string masked_with_host(std::string_view scheme, std::string_view rest) {
   }
   const auto hosts = rest.substr(0, rest.find_first_of("/?#"));
   if (!are_hosts(hosts)) return std::string(scheme) + "://" + std::string(mask);
-  return made + std::string(hosts) + masked_path(rest.substr(hosts.size()));
+  return made + std::string(hosts) + masked_path(rest.substr(hosts.size()), "?#");
 }
 
 }  // namespace
@@ -216,21 +213,15 @@ std::string masked_url(std::string_view text) {
     return is_scheme(scheme) ? masked_with_host(scheme, text.substr(slashes + 3))
                              : std::string(mask);
   }
-  std::string made;
-  if (const auto colon = text.find(':');
-      colon != npos && is_one_of(lower_case(text.substr(0, colon)), schemes_without_host)) {
-    made = text.substr(0, colon + 1);
-    text.remove_prefix(colon + 1);
-  } else if (text.find('=') < text.find_first_of("?#")) {
-    return masked_pairs(text);
-  }
   const auto login = login_in(text);
-  if (!login.certain) return made + std::string(mask);
-  if (login.end != npos) {
-    made += mask;
-    text.remove_prefix(login.end);
-  }
-  return made + masked_path(text);
+  const auto equals = text.find('=');
+  const bool pairs =
+      equals < text.find_first_of("?#:") && all(text.substr(0, equals), is_word_or_space);
+  if (pairs) return masked_pairs(text);
+  if (!login.certain) return std::string(mask);
+  // Topics have # in them.
+  if (login.end == npos) return masked_path(text, "?");
+  return std::string(mask) + masked_path(text.substr(login.end), "?");
 }
 
 }  // namespace sagabox

@@ -72,6 +72,19 @@ Error not_a_url() {
           "pairs like host=… dbname=…"};
 }
 
+/// What libpq takes for a host or a port would be a part of the password, and errors would show it.
+bool is_cut_password(std::string_view host, std::string_view port) {
+  // The first one may be that of an abstract socket.
+  return host.find('@', 1) != std::string_view::npos ||
+         port.find_first_not_of("0123456789,") != std::string_view::npos;
+}
+
+Error password_is_cut() {
+  return {Code::config_invalid,
+          "the host or the port of the connection string is not one; in a password write @ as %40, "
+          "/ as %2F, : as %3A, ? as %3F and # as %23"};
+}
+
 }  // namespace
 
 Status check_server_version(int version) {
@@ -91,6 +104,7 @@ Connection::Connection(Handle handle, const ConnectSettings& settings)
                                  : settings.statement_max + settings.answer_grace}) {}
 
 Result<std::unique_ptr<Connection>> Connection::open(const ConnectSettings& settings) {
+  if (auto name = public_name(settings.url); !name.ok()) return name.error();
   const auto seconds =
       std::to_string(std::chrono::ceil<std::chrono::seconds>(settings.connect_max).count());
   const auto answer_max = milliseconds(
@@ -270,10 +284,11 @@ Result<std::string> public_name(const std::string& url) {
     if (option->val == nullptr || *option->val == '\0') continue;
     const std::string_view keyword = option->keyword;
     if (keyword == "host") host = option->val;
-    if (keyword == "port") port = ":" + std::string(option->val);
+    if (keyword == "port") port = option->val;
     if (keyword == "dbname") database = "/" + std::string(option->val);
   }
-  return "postgres://" + host + port + database;
+  if (is_cut_password(host, port)) return password_is_cut();
+  return "postgres://" + host + (port.empty() ? "" : ":" + port) + database;
 }
 
 Result<std::string> url_of(PGconn* connection) {
