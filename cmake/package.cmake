@@ -1,7 +1,8 @@
 # `cpack -G DEB` in the build folder makes a Debian package of the binary, its service and manual.
 # Only there: `cmake --install` keeps to its prefix.
+# It may hold passwords; postinst gives it to the group of the service.
 install(FILES packaging/debian/sagabox.yaml DESTINATION /etc/sagabox COMPONENT daemon
-  EXCLUDE_FROM_ALL)
+  PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ EXCLUDE_FROM_ALL)
 set(sagabox_service ${PROJECT_SOURCE_DIR}/packaging/systemd/sagabox.service)
 if(NOT SAGABOX_SYSTEMD)
   # Nobody would tell systemd that it is ready, or alive.
@@ -29,5 +30,8 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
-set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/debian/conffiles)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS passwd)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/debian/conffiles
+  ${PROJECT_SOURCE_DIR}/packaging/debian/postinst)
 include(CPack)

@@ -6,6 +6,7 @@
 #include <sagabox/log.hpp>
 #include <sagabox/metrics.hpp>
 #include <sagabox/records.hpp>
+#include <sagabox/refused_result.hpp>
 #include <sagabox/store.hpp>
 
 #include <cstdint>
@@ -29,6 +30,8 @@ struct AdminOptions {
 
   /// Asked by `explain`: `Router::held_up` of who delivers; nothing of topics that listeners take.
   AskHeldUp held_up{};
+  /// Asked by `explain`: `Outbox::refused` of who delivers.
+  AskRefused refused{};
 
   /// These outlive the Admin.
   Metrics* metrics = &no_metrics();
@@ -51,10 +54,10 @@ struct MessagePage {
   std::string next;                 ///< the cursor of the next page; empty: there is none
 };
 
-/// A key whose head failed: its later messages wait.
+/// A tenant's key whose head failed: its later messages wait.
 struct BlockedKey {
   std::string key{};
-  MessageRecord head{};      ///< with attempts, code, error and when it is due
+  MessageRecord head{};      ///< with its tenant, attempts, code, error and when it is due
   std::uint64_t behind = 0;  ///< pending messages that wait for it, counted up to `behind_max`
   bool more_behind = false;
   static constexpr std::uint32_t behind_max = 100;
@@ -68,8 +71,9 @@ struct BlockedKeyPage {
 /// What became of one message that was named.
 struct Moved {
   MessageId id;
-  std::optional<MessageState> was{};  ///< nothing: it is not there
+  std::optional<MessageState> was{};  ///< nothing: it is not there, or not clear
   bool moved = false;
+  bool unclear = false;  ///< several tenants have this id, none was named: `text` names them
   /// "is pending again", "is not there", or why not: "is pending: only dead, quarantined or done
   /// messages can be replayed".
   std::string text{};
@@ -102,7 +106,7 @@ struct Purged {
 };
 
 struct AuditReport {
-  std::uint64_t entries = 0;  ///< looked at
+  std::uint64_t entries = 0;  ///< looked at: all that are there
   AuditHead head{};           ///< keep it elsewhere: an anchor for the next time
   std::uint64_t problems_found = 0;
   std::vector<std::string> problems{};  ///< the first `problems_max` of them
@@ -113,6 +117,9 @@ struct AuditReport {
 /// to the audit log of the store in the same transaction. Errors say what to do next; after
 /// STORAGE.IN_DOUBT look before acting again. Calls block; safe from any thread. The store
 /// outlives it.
+///
+/// Ids are unique for a tenant only. Where messages are named by id, `tenant` says whose are meant;
+/// without it, an id that several tenants have is refused and never guessed.
 class Admin {
  public:
   static constexpr std::uint32_t page_rows_max = 1000;
@@ -130,11 +137,14 @@ class Admin {
   Result<std::uint64_t> count(const TableName& table, MessageState state,
                               const MessageFilter& filter) const;
   enum class PayloadToo : std::uint8_t { no, yes };
+  using Whose = std::optional<std::string>;
   /// With its history. Nothing when it is not there or belongs to another tenant.
   Result<std::optional<MessageRecord>> inspect(const TableName& table, const MessageId& id,
-                                               PayloadToo payload = PayloadToo::no) const;
+                                               PayloadToo payload = PayloadToo::no,
+                                               const Whose& tenant = {}) const;
   /// Why it has not been delivered.
-  Result<Explanation> explain(const TableName& table, const MessageId& id) const;
+  Result<Explanation> explain(const TableName& table, const MessageId& id,
+                              const Whose& tenant = {}) const;
   Result<BlockedKeyPage> blocked_keys(const TableName& table, std::uint32_t keys_max = 100,
                                       const std::string& cursor = {}) const;
   /// Who delivers: the live relays, and every shard with its owner, epoch and lease. AUTH.DENIED
@@ -146,12 +156,15 @@ class Admin {
 
   // Messages that are named.
 
-  /// They are pending again under a new sequence, attempts 0, due now.
-  Result<std::vector<Moved>> replay(const TableName& table, std::span<const MessageId> ids);
+  /// They are pending again under a new sequence, attempts 0, due now. One whose tenant and id are
+  /// pending already stays as it is.
+  Result<std::vector<Moved>> replay(const TableName& table, std::span<const MessageId> ids,
+                                    const Whose& tenant = {});
   /// No automatic retry until they are released. The note says why and is needed.
   Result<std::vector<Moved>> quarantine(const TableName& table, std::span<const MessageId> ids,
-                                        const std::string& note);
-  Result<std::vector<Moved>> release(const TableName& table, std::span<const MessageId> ids);
+                                        const std::string& note, const Whose& tenant = {});
+  Result<std::vector<Moved>> release(const TableName& table, std::span<const MessageId> ids,
+                                     const Whose& tenant = {});
 
   // Replays of many.
 
@@ -184,8 +197,9 @@ class Admin {
 
   // The audit log.
 
-  /// From the first entry, or from an anchor kept elsewhere. Finds edits, removals, another order
-  /// and a cut tail.
+  /// Checks every entry from the first. Finds edits, removals, another order and a cut tail; with
+  /// an anchor, the `head` of an earlier report that was kept elsewhere, also a log that was
+  /// written anew up to there, or cut before it.
   Result<AuditReport> verify_audit(const std::optional<AuditHead>& anchor = {}) const;
   /// JSON, a line a call, without its end; false stops. Bound to a tenant: only its own entries.
   using LineSink = std::function<bool(std::string_view line)>;
@@ -205,6 +219,8 @@ class Admin {
   /// Limited to the tenant that this is bound to; error when the filter makes no sense.
   Result<MessageFilter> checked(const MessageFilter& filter) const;
   Result<ReplayOrder> checked(const ReplayOrder& order) const;
+  /// The tenant whose messages are meant; AUTH.DENIED when bound to another.
+  Result<Whose> limited(const Whose& tenant) const;
   /// AUTH.DENIED when bound to a tenant: `act` would touch others.
   Status everybodys(std::string_view act) const;
   void tell(const AuditEvent& event) const noexcept;

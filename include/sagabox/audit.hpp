@@ -74,9 +74,10 @@ struct AuditHead {
 /// The entry that follows `head`. Times are kept to the microsecond, as databases do.
 AuditEntry chain(const AuditHead& head, AuditEvent event);
 
-/// Looks at a log entry by entry, from the first or from an anchor kept elsewhere.
+/// Checks a log entry by entry, in order.
 class AuditVerifier {
  public:
+  /// `from`: the end of the part that was checked before. Nothing is said about that part.
   explicit AuditVerifier(AuditHead from = {}) : head_(from) {}
   /// What is wrong with this entry as the next one; empty: nothing. After a fault it goes on from
   /// what the entry says of itself, so that one edit is reported once.
@@ -90,6 +91,22 @@ class AuditVerifier {
   /// The hash that the last entry should have, where it has another: either may be the edited one,
   /// and the next entry tells which.
   std::optional<Digest> should_be_;
+};
+
+/// The end that a log had when it was last looked at, kept elsewhere. A log that was written anew
+/// has another entry there, or none.
+class AuditAnchor {
+ public:
+  explicit AuditAnchor(AuditHead kept) : kept_(kept) {}
+  /// For every entry from the first on, with its number and hash. Returns what is wrong; empty if
+  /// nothing is.
+  std::string next(const AuditHead& entry);
+  /// After the last entry. `head` is where the log says that it ends.
+  [[nodiscard]] std::string end(const AuditHead& head) const;
+
+ private:
+  AuditHead kept_;
+  bool met_ = false;
 };
 
 /// One line of the export, without the line's end. Text that is not UTF-8 is written as

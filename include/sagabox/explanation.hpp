@@ -26,10 +26,11 @@ enum class Why : std::uint8_t {
   in_line,           ///< as many are on their way to its target as may be
   behind_key,        ///< earlier messages of its key go first
   undecodable,       ///< its owner will move it to the dead letters
+  result_refused,    ///< it has been handled, and the store refuses the result
   open_transaction,  ///< keeps the database from clearing up: reading takes longer
   with_owner,        ///< nothing holds it
 };
-inline constexpr std::size_t why_count = 18;
+inline constexpr std::size_t why_count = 19;
 
 /// "behind_key": how JSON spells it.
 std::string_view why_name(Why why) noexcept;

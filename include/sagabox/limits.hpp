@@ -29,11 +29,12 @@ struct Limits {
 
 /// When a destination counts as down, and how it is tried again.
 struct BreakerOptions {
-  /// After so many sends without an answer in a row; one that cannot be reached at all is enough.
+  /// After so many sends without an answer in a row. One that cannot be reached or is busy is
+  /// enough, or three in a row where something has arrived within the last second.
   std::uint32_t timeouts_max = 3;
   Duration probe_min = std::chrono::milliseconds(100);
   Duration probe_max = std::chrono::seconds(15);
-  /// What a destination may ask for with Retry-After at most.
+  /// What a destination may ask for with Retry-After at most, once several messages were told so.
   Duration pause_max = std::chrono::minutes(5);
 
   [[nodiscard]] Status check() const;

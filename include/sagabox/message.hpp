@@ -67,7 +67,7 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 /// A message as its author writes it; `Message::build` checks it.
 struct NewMessage {
   Topic topic;
-  /// Messages with the same key are delivered one at a time, in order.
+  /// Messages of a tenant with the same key are delivered one at a time, in order.
   std::string key{};
   Payload payload{};
   std::string tenant{tenant_default};
@@ -80,7 +80,7 @@ struct NewMessage {
   /// Not delivered before this time. Does not hold up its key.
   std::optional<WallTime> not_before{};
   TraceContext trace{};
-  /// Up to 36 characters; writing the same id again is not a second message.
+  /// Up to 36 characters; writing the same id again for the tenant is not a second message.
   std::string id{};
 };
 
@@ -175,7 +175,8 @@ class Message {
   [[nodiscard]] const std::string& aggregate_id() const noexcept { return details_->aggregate_id; }
   [[nodiscard]] const std::string& key() const noexcept { return key_; }
   [[nodiscard]] bool has_key() const noexcept { return !key_.empty(); }
-  /// `stable_hash` of the key; 0 without one.
+  /// Of tenant and key, which order goes by: the same key of another tenant is another key. 0
+  /// without a key.
   [[nodiscard]] std::uint64_t key_hash() const noexcept { return key_hash_; }
   [[nodiscard]] Priority priority() const noexcept { return priority_; }
   [[nodiscard]] const Payload& payload() const noexcept { return payload_; }

@@ -6,6 +6,7 @@
 #include <sagabox/log.hpp>
 #include <sagabox/message.hpp>
 #include <sagabox/metrics.hpp>
+#include <sagabox/refused_result.hpp>
 #include <sagabox/retry.hpp>
 #include <sagabox/spi/sink.hpp>
 #include <sagabox/store.hpp>
@@ -81,7 +82,9 @@ struct OutboxOptions {
   std::uint32_t spare_workers_max = 4;
   Duration drain_timeout = std::chrono::seconds(5);
   std::size_t error_bytes_max = 2048;
-  std::uint32_t blocked_keys_max = 10'000;  ///< a shard; at the bound it stops reading ahead
+  /// Keys of a shard whose failed head is known by name. Beyond it only that a key may be blocked,
+  /// and its later messages may wait a while longer than they need to.
+  std::uint32_t blocked_keys_max = 100'000;
 
   /// Takes what no listener takes; see router.hpp. May serve several outboxes.
   std::shared_ptr<spi::Sink> sink{};
@@ -114,6 +117,8 @@ struct OutboxSnapshot {
   std::uint64_t running = 0;
   std::uint64_t unsettled = 0;
   std::uint64_t blocked_keys = 0;
+  /// Messages whose result the store refuses and that could not be quarantined either.
+  std::uint64_t refused = 0;
   std::uint64_t spare_workers = 0;
   std::uint64_t hot_dropped = 0;
   std::uint64_t delivered = 0;  ///< settled as done since the start
@@ -164,6 +169,10 @@ class Outbox {
   Status resume();
 
   [[nodiscard]] OutboxSnapshot snapshot() const;
+  /// The first of those that `snapshot().refused` counts.
+  [[nodiscard]] std::vector<RefusedResult> refused(std::size_t rows_max = 100) const;
+  /// nullopt if this process does not hold it back.
+  [[nodiscard]] std::optional<RefusedResult> refused(Sequence sequence) const;
 
  private:
   struct Parts;

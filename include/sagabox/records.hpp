@@ -118,6 +118,7 @@ struct ReplayJob {
   std::uint32_t rate_max = 0;  ///< messages a second; 0: as fast as it goes
   std::uint64_t matched = 0;   ///< at the start
   std::uint64_t replayed = 0;
+  std::uint64_t skipped = 0;  ///< left as they are: another message of the id was pending
   std::string actor{};
   std::string error{};  ///< failed: why
   WallTime created_at{};

@@ -1,4 +1,5 @@
 #include "admin/checks.hpp"
+#include "core/same_id.hpp"
 #include "core/text.hpp"
 #include "observe/audit_events.hpp"
 #include "observe/metric_names.hpp"
@@ -19,21 +20,26 @@ struct MoveWords {
   std::string_view done;     ///< of a message that moved
   std::string_view allowed;  ///< what could have moved
   std::string_view line;     ///< in the log
+  std::string_view stays;    ///< what a message is that did not move because its id is pending
 };
 
 MoveWords words(Move move) {
   switch (move) {
     case Move::replay:
       return {AuditKind::replayed, "is pending again",
-              "only dead, quarantined or done messages can be replayed", "messages replayed"};
+              "only dead, quarantined or done messages can be replayed", "messages replayed",
+              "as it is"};
     case Move::quarantine:
-      return {AuditKind::quarantined, "is quarantined",
-              "only pending or dead messages can be quarantined", "messages quarantined"};
+      return {AuditKind::quarantined,
+              "is quarantined",
+              "only pending or dead messages can be quarantined",
+              "messages quarantined",
+              {}};
     case Move::release:
       break;
   }
   return {AuditKind::released, "is pending again", "only quarantined messages can be released",
-          "messages released"};
+          "messages released", "quarantined"};
 }
 
 Status check_ids(std::span<const MessageId> ids) {
@@ -57,11 +63,16 @@ Status check_remark(const std::string& note) {
 }
 
 Moved outcome(const MessageId& id, const spi::MoveReply::Item& item, Move move) {
-  Moved moved{id, item.was, item.moved, {}};
-  if (!item.was) {
+  Moved moved{.id = id, .was = item.was, .moved = item.moved, .unclear = !item.tenants.empty()};
+  if (moved.unclear) {
+    moved.text = several_tenants_text(item.tenants);
+  } else if (!item.was) {
     moved.text = "is not there";
   } else if (item.moved) {
     moved.text = words(move).done;
+  } else if (item.id_is_pending) {
+    moved.text = "is pending: an earlier message of this id stays " +
+                 std::string(words(move).stays) + " until the pending one has ended";
   } else {
     moved.text =
         "is " + std::string(state_name(*item.was)) + ": " + std::string(words(move).allowed);
@@ -76,12 +87,13 @@ struct Admin::MoveOrder {
   Move move;
   std::span<const MessageId> ids;
   std::string note{};
+  Whose tenant{};
 };
 
 Admin::Records Admin::records_of(const MoveOrder& order) const {
   Records records;
   for (const auto& id : order.ids) {
-    auto record = inspect(order.table, id, PayloadToo::yes);
+    auto record = inspect(order.table, id, PayloadToo::yes, order.tenant);
     // Without it the event says less; the act goes on, and the store's own log is complete.
     if (!record.ok() || !*record) {
       records[id].id = id;
@@ -94,12 +106,14 @@ Admin::Records Admin::records_of(const MoveOrder& order) const {
 
 Result<std::vector<Moved>> Admin::move(const MoveOrder& order) {
   if (auto ids = check_ids(order.ids); !ids.ok()) return ids.error();
+  auto whose = limited(order.tenant);
+  if (!whose.ok()) return whose.error();
   const MoveWords said = words(order.move);
   const auto before = options_.audit->wants(said.kind) ? records_of(order) : Records{};
   auto reply = store_->outbox_admin().move({.table = order.table,
                                             .move = order.move,
                                             .ids = order.ids,
-                                            .tenant = options_.tenant,
+                                            .tenant = *std::move(whose),
                                             .actor = options_.actor,
                                             .note = order.note});
   if (!reply.ok()) return reply.error();
@@ -129,20 +143,22 @@ Result<std::vector<Moved>> Admin::move(const MoveOrder& order) {
   return outcomes;
 }
 
-Result<std::vector<Moved>> Admin::replay(const TableName& table, std::span<const MessageId> ids) {
-  return move({table, Move::replay, ids});
+Result<std::vector<Moved>> Admin::replay(const TableName& table, std::span<const MessageId> ids,
+                                         const Whose& tenant) {
+  return move({table, Move::replay, ids, {}, tenant});
 }
 
 Result<std::vector<Moved>> Admin::quarantine(const TableName& table, std::span<const MessageId> ids,
-                                             const std::string& note) {
+                                             const std::string& note, const Whose& tenant) {
   if (auto status = admin::check_text("note", note, note_length_max); !status.ok()) {
     return status.error();
   }
-  return move({table, Move::quarantine, ids, note});
+  return move({table, Move::quarantine, ids, note, tenant});
 }
 
-Result<std::vector<Moved>> Admin::release(const TableName& table, std::span<const MessageId> ids) {
-  return move({table, Move::release, ids});
+Result<std::vector<Moved>> Admin::release(const TableName& table, std::span<const MessageId> ids,
+                                          const Whose& tenant) {
+  return move({table, Move::release, ids, {}, tenant});
 }
 
 Result<bool> Admin::set_pause(const spi::PauseRequest& request) {

@@ -46,17 +46,28 @@ Status Admin::everybodys(std::string_view act) const {
                                       "; ask an operator who is bound to none"};
 }
 
-Result<MessageFilter> Admin::checked(const MessageFilter& filter) const {
-  if (auto status = admin::check_filter(filter); !status.ok()) return status.error();
-  MessageFilter limited = filter;
-  if (!options_.tenant) return limited;
-  if (filter.tenant && *filter.tenant != *options_.tenant) {
-    return Error{Code::auth_denied, "filter tenant: " + quoted(options_.actor) +
-                                        " is bound to tenant " + quoted(*options_.tenant) +
+Result<Admin::Whose> Admin::limited(const Whose& tenant) const {
+  if (tenant) {
+    auto status = check_text("tenant", *tenant, MessageRules::tenant_length_max);
+    if (!status.ok()) return status.error();
+  }
+  if (!options_.tenant) return tenant;
+  if (tenant && *tenant != *options_.tenant) {
+    return Error{Code::auth_denied, "tenant: " + quoted(options_.actor) + " is bound to tenant " +
+                                        quoted(*options_.tenant) +
                                         " and sees no other; leave it out"};
   }
-  limited.tenant = options_.tenant;
-  return limited;
+  return options_.tenant;
+}
+
+Result<MessageFilter> Admin::checked(const MessageFilter& filter) const {
+  if (auto status = admin::check_filter(filter); !status.ok()) return status.error();
+  MessageFilter checked = filter;
+  if (!options_.tenant) return checked;
+  auto tenant = limited(filter.tenant);
+  if (!tenant.ok()) return Error{tenant.error().code, "filter " + tenant.error().message};
+  checked.tenant = *std::move(tenant);
+  return checked;
 }
 
 void Admin::tell(const AuditEvent& event) const noexcept {
@@ -99,10 +110,12 @@ Result<std::uint64_t> Admin::count(const TableName& table, MessageState state,
 }
 
 Result<std::optional<MessageRecord>> Admin::inspect(const TableName& table, const MessageId& id,
-                                                    PayloadToo payload) const {
+                                                    PayloadToo payload, const Whose& tenant) const {
+  auto whose = limited(tenant);
+  if (!whose.ok()) return whose.error();
   return store_->outbox_admin().find({.table = table,
                                       .id = id,
-                                      .tenant = options_.tenant,
+                                      .tenant = *std::move(whose),
                                       .with_payload = payload == PayloadToo::yes});
 }
 

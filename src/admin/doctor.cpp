@@ -36,6 +36,7 @@ class Examination {
     blocked();
     jobs();
     horizon();
+    refused();
     ended();
     strays();
     std::vector<Finding> sorted;
@@ -96,8 +97,10 @@ class Examination {
       }
       ++shown;
       const auto& head = key.head;
-      std::string what = "key " + quoted(key.key) + ": " + std::to_string(key.behind) +
-                         (key.more_behind ? " or more" : "") +
+      const bool usual = head.tenant.empty() || head.tenant == tenant_default;
+      std::string what = "key " + quoted(key.key) +
+                         (usual ? "" : " of tenant " + quoted(head.tenant)) + ": " +
+                         std::to_string(key.behind) + (key.more_behind ? " or more" : "") +
                          (key.behind == 1 ? " waits for " : " wait for ") + head.id.str() +
                          ", which failed " + plural(head.attempts, "time", "times");
       if (head.code) what += " (" + std::string(code_name(*head.code)) + ")";
@@ -144,6 +147,30 @@ class Examination {
               std::to_string(*stats.slot_transactions) + " transactions",
           "sagabox doctor tells which");
     }
+  }
+
+  void refused() {
+    if (facts_.refused.count > 0) {
+      std::string what = "the database refuses the results of " +
+                         plural(facts_.refused.count, "message", "messages") +
+                         " and their quarantine";
+      std::string cure = "mend what the error names";
+      if (!facts_.refused.first.empty()) {
+        const auto& first = facts_.refused.first.front();
+        what += ", the first " + first.id.str() + " (" + std::string(code_name(first.code)) + ": " +
+                clean(first.error) + ")";
+        cure += "; sagabox explain " + first.id.str() + of_table();
+      }
+      add(Severity::error, what + "; the next owner of their shards delivers them again",
+          std::move(cure));
+    }
+    const auto& set_aside = facts_.set_aside;
+    if (set_aside.count == 0) return;
+    add(Severity::warning,
+        plural(set_aside.count, "message is", "messages are") + (set_aside.more ? " or more" : "") +
+            " quarantined because the database refused the result, the first " +
+            set_aside.first.id.str() + ": " + clean(set_aside.first.note),
+        "sagabox outbox list --state quarantined" + of_table() + ", then sagabox explain ID");
   }
 
   void ended() {

@@ -1,15 +1,30 @@
 #pragma once
 
 #include <sagabox/admin.hpp>
+#include <sagabox/refused_result.hpp>
 #include <sagabox/router.hpp>
 #include <sagabox/spi/doctor_store.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 /// What is wrong with a table, told from facts that somebody has asked for. Pure.
 namespace sagabox::admin {
+
+/// Messages whose result the store refuses, as the process that holds them back tells.
+struct RefusedFacts {
+  std::uint64_t count = 0;
+  std::vector<RefusedResult> first{};
+};
+
+/// Quarantined because the store refused their result.
+struct SetAsideFacts {
+  std::uint64_t count = 0;
+  bool more = false;      ///< not all quarantined messages were looked at
+  MessageRecord first{};  ///< if there is one
+};
 
 struct TableFacts {
   std::string table{};
@@ -20,6 +35,8 @@ struct TableFacts {
   bool more_blocked = false;
   std::vector<ReplayJob> jobs{};
   std::vector<spi::Stray> strays{};  ///< when looked for
+  RefusedFacts refused{};            ///< none where only the store was asked
+  SetAsideFacts set_aside{};
 };
 
 /// The gravest first; texts do not name the table.

@@ -1,6 +1,7 @@
 #include "admin/explain.hpp"
 
 #include "core/error_text.hpp"
+#include "core/refused_note.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -11,6 +12,9 @@ namespace sagabox::admin {
 namespace {
 
 constexpr std::size_t line_bytes_max = 300;
+constexpr std::size_t note_bytes_max = 500;
+/// Pending for longer than this, a message that nothing holds is worth a question.
+constexpr Duration noticed_min = std::chrono::minutes(1);
 /// Open for longer, a transaction makes itself felt.
 constexpr Duration transaction_max = std::chrono::seconds(60);
 /// Open for longer, it may be the one that writes what is looked for.
@@ -85,11 +89,19 @@ class Answer {
 
   void quarantined() {
     answer_.state = ended("set aside") + attempts();
+    if (tells_of_refused_result(record_.note)) return set_aside_as_refused();
     const std::string failure = failure_text(record_);
     std::string why = record_.note.empty() ? "set aside without a note" : line(record_.note);
     if (!failure.empty()) why += " (last failure: " + failure + ")";
     because(Why::quarantined, std::move(why));
     answer_.next = "release it: it becomes pending again under its own sequence; or replay it";
+  }
+
+  void set_aside_as_refused() {
+    because(Why::quarantined, clean_error(record_.note, note_bytes_max));
+    answer_.next = tells_of_delivery(record_.note)
+                       ? "nothing has to be sent; a release or a replay would deliver it again"
+                       : "mend what the database refuses, then release or replay it";
   }
 
   void pending() {
@@ -104,6 +116,7 @@ class Answer {
       because(Why::with_owner, "its handler: the owner has it in hand");
       return;
     }
+    if (facts_.refused) return refused(*facts_.refused);
     pauses();
     ownership(owner);
     due();
@@ -121,7 +134,23 @@ class Answer {
     }
     if (is_first()) {
       because(Why::with_owner, "its owner; nothing holds it, it should go within the next poll");
+      if (!facts_.refused_asked && facts_.now - record_.written_at > noticed_min) {
+        answer_.next =
+            "ask the daemon that delivers it (--server): only that one knows whether the database "
+            "refuses its result";
+      }
     }
+  }
+
+  void refused(const RefusedResult& refused) {
+    because(Why::result_refused,
+            std::string("the database, which refuses its result and its quarantine (") +
+                std::string(code_name(refused.code)) + ": " + line(refused.error) + "); " +
+                (refused.delivered ? "it WAS delivered" : "an attempt failed") +
+                ", and this is tried again now and then");
+    answer_.next =
+        "mend what the database refuses; until then it is not delivered again by this owner, but "
+        "by the next one";
   }
 
   [[nodiscard]] const spi::ShardOwner* find_owner() const {
@@ -266,9 +295,13 @@ namespace sagabox {
 namespace {
 
 constexpr std::array<std::string_view, why_count> why_names{
-    "not_found",  "done",          "dead",       "quarantined", "table_paused",     "topic_paused",
-    "no_owner",   "lease_expired", "retry_due",  "not_due",     "no_route",         "target_down",
-    "over_limit", "in_line",       "behind_key", "undecodable", "open_transaction", "with_owner"};
+    "not_found",   "done",           "dead",
+    "quarantined", "table_paused",   "topic_paused",
+    "no_owner",    "lease_expired",  "retry_due",
+    "not_due",     "no_route",       "target_down",
+    "over_limit",  "in_line",        "behind_key",
+    "undecodable", "result_refused", "open_transaction",
+    "with_owner"};
 static_assert(static_cast<std::size_t>(Why::with_owner) + 1 == why_names.size());
 
 }  // namespace

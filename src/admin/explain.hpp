@@ -3,6 +3,7 @@
 #include <sagabox/explanation.hpp>
 #include <sagabox/held_up.hpp>
 #include <sagabox/records.hpp>
+#include <sagabox/refused_result.hpp>
 #include <sagabox/spi/ownership_store.hpp>
 
 #include <cstdint>
@@ -32,6 +33,9 @@ struct MessageFacts {
   std::optional<Duration> oldest_transaction{};  ///< of the database
   WallTime now{};                                ///< by the database's clock
   std::optional<bool> in_hand{};                 ///< known where this process owns the shard
+  /// Whether the process that delivers could be asked for refused results, and what it answered.
+  bool refused_asked = false;
+  std::optional<RefusedResult> refused{};
 };
 
 /// Pure: no store, clock or thread.

@@ -53,11 +53,12 @@ void hide_targets(std::vector<HeldUp>& held_up) {
 
 }  // namespace
 
-Result<Explanation> Admin::explain(const TableName& table, const MessageId& id) const {
+Result<Explanation> Admin::explain(const TableName& table, const MessageId& id,
+                                   const Whose& tenant) const {
   admin::MessageFacts facts;
   facts.table = table.str();
   facts.id = id;
-  auto record = inspect(table, id);
+  auto record = inspect(table, id, PayloadToo::no, tenant);
   if (!record.ok()) return record.error();
   facts.record = *std::move(record);
 
@@ -81,11 +82,16 @@ Result<Explanation> Admin::explain(const TableName& table, const MessageId& id) 
     if (options_.tenant) hide_targets(facts.held_up);
   }
   const Sequence sequence = facts.record->sequence;
+  if (options_.refused) {
+    facts.refused_asked = true;
+    facts.refused = options_.refused(sequence);
+  }
   if (!facts.record->key.empty() && sequence.value > 0) {
-    const auto earlier = pending_of_key(
-        *store_, table,
-        {.tenant = options_.tenant, .key = facts.record->key, .last = Sequence{sequence.value - 1}},
-        earlier_max);
+    const auto earlier = pending_of_key(*store_, table,
+                                        {.tenant = facts.record->tenant,
+                                         .key = facts.record->key,
+                                         .last = Sequence{sequence.value - 1}},
+                                        earlier_max);
     if (!earlier.ok()) return earlier.error();
     facts.earlier.count = earlier->rows.size();
     facts.earlier.more = earlier->more;
@@ -127,7 +133,7 @@ Result<BlockedKeyPage> Admin::blocked_keys(const TableName& table, std::uint32_t
       if (head.key.empty()) continue;
       auto behind = pending_of_key(
           *store_, table,
-          {.tenant = options_.tenant, .key = head.key, .first = Sequence{head.sequence.value + 1}},
+          {.tenant = head.tenant, .key = head.key, .first = Sequence{head.sequence.value + 1}},
           BlockedKey::behind_max);
       if (!behind.ok()) return behind.error();
       BlockedKey blocked;

@@ -1,6 +1,7 @@
 #include "assembly/configuration_file.hpp"
 
 #include "assembly/given_reader.hpp"
+#include "core/masked_url.hpp"
 #include "core/text.hpp"
 
 #include <unistd.h>
@@ -74,6 +75,11 @@ class Survey final : public YAML::EventHandler {
   std::set<YAML::anchor_t> open_;
 };
 
+/// Some of the parser's messages end with what it has read, which may be a secret.
+std::string without_quotation(const std::string& message) {
+  return message.substr(0, message.find(": "));
+}
+
 class YamlFile {
  public:
   YamlFile(std::string name, const Environment& environment, std::vector<std::string>& problems)
@@ -84,7 +90,7 @@ class YamlFile {
       refuse_more(text);
       return convert(YAML::Load(text), 0);
     } catch (const YAML::Exception& error) {
-      problems_.push_back(at(error.mark) + ": is not YAML: " + error.msg);
+      problems_.push_back(at(error.mark) + ": is not YAML: " + without_quotation(error.msg));
     } catch (const Refused& refused) {
       problems_.push_back(at(refused.mark) + ": " + refused.message);
     }
@@ -181,7 +187,8 @@ class YamlFile {
       if (const auto variable = environment_.find(name); variable != environment_.end()) {
         made += variable->second;
       } else {
-        problems_.push_back(from + ": the environment has no " + quoted(name) + "; set it");
+        problems_.push_back(from + ": the environment has no " + quoted(masked_url(name)) +
+                            "; set it");
       }
       begin = end + 1;
     }
@@ -242,6 +249,7 @@ Configured read(const std::string& text, const std::string& name, const std::str
   }
   read_given(given, folder, configured);
   fill_in(configured, unsaid);
+  for (auto& problem : configured.problems) problem = configured.secrets.masked(problem);
   return configured;
 }
 
@@ -277,7 +285,8 @@ Configured read_configuration(const std::string& text, const std::string& name,
 
 std::string located(const Configured& configured, const std::string& message) {
   const auto found = configured.origins.find(message.substr(0, message.find_first_of(" :")));
-  return found == configured.origins.end() ? message : found->second + ": " + message;
+  const auto shown = configured.secrets.masked(message);
+  return found == configured.origins.end() ? shown : found->second + ": " + shown;
 }
 
 }  // namespace sagabox::assembly

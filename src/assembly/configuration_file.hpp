@@ -1,6 +1,7 @@
 #pragma once
 
 #include "assembly/configuration.hpp"
+#include "assembly/secret_texts.hpp"
 
 #include <functional>
 #include <map>
@@ -31,6 +32,8 @@ struct Configured {
   /// Everything that is wrong, each a line that says where, what, and what would be right. Then the
   /// configuration is not to be used.
   std::vector<std::string> problems{};
+  /// What no problem, and no error about the configuration, may repeat.
+  SecretTexts secrets{};
 };
 
 /// Reads a file and the environment; opens nothing.
@@ -40,7 +43,7 @@ Configured read_configuration(const std::string& text, const std::string& name,
                               const Environment& environment);
 
 /// A message that begins with the path of a setting ("routes[1] (orders.**): …"), with where that
-/// was said before it.
+/// was said before it. It may quote what was configured: secrets are masked.
 std::string located(const Configured& configured, const std::string& message);
 
 }  // namespace sagabox::assembly

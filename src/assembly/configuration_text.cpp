@@ -1,10 +1,10 @@
 #include "assembly/configuration_text.hpp"
 
 #include "assembly/setting.hpp"
+#include "core/masked_url.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string_view>
 #include <utility>
 
@@ -46,16 +46,6 @@ std::string yaml_text(const std::string& text) {
       text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./") ==
           std::string::npos;
   return plain ? text : in_quotes(text);
-}
-
-bool names_a_secret(std::string_view name) {
-  constexpr std::array<std::string_view, 9> words{
-      "secret", "password", "passphrase", "token", "key", "auth", "header", "jaas", "cookie"};
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::ranges::any_of(
-      words, [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
 class Printer {
@@ -120,7 +110,7 @@ class Printer {
       }
       const auto inner = path + "." + name;
       const bool as_default = !part.shorthand.empty() && !has_own(inner);
-      line(depth, yaml_text(name) + (as_default ? ": {}" : ":"), inner);
+      line(depth, yaml_text(hidden(Secret::no, name)) + (as_default ? ": {}" : ":"), inner);
       if (!as_default) parts(part.parts, element, inner, depth + 1);
     }
   }
@@ -147,13 +137,17 @@ class Printer {
     for (const auto& [name, text] : all) {
       const bool masked = part.secret != Secret::no || names_a_secret(name);
       const auto secret = masked ? Secret::yes : Secret::no;
-      line(inner, yaml_text(name) + ": " + yaml_text(hidden(secret, text)), "");
+      line(inner, yaml_text(hidden(Secret::no, name)) + ": " + yaml_text(hidden(secret, text)), "");
     }
   }
 
+  /// A URL or a connection string may stand where no secret is expected, too.
   [[nodiscard]] std::string hidden(Secret secret, const std::string& text) const {
-    if (secrets_ == Secrets::shown || secret == Secret::no) return text;
-    return secret == Secret::yes ? std::string(mask) : without_password(text);
+    if (secrets_ == Secrets::shown) return text;
+    if (secret == Secret::yes) return std::string(mask);
+    const bool url = secret == Secret::password_of_url || text.find("://") != std::string::npos ||
+                     text.find_first_of("@=") != std::string::npos;
+    return url ? masked_url(text) : text;
   }
 
   /// Where it was said; what a table does not say itself is what all begin with.
@@ -350,17 +344,6 @@ std::string configuration_table() {
   std::string table = "| setting | | default | |\n|---|---|---|---|\n";
   add_rows(settings(), "", &defaults, table);
   return table;
-}
-
-std::string without_password(const std::string& url) {
-  const auto scheme = url.find("://");
-  if (scheme == std::string::npos) return url;
-  const auto begin = scheme + 3;
-  const auto at = url.substr(0, url.find_first_of("/?", begin)).rfind('@');
-  if (at == std::string::npos || at < begin) return url;
-  const auto colon = url.find(':', begin);
-  if (colon == std::string::npos || colon > at) return url;
-  return url.substr(0, colon + 1) + std::string(mask) + url.substr(at);
 }
 
 }  // namespace sagabox::assembly

@@ -18,7 +18,4 @@ std::string configuration_schema();
 /// The table of all settings in docs/configuration.md.
 std::string configuration_table();
 
-/// A URL without its password.
-std::string without_password(const std::string& url);
-
 }  // namespace sagabox::assembly

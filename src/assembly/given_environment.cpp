@@ -1,4 +1,5 @@
 #include "assembly/given_reader.hpp"
+#include "core/masked_url.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -83,7 +84,7 @@ class Variable {
     if (text) {
       given.at(setting) = Given{.shape = Given::Shape::text, .text = *text, .from = name_};
     } else {
-      problems_.push_back(name_ + ": " + quoted(text_) + " cannot be read");
+      problems_.push_back(name_ + ": " + quoted(masked_url(text_)) + " cannot be read");
     }
     return true;
   }

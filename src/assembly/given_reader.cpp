@@ -28,6 +28,14 @@ std::string_view shape_name(Given::Shape shape) {
   return "a group of settings";
 }
 
+void add_texts(const Given& given, SecretTexts& secrets) {
+  secrets.add_text(given.text);
+  for (const auto& member : given.members) {
+    secrets.add_text(member.key);
+    add_texts(member.value, secrets);
+  }
+}
+
 class Reader {
  public:
   Reader(std::string folder, Configured& configured)
@@ -123,6 +131,7 @@ class Reader {
 
   void read(const Setting& part, const std::string& text, const std::string& from, void* holder,
             const std::string& path) {
+    if (part.secret == Setting::Secret::yes) configured_.secrets.add_secret(text);
     const auto problem =
         part.read(part, holder, part.kind == Setting::Kind::path ? resolved(text) : text);
     if (problem.empty()) return;
@@ -143,6 +152,7 @@ class Reader {
     const auto text = file_text(resolved(given.text));
     if (!text) return wrong(given.from, path + "_file " + quoted(given.text) + " cannot be read");
     configured_.origins[path] = given.from;
+    configured_.secrets.add_text(*text);
     read(part, *text, given.from, holder, path);
   }
 
@@ -176,6 +186,9 @@ class Reader {
       return wrong(member.from, path + "." + member.key + " is " +
                                     std::string(shape_name(member.value.shape)) +
                                     "; it must be a single value");
+    }
+    if (part.secret == Setting::Secret::yes || names_a_secret(member.key)) {
+      configured_.secrets.add_secret(member.value.text);
     }
     part.put(holder, member.key, member.value.text);
   }
@@ -270,6 +283,7 @@ std::optional<std::string> file_text(const std::string& path) {
 }
 
 void read_given(const Given& given, const std::string& folder, Configured& configured) {
+  add_texts(given, configured.secrets);
   Reader(folder, configured).section(settings(), given, &configured.configuration, "");
 }
 

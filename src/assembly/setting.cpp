@@ -1,6 +1,8 @@
 #include "assembly/setting.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <numeric>
 
 namespace sagabox::assembly {
@@ -74,6 +76,16 @@ Setting Setting::short_for(std::string part) && {
 Setting Setting::changed_by(Change how) && {
   change = how;
   return std::move(*this);
+}
+
+bool names_a_secret(std::string_view name) {
+  constexpr std::array<std::string_view, 9> words{
+      "secret", "password", "passphrase", "token", "key", "auth", "header", "jaas", "cookie"};
+  std::string lower(name);
+  std::ranges::transform(lower, lower.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::ranges::any_of(
+      words, [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
 std::string nearest(std::string_view name, const std::vector<std::string>& names) {

@@ -97,6 +97,9 @@ struct Setting {
 /// All of them; the holder is a Configuration.
 const std::vector<Setting>& settings();
 
+/// Whether the value of what is called so is likely a secret: `sasl.password`, `header.X-Api-Key`.
+bool names_a_secret(std::string_view name);
+
 /// The name that is meant by this one, most likely; empty: none is near.
 std::string nearest(std::string_view name, const std::vector<std::string>& names);
 

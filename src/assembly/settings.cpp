@@ -116,9 +116,10 @@ Parts relay_parts() {
   parts.push_back(
       value<O>("error_bytes_max", &O::error_bytes_max, "of an error text that is kept", Kind::bytes)
           .between("16", "64KiB"));
-  parts.push_back(value<O>("blocked_keys_max", &O::blocked_keys_max,
-                           "keys that wait for their head, a shard; then it stops reading ahead")
-                      .between("1", "10000000"));
+  parts.push_back(
+      value<O>("blocked_keys_max", &O::blocked_keys_max,
+               "keys of a shard whose failed head is known by name; beyond it a filter knows them")
+          .between("1", "10000000"));
   return parts;
 }
 

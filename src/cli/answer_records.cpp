@@ -176,6 +176,7 @@ ReplayJob job_in(Fields& fields) {
   job.rate_max = small_in<std::uint32_t>(fields, "rate_max");
   job.matched = number_in(fields, "matched");
   job.replayed = number_in(fields, "replayed");
+  if (fields.has("skipped")) job.skipped = number_in(fields, "skipped");
   job.actor = text_in(fields, "actor");
   job.error = fields.text("error");
   job.created_at = time_in(fields, "created_at");

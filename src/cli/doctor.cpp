@@ -4,27 +4,19 @@
 #include "cli/message_view.hpp"
 #include "cli/verbs.hpp"
 #include "cli/view_json.hpp"
+#include "core/masked_url.hpp"
 
 #include <sagabox/open.hpp>
 
 namespace sagabox::cli {
 namespace {
 
-/// Without user, password and query.
-std::string public_url(std::string_view url) {
-  const auto scheme = url.find("://");
-  const auto begin = scheme == std::string_view::npos ? 0 : scheme + 3;
-  auto rest = url.substr(begin, url.find_first_of("?#", begin) - begin);
-  if (const auto at = rest.rfind('@'); at != std::string_view::npos) rest.remove_prefix(at + 1);
-  return std::string(url.substr(0, begin)) + std::string(rest);
-}
-
 void visit_transport(DoctorVisit& visit, const std::string& url) {
   auto opened = open_transport(url);
   if (!opened.ok() && opened.error().code == Code::config_invalid) {
     throw WrongUse("--transport: " + opened.error().text());
   }
-  visit.transport(public_url(url), *opened.value());
+  visit.transport(masked_url(url), *opened.value());
 }
 
 void visit_configuration(DoctorVisit& visit, const std::string& path) {
@@ -33,6 +25,7 @@ void visit_configuration(DoctorVisit& visit, const std::string& path) {
     visit.add("configuration", {{Severity::error, problem, "sagabox config check"}});
   }
   if (configured.problems.empty()) visit.configuration(configured.configuration);
+  visit.mask(configured.secrets);
 }
 
 int tell(const DoctorVisit& visit, bool as_json) {

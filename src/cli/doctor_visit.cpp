@@ -39,6 +39,14 @@ void DoctorVisit::add(const std::string& where, const std::vector<spi::Finding>&
   for (const auto& finding : found) findings_.emplace_back(where, finding);
 }
 
+void DoctorVisit::mask(const assembly::SecretTexts& secrets) {
+  for (auto& [where, finding] : findings_) {
+    where = secrets.masked(where);
+    finding.what = secrets.masked(finding.what);
+    finding.cure = secrets.masked(finding.cure);
+  }
+}
+
 bool DoctorVisit::fine() const {
   return std::ranges::all_of(findings_, [](const PlacedFinding& placed) {
     return placed.second.severity == Severity::info;

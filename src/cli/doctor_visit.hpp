@@ -1,6 +1,7 @@
 #pragma once
 
 #include "assembly/configuration.hpp"
+#include "assembly/secret_texts.hpp"
 #include "cli/operations.hpp"
 #include "cli/view_json.hpp"
 
@@ -22,6 +23,8 @@ class DoctorVisit {
 
   void add(const std::string& where, const std::vector<spi::Finding>& found);
   [[nodiscard]] const std::vector<PlacedFinding>& findings() const noexcept { return findings_; }
+  /// Of what was found so far.
+  void mask(const assembly::SecretTexts& secrets);
   /// Nothing needs to be done.
   [[nodiscard]] bool fine() const;
 

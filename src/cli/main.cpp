@@ -1,3 +1,4 @@
+#include "assembly/secret_texts.hpp"
 #include "cli/command_tree.hpp"
 #include "cli/config.hpp"
 #include "cli/demo.hpp"
@@ -8,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <iostream>
@@ -38,14 +40,28 @@ std::string verbs_of(const CLI::App& app) {
   return names;
 }
 
+/// What was typed is quoted by errors, and may hold a password.
+std::string without_secrets(int argc, char** argv, std::string text) {
+  sagabox::assembly::SecretTexts secrets;
+  const auto add = [&](const std::string& said) {
+    secrets.add_text(said);
+    secrets.add_text(said.substr(said.find('=') + 1));
+  };
+  for (int at = 1; at < argc; ++at) add(argv[at]);
+  for (const auto* name : {"SAGABOX_STORE", "SAGABOX_SERVER"}) {
+    if (const char* const said = std::getenv(name)) add(said);
+  }
+  if (const char* const key = std::getenv("SAGABOX_KEY")) secrets.add_secret(key);
+  return secrets.masked(std::move(text));
+}
+
 /// Says what is wrong and where to look up what would be right.
-int wrong_use(const CLI::App& app, const CLI::ParseError& error) {
+int wrong_use(const CLI::App& app, const std::string& error, const std::string& verb) {
   const auto verbs = app.get_subcommands();
-  const auto unknown = app.remaining();
-  if (verbs.empty() && !unknown.empty()) {
-    std::cerr << "sagabox: \"" << unknown.front() << "\" is not a verb\n";
+  if (verbs.empty() && !verb.empty()) {
+    std::cerr << "sagabox: \"" << verb << "\" is not a verb\n";
   } else {
-    std::cerr << "sagabox: " << error.what() << '\n';
+    std::cerr << "sagabox: " << error << '\n';
   }
   if (verbs.empty()) {
     std::cerr << "verbs: " << verbs_of(app) << "; see sagabox --help\n";
@@ -67,6 +83,7 @@ int main(int argc, char** argv) {
   app.footer(examples);
   app.require_subcommand(1);
   std::function<int()> run;
+  const auto shown = [&](std::string text) { return without_secrets(argc, argv, std::move(text)); };
   sagabox::cli::add_demo(app, run);
   sagabox::cli::add_serve(app, run);
   sagabox::cli::add_config(app, run);
@@ -81,12 +98,13 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& asked_for_help) {
     return app.exit(asked_for_help);
   } catch (const CLI::ParseError& error) {
-    return wrong_use(app, error);
+    const auto unknown = app.remaining();
+    return wrong_use(app, shown(error.what()), unknown.empty() ? "" : shown(unknown.front()));
   } catch (const sagabox::cli::WrongUse& error) {
-    std::cerr << "sagabox: " << error.what() << '\n';
+    std::cerr << "sagabox: " << shown(error.what()) << '\n';
     return exit_wrong_use;
   } catch (const std::exception& error) {
-    std::cerr << "sagabox: " << error.what() << '\n';
+    std::cerr << "sagabox: " << shown(error.what()) << '\n';
     return exit_failed;
   }
 }

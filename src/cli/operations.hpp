@@ -1,5 +1,6 @@
 #pragma once
 
+#include "admin/doctor.hpp"
 #include "admin/owners.hpp"
 
 #include <sagabox/admin.hpp>
@@ -15,6 +16,11 @@
 namespace sagabox::cli {
 
 using Owners = admin::TableOwners;
+
+/// Whose it is, to name it by its id; nothing where that cannot be decoded.
+inline Admin::Whose tenant_of(const MessageRecord& record) {
+  return record.tenant.empty() ? Admin::Whose() : Admin::Whose(record.tenant);
+}
 
 /// What the verbs ask of a store, or of a daemon. Calls block.
 class Operations {
@@ -33,11 +39,17 @@ class Operations {
   virtual Result<MessagePage> list(const TableName& table, const ListQuery& query) = 0;
   virtual Result<std::uint64_t> count(const TableName& table, MessageState state,
                                       const MessageFilter& filter) = 0;
+  /// Where an id is given, `tenant` says whose message is meant; see `Admin`.
   virtual Result<std::optional<MessageRecord>> inspect(const TableName& table, const MessageId& id,
-                                                       Admin::PayloadToo payload) = 0;
-  virtual Result<Explanation> explain(const TableName& table, const MessageId& id) = 0;
+                                                       Admin::PayloadToo payload,
+                                                       const Admin::Whose& tenant) = 0;
+  virtual Result<Explanation> explain(const TableName& table, const MessageId& id,
+                                      const Admin::Whose& tenant) = 0;
   virtual Result<BlockedKeyPage> blocked_keys(const TableName& table, std::uint32_t keys_max) = 0;
   virtual Result<std::vector<spi::Stray>> strays(const TableName& table) = 0;
+  /// Results that the store refuses; none where only a store is asked: the process that delivers
+  /// knows them.
+  virtual Result<admin::RefusedFacts> refused(const TableName& table) = 0;
   virtual Result<std::vector<Pause>> pauses(const TableName& table) = 0;
   /// How the targets of routes are doing; nothing: only a daemon knows.
   virtual Result<std::optional<std::vector<DestinationState>>> destinations() = 0;
@@ -49,8 +61,8 @@ class Operations {
   /// Without a tenant: "default", or the one that the caller is bound to.
   virtual Result<Written> enqueue(const TableName& table, NewMessage message) = 0;
   virtual Result<std::vector<Moved>> move(const TableName& table, spi::Move move,
-                                          std::span<const MessageId> ids,
-                                          const std::string& note) = 0;
+                                          std::span<const MessageId> ids, const std::string& note,
+                                          const Admin::Whose& tenant) = 0;
   virtual Result<bool> set_pause(const TableName& table, const std::string& topic, bool paused,
                                  const std::string& note) = 0;
   virtual Result<Purged> purge(const TableName& table, const PurgeOrder& order,

@@ -21,7 +21,8 @@ Result<std::string> not_empty(std::string_view text) {
 void add_filter_options(CLI::App& verb, MessagesArguments& arguments) {
   add_table_option(verb, arguments.table);
   add_option(verb, "--topic", "TOPIC", arguments.topic, not_empty, "only of this topic");
-  add_option(verb, "--tenant", "TENANT", arguments.tenant, not_empty, "only of this tenant");
+  add_option(verb, "--tenant", "TENANT", arguments.tenant, not_empty,
+             "only of this tenant; with ids: whose they are");
   add_option(verb, "--key", "KEY", arguments.key, not_empty, "only of this key");
   add_option(verb, "--aggregate-type", "TYPE", arguments.aggregate_type, not_empty,
              "only of this type of aggregate");
@@ -43,6 +44,8 @@ void add_page_options(CLI::App& verb, ListArguments& arguments) {
 
 void add_id(CLI::App& verb, MessageArguments& arguments) {
   add_table_option(verb, arguments.table);
+  add_option(verb, "--tenant", "TENANT", arguments.tenant, not_empty,
+             "whose message; needed where several tenants have the id");
   add_option(verb, "ID", "", arguments.id, MessageId::parse, "of the message")->required();
 }
 

@@ -80,6 +80,7 @@ Line replay_bar(const ReplayJob& job) {
       Line(fmt::format("  replay job {}  ", job.id.value))
           .add(progress_bar(job.replayed, whole), Style::good)
           .add(fmt::format("  {}/{}{}", grouped(job.replayed), grouped(whole), rate_of(job)));
+  if (job.skipped > 0) line.add(fmt::format("  {} skipped", grouped(job.skipped)), Style::warning);
   if (job.state == ReplayJob::State::running) return line;
   line.add("  ").add(job_state_name(job.state), finished ? Style::good : Style::bad);
   if (!job.error.empty()) line.add(": " + shortened(job.error, error_columns_max));

@@ -1,5 +1,7 @@
 #include "cli/order_book.hpp"
 
+#include "core/masked_url.hpp"
+
 #include <sagabox/stores/memory.hpp>
 
 #ifdef SAGABOX_SQLITE
@@ -174,7 +176,7 @@ Result<std::unique_ptr<OrderBook>> open_order_book(std::string_view url) {
   }
 #endif
   if (url != "memory:") {
-    return Error{Code::config_invalid, "store " + std::string(url) + " is not built in"};
+    return Error{Code::config_invalid, "store " + masked_url(url) + " is not built in"};
   }
   return std::unique_ptr<OrderBook>(std::make_unique<MemoryOrders>());
 }

@@ -22,7 +22,7 @@ namespace {
 }
 
 TableName found_table(Session& session, const MessageArguments& arguments) {
-  const auto table = session.table_of(arguments.id, arguments.table);
+  const auto table = session.table_of(arguments.id, arguments.table, arguments.tenant);
   if (!table) not_there(session, arguments.id, arguments.table);
   return *table;
 }
@@ -120,7 +120,7 @@ int run_oldest(const ListArguments& arguments) {
     return exit_fine;
   }
   const auto& [table, record] = *oldest;
-  const auto explanation = operations.explain(table, record.id).value();
+  const auto explanation = operations.explain(table, record.id, tenant_of(record)).value();
   if (session.json()) {
     session.out().print(explanation_json(table, record.id, explanation));
   } else {
@@ -137,7 +137,8 @@ int run_show(const MessageArguments& arguments) {
   const auto record =
       operations
           .inspect(table, arguments.id,
-                   arguments.payload ? Admin::PayloadToo::yes : Admin::PayloadToo::no)
+                   arguments.payload ? Admin::PayloadToo::yes : Admin::PayloadToo::no,
+                   arguments.tenant)
           .value();
   if (!record) not_there(session, arguments.id, arguments.table);
   if (session.json()) {
@@ -151,7 +152,8 @@ int run_show(const MessageArguments& arguments) {
 int run_explain(const MessageArguments& arguments) {
   Session session(arguments);
   const auto table = found_table(session, arguments);
-  const auto explanation = session.operations().explain(table, arguments.id).value();
+  const auto explanation =
+      session.operations().explain(table, arguments.id, arguments.tenant).value();
   session.out().print(session.json() ? explanation_json(table, arguments.id, explanation)
                                      : explanation.text());
   return exit_fine;

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <iostream>
+#include <map>
+#include <set>
 #include <utility>
 
 namespace sagabox::cli {
@@ -41,7 +43,10 @@ bool takes(const Act& act, MessageState state) {
 /// Ids, a filter or --all: one of them. An empty shell variable must not choose everything.
 void check_choice(const MoveArguments& arguments) {
   const bool filtered = arguments.messages.narrowed();
-  if (!arguments.ids.empty() && (filtered || arguments.all)) {
+  // Of messages that are named, the tenant says whose are meant.
+  auto others = arguments.messages;
+  others.tenant.reset();
+  if (!arguments.ids.empty() && (others.narrowed() || arguments.all)) {
     throw WrongUse(
         "ids and a filter (or --all) do not go together: name the messages, or say which "
         "they are");
@@ -94,10 +99,12 @@ Failure not_taken(const TableName& table, const Act& act, const MessageRecord& r
 }
 
 std::vector<MessageRecord> named(Session& session, const TableName& table, const Act& act,
-                                 const std::vector<MessageId>& ids) {
+                                 const MoveArguments& arguments) {
   std::vector<MessageRecord> records;
-  for (const auto& id : ids) {
-    auto record = session.operations().inspect(table, id, Admin::PayloadToo::no).value();
+  for (const auto& id : arguments.ids) {
+    auto record = session.operations()
+                      .inspect(table, id, Admin::PayloadToo::no, arguments.messages.tenant)
+                      .value();
     if (!record) {
       throw Failure({Code::config_invalid, "there is no message " + id.str() + " in " +
                                                table.str() + "; nothing was changed"});
@@ -151,6 +158,30 @@ std::string states_text(std::span<const MessageRecord> records, MessageState usu
   return plain ? "" : " (" + text + ")";
 }
 
+/// What one act names: ids of one tenant, each once.
+struct Part {
+  Admin::Whose tenant{};
+  std::vector<MessageId> ids{};
+};
+
+/// So many at a time. What has its tenant and id twice is named twice, one part after the other.
+std::vector<Part> parts_of(const std::vector<MessageRecord>& records) {
+  std::vector<Part> parts;
+  std::map<Admin::Whose, std::size_t> open;  // the part that a tenant's next id goes to
+  std::set<std::pair<std::size_t, MessageId>> named;
+  for (const auto& record : records) {
+    const auto tenant = tenant_of(record);
+    auto [at, first] = open.try_emplace(tenant, parts.size());
+    const bool full = !first && (parts[at->second].ids.size() == Admin::ids_max ||
+                                 named.contains({at->second, record.id}));
+    if (full) at->second = parts.size();
+    if (first || full) parts.push_back({tenant, {}});
+    parts[at->second].ids.push_back(record.id);
+    named.emplace(at->second, record.id);
+  }
+  return parts;
+}
+
 /// By their ids, at once.
 int move_named(Session& session, const TableName& table, const MoveArguments& arguments,
                const Act& act, const std::vector<MessageRecord>& records) {
@@ -166,18 +197,15 @@ int move_named(Session& session, const TableName& table, const MoveArguments& ar
     return exit_fine;
   }
   if (!asked(arguments, act, table, records.size())) return nothing_done();
-  std::vector<MessageId> ids;
-  for (const auto& record : records) ids.push_back(record.id);
   std::vector<Moved> moved;
-  for (std::size_t at = 0; at < ids.size(); at += Admin::ids_max) {
-    const auto part = std::span(ids).subspan(at, std::min(Admin::ids_max, ids.size() - at));
-    auto batch = session.operations().move(table, act.move, part, arguments.note);
+  for (const auto& part : parts_of(records)) {
+    auto batch = session.operations().move(table, act.move, part.ids, arguments.note, part.tenant);
     if (!batch.ok()) {
       if (moved.empty()) throw Failure(batch.error());
       print_moved(session, table, act, moved);
       throw Failure(
           {batch.error().code, fmt::format("{} (after {} of {})", batch.error().message,
-                                           grouped(moved.size()), messages_text(ids.size()))});
+                                           grouped(moved.size()), messages_text(records.size()))});
     }
     std::ranges::move(*std::move(batch), std::back_inserter(moved));
   }
@@ -189,7 +217,8 @@ int move_named(Session& session, const TableName& table, const MoveArguments& ar
 /// The table that is named, or that has the first of the messages.
 TableName table_for(Session& session, const MoveArguments& arguments) {
   if (arguments.ids.empty()) return session.table(arguments.messages.table);
-  const auto found = session.table_of(arguments.ids.front(), arguments.messages.table);
+  const auto found =
+      session.table_of(arguments.ids.front(), arguments.messages.table, arguments.messages.tenant);
   if (found) return *found;
   throw Failure({Code::config_invalid, "there is no message " + arguments.ids.front().str() +
                                            " in " + session.operations().name() +
@@ -201,7 +230,7 @@ int move_some(const MoveArguments& arguments, const Act& act) {
   Session session(arguments);
   const auto table = table_for(session, arguments);
   const auto records = arguments.ids.empty() ? fitting(session, table, arguments)
-                                             : named(session, table, act, arguments.ids);
+                                             : named(session, table, act, arguments);
   return move_named(session, table, arguments, act, records);
 }
 

@@ -10,7 +10,7 @@ namespace {
 /// Reads a whole answer with `read`, which notes what is wrong in the fields.
 template <class Read>
 auto whole(std::string_view body, Read read) -> Result<decltype(read(std::declval<Fields&>()))> {
-  auto fields = Fields::parse(body);
+  auto fields = Fields::parse(body, {}, server::Nulls::left_out);
   if (!fields.ok()) return fields.error();
   auto value = read(*fields);
   if (auto status = fields->status_of_known(); !status.ok()) return status.error();
@@ -28,6 +28,23 @@ ServedStore store_in(Fields& fields) {
     }
   }
   return store;
+}
+
+RefusedResult refused_in(Fields& fields) {
+  return {.id = message_id_in(fields, "id"),
+          .sequence = Sequence{number_in(fields, "sequence")},
+          .delivered = flag_in(fields, "delivered"),
+          .code = code_from_name(text_in(fields, "code")),
+          .error = fields.text("error")};
+}
+
+/// Older daemons do not tell.
+admin::RefusedFacts refused_here(Fields& here) {
+  admin::RefusedFacts refused{.count = maybe_number_in(here, "refused").value_or(0)};
+  if (here.has("refused_messages")) {
+    refused.first = list_in(here, "refused_messages", refused_in);
+  }
+  return refused;
 }
 
 Table table_in(Fields& fields) {
@@ -48,6 +65,7 @@ Table table_in(Fields& fields) {
   stats.oldest_transaction = maybe_seconds_in(fields, "oldest_transaction_seconds");
   stats.slot_transactions = maybe_number_in(fields, "slot_transactions");
   table.stats = stats;
+  if (fields.has("here")) table.refused = object_in(fields, "here", refused_here);
   return table;
 }
 
@@ -133,6 +151,7 @@ Moved moved_in(Fields& fields) {
               .moved = flag_in(fields, "moved"),
               .text = text_in(fields, "text")};
   if (fields.has("was")) moved.was = state_in(fields, "was");
+  moved.unclear = fields.flag("unclear");
   return moved;
 }
 
@@ -253,7 +272,7 @@ Result<AuditReport> audit_report(std::string_view body) {
 }
 
 std::optional<Error> problem(std::string_view body) {
-  auto fields = Fields::parse(body);
+  auto fields = Fields::parse(body, {}, server::Nulls::left_out);
   if (!fields.ok()) return std::nullopt;
   Error told{code_from_name(text_in(*fields, "code")), text_in(*fields, "detail")};
   if (!fields->status_of_known().ok()) return std::nullopt;

@@ -23,6 +23,7 @@ struct Table {
   WallTime now{};
   std::optional<spi::TableStats> stats{};
   std::optional<Sequence> last_sequence{};
+  admin::RefusedFacts refused{};  ///< as the daemon that was asked knows
 };
 
 struct PurgedPart {

@@ -104,9 +104,10 @@ std::string enqueue(const Message& message, const std::optional<std::string>& te
   return std::move(json).take();
 }
 
-std::string move(std::span<const MessageId> ids, const std::optional<std::string>& note) {
+std::string move(std::span<const MessageId> ids, const std::optional<std::string>& note,
+                 const std::optional<std::string>& tenant) {
   JsonOut json;
-  json.begin_object().field_if("note", note).name("ids").begin_array();
+  json.begin_object().field_if("note", note).field_if("tenant", tenant).name("ids").begin_array();
   for (const auto& id : ids) json.value(id.view());
   json.end_array().end_object();
   return std::move(json).take();
@@ -141,7 +142,11 @@ std::string preview(const ReplayOrder& order) {
 std::string replay(const ReplayOrder& order) {
   JsonOut json;
   json.begin_object().field("from", state_name(order.from)).field("rate_max", order.rate_max);
-  put_filter(json, order.filter);
+  if (order.filter == MessageFilter{}) {
+    json.field("all", true);
+  } else {
+    put_filter(json, order.filter);
+  }
   json.end_object();
   return std::move(json).take();
 }

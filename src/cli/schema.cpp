@@ -1,6 +1,7 @@
 #include "cli/schema.hpp"
 
 #include "cli/session.hpp"
+#include "core/masked_url.hpp"
 
 #include <sagabox/open.hpp>
 #ifdef SAGABOX_POSTGRES
@@ -25,7 +26,7 @@ bool is_postgres(const std::string& url) {
 Error not_here(const SchemaPlace& place) {
   const auto store = open_store(place.url);
   if (!store.ok()) return store.error();
-  return {Code::config_invalid, place.url + " has no schema to migrate"};
+  return {Code::config_invalid, masked_url(place.url) + " has no schema to migrate"};
 }
 
 #ifdef SAGABOX_POSTGRES

@@ -129,7 +129,7 @@ void add_schema_verbs(CLI::App& app, Chosen& run) {
         add_verb(*audit, "verify", "Whether anybody edited, removed, reordered or cut it", run,
                  run_audit_verify);
     add_option(*verify, "--anchor", "NUMBER:HASH", arguments->anchor, parse_anchor,
-               "looks from there: an end that was kept elsewhere");
+               "an end that was kept elsewhere: that entry must be there, unchanged");
     add_store_of_daemon(*verify, *arguments);
     verify->footer("Exit code 0: the log holds. 1: it was tampered with, or could not be read.");
   }

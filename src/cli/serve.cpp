@@ -108,7 +108,7 @@ class Serving {
       return served.error().code == Code::config_invalid ? exit_wrong_use : exit_failed;
     }
     if (auto started = daemon_->start(); !started.ok()) {
-      fmt::print(stderr, "sagabox: {}\n", started.error().text());
+      fmt::print(stderr, "sagabox: {}\n", configured.secrets.masked(started.error().text()));
       return exit_failed;
     }
     introduce();

@@ -1,5 +1,6 @@
 #include "cli/server_arguments.hpp"
 
+#include "core/masked_url.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -26,7 +27,8 @@ std::string_view trimmed(std::string_view text) {
 
 Result<std::string> parse_server(std::string_view text) {
   const auto wrong = [&](std::string_view right) {
-    return Error{Code::config_invalid, "server " + quoted(text) + ": " + std::string(right)};
+    return Error{Code::config_invalid,
+                 "server " + quoted(masked_url(text)) + ": " + std::string(right)};
   };
   // Before the text is shown to anybody: it may have a password.
   if (text.find('@') != std::string_view::npos) {

@@ -72,17 +72,27 @@ class ServerOperations final : public Operations {
     return daemon_.get(Target(table, "/count").add_filter(state, filter), answers::count);
   }
   Result<std::optional<MessageRecord>> inspect(const TableName& table, const MessageId& id,
-                                               Admin::PayloadToo payload) override {
+                                               Admin::PayloadToo payload,
+                                               const Admin::Whose& tenant) override {
     auto target = requests::message(table, id);
+    if (tenant) target.add("tenant", *tenant);
     if (payload == Admin::PayloadToo::yes) target.add("payload", "true");
     return daemon_.find(target, answers::message);
   }
-  Result<Explanation> explain(const TableName& table, const MessageId& id) override {
-    return daemon_.get(requests::message(table, id, "/explain"), answers::explanation);
+  Result<Explanation> explain(const TableName& table, const MessageId& id,
+                              const Admin::Whose& tenant) override {
+    auto target = requests::message(table, id, "/explain");
+    if (tenant) target.add("tenant", *tenant);
+    return daemon_.get(target, answers::explanation);
   }
   Result<BlockedKeyPage> blocked_keys(const TableName& table, std::uint32_t keys_max) override {
     return daemon_.get(Target(table, "/blocked-keys").add("limit", keys_max),
                        answers::blocked_keys);
+  }
+  Result<admin::RefusedFacts> refused(const TableName& table) override {
+    auto found = daemon_.get(Target(table, ""), answers::table);
+    if (!found.ok()) return found.error();
+    return std::move(found->refused);
   }
   Result<std::vector<spi::Stray>> strays(const TableName& table) override {
     return daemon_.get(Target(table, "/strays"), answers::strays);
@@ -132,15 +142,16 @@ class ServerOperations final : public Operations {
                  written.error().message + ", or with --id " + (*message)->id().str()};
   }
   Result<std::vector<Moved>> move(const TableName& table, spi::Move move,
-                                  std::span<const MessageId> ids,
-                                  const std::string& note) override {
+                                  std::span<const MessageId> ids, const std::string& note,
+                                  const Admin::Whose& tenant) override {
     const bool quarantines = move == spi::Move::quarantine;
     const auto path = quarantines                 ? "/dead-letters/quarantine"
                       : move == spi::Move::replay ? "/dead-letters/replay"
                                                   : "/dead-letters/release";
-    auto moved = daemon_.act(Target(table, path),
-                             requests::move(ids, quarantines ? std::optional(note) : std::nullopt),
-                             answers::moved);
+    auto moved =
+        daemon_.act(Target(table, path),
+                    requests::move(ids, quarantines ? std::optional(note) : std::nullopt, tenant),
+                    answers::moved);
     if (moved.ok() && moved->size() != ids.size()) {
       return Error{Code::storage_in_doubt,
                    "the daemon was given " + std::to_string(ids.size()) + " ids and answered for " +

@@ -47,7 +47,8 @@ class Session {
   /// The one that was named, or the only one. Throws WrongUse.
   TableName table(const std::string& wanted);
   /// Which table has this message, of the one that was named or all; nothing: none of them.
-  std::optional<TableName> table_of(const MessageId& id, const std::string& wanted);
+  std::optional<TableName> table_of(const MessageId& id, const std::string& wanted,
+                                    const Admin::Whose& tenant);
 
   void print(std::span<const Line> lines);
 

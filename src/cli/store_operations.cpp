@@ -42,12 +42,15 @@ class StoreOperations final : public Operations {
     return admin_.count(table, state, filter);
   }
   Result<std::optional<MessageRecord>> inspect(const TableName& table, const MessageId& id,
-                                               Admin::PayloadToo payload) override {
-    return admin_.inspect(table, id, payload);
+                                               Admin::PayloadToo payload,
+                                               const Admin::Whose& tenant) override {
+    return admin_.inspect(table, id, payload, tenant);
   }
-  Result<Explanation> explain(const TableName& table, const MessageId& id) override {
-    return admin_.explain(table, id);
+  Result<Explanation> explain(const TableName& table, const MessageId& id,
+                              const Admin::Whose& tenant) override {
+    return admin_.explain(table, id, tenant);
   }
+  Result<admin::RefusedFacts> refused(const TableName&) override { return admin::RefusedFacts{}; }
   Result<BlockedKeyPage> blocked_keys(const TableName& table, std::uint32_t keys_max) override {
     return admin_.blocked_keys(table, keys_max);
   }
@@ -78,17 +81,17 @@ class StoreOperations final : public Operations {
     return written->front();
   }
   Result<std::vector<Moved>> move(const TableName& table, spi::Move move,
-                                  std::span<const MessageId> ids,
-                                  const std::string& note) override {
+                                  std::span<const MessageId> ids, const std::string& note,
+                                  const Admin::Whose& tenant) override {
     switch (move) {
       case spi::Move::replay:
-        return admin_.replay(table, ids);
+        return admin_.replay(table, ids, tenant);
       case spi::Move::quarantine:
-        return admin_.quarantine(table, ids, note);
+        return admin_.quarantine(table, ids, note, tenant);
       case spi::Move::release:
         break;
     }
-    return admin_.release(table, ids);
+    return admin_.release(table, ids, tenant);
   }
   Result<bool> set_pause(const TableName& table, const std::string& topic, bool paused,
                          const std::string& note) override {

@@ -43,7 +43,7 @@ class Follower {
         since_(operations_.now(table).value()) {
     // Known from before: neither written nor failed now.
     for (const auto& row : rows(MessageState::pending, {.retrying = true})) {
-      failed_[row.id] = row.attempts;
+      failed_[row.sequence] = row.attempts;
     }
     began_ = since_;
   }
@@ -72,24 +72,24 @@ class Follower {
   }
 
   void failures() {
-    std::map<MessageId, std::uint32_t> failed;
+    std::map<Sequence, std::uint32_t> failed;
     for (const auto& row : rows(MessageState::pending, {.retrying = true})) {
-      const auto known = failed_.find(row.id);
+      const auto known = failed_.find(row.sequence);
       if (known == failed_.end() || known->second != row.attempts) say("failed", row);
-      failed[row.id] = row.attempts;
+      failed[row.sequence] = row.attempts;
     }
     failed_ = std::move(failed);
   }
 
   void ended() {
     const auto from = std::max(began_, since_ - overlap);
-    std::map<MessageId, WallTime> seen;
+    std::map<Sequence, WallTime> seen;
     for (const auto state : {MessageState::done, MessageState::dead, MessageState::quarantined}) {
       for (const auto& row : rows(state, {.from = from})) {
         const auto at = row.ended_at.value_or(from);
-        const auto known = ended_.find(row.id);
+        const auto known = ended_.find(row.sequence);
         if (known == ended_.end() || known->second != at) say(ended_event(state), row);
-        seen[row.id] = at;
+        seen[row.sequence] = at;
       }
     }
     ended_ = std::move(seen);
@@ -122,8 +122,8 @@ class Follower {
   Sequence last_;
   WallTime since_;
   WallTime began_{};
-  std::map<MessageId, std::uint32_t> failed_;
-  std::map<MessageId, WallTime> ended_;
+  std::map<Sequence, std::uint32_t> failed_;
+  std::map<Sequence, WallTime> ended_;
 };
 
 }  // namespace

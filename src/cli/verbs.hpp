@@ -63,6 +63,7 @@ int run_oldest(const ListArguments& arguments);
 struct MessageArguments : OperatorArguments {
   std::string table{};
   MessageId id{};
+  std::optional<std::string> tenant{};
   bool payload = false;
 };
 int run_show(const MessageArguments& arguments);

@@ -99,6 +99,7 @@ json::object job_object(const ReplayJob& job) {
           {"rate_max", job.rate_max},
           {"matched", job.matched},
           {"replayed", job.replayed},
+          {"skipped", job.skipped},
           {"actor", text(job.actor)},
           {"error", text(job.error)},
           {"created_at", utc_text(job.created_at)},

@@ -14,9 +14,10 @@ constexpr std::string_view payload_mark = "[payload]";
 constexpr std::string_view replacement_character = "\xef\xbf\xbd";
 constexpr std::size_t npos = std::string_view::npos;
 
-constexpr std::array<std::string_view, 10> secret_names{
-    "password", "passwd",  "pwd",    "secret",     "token",
-    "api_key",  "api-key", "apikey", "access_key", "secret_key"};
+constexpr std::array<std::string_view, 17> secret_names{
+    "password",   "passwd",     "pwd",         "passphrase", "secret",     "token",
+    "api_key",    "api-key",    "apikey",      "access_key", "secret_key", "client_key",
+    "server_key", "credential", "credentials", "signature",  "sig"};
 
 constexpr char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? char(c + ('a' - 'A')) : c; }
 constexpr bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
@@ -38,7 +39,7 @@ class Secrets {
   [[nodiscard]] Span announced_at(std::size_t at) const {
     const char c = lower(text_[at]);
     if (c == ':') return userinfo(at);
-    if (c != 'a' && c != 'b' && c != 'p' && c != 's' && c != 't') return {};
+    if (std::string_view("abcpst").find(c) == npos) return {};
     if (has_word(at, "authorization")) return authorization(at + 13);
     if (has_word(at, "bearer")) return bearer(at + 6);
     for (const auto name : secret_names) {
@@ -60,14 +61,25 @@ class Secrets {
     return at;
   }
 
-  /// Up to the last @ before a / or a space: passwords hold ? and # more often than hosts do.
+  /// Up to the last @ before a / or a space: passwords hold ? and # more often than hosts do. One
+  /// with a / in it is known by what stands where the port should be.
   [[nodiscard]] Span userinfo(std::size_t colon) const {
     if (!text_.substr(colon).starts_with("://")) return {};
     const std::size_t begin = colon + 3;
-    const std::size_t end = skip_while(
-        begin, [](char c) { return c != '/' && !is_space(c) && !is_quote(c) && c != '<'; });
+    const auto in_url = [](char c) { return !is_space(c) && !is_quote(c) && c != '<'; };
+    std::size_t end = skip_while(begin, [&](char c) { return c != '/' && in_url(c); });
+    if (!has_port_at_most(text_.substr(begin, end - begin))) end = skip_while(begin, in_url);
     const std::size_t at_sign = text_.substr(begin, end - begin).rfind('@');
     return at_sign == npos ? Span{} : Span{begin, begin + at_sign};
+  }
+
+  /// Of "host", "host:8443" and "[::1]:8443", not of "user:pass".
+  [[nodiscard]] static bool has_port_at_most(std::string_view authority) {
+    const auto host_end = std::min(authority.find(']'), authority.size());
+    const auto colon = authority.find(':', host_end == authority.size() ? 0 : host_end);
+    if (colon == npos) return true;
+    const auto port = authority.substr(colon + 1);
+    return std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
   }
 
   /// Behind `= ` or `": "` and the like; npos when no = or : follows.

@@ -16,8 +16,10 @@ inline constexpr std::size_t payload_bytes_recognised = 8;
 /// Masked by *** are
 /// - the user and password of a URL (`scheme://user:password@host`),
 /// - what follows `authorization`, to the end of its line or quotes, and the word after `bearer`,
-/// - the value after a name that ends in `password`, `passwd`, `pwd`, `secret`, `token`, `api_key`,
-///   `api-key`, `apikey`, `access_key` or `secret_key`, and a = or :.
+/// - the value after a name that ends in `password`, `passwd`, `pwd`, `passphrase`, `secret`,
+///   `token`, `api_key`, `api-key`, `apikey`, `access_key`, `secret_key`, `client_key`,
+///   `server_key`, `credential`, `credentials`, `signature` or `sig`, and a = or :.
+/// A text that is a URL as a whole is masked more strictly by `masked_url`.
 /// `payload`, where the text repeats it, becomes [payload].
 std::string clean_error(std::string_view text, std::size_t bytes_max = error_bytes_default,
                         std::string_view payload = {});

@@ -1,3 +1,4 @@
+#include "core/key_hash.hpp"
 #include "core/message_check.hpp"
 
 #include <sagabox/message.hpp>
@@ -82,7 +83,7 @@ Message::Message(Key, const MessageId& id, NewMessage&& fields, const Digest& di
                    : shared(details_of(std::move(fields), payload_.form()))),
       occurred_at_(fields.occurred_at.value_or(WallTime{})),
       digest_(digest) {
-  if (has_key()) key_hash_ = stable_hash(key_);
+  if (has_key()) key_hash_ = sagabox::key_hash(details_->tenant, key_);
   bytes_ = bytes_held();
 }
 
@@ -95,7 +96,7 @@ Message::Message(Key, StoredRow&& stored)
       details_(shared(std::move(stored.details))),
       occurred_at_(stored.occurred_at),
       digest_(stored.digest) {
-  if (has_key()) key_hash_ = stable_hash(key_);
+  if (has_key()) key_hash_ = sagabox::key_hash(details_->tenant, key_);
   bytes_ = bytes_held();
 }
 

@@ -9,15 +9,29 @@ namespace {
 constexpr std::uint32_t unlimited = std::numeric_limits<std::uint32_t>::max();
 /// With so many under way nothing is held back any more.
 constexpr std::uint32_t ramp_max = 256;
+/// One that is fresh and one that is tried again: neither keeps the other from going.
+constexpr std::uint32_t ramp_min = 2;
+/// A destination where something arrived so recently is up until several in a row have failed.
+constexpr Duration alive_for = std::chrono::seconds(1);
+constexpr std::uint32_t refusals_max = 3;
+/// After so many busy answers in a row the pause they ask for holds for all messages.
+constexpr std::uint32_t pause_after = 8;
+/// Messages that fail by themselves may stand in front of good ones: a round with one probe would
+/// take as many rounds as there are of them.
+constexpr std::uint32_t round_growth = 4;
+constexpr std::uint32_t round_max = 16;
+constexpr std::uint32_t retries_share = 4;
 
 }  // namespace
 
-std::uint32_t Breaker::allowed(BootTime now) const {
+std::uint32_t Breaker::allowed(BootTime now, Lane lane) const {
   switch (state_) {
     case State::closed:
       return unlimited;
     case State::open:
-      return now < probe_at_ ? 0 : 1;
+      if (now < probe_at_) return 0;
+      // Where nothing fresh comes, those that are tried again end the round.
+      return lane == Lane::fresh || retries_left_ > 0 || now >= probe_at_ + probe_delay_ ? 1 : 0;
     case State::ramping:
       break;
   }
@@ -30,13 +44,15 @@ BootTime Breaker::next(BootTime now) const {
 
 void Breaker::delivered(BootTime now) {
   last_delivered_ = now;
-  timeouts_ = 0;
+  in_a_row_ = 0;
+  // What trips it again after each arrival does not make it wait longer and longer.
+  probe_delay_ = probe_delay_ > options_.probe_min ? probe_delay_ / 2 : Duration{};
   switch (state_) {
     case State::closed:
       return;
     case State::open:
       state_ = State::ramping;
-      ramp_ = 2;
+      ramp_ = ramp_min;
       arrived_ = 0;
       return;
     case State::ramping:
@@ -47,31 +63,69 @@ void Breaker::delivered(BootTime now) {
   ramp_ *= 2;
   if (ramp_ < ramp_max) return;
   state_ = State::closed;
-  probe_delay_ = {};
 }
 
-void Breaker::unreachable(BootTime sent, BootTime now) { trip(sent, now); }
-
-void Breaker::timed_out(BootTime sent, BootTime now) {
-  if (alive_since(sent)) return;
-  // Down or ramping, one is enough: nothing has shown yet that it is up.
-  if (state_ != State::closed || ++timeouts_ >= options_.timeouts_max) trip(sent, now);
+std::uint32_t Breaker::enough_of_refusals(BootTime now) const {
+  const bool alive = last_delivered_ != BootTime::min() && now - last_delivered_ < alive_for;
+  return alive ? refusals_max : 1;
 }
 
-void Breaker::busy(Duration pause, BootTime sent, BootTime now) {
-  trip(sent, now);
-  probe_at_ = std::max(probe_at_, now + std::min(pause, options_.pause_max));
+void Breaker::unreachable(BootTime sent, BootTime now, Lane lane) {
+  if (is_news(sent)) failed(enough_of_refusals(now), {}, now, lane);
 }
 
-void Breaker::trip(BootTime sent, BootTime now) {
-  if (sent <= tripped_at_) return;
-  if (state_ == State::closed) down_since_ = now;
+void Breaker::timed_out(BootTime sent, BootTime now, Lane lane) {
+  if (!is_news(sent) || alive_since(sent)) return;
+  // Ramping, nothing has shown for so long that it is still up.
+  failed(state_ == State::closed ? options_.timeouts_max : 1, {}, now, lane);
+}
+
+void Breaker::busy(Duration pause, BootTime sent, BootTime now, Lane lane) {
+  if (!is_news(sent)) return;
+  failed(enough_of_refusals(now), std::min(pause, options_.pause_max), now, lane);
+  if (!open()) slow_down(sent, now);
+}
+
+void Breaker::failed(std::uint32_t enough, Duration pause, BootTime now, Lane lane) {
+  ++in_a_row_;
+  if (state_ == State::open) {
+    pause_ = std::max(pause_, pause);
+    if (!ends_round(lane)) return;
+    round_ = std::min(round_max, round_ * round_growth);
+    return trip(now);
+  }
+  if (in_a_row_ < enough) return;
+  round_ = 1;
+  pause_ = pause;
+  trip(now);
+}
+
+bool Breaker::ends_round(Lane lane) {
+  if (lane == Lane::fresh) return --probes_left_ == 0;
+  if (retries_left_ == 0) return true;
+  --retries_left_;
+  return false;
+}
+
+void Breaker::trip(BootTime now) {
+  if (probe_delay_ == Duration{}) down_since_ = now;
   state_ = State::open;
-  timeouts_ = 0;
   tripped_at_ = now;
   probe_delay_ = probe_delay_ == Duration{} ? options_.probe_min
                                             : std::min(options_.probe_max, probe_delay_ * 2);
-  probe_at_ = now + probe_delay_;
+  probe_at_ = now + std::max(probe_delay_, in_a_row_ >= pause_after ? pause_ : Duration{});
+  probes_left_ = round_;
+  retries_left_ = std::max(1U, round_ / retries_share);
+  pause_ = {};
+}
+
+void Breaker::slow_down(BootTime sent, BootTime now) {
+  // Once for all that were under way at the same time.
+  if (sent <= slowed_at_) return;
+  slowed_at_ = now;
+  ramp_ = state_ == State::closed ? ramp_max / 2 : std::max(ramp_min, ramp_ / 2);
+  state_ = State::ramping;
+  arrived_ = 0;
 }
 
 }  // namespace sagabox::flow

@@ -55,6 +55,13 @@ void DeferredClasses::page_seen(Sequence after, Sequence last, bool level) {
   }
 }
 
+std::optional<Sequence> DeferredClasses::lowest(ClassId id) const {
+  for (const auto* map : {&closed_, &resuming_}) {
+    if (const auto found = map->find(id); found != map->end()) return found->second;
+  }
+  return std::nullopt;
+}
+
 void DeferredClasses::resume_all() { resuming_.merge(closed_); }
 
 }  // namespace sagabox::flow

@@ -51,6 +51,11 @@ class DeferredClasses {
 
   [[nodiscard]] std::size_t size() const noexcept { return closed_.size() + resuming_.size(); }
   [[nodiscard]] bool closed(ClassId id) const { return closed_.contains(id); }
+  [[nodiscard]] bool contains(ClassId id) const {
+    return closed_.contains(id) || resuming_.contains(id);
+  }
+  /// The lowest sequence of the class that has not been taken; nullopt if it is not deferred.
+  [[nodiscard]] std::optional<Sequence> lowest(ClassId id) const;
 
  private:
   using Lowest = std::map<ClassId, Sequence>;  ///< the lowest sequence not taken

@@ -14,6 +14,18 @@ constexpr std::uint32_t share_min = 16;
 /// Of four that go, one is a retry where both wait.
 constexpr std::uint32_t retry_turn = 4;
 
+/// How many more this breaker lets go.
+std::uint32_t room_of(const Breaker& breaker, std::uint32_t under_way, std::uint32_t retries,
+                      bool retry, BootTime now) {
+  const auto allowed = breaker.allowed(now, retry ? Breaker::Lane::retry : Breaker::Lane::fresh);
+  if (breaker.open()) return allowed - std::min(allowed, retry ? retries : under_way - retries);
+  if (!retry || allowed == std::numeric_limits<std::uint32_t>::max()) {
+    return allowed - std::min(allowed, under_way);
+  }
+  const auto share = std::max(1U, allowed / retry_turn);
+  return std::min(share - std::min(share, retries), allowed - std::min(allowed, under_way));
+}
+
 }  // namespace
 
 Traffic::Traffic(const TrafficOptions& options) : options_(options) {}
@@ -33,7 +45,7 @@ Traffic::Line& Traffic::line(const Way& way) {
   if (found) return *found;
   if (lines_.size() > options_.lines_max) forget_idle_lines();
   auto& made = lines_[way.line.value];
-  made = std::make_unique<Line>();
+  made = std::make_unique<Line>(options_.breaker);
   made->way = way;
   return *made;
 }
@@ -41,7 +53,8 @@ Traffic::Line& Traffic::line(const Way& way) {
 void Traffic::forget_idle_lines() {
   std::erase_if(lines_, [](const auto& entry) {
     const auto& line = entry.second;
-    return !line || (!line->shut && !line->listed && line->waiting() == 0 && line->under_way == 0);
+    return !line || (!line->shut && !line->listed && !line->breaker.open() &&
+                     line->waiting() == 0 && line->under_way == 0);
   });
 }
 
@@ -61,20 +74,36 @@ bool Traffic::offer(const Way& way, const Waiting& waiting, BootTime now) {
 }
 
 std::uint32_t Traffic::worth_holding(const Line& line, BootTime now) const {
-  const auto& destination = destinations_[line.way.destination.value];
   const auto others = std::max<std::size_t>(1, busy_.size());
   auto worth = std::max(share_min, static_cast<std::uint32_t>(options_.waiting_max / others));
   for (const auto& valve : line.way.valves) {
     if (valve) worth = std::min(worth, valves_[valve->value].worth_holding());
   }
-  const auto allowed = destination.breaker.allowed(now);
-  if (allowed == std::numeric_limits<std::uint32_t>::max()) return worth;
-  return std::min(worth, allowed - std::min(allowed, destination.under_way));
+  const auto limited = [&](const Breaker& breaker) {
+    return breaker.allowed(now) != std::numeric_limits<std::uint32_t>::max();
+  };
+  const bool held =
+      limited(destinations_[line.way.destination.value].breaker) || limited(line.breaker);
+  return held ? std::min(worth, room(line, false, now)) : worth;
+}
+
+std::uint32_t Traffic::room(const Line& line, bool retry, BootTime now) const {
+  const auto& destination = destinations_[line.way.destination.value];
+  return std::min(room_of(destination.breaker, destination.under_way, destination.retries_under_way,
+                          retry, now),
+                  room_of(line.breaker, line.under_way, line.retries_under_way, retry, now));
+}
+
+bool Traffic::is_down_now(const Line& line, BootTime now) const {
+  return destinations_[line.way.destination.value].breaker.allowed(now) == 0 ||
+         line.breaker.allowed(now) == 0;
 }
 
 BootTime Traffic::ready_at(const Line& line, BootTime now) const {
-  auto at = destinations_[line.way.destination.value].breaker.next(now);
-  if (at == BootTime::max()) at = now;
+  auto at = now;
+  for (const auto* breaker : {&destinations_[line.way.destination.value].breaker, &line.breaker}) {
+    if (const auto next = breaker->next(now); next != BootTime::max()) at = std::max(at, next);
+  }
   for (const auto& valve : line.way.valves) {
     if (valve) at = std::max(at, valves_[valve->value].next(now));
   }
@@ -83,8 +112,7 @@ BootTime Traffic::ready_at(const Line& line, BootTime now) const {
 
 void Traffic::look(Line& line, BootTime now) {
   const auto at = ready_at(line, now);
-  const bool down = destinations_[line.way.destination.value].breaker.allowed(now) == 0;
-  const bool in_vain = down || (at != BootTime::max() && at > now + hold_max);
+  const bool in_vain = is_down_now(line, now) || (at != BootTime::max() && at > now + hold_max);
   const auto worth = worth_holding(line, now);
   const auto share = options_.waiting_bytes_max / std::max<std::size_t>(1, busy_.size());
   if (!line.shut) {
@@ -108,19 +136,17 @@ void Traffic::look_at_all_of(DestinationId destination, BootTime now) {
 std::deque<Traffic::Waiting>* Traffic::ready_lane(Line& line, BootTime now) {
   if (bytes_under_way_ >= options_.under_way_bytes_max) return nullptr;
   const auto& destination = destinations_[line.way.destination.value];
-  if (destination.under_way >=
-      std::min(destination.under_way_max, destination.breaker.allowed(now))) {
-    return nullptr;
-  }
+  if (destination.under_way >= destination.under_way_max) return nullptr;
   for (const auto& valve : line.way.valves) {
     if (valve && !valves_[valve->value].admits(now)) return nullptr;
   }
   const bool retries_may =
-      !line.retries.empty() &&
+      !line.retries.empty() && room(line, true, now) > 0 &&
       destination.retries_under_way < std::max(1U, destination.under_way_max / retry_turn);
+  const bool fresh_may = !line.fresh.empty() && room(line, false, now) > 0;
   const bool retries_first = retries_may && line.turn % retry_turn == 0;
-  if (retries_first || (retries_may && line.fresh.empty())) return &line.retries;
-  return line.fresh.empty() ? nullptr : &line.fresh;
+  if (retries_first || (retries_may && !fresh_may)) return &line.retries;
+  return fresh_may ? &line.fresh : nullptr;
 }
 
 std::optional<Traffic::Going> Traffic::next(BootTime now) {
@@ -143,6 +169,7 @@ std::optional<Traffic::Going> Traffic::next(BootTime now) {
     auto& destination = destinations_[line.way.destination.value];
     ++destination.under_way;
     if (going.retry) ++destination.retries_under_way;
+    if (going.retry) ++line.retries_under_way;
     for (const auto& valve : line.way.valves) {
       if (valve) valves_[valve->value].begin(now);
     }
@@ -158,14 +185,15 @@ void Traffic::left(Line& line, const Waiting& waiting) {
   --waiting_;
 }
 
-void Traffic::ended(const Going& going, const spi::SendResult& result, BootTime sent,
-                    BootTime now) {
+void Traffic::ended(const Going& going, const spi::SendResult& result, BootTime sent, BootTime now,
+                    Fault fault) {
   using Kind = spi::SendResult::Kind;
   auto& line = *lines_.at(going.line.value);
   auto& destination = destinations_[line.way.destination.value];
   --line.under_way;
   --destination.under_way;
   if (going.retry) --destination.retries_under_way;
+  if (going.retry) --line.retries_under_way;
   bytes_under_way_ -= going.bytes;
   const bool in_vain = result.kind == Kind::unreachable || result.kind == Kind::busy;
   for (const auto& valve : line.way.valves) {
@@ -176,37 +204,68 @@ void Traffic::ended(const Going& going, const spi::SendResult& result, BootTime 
       valves_[valve->value].end();
     }
   }
-  auto& breaker = destination.breaker;
-  const auto allowed = breaker.allowed(now);
+  const auto allowed = destination.breaker.allowed(now);
+  if (fault == Fault::destination) count(line, going, result, sent, now);
+  if (destination.breaker.allowed(now) != allowed) {
+    return look_at_all_of(line.way.destination, now);
+  }
+  look(line, now);
+}
+
+void Traffic::count(Line& line, const Going& going, const spi::SendResult& result, BootTime sent,
+                    BootTime now) {
+  using Kind = spi::SendResult::Kind;
+  const auto lane = going.retry ? Breaker::Lane::retry : Breaker::Lane::fresh;
   switch (result.kind) {
     case Kind::delivered:
     case Kind::rejected:
     case Kind::failed:
       // It answered: it is up.
-      breaker.delivered(now);
+      destinations_[line.way.destination.value].breaker.delivered(now);
+      line.breaker.delivered(now);
+      line.failing_since.reset();
       break;
     case Kind::unreachable:
-      breaker.unreachable(sent, now);
+      charged(line, sent, now).unreachable(sent, now, lane);
       break;
     case Kind::timed_out:
-      breaker.timed_out(sent, now);
+      charged(line, sent, now).timed_out(sent, now, lane);
       break;
     case Kind::busy:
-      breaker.busy(result.retry_after.value_or(Duration{}), sent, now);
+      charged(line, sent, now).busy(result.retry_after.value_or(Duration{}), sent, now, lane);
       break;
     case Kind::later:
       break;
   }
-  if (breaker.allowed(now) != allowed) return look_at_all_of(line.way.destination, now);
-  look(line, now);
+}
+
+Breaker& Traffic::charged(Line& line, BootTime sent, BootTime now) {
+  auto& of_all = destinations_[line.way.destination.value].breaker;
+  if (of_all.open() || !of_all.is_news(sent)) return of_all;
+  if (line.breaker.open()) return line.breaker;
+  if (!line.failing_since) line.failing_since = now;
+  return of_all.alive_since(*line.failing_since) ? line.breaker : of_all;
+}
+
+const Breaker* Traffic::down(spi::ClassId line, DestinationId destination) const {
+  const auto& of_all = destinations_[destination.value].breaker;
+  if (of_all.open()) return &of_all;
+  const auto found = lines_.find(line.value);
+  const bool own = found != lines_.end() && found->second->breaker.open();
+  return own ? &found->second->breaker : nullptr;
+}
+
+bool Traffic::is_news(spi::ClassId line, BootTime sent) const {
+  const auto& found = *lines_.at(line.value);
+  return destinations_[found.way.destination.value].breaker.is_news(sent) &&
+         found.breaker.is_news(sent);
 }
 
 std::vector<PartId> Traffic::give_up(BootTime now) {
   std::vector<PartId> given_up;
   for (auto* line : busy_) {
     const auto at = ready_at(*line, now);
-    const bool in_vain = destinations_[line->way.destination.value].breaker.allowed(now) == 0 ||
-                         (at != BootTime::max() && at > now + hold_max);
+    const bool in_vain = is_down_now(*line, now) || (at != BootTime::max() && at > now + hold_max);
     for (auto* lane : {&line->fresh, &line->retries}) {
       // Those in front have waited longest.
       while (!lane->empty() && (in_vain || lane->front().deadline <= now)) {
@@ -242,14 +301,16 @@ bool Traffic::shut(spi::ClassId line) const {
 bool Traffic::full(spi::ClassId line) const {
   const auto found = lines_.find(line.value);
   return found != lines_.end() && found->second->shut &&
-         !destinations_[found->second->way.destination.value].breaker.open();
+         down(line, found->second->way.destination) == nullptr;
 }
 
 std::optional<Traffic::Hold> Traffic::hold(const Way& way, BootTime now) const {
   const auto& destination = destinations_[way.destination.value];
-  if (destination.breaker.open()) {
-    const auto probe = destination.breaker.next(now);
-    return Hold{.by = Hold::By::breaker, .until = probe == BootTime::max() ? now : probe};
+  if (const auto* const breaker = down(way.line, way.destination)) {
+    const auto probe = breaker->next(now);
+    return Hold{.by = Hold::By::breaker,
+                .since = breaker->down_since(),
+                .until = probe == BootTime::max() ? now : probe};
   }
   for (std::size_t at = 0; at < way.valves.size(); ++at) {
     if (!way.valves[at]) continue;

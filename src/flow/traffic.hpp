@@ -65,8 +65,11 @@ class Traffic {
     bool retry = false;
   };
   [[nodiscard]] std::optional<Going> next(BootTime now);
+  /// What a send that failed says something about.
+  enum class Fault : std::uint8_t { destination, message };
   /// `sent`: when it went.
-  void ended(const Going& going, const spi::SendResult& result, BootTime sent, BootTime now);
+  void ended(const Going& going, const spi::SendResult& result, BootTime sent, BootTime now,
+             Fault fault = Fault::destination);
 
   /// Those that wait in vain: in a line that is shut for longer, or past their deadline.
   [[nodiscard]] std::vector<PartId> give_up(BootTime now);
@@ -87,6 +90,7 @@ class Traffic {
     By by = By::others;
     std::size_t valve = 0;  ///< which of the way's
     Valve::Limit limit = Valve::Limit::none;
+    BootTime since{};                 ///< the breaker's
     BootTime until{BootTime::max()};  ///< `BootTime::max()`: until something ends
   };
   [[nodiscard]] std::optional<Hold> hold(const Way& way, BootTime now) const;
@@ -99,6 +103,11 @@ class Traffic {
   [[nodiscard]] const Breaker& breaker(DestinationId id) const {
     return destinations_[id.value].breaker;
   }
+  /// The open breaker that holds this line: its destination's, or its own where the destination
+  /// takes what comes from other lines. Null: neither is open.
+  [[nodiscard]] const Breaker* down(spi::ClassId line, DestinationId destination) const;
+  /// A send of this line that began then says something new.
+  [[nodiscard]] bool is_news(spi::ClassId line, BootTime sent) const;
   [[nodiscard]] std::uint32_t under_way(DestinationId id) const {
     return destinations_[id.value].under_way;
   }
@@ -113,12 +122,18 @@ class Traffic {
     std::uint32_t retries_under_way = 0;
   };
   struct Line {
+    explicit Line(const BreakerOptions& options) : breaker(options) {}
     Way way{};
     std::deque<Waiting> fresh{};
     std::deque<Waiting> retries{};
     std::size_t bytes = 0;
     std::uint32_t under_way = 0;
+    std::uint32_t retries_under_way = 0;
     std::uint32_t turn = 0;
+    /// For a tenant that is refused where others are not. Opens only while sends of other lines
+    /// arrive; otherwise the destination's decides.
+    Breaker breaker;
+    std::optional<BootTime> failing_since{};  ///< nothing of this line has arrived since
     bool shut = false;
     bool listed = false;  ///< in `busy_`
     [[nodiscard]] std::size_t waiting() const noexcept { return fresh.size() + retries.size(); }
@@ -131,6 +146,13 @@ class Traffic {
   /// When the line may go on, as far as time decides.
   [[nodiscard]] BootTime ready_at(const Line& line, BootTime now) const;
   [[nodiscard]] std::uint32_t worth_holding(const Line& line, BootTime now) const;
+  /// How many more the breakers let go now.
+  [[nodiscard]] std::uint32_t room(const Line& line, bool retry, BootTime now) const;
+  [[nodiscard]] bool is_down_now(const Line& line, BootTime now) const;
+  /// Which one a failed send of this line counts against.
+  Breaker& charged(Line& line, BootTime sent, BootTime now);
+  void count(Line& line, const Going& going, const spi::SendResult& result, BootTime sent,
+             BootTime now);
   void look(Line& line, BootTime now);
   void look_at_all_of(DestinationId destination, BootTime now);
   void forget_idle_lines();

@@ -119,4 +119,23 @@ std::string AuditVerifier::end(const AuditHead& head) const {
          ", is not the one that the log's head names; one of them was changed";
 }
 
+std::string AuditAnchor::next(const AuditHead& entry) {
+  if (entry.number != kept_.number) return {};
+  met_ = true;
+  if (entry.hash == kept_.hash) return {};
+  return entry_name(entry.number) +
+         ": is not the one that the anchor names; the log was written anew, or the anchor is that "
+         "of another log";
+}
+
+std::string AuditAnchor::end(const AuditHead& head) const {
+  if (met_ || kept_ == AuditHead{}) return {};
+  if (kept_.number == 0) return "the anchor has a hash but no entry; it is not one";
+  if (head.number < kept_.number) {
+    return "the log ends with entry " + std::to_string(head.number) + ", before the anchor at " +
+           entry_name(kept_.number) + "; it was cut or replaced";
+  }
+  return entry_name(kept_.number) + ", which the anchor names, is missing";
+}
+
 }  // namespace sagabox

@@ -57,6 +57,11 @@ constexpr std::array catalogue{
     MetricInfo{metric::outbox_settle_rows, histogram, "table", "Rows of a settle transaction"},
     MetricInfo{metric::outbox_settle_missed_rows_total, counter, "table",
                "Rows that a settle did not find where it expected them"},
+    MetricInfo{metric::outbox_refused, gauge, "table",
+               "Messages whose result the store refuses, and their quarantine too; held back by "
+               "this process"},
+    MetricInfo{metric::outbox_refused_parked_total, counter, "table",
+               "Messages quarantined because the store refused their result"},
     MetricInfo{metric::outbox_read_rows_total, counter, "table kind",
                "Rows read from the store by kind of read"},
     MetricInfo{metric::outbox_late_rows_total, counter, "table",

@@ -2,11 +2,12 @@
 
 #include <sagabox/spi/outbox_store.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace sagabox::outbox {
 
@@ -21,34 +22,49 @@ struct BlockedKeysPage {
 class BlockedKeysCheck {
  public:
   /// Ends one that runs: its pages do not know what has been blocked meanwhile.
-  void begin(std::set<Sequence> blockers) {
+  void begin(std::vector<spi::RetryingKey> blockers) {
     ++begun_;
-    running_.reset();
-    if (!blockers.empty()) running_ = Running{.after = {}, .unseen = std::move(blockers)};
+    std::ranges::sort(blockers, {}, &spi::RetryingKey::sequence);
+    running_ = Running{.after = {}, .blockers = std::move(blockers)};
   }
   void end() { running_.reset(); }
 
-  /// Nothing: there is nothing to ask.
+  /// Nullopt: there is nothing to ask.
   [[nodiscard]] std::optional<BlockedKeysPage> page() const {
     if (!running_) return std::nullopt;
     return BlockedKeysPage{.after = running_->after, .check = begun_};
   }
+  /// The page belongs to the check that runs.
+  [[nodiscard]] bool expects(const BlockedKeysPage& page) const {
+    return running_ && page.check == begun_;
+  }
   /// The blockers that the store has not shown, when this was the last page.
-  std::set<Sequence> seen(const BlockedKeysPage& page, std::span<const spi::RetryingKey> keys,
-                          bool exhausted) {
-    if (!running_ || page.check != begun_) return {};
+  std::vector<spi::RetryingKey> seen(const BlockedKeysPage& page,
+                                     std::span<const spi::RetryingKey> keys, bool exhausted) {
+    if (!expects(page)) return {};
+    auto& [after, blockers, looked_at, unseen] = *running_;
+    const auto skip_below = [&](Sequence sequence) {
+      while (looked_at < blockers.size() && blockers[looked_at].sequence < sequence) {
+        unseen.push_back(blockers[looked_at++]);
+      }
+    };
     for (const auto& key : keys) {
-      running_->after = key.sequence;
-      running_->unseen.erase(key.sequence);
+      after = key.sequence;
+      skip_below(key.sequence);
+      if (looked_at < blockers.size() && blockers[looked_at].sequence == key.sequence) ++looked_at;
     }
     if (!exhausted) return {};
+    unseen.insert(unseen.end(), blockers.begin() + static_cast<std::ptrdiff_t>(looked_at),
+                  blockers.end());
     return std::exchange(running_, std::nullopt)->unseen;
   }
 
  private:
   struct Running {
     Sequence after;
-    std::set<Sequence> unseen;
+    std::vector<spi::RetryingKey> blockers;  // by sequence
+    std::size_t looked_at = 0;
+    std::vector<spi::RetryingKey> unseen{};
   };
   std::optional<Running> running_;
   std::uint32_t begun_ = 0;

@@ -145,6 +145,23 @@ void Dispatcher::attempt_written(Shard shard, Sequence sequence, std::uint32_t t
   work_bell_.ring_one();
 }
 
+void Dispatcher::attempt_refused(const spi::Settlement& park, std::uint32_t tenure) {
+  std::optional<Entry> entry;
+  {
+    const std::scoped_lock lock(cautious_mutex_);
+    entry = cautious_.written(park.shard, park.sequence, tenure);
+  }
+  if (!entry) return;
+  parts_.room.give_back(*entry);
+  const bool parked = parts_.shards.with(entry->shard, [&](ShardState& state) {
+    return state.park_unstarted(
+        *entry,
+        {.settlement = park, .tenure = tenure, .holds_place = false, .replayed = entry->replayed});
+  });
+  if (parked) parts_.shards.settlement_added(parts_.options.clock->boot_now());
+  cautious_finished();
+}
+
 void Dispatcher::cautious_finished() {
   {
     const std::scoped_lock lock(cautious_mutex_);

@@ -115,6 +115,9 @@ class Dispatcher final : public spi::DispatchResults {
 
   /// The attempt of a cautious message is in the store: it may be dispatched.
   void attempt_written(Shard shard, Sequence sequence, std::uint32_t tenure);
+  /// The store refuses to write the attempt of a cautious message: it is not dispatched, and `park`
+  /// goes to the store instead. No-op where nobody waits for the attempt.
+  void attempt_refused(const spi::Settlement& park, std::uint32_t tenure);
   /// The shard is no longer ours.
   void dropped(Shard shard);
 

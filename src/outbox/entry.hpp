@@ -35,6 +35,8 @@ struct Entry {
   bool replayed = false;
   /// Read from the waiting lane: read again by time, not by sequence.
   bool was_waiting = false;
+  /// It waited there because it had failed.
+  bool was_retrying = false;
   /// Its key waited for it.
   bool was_blocking = false;
 };

@@ -53,7 +53,16 @@ std::optional<ReadPlan> Intake::plan(BootTime now) {
       parts_.pauses.whole_table()) {
     return std::nullopt;
   }
-  if (auto keys = plan_keys()) return keys;
+  // Whether keys still wait is asked in turn with other reads: it may take many pages.
+  if (auto keys = plan_keys(keys_last_ ? Keys::loading : Keys::all)) {
+    keys_last_ = std::get<KeysRead>(keys->what).again.has_value();
+    return keys;
+  }
+  if (auto rows = plan_rows(now); rows || !std::exchange(keys_last_, false)) return rows;
+  return plan_keys(Keys::all);
+}
+
+std::optional<ReadPlan> Intake::plan_rows(BootTime now) {
   parts_.room.resize(Source::cold, ahead_.capacity(parts_.room.count(Source::cold), now));
   if (parts_.room.free(Source::cold) == 0 || !fits()) return std::nullopt;
   if (reopened_.exchange(false)) due_at_ = std::min(due_at_, now);
@@ -65,13 +74,13 @@ std::optional<ReadPlan> Intake::plan(BootTime now) {
   return plan_fresh(now);
 }
 
-std::optional<ReadPlan> Intake::plan_keys() {
+std::optional<ReadPlan> Intake::plan_keys(Keys which) {
   for (std::size_t number = 0; number < parts_.shards.size(); ++number) {
     auto& slot = parts_.shards.at(number);
     const std::scoped_lock lock(slot.mutex);
     const bool first = slot.state.phase() == ShardState::Phase::loading;
     const auto again = slot.state.blocked_keys_page();
-    if (!first && !again) continue;
+    if (!first && (!again || which == Keys::loading)) continue;
     return ReadPlan{.what = KeysRead{.shard = Shard{static_cast<std::uint16_t>(number)},
                                      .after = first ? slot.state.keys_after() : again->after,
                                      .tenure = slot.state.tenure(),
@@ -92,7 +101,7 @@ std::optional<ReadPlan> Intake::plan_due() {
     const auto number = (first_due_ + step) % count;
     auto& slot = parts_.shards.at(number);
     const std::scoped_lock lock(slot.mutex);
-    if (slot.state.phase() != ShardState::Phase::active) continue;
+    if (slot.state.phase() != ShardState::Phase::active || slot.state.keeps_due()) continue;
     due.ranges.push_back(slot.state.due_range(rows));
     due.tenures.push_back(slot.state.tenure());
     plan.tickets.push_back(
@@ -239,6 +248,7 @@ void Intake::apply_fresh(const FreshRead& plan, spi::ReadReply& reply, BootTime 
     });
     if (page.purpose == Purpose::safety) safety += taken.admitted - before;
   }
+  due_went_ = due_went_ || taken.due > 0;
   eager_ = taken.admitted > 0 || reply.parts.size() < plan.pages.size();
   fresh_at_ = now + options_.poll_interval;
   bytes_wanted_ = taken.cut_at;

@@ -98,7 +98,9 @@ class Intake {
   void reopen();
 
  private:
-  [[nodiscard]] std::optional<ReadPlan> plan_keys();
+  enum class Keys : std::uint8_t { loading, all };
+  [[nodiscard]] std::optional<ReadPlan> plan_keys(Keys which);
+  [[nodiscard]] std::optional<ReadPlan> plan_rows(BootTime now);
   [[nodiscard]] std::optional<ReadPlan> plan_due();
   [[nodiscard]] std::optional<ReadPlan> plan_fresh(BootTime now);
   void apply_keys(const KeysRead& plan, const spi::RetryingKeysReply& reply);
@@ -149,6 +151,7 @@ class Intake {
   std::uint32_t reads_ = 0;
   std::size_t first_ = 0;
   std::size_t first_due_ = 0;
+  bool keys_last_ = false;  // the last read was one of keys that are known already
   /// The last read ended at a message of so many bytes; until it fits, reading on is in vain.
   std::optional<std::size_t> bytes_wanted_;
 

@@ -218,4 +218,14 @@ OutboxSnapshot Outbox::snapshot() const {
   return snapshot;
 }
 
+std::vector<RefusedResult> Outbox::refused(std::size_t rows_max) const {
+  if (!parts_->relay) return {};
+  return parts_->relay->settler().refused().list(rows_max);
+}
+
+std::optional<RefusedResult> Outbox::refused(Sequence sequence) const {
+  if (!parts_->relay) return std::nullopt;
+  return parts_->relay->settler().refused().find(sequence);
+}
+
 }  // namespace sagabox

@@ -9,7 +9,7 @@ namespace sagabox::outbox {
 namespace {
 
 ShardState::Settings shard_settings(const spi::OutboxStore& store, const OutboxOptions& options,
-                                    const spi::Gate* gate) {
+                                    const RelayParts& parts, const spi::Gate* gate) {
   const auto runners = options.workers + options.spare_workers_max;
   return {.store = store.capabilities(),
           .head_policy = options.head_policy,
@@ -18,6 +18,7 @@ ShardState::Settings shard_settings(const spi::OutboxStore& store, const OutboxO
           // With every runner busy on a key of its own, half of the queue is left for others.
           .chain_max = std::max<std::uint32_t>(4, options.cold_capacity / (2 * runners)),
           .blocked_keys_max = options.blocked_keys_max,
+          .key_memory = parts.key_memory,
           // All that a process of these settings can have in flight.
           .cautious_rows = options.hot_capacity + options.cold_rows_max() + options.unsettled_max,
           .skip_recent = options.skip_recent,
@@ -41,8 +42,8 @@ Relay::Relay(spi::OutboxStore& store, spi::ControlStore& control, const TableNam
              .cold_capacity = options.cold_capacity,
              .bytes_max = options.queue_bytes_max}),
       pauses_(parts.gate != nullptr ? parts.gate : options.sink.get()),
-      shards_(scope_of(table), shard_settings(store, options, &pauses_), room_, parts.tracker,
-              options.unsettled_max),
+      shards_(scope_of(table), shard_settings(store, options, parts, &pauses_), room_,
+              parts.tracker, options.unsettled_max),
       dispatcher_({.table = table,
                    .options = options,
                    .shards = shards_,
@@ -73,10 +74,15 @@ Relay::Relay(spi::OutboxStore& store, spi::ControlStore& control, const TableNam
                 .attempt_written =
                     [this](Shard shard, Sequence sequence, std::uint32_t tenure) {
                       dispatcher_.attempt_written(shard, sequence, tenure);
+                    },
+                .attempt_refused =
+                    [this](const spi::Settlement& park, std::uint32_t tenure) {
+                      dispatcher_.attempt_refused(park, tenure);
                     }},
                {.rows_max = options.settle_rows_max,
                 .delay_max = options.settle_delay_max,
-                .retain_done = options.retention > Duration{}}),
+                .retain_done = options.retention > Duration{},
+                .refused_rows_max = parts.refused_rows_max}),
       controls_({.store = control,
                  .table = table,
                  .pauses = pauses_,
@@ -121,6 +127,7 @@ void Relay::tick(BootTime now) {
   set(metric::outbox_queue_bytes, current.queued_bytes);
   set(metric::outbox_in_flight, current.unsettled);
   set(metric::outbox_blocked_keys, current.blocked_keys);
+  set(metric::outbox_refused, current.refused);
   set(metric::outbox_spare_workers, current.spare_workers);
 }
 
@@ -132,6 +139,7 @@ OutboxSnapshot Relay::snapshot() const {
       snapshot.blocked_keys += state.blocked_keys();
     });
   }
+  snapshot.refused = settler_.refused().count();
   snapshot.hot_depth = room_.count(Source::hot);
   snapshot.cold_depth = room_.count(Source::cold);
   snapshot.queued_bytes = room_.bytes();

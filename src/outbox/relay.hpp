@@ -17,6 +17,8 @@ struct RelayParts {
   TrackerFactory tracker = make_tracker;
   const spi::Gate* gate = nullptr;
   IntakeOptions intake{};
+  KeyMemory key_memory{};
+  std::size_t refused_rows_max = RefusedRows::rows_max_default;
 };
 
 /// The pipeline of one outbox table: intake → dispatcher → settler, over the shards that are ours.

@@ -230,6 +230,7 @@ void Replayer::ended(Jobs::iterator at, const ReplayJob& job) {
                   {"job", job.id.value},
                   {"state", job_state_name(job.state)},
                   {"replayed", job.replayed},
+                  {"skipped", job.skipped},
                   {"matched", job.matched},
                   {"error", std::string_view(job.error)}});
   jobs_.erase(at);

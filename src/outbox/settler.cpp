@@ -2,8 +2,10 @@
 
 #include "observe/metric_names.hpp"
 #include "outbox/registry.hpp"
+#include "outbox/verdict.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace sagabox::outbox {
@@ -11,39 +13,19 @@ namespace {
 
 constexpr Duration retry_min = std::chrono::milliseconds(10);
 constexpr Duration retry_max = std::chrono::seconds(1);
-/// Somebody may mend what the store refuses a row for.
-constexpr Duration held_back_interval = std::chrono::seconds(30);
-/// With more than so many it is not the rows that are to blame.
-constexpr std::size_t held_back_max = 16;
-/// So many conflicts of one batch are no coincidence.
+/// So many failures in a row of one batch are repeated as they are: the store may be away. Then
+/// other batches are tried in between, and the batch in parts: its rows may be the reason.
+constexpr std::uint32_t failures_max = 5;
+/// So often a row may conflict alone, each time later, before it is quarantined.
 constexpr std::uint32_t conflicts_max = 5;
+/// Rows to be quarantined wait for company up to this number while batches are being split.
+constexpr std::size_t park_rows = 100;
+/// Rows that are held back are tried one by one, no more often.
+constexpr Duration held_back_interval = std::chrono::milliseconds(100);
 
-/// The store was reached, and will say the same next time.
-bool is_refusal(Code code, std::uint32_t failures, bool suspect) {
-  if (code == Code::storage_conflict) return suspect || failures >= conflicts_max;
+/// The store was reached, and will say the same next time: a row is at fault.
+bool is_refusal(Code code) {
   return code == Code::schema_validation_failed || code == Code::unknown_internal;
-}
-
-std::pair<SettlePlan, SettlePlan> halves(SettlePlan plan) {
-  std::pair<SettlePlan, SettlePlan> both;
-  const auto half = plan.items.size() / 2;
-  std::size_t begin = 0;
-  for (std::size_t part = 0; part < plan.fences.size(); ++part) {
-    for (auto at = begin; at < plan.ends[part]; ++at) {
-      auto& into = at < half ? both.first : both.second;
-      if (into.fences.empty() || into.fences.back().shard != plan.fences[part].shard) {
-        into.fences.push_back(plan.fences[part]);
-        into.ends.push_back(0);
-      }
-      into.items.push_back(std::move(plan.items[at]));
-      into.about.push_back(std::move(plan.about[at]));
-      into.ends.back() = into.items.size();
-    }
-    begin = plan.ends[part];
-  }
-  both.first.owner = both.second.owner = plan.owner;
-  both.first.suspect = both.second.suspect = true;
-  return both;
 }
 
 }  // namespace
@@ -54,28 +36,46 @@ Settler::Figures::Figures(Metrics& metrics, std::string_view table)
       batches_failed(metrics.counter(metric::outbox_settle_batches_total,
                                      {{"table", table}, {"result", "failed"}})),
       missed(metrics.counter(metric::outbox_settle_missed_rows_total, {{"table", table}})),
+      refused_parked(metrics.counter(metric::outbox_refused_parked_total, {{"table", table}})),
       rows(metrics.histogram(metric::outbox_settle_rows, {{"table", table}})),
       errors(metrics) {}
 
 Settler::Settler(Parts parts, SettlerOptions options)
-    : parts_(std::move(parts)), options_(options), figures_(parts_.metrics, parts_.table.str()) {
+    : parts_(std::move(parts)),
+      options_(options),
+      figures_(parts_.metrics, parts_.table.str()),
+      refused_(options.refused_rows_max) {
   parts_.shards.ring_settler_at(options_.rows_max);
 }
 
 std::optional<SettlePlan> Settler::plan(BootTime now) {
-  // First, so that there is room again for another that is refused.
-  if (auto again = next_held_back(now)) return again;
-  if (!again_.empty()) {
-    if (auto again = next_again(now); again || !again_.empty()) return again;
+  drop_refused();
+  if (now < retry_at_) return std::nullopt;
+  const bool repeats = failures_ > 0 && failures_ < failures_max && !again_.empty();
+  if (!repeats && std::exchange(fresh_next_, false)) {
+    if (auto batch = fresh(now)) return batch;
   }
-  if (now < next(now)) return std::nullopt;
+  fresh_next_ = true;
+  if (!repeats && to_park_.size() >= park_rows) {
+    if (auto plan = next_park()) return plan;
+  }
+  if (auto plan = next_again()) return plan;
+  if (auto plan = next_park()) return plan;
+  if (auto plan = next_held_back(now)) return plan;
+  fresh_next_ = false;
+  return fresh(now);
+}
+
+std::optional<SettlePlan> Settler::fresh(BootTime now) {
+  if (now < fresh_at(now)) return std::nullopt;
   auto batch = collect();
   if (batch.items.empty()) return std::nullopt;
+  if (!again_.empty()) drop_superseded(batch);
   return batch;
 }
 
-std::optional<SettlePlan> Settler::next_again(BootTime now) {
-  while (!again_.empty() && now >= retry_at_) {
+std::optional<SettlePlan> Settler::next_again() {
+  while (!again_.empty()) {
     auto plan = still_ours(std::move(again_.front()));
     again_.pop_front();
     if (!plan.items.empty()) return plan;
@@ -83,32 +83,76 @@ std::optional<SettlePlan> Settler::next_again(BootTime now) {
   return std::nullopt;
 }
 
+std::optional<SettlePlan> Settler::next_park() {
+  while (!to_park_.empty()) {
+    auto plan = still_ours(plan_of(to_park_, options_.rows_max));
+    if (!plan.items.empty()) return plan;
+  }
+  return std::nullopt;
+}
+
 std::optional<SettlePlan> Settler::next_held_back(BootTime now) {
-  for (auto held = held_back_.begin(); held != held_back_.end();) {
-    const bool draining = parts_.shards.with(held->plan.fences[0].shard, [](const auto& state) {
-      return state.phase() == ShardState::Phase::draining;
-    });
-    if (!draining && now < held->retry_at) {
-      ++held;
-      continue;
-    }
-    auto plan = still_ours(std::move(held->plan));
-    held = held_back_.erase(held);
+  if (now < held_back_at_) return std::nullopt;
+  while (auto row = refused_.next(now)) {
+    auto plan = still_ours(plan_of(*std::move(row)));
     if (plan.items.empty()) continue;
-    if (!draining) return plan;
-    let_go(plan);
+    held_back_at_ = now + held_back_interval;
+    return plan;
   }
   return std::nullopt;
 }
 
 BootTime Settler::next(BootTime now) const {
-  auto at = again_.empty() ? BootTime::max() : retry_at_;
-  for (const auto& held : held_back_) at = std::min(at, held.retry_at);
-  if (!again_.empty()) return at;
+  if (!again_.empty() || !to_park_.empty()) return std::max(now, retry_at_);
+  const auto held = refused_.due();
+  const auto at = held == BootTime::max() ? held : std::max(held, held_back_at_);
+  return std::max(retry_at_, std::min(at, fresh_at(now)));
+}
+
+BootTime Settler::fresh_at(BootTime now) const {
   const auto waiting = parts_.shards.settlements();
-  if (waiting == 0) return at;
+  if (waiting == 0) return BootTime::max();
   if (waiting >= options_.rows_max || stopping_.load()) return now;
-  return std::min(at, parts_.shards.oldest_settlement() + options_.delay_max);
+  return parts_.shards.oldest_settlement() + options_.delay_max;
+}
+
+void Settler::drop_refused() {
+  for (const auto& [shard, tenure] : refused_.shards()) {
+    const auto [ours, draining] = parts_.shards.with(shard, [&](const ShardState& state) {
+      return std::pair(state.tenure() == tenure, state.phase() == ShardState::Phase::draining);
+    });
+    if (ours && !draining) continue;
+    const auto rows = refused_.drop(shard, !ours);
+    if (rows == 0) continue;
+    parts_.log.log(LogLevel::warning,
+                   "results that the store refuses are dropped with their shard: the next owner "
+                   "delivers the messages again",
+                   {{"table", std::string_view(parts_.table.str())},
+                    {"shard", std::uint64_t{shard.value}},
+                    {"rows", std::uint64_t{rows}}});
+  }
+}
+
+void Settler::drop_superseded(const SettlePlan& fresh) {
+  std::set<std::pair<Shard, Sequence>> newer;
+  for (const auto& item : fresh.items) newer.emplace(item.shard, item.sequence);
+  for (auto& plan : again_) {
+    const bool has_attempts = std::ranges::any_of(plan.items, [](const spi::Settlement& item) {
+      return item.verdict == spi::Verdict::attempt;
+    });
+    if (!has_attempts) continue;
+    plan = kept_of(
+        std::move(plan),
+        [&](const spi::Fence&, const spi::Settlement& item, const Settling&) {
+          return item.verdict != spi::Verdict::attempt ||
+                 !newer.contains({item.shard, item.sequence});
+        },
+        [&](const spi::Settlement& item, const Settling& about) {
+          parts_.shards.with(item.shard,
+                             [&](ShardState& state) { state.settled(item, about.tenure); });
+          parts_.shards.free_places(about.holds_place ? 1 : 0);
+        });
+  }
 }
 
 SettlePlan Settler::collect() {
@@ -135,28 +179,14 @@ SettlePlan Settler::collect() {
 }
 
 SettlePlan Settler::still_ours(SettlePlan plan) {
-  SettlePlan kept{.owner = plan.owner, .suspect = plan.suspect};
-  std::size_t begin = 0;
   std::size_t places = 0;
-  for (std::size_t part = 0; part < plan.fences.size(); ++part) {
-    const auto end = plan.ends[part];
-    const bool ours = parts_.shards.with(plan.fences[part].shard, [&](const ShardState& state) {
-      return state.tenure() == plan.about[begin].tenure;
-    });
-    for (auto at = begin; at < end; ++at) {
-      if (ours) {
-        kept.items.push_back(std::move(plan.items[at]));
-        kept.about.push_back(std::move(plan.about[at]));
-      } else if (plan.about[at].holds_place) {
-        ++places;
-      }
-    }
-    if (ours) {
-      kept.fences.push_back(plan.fences[part]);
-      kept.ends.push_back(kept.items.size());
-    }
-    begin = end;
-  }
+  auto kept = kept_of(
+      std::move(plan),
+      [&](const spi::Fence& fence, const spi::Settlement&, const Settling& about) {
+        return parts_.shards.with(
+            fence.shard, [&](const ShardState& state) { return state.tenure() == about.tenure; });
+      },
+      [&](const spi::Settlement&, const Settling& about) { places += about.holds_place ? 1 : 0; });
   parts_.shards.free_places(places);
   return kept;
 }
@@ -172,68 +202,124 @@ Result<spi::SettleReply> Settler::perform(const SettlePlan& plan) {
 void Settler::failed(SettlePlan plan, const Error& error, BootTime now) {
   figures_.batches_failed.increment();
   figures_.errors.count(error.code);
-  const bool refused =
-      is_refusal(error.code, failures_, plan.suspect) && held_back_.size() < held_back_max;
-  if (refused && plan.items.size() == 1) return hold_back(std::move(plan), error, now);
-  parts_.log.log(LogLevel::warning,
-                 refused ? "settle refused, will be sent again in halves"
-                         : "settle failed, will be sent again",
+  const bool is_alone = plan.items.size() == 1;
+  if (is_refusal(error.code)) {
+    failures_ = 0;
+    retry_at_ = now;
+    return is_alone ? alone(std::move(plan), error, now, true) : split(std::move(plan), error);
+  }
+  // Of parts of a batch that conflicts the same is known: the store answers.
+  const bool conflicts = error.code == Code::storage_conflict && plan.suspect;
+  const bool others_go = plan.failed_after && successes_ > *plan.failed_after;
+  plan.failed_after = successes_;
+  if (conflicts || others_go) {
+    retry_at_ = now;
+    return is_alone ? alone(std::move(plan), error, now, false) : split(std::move(plan), error);
+  }
+  parts_.log.log(LogLevel::warning, "settle failed, will be sent again",
                  {{"table", std::string_view(parts_.table.str())},
                   {"rows", std::uint64_t{plan.items.size()}},
                   {"code", code_name(error.code)},
                   {"error", std::string_view(error.message)}});
-  if (refused) {
-    auto [first, second] = halves(std::move(plan));
-    again_.push_front(std::move(second));
-    again_.push_front(std::move(first));
-    retry_at_ = now;
+  retry_at_ = now + std::min(retry_max, retry_min * (1 << std::min(failures_, 7U)));
+  if (++failures_ < failures_max) {
+    again_.push_front(std::move(plan));
+  } else if (is_alone) {
+    plan.suspect = true;
+    again_.push_back(std::move(plan));
+  } else {
+    split(std::move(plan), error);
+  }
+}
+
+void Settler::split(SettlePlan plan, const Error& error) {
+  // Once a batch, not once a part of it.
+  if (!plan.suspect) {
+    parts_.log.log(LogLevel::warning, "settle refused, will be sent again in halves",
+                   {{"table", std::string_view(parts_.table.str())},
+                    {"rows", std::uint64_t{plan.items.size()}},
+                    {"code", code_name(error.code)},
+                    {"error", std::string_view(error.message)}});
+  }
+  auto [first, second] = halves(std::move(plan));
+  again_.push_front(std::move(second));
+  again_.push_front(std::move(first));
+}
+
+void Settler::alone(SettlePlan plan, const Error& error, BootTime now, bool for_good) {
+  // The message has not been dispatched: it waits until its attempt can be recorded.
+  if (!for_good && plan.items.front().verdict == spi::Verdict::attempt) {
+    retry_at_ = now + retry_max / 4;
+    again_.push_back(std::move(plan));
     return;
   }
-  retry_at_ = now + std::min(retry_max, retry_min * (1 << std::min(failures_, 7U)));
-  ++failures_;
-  again_.push_front(std::move(plan));
+  auto row = only_row(std::move(plan));
+  const auto& settlement = row.result.settlement;
+  if (settlement.verdict == spi::Verdict::attempt) return attempt_failed(row, error);
+  const bool park =
+      for_good || (error.code == Code::storage_conflict &&
+                   refused_.tries(settlement.shard, settlement.sequence) >= conflicts_max);
+  if (!park || is_parked_instead(settlement)) return hold_back(std::move(row), error, now);
+  auto instead = row;
+  instead.result.settlement = parked_instead(settlement, error);
+  refused_.park(std::move(row), error);
+  to_park_.push_back(std::move(instead));
 }
 
-void Settler::hold_back(SettlePlan plan, const Error& error, BootTime now) {
-  const auto& item = plan.items.front();
+void Settler::hold_back(RefusedRows::Row row, const Error& error, BootTime now) {
+  const auto id = row.result.settlement.id;
+  const auto shard = row.result.settlement.shard;
+  const auto sequence = row.result.settlement.sequence;
+  const auto tenure = row.result.tenure;
+  const bool holds_place = row.result.holds_place;
+  const auto held = refused_.hold_back(std::move(row), error, now);
+  if (held == RefusedRows::Held::again) return;
+  parts_.shards.with(shard, [&](ShardState& state) { state.hold_back(tenure); });
+  parts_.shards.free_places(holds_place ? 1 : 0);
   parts_.log.log(LogLevel::error,
-                 "the store refuses the result of this message; it is held back and tried again, "
-                 "others go on",
+                 held == RefusedRows::Held::first
+                     ? "the store refuses the result of this message, and its quarantine; it is "
+                       "held back and tried again, others go on"
+                     : "the store refuses the result of this message, and too many are held back: "
+                       "it is not tried again before its shard changes hands; others go on",
                  {{"table", std::string_view(parts_.table.str())},
-                  {"message", item.id.view()},
-                  {"sequence", item.sequence.value},
+                  {"message", id.view()},
+                  {"sequence", sequence.value},
                   {"code", code_name(error.code)},
                   {"error", std::string_view(error.message)}});
-  held_back_.push_back({std::move(plan), now + held_back_interval});
 }
 
-void Settler::let_go(const SettlePlan& plan) {
-  const auto& item = plan.items.front();
-  parts_.log.log(LogLevel::warning,
-                 "a result that the store refuses is dropped with its shard: the next owner "
-                 "delivers the message again",
-                 {{"table", std::string_view(parts_.table.str())}, {"message", item.id.view()}});
-  parts_.shards.with(item.shard,
-                     [&](ShardState& state) { state.settled(item, plan.about.front().tenure); });
-  parts_.shards.free_places(plan.about.front().holds_place ? 1 : 0);
+void Settler::attempt_failed(const RefusedRows::Row& row, const Error& error) {
+  const auto& settlement = row.result.settlement;
+  parts_.log.log(LogLevel::warning, "the store refuses to record an attempt of this message",
+                 {{"table", std::string_view(parts_.table.str())},
+                  {"message", settlement.id.view()},
+                  {"sequence", settlement.sequence.value},
+                  {"code", code_name(error.code)},
+                  {"error", std::string_view(error.message)}});
+  parts_.shards.with(settlement.shard,
+                     [&](ShardState& state) { state.settled(settlement, row.result.tenure); });
+  parts_.shards.free_places(row.result.holds_place ? 1 : 0);
+  parts_.attempt_refused(parked_instead(settlement, error), row.result.tenure);
 }
 
 void Settler::apply(SettlePlan plan, Result<spi::SettleReply> reply, BootTime now) {
   if (!reply.ok()) return failed(std::move(plan), reply.error(), now);
   failures_ = 0;
+  ++successes_;
   figures_.batches.increment();
   figures_.rows.observe(static_cast<double>(plan.items.size()));
   const bool usable = parts_.shards.same_timeline(reply->timeline);
   for (std::size_t part = 0; part < plan.fences.size(); ++part) {
-    settled(plan, part, usable ? reply->parts[part] : spi::SettleReply::Part{});
+    settled(plan, part, usable ? reply->parts[part] : spi::SettleReply::Part{}, now);
   }
   parts_.shards.free_places(static_cast<std::size_t>(
       std::count_if(plan.about.begin(), plan.about.end(),
                     [](const Settling& settling) { return settling.holds_place; })));
 }
 
-void Settler::settled(const SettlePlan& plan, std::size_t part,
-                      const spi::SettleReply::Part& reply) {
+void Settler::settled(const SettlePlan& plan, std::size_t part, const spi::SettleReply::Part& reply,
+                      BootTime now) {
   const auto& fence = plan.fences[part];
   const auto begin = part == 0 ? 0 : plan.ends[part - 1];
   const auto end = plan.ends[part];
@@ -254,7 +340,11 @@ void Settler::settled(const SettlePlan& plan, std::size_t part,
   }
   parts_.shards.with(fence.shard, [&](ShardState& state) {
     for (auto at = begin; at < end; ++at) {
-      state.settled(plan.items[at], plan.about[at].tenure);
+      if (plan.suspect) {
+        row_settled(state, plan.items[at], plan.about[at].tenure, now);
+      } else {
+        state.settled(plan.items[at], plan.about[at].tenure);
+      }
     }
     // A retry of a row that is gone must not hold up its key.
     if (reply.rows < end - begin) state.check_blocked_keys();
@@ -262,10 +352,38 @@ void Settler::settled(const SettlePlan& plan, std::size_t part,
   for (auto at = begin; at < end; ++at) {
     const auto& item = plan.items[at];
     count(plan.about[at], item);
+    if (is_parked_instead(item)) parked(item);
     if (item.verdict == spi::Verdict::attempt) {
       parts_.attempt_written(item.shard, item.sequence, plan.about[at].tenure);
     }
   }
+}
+
+void Settler::row_settled(ShardState& state, const spi::Settlement& item, std::uint32_t tenure,
+                          BootTime now) {
+  const auto known = item.verdict == spi::Verdict::attempt
+                         ? std::nullopt
+                         : refused_.stored(item.shard, item.sequence);
+  if (!known || !known->held_back) {
+    state.settled(item, tenure);
+  } else {
+    state.settled_late(item, tenure);
+    // What made the store refuse it may be gone for others, too.
+    held_back_at_ = now;
+    refused_.retry_all(now);
+  }
+  // Its key must not wait for a retry that will not come.
+  if (known && known->blocks_key && is_parked_instead(item)) state.check_blocked_keys();
+}
+
+void Settler::parked(const spi::Settlement& item) {
+  figures_.refused_parked.increment();
+  parts_.log.log(LogLevel::error,
+                 "the store refuses the result of this message; it was quarantined instead",
+                 {{"table", std::string_view(parts_.table.str())},
+                  {"message", item.id.view()},
+                  {"sequence", item.sequence.value},
+                  {"note", std::string_view(item.note)}});
 }
 
 void Settler::count(const Settling& settling, const spi::Settlement& item) {

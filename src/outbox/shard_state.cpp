@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <utility>
 
 namespace sagabox::outbox {
@@ -13,7 +12,6 @@ namespace {
 /// A lane that had nothing more last time is asked for this much.
 constexpr std::uint32_t rows_probe = 32;
 constexpr std::size_t tracked_max = 100'000;
-constexpr std::uint8_t due_bit = spi::lane_count;
 constexpr std::uint8_t seen_all = (1U << (spi::lane_count + 1U)) - 1U;
 
 }  // namespace
@@ -24,7 +22,9 @@ ShardState::ShardState(Shard shard, const Settings& settings, Room& room,
       settings_(settings),
       room_(room),
       tracker_(std::move(tracker)),
-      keys_(settings.chain_max) {}
+      keys_({.chain_max = settings.chain_max,
+             .blocked_max = settings.blocked_keys_max,
+             .overflow_bytes_max = settings.key_memory.overflow_bytes_max}) {}
 
 void ShardState::acquire(const spi::OwnedShard& shard) {
   ++tenure_;
@@ -33,13 +33,17 @@ void ShardState::acquire(const spi::OwnedShard& shard) {
   lanes_.clear();
   for (std::uint8_t lane = 0; lane < spi::lane_count; ++lane) {
     lanes_.push_back(
-        {.reader = LaneReader(settings_.store.late_commits, settings_.store.late_window)});
+        {.reader = LaneReader(settings_.store.late_commits, settings_.store.late_window),
+         .passed = flow::PassedOver(settings_.key_memory.passed_bytes_max)});
   }
   keys_after_ = {};
   keys_check_.end();
   check_after_loading_ = false;
   due_after_time_ = {};
   due_after_ = {};
+  due_kept_.clear();
+  recount_at_ = {};
+  recount_since_.reset();
   cautious_left_ = shard.unclean ? settings_.cautious_rows : 0;
   seen_once_ = 0;
   orphans_.for_each_key(
@@ -57,34 +61,6 @@ void ShardState::keys_loaded(std::span<const spi::RetryingKey> keys, bool exhaus
   if (!exhausted) return;
   phase_ = Phase::active;
   if (check_after_loading_) check_blocked_keys();
-}
-
-void ShardState::check_blocked_keys() {
-  // Pages of the first look that have been seen may be out of date by now.
-  check_after_loading_ = phase_ == Phase::loading;
-  if (phase_ != Phase::active) return;
-  std::set<Sequence> blockers;
-  for (const auto sequence : keys_.blockers()) {
-    // Those in hand, or in an orphan's, are not the store's to tell.
-    if (tracker_->in_hand(sequence) || orphans_.contains(sequence)) continue;
-    blockers.insert(sequence);
-  }
-  keys_check_.begin(std::move(blockers));
-}
-
-std::optional<BlockedKeysPage> ShardState::blocked_keys_page() const {
-  return phase_ == Phase::active ? keys_check_.page() : std::nullopt;
-}
-
-bool ShardState::blocked_keys_seen(const BlockedKeysPage& page,
-                                   std::span<const spi::RetryingKey> keys, bool exhausted) {
-  if (phase_ != Phase::active) return false;
-  bool resumed = false;
-  for (const auto sequence : keys_check_.seen(page, keys, exhausted)) {
-    if (tracker_->in_hand(sequence)) continue;
-    if (const auto key_hash = keys_.unblock(sequence)) resumed |= resume_key(*key_hash);
-  }
-  return resumed;
 }
 
 std::size_t ShardState::drain() {
@@ -110,6 +86,7 @@ std::size_t ShardState::drop() {
                     [](const Settling& settling) { return settling.holds_place; }));
   settlements_.clear();
   spent_ahead_.clear();
+  due_kept_.clear();
   for (const auto& entry : keys_.clear()) room_.give_back(entry);
   tracker_->clear();
   return places;
@@ -118,6 +95,7 @@ std::size_t ShardState::drop() {
 void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
                       std::vector<PlannedRange>& out) {
   if (phase_ != Phase::active) return;
+  look_after_overflow(now);
   for (std::uint8_t step = 0; step < spi::lane_count; ++step) {
     const auto number = static_cast<std::uint8_t>(low_first ? spi::lane_count - 1 - step : step);
     auto& lane = lanes_[number];
@@ -128,24 +106,21 @@ void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
                                .lane = spi::Lane{number},
                                .rows_max = lane.hungry ? share : std::min(share, rows_probe)},
                      .tenure = tenure_,
-                     .probe = !lane.hungry};
+                     .probe = !lane.hungry,
+                     .due_reads = due_reads_};
     // What is known to be missing behind the position goes first: another page could show later
     // messages of the same key.
-    const bool level = lane.reader.level();
-    const bool forward = !level || reads_ahead(number);
-    const bool aside = level && (lane.aside_next || !forward);
-    const auto catch_up = lane.deferred.catch_up_after();
+    const bool aside = lane.reader.level() && lane.aside_next;
+    const auto catch_up = lane.passed.catch_up_after();
     if (aside && catch_up) {
       page.purpose = Purpose::catch_up;
       page.range.after = *catch_up;
       page.range.rows_max = share;
-    } else if (aside && lane.safety_after && (!lane.hungry || !forward)) {
+    } else if (aside && lane.safety_after && !lane.hungry) {
       page.purpose = Purpose::safety;
       page.range.after = *lane.safety_after;
       page.range.rows_max = shares.even();
       page.range.others_too = settings_.store.claims;
-    } else if (!forward) {
-      continue;
     } else {
       page.range.after = lane.reader.next_after(now);
       // What is in hand is shown again below the position and must not fill the page.
@@ -157,14 +132,9 @@ void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
   }
 }
 
-bool ShardState::reads_ahead(std::size_t lane) const {
-  return lane != static_cast<std::size_t>(Priority::normal) ||
-         std::max(keys_.blocked(), lanes_[lane].deferred.size()) < settings_.blocked_keys_max;
-}
-
 bool ShardState::goes_on(std::size_t lane) const {
   const auto& of = lanes_[lane];
-  return of.hungry && !of.resting && (!of.reader.level() || reads_ahead(lane));
+  return of.hungry && !of.resting;
 }
 
 void ShardState::begin_safety_pass() {
@@ -177,15 +147,13 @@ void ShardState::begin_safety_pass() {
 bool ShardState::eager() const {
   if (phase_ == Phase::loading) return true;
   if (phase_ != Phase::active) return false;
-  for (std::size_t number = 0; number < lanes_.size(); ++number) {
-    const auto& lane = lanes_[number];
-    if (lane.resting) continue;
-    if (lane.sweeping) return true;
-    if (lane.deferred.catch_up_after() || !lane.reader.level()) return true;
+  if (!due_kept_.empty()) return true;
+  return std::ranges::any_of(lanes_, [](const LaneState& lane) {
+    if (lane.resting) return false;
+    if (lane.sweeping || lane.passed.catch_up_after() || !lane.reader.level()) return true;
     // A page aside took the place of the forward read that was asked for.
-    if ((lane.hungry || !lane.aside_next) && reads_ahead(number)) return true;
-  }
-  return false;
+    return lane.hungry || !lane.aside_next;
+  });
 }
 
 void ShardState::add_hungry(Shares& shares) const {
@@ -194,10 +162,16 @@ void ShardState::add_hungry(Shares& shares) const {
     const auto& lane = lanes_[number];
     if (goes_on(number)) {
       shares.add(spi::Lane{static_cast<std::uint8_t>(number)}, progress(lane));
-    } else if (lane.hungry || lane.deferred.catch_up_after()) {
+    } else if (lane.hungry || lane.passed.catch_up_after()) {
       shares.add_beside();
     }
   }
+}
+
+std::size_t ShardState::passed_key_bytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const auto& lane : lanes_) bytes += lane.passed.key_bytes();
+  return bytes;
 }
 
 bool ShardState::in_safety_pass() const noexcept {
@@ -225,15 +199,20 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
     if (count > 0) lane.stride.seen(fresh->sequence, rows.back().sequence, count);
   }
   const auto admitted_before = taken.admitted;
+  auto kept = kept_due_for(page);
+  auto due = kept.begin();
+  const auto take_due_up_to = [&](Sequence bound) {
+    for (; due != kept.end() && due->sequence <= bound; ++due) take_kept_due(*due, taken);
+  };
   for (auto& row : rows) {
+    take_due_up_to(row.sequence);
     // A row from the future says that our clock is behind: it must not wait for it to catch up.
     const auto age = wall_now - row.written_at;
     const bool recent = age >= Duration{} && age < settings_.skip_recent;
     // Only forward reads go ahead, so that no page ever begins beyond what they have looked at.
     // Those claimed from others have no key, so nothing is overtaken.
     const bool claimed = page.range.others_too && (!row.message || !row.message->has_key());
-    const bool ahead =
-        row.sequence > position && !claimed && !(forward && reads_ahead(page.range.lane.value));
+    const bool ahead = row.sequence > position && !claimed && !forward;
     Entry entry;
     const auto fate =
         recent || ahead ? Fate::no_room : admit(row, &lane, page.range.after, entry, taken);
@@ -250,38 +229,15 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
     keep(fate, std::move(entry), taken);
   }
   const bool level = exhausted || last >= position;
-  lane.deferred.page_seen(page.range.after, last, level);
-  for (const auto id : std::exchange(lane.resume_after_page, {})) lane.deferred.resume(id);
+  lane.passed.page_seen(page.range.after, last, level);
   if (forward) {
     lane.reader.seen(page.range.after, last, exhausted, now);
     if (exhausted) seen_once(page.range.lane.value);
+    take_due_up_to(exhausted ? Sequence{~std::uint64_t{0}} : last);
   } else if (page.purpose == Purpose::safety) {
     lane.safety_after = level ? std::nullopt : std::optional(last);
     lane.sweeping = page.range.others_too && !level && taken.admitted > admitted_before;
   }
-}
-
-spi::DueRange ShardState::due_range(std::uint32_t rows_max) const {
-  return {.shard = shard_, .after_due = due_after_time_, .after = due_after_, .rows_max = rows_max};
-}
-
-void ShardState::take_due(std::span<spi::Row> rows, bool exhausted, Taken& taken) {
-  if (phase_ != Phase::active) return;
-  for (auto& row : rows) {
-    Entry entry;
-    const auto fate = admit(row, nullptr, {}, entry, taken);
-    if (fate == Fate::no_room) {
-      exhausted = false;
-      break;
-    }
-    due_after_time_ = row.due;
-    due_after_ = row.sequence;
-    if (fate != Fate::passed) keep(fate, std::move(entry), taken);
-  }
-  if (!exhausted) return;
-  due_after_time_ = {};
-  due_after_ = {};
-  seen_once(due_bit);
 }
 
 void ShardState::keep(Fate fate, Entry entry, Taken& taken) {
@@ -298,28 +254,19 @@ void ShardState::seen_once(std::uint8_t what) {
 
 bool ShardState::held_back(const Message& message, Sequence sequence, LaneState* lane,
                            Sequence page_after) {
-  const auto key_class = class_of_key(message.key_hash());
   if (lane != nullptr && message.has_key() &&
-      !lane->deferred.may_consider(key_class, sequence, page_after)) {
+      !lane->passed.key_may_go(message.key_hash(), sequence, page_after)) {
     return true;
   }
   if (settings_.gate == nullptr) return false;
   const auto gated = settings_.gate->class_of(message);
   if (!gated) return false;
-  if (lane != nullptr && !lane->deferred.may_consider(*gated, sequence, page_after)) {
-    // Later messages of its key must not overtake it. If its class is on the way back already,
-    // nobody else would resume the key.
-    if (message.has_key()) {
-      lane->deferred.defer(key_class, sequence);
-      if (!lane->deferred.closed(*gated)) lane->resume_after_page.push_back(key_class);
-    }
-    return true;
-  }
-  if (!settings_.gate->closed(*gated)) return false;
-  if (lane != nullptr) {
-    lane->deferred.defer(*gated, sequence);
-    if (message.has_key()) lane->deferred.defer(key_class, sequence);
-  }
+  const bool in_turn = lane == nullptr || lane->passed.class_may_go(*gated, sequence, page_after);
+  if (in_turn && !settings_.gate->closed(*gated)) return false;
+  if (lane == nullptr) return true;
+  if (in_turn) lane->passed.defer(*gated, sequence);
+  // Later messages of its key must not overtake it.
+  if (message.has_key()) lane->passed.wait_behind(*gated, message.key_hash());
   return true;
 }
 
@@ -329,20 +276,6 @@ bool ShardState::put_off(const Entry& entry) {
   if (!gated || !settings_.gate->closed(*gated)) return false;
   set_aside(entry, *gated);
   return true;
-}
-
-void ShardState::set_aside(const Entry& entry, spi::ClassId gated) {
-  const auto& message = *entry.message;
-  tracker_->forget(entry.sequence);
-  auto& deferred = lane_for(message).deferred;
-  if (!entry.was_waiting) deferred.defer(gated, entry.sequence);
-  if (!message.has_key()) return;
-  const auto key_hash = message.key_hash();
-  if (!entry.was_waiting) deferred.defer(class_of_key(key_hash), entry.sequence);
-  give_back_waiting(entry.was_blocking ? keys_.block(key_hash, entry.sequence)
-                                       : keys_.release(key_hash));
-  // Its key does not wait for it, and nobody else would let those behind it go on.
-  if (entry.was_waiting && !entry.was_blocking) resume_key(key_hash);
 }
 
 ShardState::Fate ShardState::admit(spi::Row& row, LaneState* lane, Sequence page_after,
@@ -370,7 +303,8 @@ ShardState::Fate ShardState::admit(spi::Row& row, LaneState* lane, Sequence page
            .source = Source::cold,
            .cautious = cautious_left_ > 0,
            .replayed = row.replays > 0,
-           .was_waiting = lane == nullptr};
+           .was_waiting = lane == nullptr,
+           .was_retrying = row.retrying};
   if (cautious_left_ > 0) --cautious_left_;
   return place(entry, lane);
 }
@@ -378,29 +312,32 @@ ShardState::Fate ShardState::admit(spi::Row& row, LaneState* lane, Sequence page
 ShardState::Fate ShardState::place(Entry& entry, LaneState* lane) {
   const auto go = entry.cautious ? Fate::cautious : Fate::ready;
   if (!entry.message->has_key()) return go;
-  switch (orphans_.hold_key(entry.message->key_hash()) ? KeyOrder::Place::blocked
-                                                       : keys_.offer(entry)) {
+  const auto key_hash = entry.message->key_hash();
+  switch (orphans_.hold_key(key_hash) ? KeyOrder::Place::blocked : keys_.offer(entry)) {
     case KeyOrder::Place::head:
       return go;
     case KeyOrder::Place::waiting:
       return Fate::kept;
     case KeyOrder::Place::full:
     case KeyOrder::Place::blocked:
+      if (lane != nullptr) lane->passed.defer_key(key_hash, entry.sequence);
+      break;
+    case KeyOrder::Place::maybe_blocked:
+      if (lane == nullptr) break;
+      lane->passed.defer(overflow_class(), entry.sequence);
+      lane->passed.wait_behind(overflow_class(), key_hash);
       break;
   }
   tracker_->forget(entry.sequence);
   room_.give_back(entry);
-  if (lane != nullptr) {
-    lane->deferred.defer(class_of_key(entry.message->key_hash()), entry.sequence);
-  }
   return Fate::passed;
 }
 
 void ShardState::put_back(const Message& message, Sequence sequence, LaneState& lane) {
-  if (message.has_key()) lane.deferred.put_back(class_of_key(message.key_hash()), sequence);
+  if (message.has_key()) lane.passed.put_back_key(message.key_hash(), sequence);
   if (settings_.gate == nullptr) return;
   if (const auto gated = settings_.gate->class_of(message)) {
-    lane.deferred.put_back(*gated, sequence);
+    lane.passed.put_back(*gated, sequence);
   }
 }
 
@@ -411,7 +348,12 @@ void ShardState::bury(const spi::Row& row, Taken& taken) {
                  .tenure = tenure_,
                  .replayed = row.replays > 0,
                  .dead = row.message});
-  if (const auto key_hash = keys_.unblock(row.sequence)) resume_key(*key_hash);
+  if (row.message && row.message->has_key()) {
+    const auto key_hash = row.message->key_hash();
+    if (keys_.unblock(key_hash, row.sequence)) resume_key(key_hash);
+  } else if (const auto key_hash = keys_.unblock(row.sequence)) {
+    resume_key(*key_hash);
+  }
 }
 
 bool ShardState::reserve(Sequence sequence, BootTime expires) {
@@ -467,14 +409,14 @@ ShardState::Completed ShardState::complete(const Entry& entry, Settling&& settli
   if (!entry.message->has_key()) return done;
   const auto key_hash = entry.message->key_hash();
   if (blocks) {
-    give_back_waiting(keys_.block(key_hash, entry.sequence));
+    block(entry, keys_.block_unsettled(key_hash, entry.sequence));
   } else if (phase_ == Phase::active) {
     done.next = keys_.advance(key_hash);
-    if (lane_for(*entry.message).deferred.size() > 0 && keys_.roomy(key_hash)) {
+    if (lane_of_keys().passed.keys() > 0 && keys_.roomy(key_hash)) {
       done.read_on = resume_key(key_hash);
     }
   } else {
-    give_back_waiting(keys_.release(key_hash));
+    pass_over(keys_.release(key_hash));
   }
   return done;
 }
@@ -491,19 +433,32 @@ ShardState::Completed ShardState::set_back(const Entry& entry) {
   set_aside(entry, *gated);
   if (settings_.gate->closed(*gated)) return {};
   // Open again, or never closed: whoever opened it may have been here before.
-  auto& deferred = lane_for(*entry.message).deferred;
-  deferred.resume(*gated);
+  lane_for(*entry.message).passed.resume(*gated);
   if (entry.message->has_key()) resume_key(entry.message->key_hash());
   return {.read_on = true};
 }
 
 bool ShardState::resume_key(std::uint64_t key_hash) {
-  return lanes_[static_cast<std::size_t>(Priority::normal)].deferred.resume(class_of_key(key_hash));
+  return lane_of_keys().passed.resume_key(key_hash);
 }
 
 void ShardState::settle_beside(Settling&& settling) {
   ++unsettled_;
   settlements_.push_back(std::move(settling));
+}
+
+bool ShardState::park_unstarted(const Entry& entry, Settling&& settling) {
+  if (entry.tenure != tenure_) return false;
+  std::erase_if(spent_ahead_, [&](const Entry& ahead) { return ahead.sequence == entry.sequence; });
+  if (phase_ != Phase::active) {
+    give_back(entry);
+    return false;
+  }
+  settle_beside(std::move(settling));
+  if (entry.message->has_key()) {
+    block(entry, keys_.block_unsettled(entry.message->key_hash(), entry.sequence));
+  }
+  return true;
 }
 
 bool ShardState::spend_ahead(const Entry& entry) {
@@ -515,30 +470,13 @@ bool ShardState::spend_ahead(const Entry& entry) {
   return true;
 }
 
-void ShardState::give_back(const Entry& entry) {
-  tracker_->forget(entry.sequence);
-  auto& lane = lane_for(*entry.message);
-  if (!entry.was_waiting) lane.reader.rewind(Sequence{entry.sequence.value - 1});
-  if (!entry.message->has_key()) return;
-  give_back_waiting(keys_.release(entry.message->key_hash()));
-}
-
-void ShardState::give_back_waiting(std::vector<Entry> waiting) {
-  for (const auto& entry : waiting) {
-    tracker_->forget(entry.sequence);
-    room_.give_back(entry);
-    if (entry.was_waiting) continue;
-    lane_for(*entry.message)
-        .deferred.defer(class_of_key(entry.message->key_hash()), entry.sequence);
-  }
-}
-
 bool ShardState::orphan_returned(const Entry& entry) {
   const auto orphan = orphans_.take(entry);
   if (!orphan || phase_ == Phase::absent) return false;
   for (auto& lane : lanes_) lane.reader.rewind(Sequence{entry.sequence.value - 1});
-  if (orphan->key_hash == 0 || orphan->retrying) return true;
-  if (keys_.unblock(orphan->key_hash, entry.sequence)) resume_key(orphan->key_hash);
+  if (orphan->key_hash == 0) return true;
+  if (!orphan->retrying) (void)keys_.unblock(orphan->key_hash, entry.sequence);
+  resume_key(orphan->key_hash);
   return true;
 }
 
@@ -552,15 +490,23 @@ void ShardState::collect(std::size_t rows_max, std::vector<Settling>& out) {
 void ShardState::settled(const spi::Settlement& settlement, std::uint32_t tenure) {
   if (tenure != tenure_) return;
   --unsettled_;
-  if (settlement.verdict != spi::Verdict::attempt) tracker_->settled(settlement.sequence);
+  if (settlement.verdict != spi::Verdict::attempt) forget_settled(settlement);
 }
 
-void ShardState::reopen() {
-  for (auto& lane : lanes_) {
-    lane.deferred.resume_if([this](spi::ClassId id) {
-      return settings_.gate == nullptr || !settings_.gate->closed(id);
-    });
-  }
+void ShardState::hold_back(std::uint32_t tenure) {
+  if (tenure == tenure_) --unsettled_;
+}
+
+void ShardState::settled_late(const spi::Settlement& settlement, std::uint32_t tenure) {
+  if (tenure == tenure_) forget_settled(settlement);
+}
+
+void ShardState::forget_settled(const spi::Settlement& settlement) {
+  keys_.settled(settlement.sequence);
+  tracker_->settled(settlement.sequence);
+  // Parked instead of what it should have become: its key does not wait for it any more.
+  if (settlement.note.empty()) return;
+  if (const auto key_hash = keys_.unblock(settlement.sequence)) resume_key(*key_hash);
 }
 
 }  // namespace sagabox::outbox

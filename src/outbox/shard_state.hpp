@@ -1,6 +1,6 @@
 #pragma once
 
-#include "flow/deferred.hpp"
+#include "flow/passed_over.hpp"
 #include "outbox/blocked_keys_check.hpp"
 #include "outbox/entry.hpp"
 #include "outbox/key_order.hpp"
@@ -25,6 +25,14 @@
 
 namespace sagabox::outbox {
 
+/// How much memory a shard may take for keys that are not known by name.
+struct KeyMemory {
+  /// Keys behind classes that may not go; see PassedOver.
+  std::size_t passed_bytes_max = flow::PassedOver::key_bytes_default;
+  /// Keys beyond `blocked_keys_max` whose head waits for a retry; see KeyOrder.
+  std::size_t overflow_bytes_max = std::size_t{1} << 20U;
+};
+
 /// What a read is for.
 enum class Purpose : std::uint8_t {
   forward,   ///< what has come since the last read, and what committed late behind it
@@ -37,6 +45,8 @@ struct PlannedRange {
   Purpose purpose = Purpose::forward;
   std::uint32_t tenure = 0;
   bool probe = false;  ///< nothing much is expected
+  /// How many reads of due rows had been looked at when it was planned.
+  std::uint32_t due_reads = 0;
 };
 
 /// A settlement on its way to the store.
@@ -63,7 +73,8 @@ class ShardState {
     HeadPolicy head_policy = HeadPolicy::block;
     std::uint32_t attempts_max = 10;
     std::uint32_t chain_max = 64;
-    std::uint32_t blocked_keys_max = 10'000;
+    std::uint32_t blocked_keys_max = 100'000;  ///< keys whose blocker is known by name
+    KeyMemory key_memory{};
     /// At least what a process can have in flight: after an unclean take-over so many rows are
     /// dispatched cautiously.
     std::uint32_t cautious_rows = 2048;
@@ -130,6 +141,7 @@ class ShardState {
     std::vector<Buried> buried;
     std::uint32_t admitted = 0;
     std::uint32_t late = 0;  ///< found behind the position
+    std::uint32_t due = 0;   ///< of those admitted, due rows that had to wait for this page
     /// There was no room for a message of so many bytes, nor for the rest of its page.
     std::optional<std::size_t> cut_at;
   };
@@ -139,9 +151,13 @@ class ShardState {
                  Taken& taken);
 
   [[nodiscard]] spi::DueRange due_range(std::uint32_t rows_max) const;
+  /// A row with a key that its key does not wait for is kept until the next forward page, which
+  /// shows whether earlier messages of the key must go first.
   void take_due(std::span<spi::Row> rows, bool exhausted, Taken& taken);
   /// The next due read goes on in the middle of the waiting rows.
   [[nodiscard]] bool due_pass_open() const noexcept { return due_after_.value != 0; }
+  /// Due rows wait for a forward page.
+  [[nodiscard]] bool keeps_due() const noexcept { return !due_kept_.empty(); }
 
   /// Hot path: keeps a place for a row written in this process. False: the poller will find it.
   bool reserve(Sequence sequence, BootTime expires);
@@ -170,6 +186,9 @@ class ShardState {
   /// Writes the attempt of a cautious message before it starts. False: it is void, the shard is
   /// being handed over, or the message's class has been closed.
   bool spend_ahead(const Entry& entry);
+  /// The attempt of a cautious message could not be recorded: it is parked without having been
+  /// started, and its key waits until that is settled. False: it is void, or is being handed over.
+  bool park_unstarted(const Entry& entry, Settling&& settling);
   /// The message is not dispatched after all.
   void give_back(const Entry& entry);
 
@@ -177,9 +196,16 @@ class ShardState {
   void collect(std::size_t rows_max, std::vector<Settling>& out);
   /// The store has it. Nothing when the tenure is over.
   void settled(const spi::Settlement& settlement, std::uint32_t tenure);
+  /// The store refuses its result. The row stays in hand, so that it is not dispatched again in
+  /// this tenure, but a hand-over does not wait for it. No-op after the tenure has ended.
+  void hold_back(std::uint32_t tenure);
+  /// The store has the result of a row that was held back.
+  void settled_late(const spi::Settlement& settlement, std::uint32_t tenure);
 
   [[nodiscard]] std::size_t settlements_waiting() const noexcept { return settlements_.size(); }
   [[nodiscard]] std::size_t blocked_keys() const noexcept { return keys_.blocked(); }
+  /// Memory for keys behind classes that may not go.
+  [[nodiscard]] std::size_t passed_key_bytes() const noexcept;
   [[nodiscard]] std::size_t tracked() const { return tracker_->size(); }
   [[nodiscard]] bool cautious() const noexcept { return cautious_left_ > 0; }
 
@@ -189,8 +215,7 @@ class ShardState {
  private:
   struct LaneState {
     LaneReader reader;
-    flow::DeferredClasses deferred;
-    std::vector<spi::ClassId> resume_after_page{};  ///< not before: the page shows later rows
+    flow::PassedOver passed;
     std::optional<Sequence> safety_after;
     Stride stride{};
     bool hungry = true;       ///< the last read did not exhaust it
@@ -207,20 +232,29 @@ class ShardState {
   /// True, and it waits with its class, if that was closed while the message was queued.
   bool put_off(const Entry& entry);
   void no_longer_running(Sequence sequence);
+  void forget_settled(const spi::Settlement& settlement);
   void set_aside(const Entry& entry, spi::ClassId gated);
   void put_back(const Message& message, Sequence sequence, LaneState& lane);
   void bury(const spi::Row& row, Taken& taken);
-  void give_back_waiting(std::vector<Entry> waiting);
+  /// The key of `head` waits for its retry; `waiting` stood behind it.
+  void block(const Entry& head, std::vector<Entry> waiting);
+  /// These are read again: when the class may go, or when their key is resumed.
+  void pass_over(std::vector<Entry> waiting, std::optional<spi::ClassId> behind = std::nullopt);
   /// Whether its row is to be read again.
   bool orphan_returned(const Entry& entry);
   void seen_once(std::uint8_t what);
   bool resume_key(std::uint64_t key_hash);
-  /// The lane has more to read than fits, and can.
+  /// The lane has more to read than fits.
   [[nodiscard]] bool goes_on(std::size_t lane) const;
-  /// Messages with a key are not read ahead while too many keys are blocked or deferred.
-  [[nodiscard]] bool reads_ahead(std::size_t lane) const;
-  [[nodiscard]] static spi::ClassId class_of_key(std::uint64_t key_hash) {
-    return spi::ClassId{key_hash};
+  /// Due rows that were kept for this page, by sequence.
+  std::vector<spi::Row> kept_due_for(const PlannedRange& page);
+  /// Everything below it has been looked at.
+  void take_kept_due(spi::Row& row, Taken& taken);
+  /// Whether the overflow of blocked keys is to be counted again.
+  void look_after_overflow(BootTime now);
+  [[nodiscard]] spi::ClassId overflow_class() const;
+  [[nodiscard]] LaneState& lane_of_keys() {
+    return lanes_[static_cast<std::size_t>(Priority::normal)];
   }
   [[nodiscard]] static Shares::Progress progress(const LaneState& lane) {
     return {.after = lane.reader.come_to(), .stride = lane.stride.value()};
@@ -242,6 +276,13 @@ class ShardState {
   bool check_after_loading_ = false;
   WallTime due_after_time_{};
   Sequence due_after_{};
+  std::vector<spi::Row> due_kept_;
+  std::uint32_t due_reads_ = 0;
+  /// Keys of the overflow are passed over behind one of two classes: while one is taken up again,
+  /// those that are still blocked wait behind the other.
+  std::size_t overflow_ = 0;
+  BootTime recount_at_{};
+  std::optional<BootTime> recount_since_;
 
   std::uint32_t cautious_left_ = 0;
   std::vector<Entry> spent_ahead_;  // not started yet; a few at a time

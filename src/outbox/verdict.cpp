@@ -1,5 +1,9 @@
 #include "outbox/verdict.hpp"
 
+#include "core/error_text.hpp"
+#include "core/refused_note.hpp"
+
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,6 +28,33 @@ spi::Settlement dead(const spi::Row& row, Code code, std::string error) {
           .attempts = row.attempts,
           .code = code,
           .error = std::move(error)};
+}
+
+constexpr std::size_t note_bytes_max = 500;
+
+std::string ascii(std::string text) {
+  std::ranges::replace_if(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '?');
+  return text;
+}
+
+/// What happened to the message whose result is refused.
+std::string happened(const spi::Settlement& refused) {
+  const auto failure = " (" + std::string(code_name(refused.code)) + ")";
+  switch (refused.verdict) {
+    case spi::Verdict::done:
+      return "it WAS delivered, but its result ";
+    case spi::Verdict::retry:
+      return "its attempt " + std::to_string(refused.attempts) + " failed" + failure +
+             (refused.targets_done.value != 0 ? ", some targets have it, and its result "
+                                              : ", and its result ");
+    case spi::Verdict::dead:
+      return "it failed for good" + failure + ", but its result ";
+    case spi::Verdict::park:
+      return "it failed" + failure + " and was to be quarantined, but its result ";
+    case spi::Verdict::attempt:
+      break;
+  }
+  return "it was not delivered: its next attempt ";
 }
 
 spi::Settlement failed(const Entry& entry, Outcome outcome, const Judgement& judgement,
@@ -89,6 +120,18 @@ spi::Settlement spent_attempt(const Entry& entry, Code code, std::string error) 
   settlement.code = code;
   settlement.error = std::move(error);
   return settlement;
+}
+
+spi::Settlement parked_instead(const spi::Settlement& refused, const Error& why) {
+  return {.sequence = refused.sequence,
+          .shard = refused.shard,
+          .id = refused.id,
+          .verdict = spi::Verdict::park,
+          .attempts = refused.attempts,
+          .code = why.code,
+          .note = ascii(clean_error(
+              happened(refused) + std::string(result_refused_mark) + why.text(), note_bytes_max)),
+          .lane = refused.lane};
 }
 
 spi::Settlement unspent_attempt(const Entry& entry) {

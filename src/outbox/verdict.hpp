@@ -29,6 +29,15 @@ spi::Settlement undecodable(const spi::Row& row);
 /// The attempt that is about to be made, or that has just run past its deadline.
 spi::Settlement spent_attempt(const Entry& entry, Code code, std::string error);
 
+/// In place of a result that the store refuses: a park with a note that says what happened to the
+/// message and why its result could not be stored. All of it is ASCII: the store must not refuse
+/// this one for its text.
+spi::Settlement parked_instead(const spi::Settlement& refused, const Error& why);
+/// A settlement of that kind.
+inline bool is_parked_instead(const spi::Settlement& settlement) noexcept {
+  return settlement.verdict == spi::Verdict::park && !settlement.note.empty();
+}
+
 /// The attempt that was written before its dispatch and is not made.
 spi::Settlement unspent_attempt(const Entry& entry);
 

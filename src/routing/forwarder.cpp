@@ -14,9 +14,6 @@ namespace {
 constexpr std::size_t sends_max = 512;
 /// Above that tenants share limits by their hash.
 constexpr std::size_t tenant_valves_max = 100'000;
-/// What is written down waits as long as the destination has been down, within these.
-constexpr Duration wait_min = std::chrono::seconds(1);
-constexpr Duration wait_max = std::chrono::seconds(40);
 constexpr int rounds_max = 8;
 constexpr std::size_t classes_max = 10'000;
 /// Under way to one destination: what hangs must not take all places.
@@ -36,6 +33,7 @@ Forwarder::Forwarder(const RouterOptions& options, std::unique_ptr<RouteTable> t
       tenant_limits_(options.tenant_limits),
       limits_of_tenant_(options.limits_of_tenant),
       by_tenant_(options.fair_tenants || tenant_limits_.any() || !limits_of_tenant_.empty()),
+      pause_max_(options.breaker.pause_max),
       table_(std::move(table)),
       wake_(std::move(wake)),
       traffic_({.breaker = options.breaker, .waiting_max = options.waiting_max}) {
@@ -206,7 +204,7 @@ void Forwarder::set_out(spi::Dispatch& dispatch, const Route& route, Client& cli
       ++journey.open;
       continue;
     }
-    not_now(journey, target, now);
+    not_now(journey, there.line, target, now);
     parts_.remove(part);
   }
   if (lines.size() > 1) {
@@ -216,21 +214,6 @@ void Forwarder::set_out(spi::Dispatch& dispatch, const Route& route, Client& cli
   if (journey.open > 0) return;
   answers.push_back({&client, ticket, journey.result()});
   journeys_.remove(number);
-}
-
-void Forwarder::not_now(Journey& journey, const Target& target, BootTime now) const {
-  const auto& breaker = traffic_.breaker(target.destination);
-  if (!breaker.open()) return journey.no_room();
-  journey.down(target.shown + " is down: " + destinations_[target.destination.value].last_error,
-               wait_for(journey, target, now));
-}
-
-Duration Forwarder::wait_for(const Journey& journey, const Target& target, BootTime now) const {
-  const auto& breaker = traffic_.breaker(target.destination);
-  const auto lasted = breaker.open() ? now - breaker.down_since() : Duration{};
-  const auto delay = std::clamp(lasted, wait_min, wait_max);
-  // Not all at once.
-  return delay + delay * static_cast<int>(journey.dispatch.sequence.value % 32) / 64;
 }
 
 void Forwarder::pump() {
@@ -261,7 +244,7 @@ Forwarder::Round Forwarder::round(BootTime now) {
   for (const auto part : traffic_.give_up(now)) {
     auto& found = *parts_.find(part.value);
     auto& journey = journeys_.find(found.journey)->journey;
-    not_now(journey, journey.route->targets[found.target], now);
+    not_now(journey, found.going.line, journey.route->targets[found.target], now);
     close_part(part.value, due.answers);
   }
   std::size_t sends = 0;
@@ -272,7 +255,7 @@ Forwarder::Round Forwarder::round(BootTime now) {
     auto& part = *parts_.find(going->part.value);
     const auto& target = journeys_.find(part.journey)->journey.route->targets[part.target];
     part.going = *going;
-    part.probe = traffic_.breaker(target.destination).open();
+    part.probe = traffic_.down(going->line, target.destination) != nullptr;
     due.parcels[target.transport].push_back(parcel(going->part.value, part, now));
   }
   due.more = sends == sends_max;
@@ -308,66 +291,18 @@ void Forwarder::sent(spi::Ticket ticket, spi::SendResult result) noexcept {
     const auto now = clock_.boot_now();
     auto& journey = journeys_.find(part->journey)->journey;
     const auto& target = journey.route->targets[part->target];
-    traffic_.ended(part->going, result, part->sent, now);
+    const auto judged = blame(*journey.dispatch.message, *part, target, result, now);
+    using Fault = flow::Traffic::Fault;
+    traffic_.ended(part->going, result, part->sent, now,
+                   judged.blamed ? Fault::message : Fault::destination);
     watch(target.destination, result, part->sent, now);
-    judge(journey, *part, target, std::move(result), now);
+    judge(journey, *part, target, std::move(result), judged, now);
     close_part(ticket.value, answers);
     publish();
     due = traffic_.waiting() > 0 || traffic_.shut_lines() > 0 || traffic_.opened();
   }
   tell(answers);
   if (due) wake_();
-}
-
-void Forwarder::judge(Journey& journey, const Part& part, const Target& target,
-                      spi::SendResult&& result, BootTime now) {
-  using Kind = spi::SendResult::Kind;
-  const auto& breaker = traffic_.breaker(target.destination);
-  auto& destination = destinations_[target.destination.value];
-  auto why = target.shown + ": " + result.error;
-  switch (result.kind) {
-    case Kind::delivered:
-      destination.arrived_since = true;
-      return journey.arrived(part.target);
-    case Kind::rejected:
-      return journey.refused(part.target, result.code.value_or(Code::provider_rejected),
-                             std::move(why));
-    case Kind::failed:
-      return journey.failed(result.code.value_or(Code::provider_unavailable), std::move(why),
-                            Attempt::spent, result.retry_after);
-    case Kind::later:
-      return journey.failed(result.code.value_or(Code::provider_unavailable), std::move(why),
-                            Attempt::not_spent, result.retry_after.value_or(wait_min));
-    case Kind::busy:
-      return not_now(journey, target, now);
-    case Kind::unreachable:
-      return unreachable(journey, part, target, std::move(why), now);
-    case Kind::timed_out:
-      break;
-  }
-  // Where others arrived meanwhile, it is this message that gets no answer.
-  if (breaker.alive_since(part.sent)) {
-    return journey.failed(Code::tx_timeout, std::move(why), Attempt::spent, result.retry_after);
-  }
-  if (breaker.open()) return unreachable(journey, part, target, std::move(why), now);
-  journey.failed(Code::tx_timeout, std::move(why), Attempt::not_spent, wait_min);
-}
-
-void Forwarder::unreachable(Journey& journey, const Part& part, const Target& target,
-                            std::string why, BootTime now) {
-  auto& destination = destinations_[target.destination.value];
-  const auto& id = journey.dispatch.message->id();
-  const bool same = std::exchange(destination.tripped_by, id) == id;
-  const bool again = std::exchange(destination.arrived_since, false) && same;
-  if (again) {
-    return journey.failed(Code::provider_unavailable, std::move(why), Attempt::spent, std::nullopt);
-  }
-  // Another one probes next: this one may be what brings it down.
-  if (part.probe) {
-    return journey.failed(Code::provider_unavailable, std::move(why), Attempt::not_spent,
-                          wait_for(journey, target, now));
-  }
-  not_now(journey, target, now);
 }
 
 Forwarder::Figures Forwarder::figures_of(const std::string& transport) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/slab.hpp"
+#include "flow/suspects.hpp"
 #include "flow/traffic.hpp"
 #include "routing/journey.hpp"
 #include "routing/route_table.hpp"
@@ -85,10 +86,7 @@ class Forwarder final : public spi::SendResults {
     Gauge* down = nullptr;
     std::string last_error{};
     bool known_down = false;
-    /// Whose send found it down last, and whether something has arrived since: one that does so
-    /// again and again is to blame itself.
-    MessageId tripped_by{};
-    bool arrived_since = false;
+    flow::Suspects suspects{};
   };
   /// What one round of `pump` does without the lock.
   struct Round {
@@ -118,16 +116,21 @@ class Forwarder final : public spi::SendResults {
   [[nodiscard]] spi::ClassId class_of(const Route& route, const std::string& tenant) const;
   void set_out(spi::Dispatch& dispatch, const Route& route, Client& client, BootTime now,
                std::vector<Answer>& answers);
-  void not_now(Journey& journey, const Target& target, BootTime now) const;
-  void unreachable(Journey& journey, const Part& part, const Target& target, std::string why,
-                   BootTime now);
+  void not_now(Journey& journey, spi::ClassId line, const Target& target, BootTime now) const;
+  /// Whether the message itself is the cause of a send that was not taken.
+  [[nodiscard]] flow::Suspects::Judged blame(const Message& message, const Part& part,
+                                             const Target& target, const spi::SendResult& result,
+                                             BootTime now);
+  /// Busy, unreachable or no answer.
+  void not_taken(Journey& journey, const Part& part, const Target& target, spi::SendResult&& result,
+                 const flow::Suspects::Judged& judged, BootTime now);
   [[nodiscard]] Round round(BootTime now);
   [[nodiscard]] spi::Parcel parcel(std::uint64_t number, Part& part, BootTime now);
   void judge(Journey& journey, const Part& part, const Target& target, spi::SendResult&& result,
-             BootTime now);
+             const flow::Suspects::Judged& judged, BootTime now);
   void watch(flow::DestinationId id, const spi::SendResult& result, BootTime sent, BootTime now);
   [[nodiscard]] Figures figures_of(const std::string& transport) const;
-  [[nodiscard]] Duration wait_for(const Journey& journey, const Target& target, BootTime now) const;
+  [[nodiscard]] static Duration wait_for(const Journey& journey, Duration at_least);
   void close_part(std::uint64_t number, std::vector<Answer>& answers);
   void tell(std::vector<Answer>& answers) noexcept;
   void tell_opened() noexcept;
@@ -138,7 +141,8 @@ class Forwarder final : public spi::SendResults {
   Metrics& metrics_;
   Limits tenant_limits_;
   std::map<std::string, Limits, std::less<>> limits_of_tenant_;
-  bool by_tenant_;  ///< lines are
+  bool by_tenant_;      ///< lines are
+  Duration pause_max_;  ///< of what is asked for without a message to blame
   std::unique_ptr<RouteTable> table_;
   std::function<void()> wake_;
 

@@ -59,7 +59,7 @@ std::vector<HeldUp> Forwarder::held_up(const std::string& topic, const std::stri
     if (hold->by == Hold::By::breaker) {
       held.by = HeldUp::By::down;
       held.what = destinations_[target.destination.value].last_error;
-      held.since = now - traffic_.breaker(target.destination).down_since();
+      held.since = now - hold->since;
     } else if (hold->by == Hold::By::valve) {
       held.by = HeldUp::By::limit;
       held.what = limit_text(*hold);

@@ -1,5 +1,6 @@
 #include "routing/route_table.hpp"
 
+#include "core/masked_url.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -29,12 +30,10 @@ std::string_view transport_of(std::string_view target) {
 std::string shown(std::string_view target) {
   const auto scheme = target.find("://");
   if (scheme == std::string_view::npos) return std::string(target);
-  auto rest = target.substr(scheme + 3);
-  rest = rest.substr(0, rest.find('?'));
-  const auto host_end = rest.find('/');
-  const auto at = rest.substr(0, host_end).rfind('@');
-  return std::string(target.substr(0, scheme + 3)) +
-         std::string(at == std::string_view::npos ? rest : rest.substr(at + 1));
+  auto masked = masked_url(target.substr(0, target.find('?')));
+  const auto host = scheme + 3;
+  if (const auto at = masked.find('@'); at != std::string::npos) masked.erase(host, at + 1 - host);
+  return masked;
 }
 
 std::string names_of(const RouterOptions& options) {
@@ -50,18 +49,19 @@ Result<Target> target_of(const TargetOptions& target, const RouterOptions& optio
   const auto colon = target.to.find(':');
   if (colon == std::string::npos || name.empty()) {
     return Error{Code::config_invalid,
-                 "target " + quoted(target.to) +
+                 "target " + quoted(masked_url(target.to)) +
                      " names no transport; write it as transport:address, or https://host/path"};
   }
   const auto found = options.transports.find(name);
   if (found == options.transports.end()) {
-    return Error{Code::config_invalid, "target " + quoted(target.to) + ": there is no transport " +
-                                           quoted(name) + "; there are: " + names_of(options)};
+    return Error{Code::config_invalid, "target " + quoted(masked_url(target.to)) +
+                                           ": there is no transport " + quoted(name) +
+                                           "; there are: " + names_of(options)};
   }
   auto address = found->second->address(target.to, target.settings);
   if (!address.ok()) {
     return Error{address.error().code,
-                 "target " + quoted(target.to) + ": " + address.error().message};
+                 "target " + quoted(masked_url(target.to)) + ": " + address.error().message};
   }
   return Target{.text = target.to,
                 .shown = shown(target.to),
@@ -97,7 +97,8 @@ Result<Route> route_of(const RouteOptions& route, const RouterOptions& options) 
     if (!target.ok()) return target.error();
     const bool twice = std::any_of(made.targets.begin(), made.targets.end(),
                                    [&](const Target& other) { return other.text == to.to; });
-    if (twice) return Error{Code::config_invalid, "target " + quoted(to.to) + " is there twice"};
+    if (twice)
+      return Error{Code::config_invalid, "target " + quoted(masked_url(to.to)) + " is there twice"};
     names += to.to + "\n";
     made.targets.push_back(std::move(target).value());
   }

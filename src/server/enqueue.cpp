@@ -101,22 +101,13 @@ Result<NewMessage> message_from(Fields fields, const Call& call, const std::stri
   return message;
 }
 
-/// A message and whether its id was taken by another tenant, of whose message nothing is told.
-struct Outcome {
-  Written written;
-  bool taken = false;
-};
-using Outcomes = std::vector<Outcome>;
-
-void put(JsonOut& json, const ServedTable& table, const Outcome& outcome) {
-  json.begin_object().field("id", outcome.written.id.view()).field("table", table.table.str());
-  if (outcome.taken) {
-    json.field("taken", true).end_object();
-    return;
-  }
-  json.field("sequence", outcome.written.sequence.value)
-      .field("shard", outcome.written.shard.value)
-      .field("duplicate", outcome.written.duplicate)
+void put(JsonOut& json, const ServedTable& table, const Written& written) {
+  json.begin_object()
+      .field("id", written.id.view())
+      .field("table", table.table.str())
+      .field("sequence", written.sequence.value)
+      .field("shard", written.shard.value)
+      .field("duplicate", written.duplicate)
       .end_object();
 }
 
@@ -127,66 +118,37 @@ struct Asker {
   const ApiOptions* options;
 };
 
-/// Looks whose the messages are that were there before. All is committed by now: when that fails,
-/// the caller must look himself.
-Result<Outcomes> outcomes_for(const Asker& asker, const std::vector<Written>& written) {
-  Outcomes outcomes;
-  outcomes.reserve(written.size());
-  for (const auto& one : written) {
-    auto& outcome = outcomes.emplace_back(Outcome{.written = one});
-    if (!asker.caller.tenant || !one.duplicate) continue;
-    const auto found = asker.table->store->outbox_admin().find(
-        {.table = asker.table->table, .id = one.id, .tenant = asker.caller.tenant});
-    if (!found.ok()) {
-      return Error{Code::storage_in_doubt,
-                   "written, but what was there before cannot be read: " + found.error().message};
-    }
-    outcome.taken = !*found;
-  }
-  return outcomes;
-}
-
-Response written_one(const Asker& asker, const Outcomes& outcomes) {
+Response written_one(const Asker& asker, const std::vector<Written>& written) {
   JsonOut json;
-  if (outcomes.empty()) {
+  if (written.empty()) {
     json.begin_object()
         .field("table", asker.table->table.str())
         .field("suppressed", true)
         .end_object();
     return {.status = 200, .body = std::move(json).take()};
   }
-  const auto& one = outcomes.front();
-  const auto id = one.written.id.view();
-  if (one.taken) {
-    return problem(
-        {Code::storage_conflict, "id: " + quoted(id) + " is taken; give another, or none"});
-  }
+  const auto& one = written.front();
   put(json, *asker.table, one);
-  Response response{.status = one.written.duplicate ? 200U : 201U, .body = std::move(json).take()};
-  response.headers.emplace_back(
-      "Location", "/v1/tables/" + asker.table->table.str() + "/messages/" + percent_encoded(id));
+  Response response{.status = one.duplicate ? 200U : 201U, .body = std::move(json).take()};
+  response.headers.emplace_back("Location", "/v1/tables/" + asker.table->table.str() +
+                                                "/messages/" + percent_encoded(one.id.view()));
   return response;
 }
 
-Response written_many(const Asker& asker, const Outcomes& outcomes, std::size_t wanted) {
-  std::size_t taken = 0;
+Response written_many(const Asker& asker, const std::vector<Written>& messages,
+                      std::size_t wanted) {
   std::size_t duplicates = 0;
   JsonOut json;
   json.begin_object().name("messages").begin_array();
-  for (const auto& one : outcomes) {
+  for (const auto& one : messages) {
     put(json, *asker.table, one);
-    if (one.taken) {
-      ++taken;
-    } else if (one.written.duplicate) {
-      ++duplicates;
-    }
+    duplicates += one.duplicate ? 1 : 0;
   }
-  const auto written = outcomes.size() - duplicates - taken;
+  const auto written = messages.size() - duplicates;
   json.end_array()
       .field("written", written)
       .field("duplicates", duplicates)
-      .field("taken", taken)
-      .field("suppressed", wanted - outcomes.size())
+      .field("suppressed", wanted - messages.size())
       .end_object();
   return {.status = written > 0 ? 201U : 200U, .body = std::move(json).take()};
 }
@@ -207,8 +169,7 @@ void write(const Call& call, std::vector<NewMessage> messages, Reply reply, Answ
   Asker asker{call.table, call.caller, &call.options};
   const auto done = [asker, reply, answer](GroupWriter::Outcome outcome) {
     if (!outcome.ok()) return reply(failed(asker, outcome.error()));
-    const auto outcomes = outcomes_for(asker, *outcome);
-    reply(outcomes.ok() ? answer(asker, *outcomes) : failed(asker, outcomes.error()));
+    reply(answer(asker, *outcome));
   };
   if (call.writer->submit(std::move(messages), done)) return;
   reply(problem(503, {Code::provider_unavailable,
@@ -248,8 +209,8 @@ void enqueue_batch(const Call& call, Reply reply) {
     messages.push_back(std::move(*message));
   }
   write(call, std::move(messages), std::move(reply),
-        [count](const Asker& asker, const Outcomes& outcomes) {
-          return written_many(asker, outcomes, count);
+        [count](const Asker& asker, const std::vector<Written>& written) {
+          return written_many(asker, written, count);
         });
 }
 

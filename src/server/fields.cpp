@@ -127,17 +127,17 @@ std::vector<std::string_view> elements_of(std::string_view array) {
 
 }  // namespace
 
-Result<Fields> Fields::parse(std::string_view text, std::string where) {
+Result<Fields> Fields::parse(std::string_view text, std::string where, Nulls nulls) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     return invalid("the body is empty; give a JSON object");
   }
   if (const auto problem = json_problem(text); !problem.empty()) {
     return invalid("the body is " + problem + "; give a JSON object");
   }
-  return split(text, std::move(where));
+  return split(text, std::move(where), nulls);
 }
 
-Result<Fields> Fields::split(std::string_view text, std::string where) {
+Result<Fields> Fields::split(std::string_view text, std::string where, Nulls nulls) {
   Walk walk(text);
   if (walk.front() != '{') {
     const auto found = walk.value();
@@ -160,7 +160,7 @@ Result<Fields> Fields::split(std::string_view text, std::string where) {
     }
     members.push_back({std::move(name), value});
   }
-  return Fields(std::move(members), std::move(where));
+  return Fields(std::move(members), std::move(where), nulls);
 }
 
 const Fields::Member* Fields::find(std::string_view name) const {
@@ -173,7 +173,10 @@ bool Fields::has(std::string_view name) const { return find(name) != nullptr; }
 std::string_view Fields::given(std::string_view name) {
   known_.emplace_back(name);
   const Member* member = find(name);
-  return member == nullptr || member->value == "null" ? std::string_view() : member->value;
+  if (member == nullptr) return {};
+  if (member->value != "null") return member->value;
+  if (nulls_ == Nulls::refused) wrong(name, "is null; give a value, or leave it out");
+  return {};
 }
 
 std::optional<std::string> Fields::maybe_text(std::string_view name) {
@@ -234,7 +237,7 @@ Headers Fields::texts_by_name(std::string_view name) {
     wrong(name, "is " + std::string(kind(value)) + "; give an object with strings");
     return {};
   }
-  auto inner = split(value, where_ + std::string(name) + ".");
+  auto inner = split(value, where_ + std::string(name) + ".", nulls_);
   if (!inner.ok()) {
     fail(inner.error());
     return {};
@@ -284,7 +287,7 @@ std::optional<std::string_view> Fields::raw(std::string_view name) {
 std::optional<Fields> Fields::object(std::string_view name) {
   const auto value = given(name);
   if (value.empty()) return std::nullopt;
-  auto inner = split(value, where_ + std::string(name) + ".");
+  auto inner = split(value, where_ + std::string(name) + ".", nulls_);
   if (inner.ok()) return std::move(*inner);
   fail(inner.error());
   return std::nullopt;
@@ -303,7 +306,8 @@ std::optional<double> Fields::number(std::string_view name) {
 std::vector<Fields> Fields::objects(std::string_view name) {
   std::vector<Fields> all;
   for (const auto element : elements(name).value_or(std::vector<std::string_view>{})) {
-    auto one = split(element, where_ + std::string(name) + "[" + std::to_string(all.size()) + "].");
+    auto one = split(element, where_ + std::string(name) + "[" + std::to_string(all.size()) + "].",
+                     nulls_);
     if (!one.ok()) {
       fail(one.error());
       return {};

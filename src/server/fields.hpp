@@ -13,6 +13,15 @@
 
 namespace sagabox::server {
 
+/// What null means as the value of a field.
+enum class Nulls : std::uint8_t {
+  /// It is not a value of the field, and not a way to leave it out: "topic": null must not be taken
+  /// for all topics.
+  refused,
+  /// As if the field were left out.
+  left_out,
+};
+
 /// The members of a JSON object, their values as they stand in the text, so that a payload is kept
 /// byte for byte. The text outlives it.
 ///
@@ -22,13 +31,15 @@ class Fields {
  public:
   /// `where` comes before the names of the fields in errors: "messages[3]." or nothing. Error
   /// unless `text` is one JSON object that has no name twice.
-  static Result<Fields> parse(std::string_view text, std::string where = {});
+  static Result<Fields> parse(std::string_view text, std::string where = {},
+                              Nulls nulls = Nulls::refused);
   /// The same for text that is known to be JSON: a part of what was parsed.
-  static Result<Fields> split(std::string_view text, std::string where);
+  static Result<Fields> split(std::string_view text, std::string where,
+                              Nulls nulls = Nulls::refused);
 
   [[nodiscard]] bool has(std::string_view name) const;
 
-  /// Empty when it is left out or null.
+  /// Empty when it is left out. Null is wrong for this and all below unless they say otherwise.
   std::string text(std::string_view name);
   std::optional<std::string> maybe_text(std::string_view name);
   std::optional<std::uint64_t> count(std::string_view name, std::uint64_t min, std::uint64_t max);
@@ -64,14 +75,15 @@ class Fields {
     std::string_view value;
   };
 
-  Fields(std::vector<Member> members, std::string where)
-      : members_(std::move(members)), where_(std::move(where)) {}
-  /// The value, and `name` counts as known; empty for null and what is left out.
+  Fields(std::vector<Member> members, std::string where, Nulls nulls)
+      : members_(std::move(members)), where_(std::move(where)), nulls_(nulls) {}
+  /// The value, and `name` counts as known; empty when it is left out or a null.
   std::string_view given(std::string_view name);
   const Member* find(std::string_view name) const;
 
   std::vector<Member> members_;
   std::string where_;
+  Nulls nulls_;
   std::vector<std::string> known_;
   std::optional<Error> error_;
 };

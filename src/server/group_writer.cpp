@@ -8,10 +8,24 @@
 namespace sagabox::server {
 namespace {
 
-std::size_t bytes_of(const std::vector<NewMessage>& messages) {
+/// What a message takes while it waits. Keys, ids and the other short texts are bounded: the
+/// envelope stands for the object, their lengths are added.
+std::size_t bytes_of(const NewMessage& message) {
   constexpr std::size_t envelope = 256;
+  const auto& trace = message.trace;
+  std::size_t bytes = envelope + message.payload.size() + message.key.size() +
+                      message.aggregate_id.size() + message.content_type.size() +
+                      trace.tracestate.size() + trace.request_id.size() +
+                      trace.correlation_id.size();
+  for (const auto& header : message.headers) {
+    bytes += sizeof header + header.first.size() + header.second.size();
+  }
+  return bytes;
+}
+
+std::size_t bytes_of(const std::vector<NewMessage>& messages) {
   std::size_t bytes = 0;
-  for (const auto& message : messages) bytes += message.payload.size() + envelope;
+  for (const auto& message : messages) bytes += bytes_of(message);
   return bytes;
 }
 

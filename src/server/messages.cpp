@@ -60,6 +60,7 @@ Result<Response> list(const Call& call, std::optional<MessageState> state) {
 Result<Response> get(const Call& call, std::optional<MessageState> only) {
   Query query(call.request.target);
   const bool payload = query.flag("payload");
+  const auto tenant = query.maybe_text("tenant");
   if (auto status = query.status(); !status.ok()) return status.error();
   if (payload && !call.caller.payloads) {
     return Error{Code::auth_denied,
@@ -70,8 +71,8 @@ Result<Response> get(const Call& call, std::optional<MessageState> only) {
   if (!id.ok()) return id.error();
   const auto admin = call.admin();
   if (!admin.ok()) return admin.error();
-  const auto found = admin->inspect(call.table->table, *id,
-                                    payload ? Admin::PayloadToo::yes : Admin::PayloadToo::no);
+  const auto found = admin->inspect(
+      call.table->table, *id, payload ? Admin::PayloadToo::yes : Admin::PayloadToo::no, tenant);
   if (!found.ok()) return found.error();
   if (!*found || (only && (*found)->state != *only)) return no_message(call);
   JsonOut json;
@@ -79,31 +80,38 @@ Result<Response> get(const Call& call, std::optional<MessageState> only) {
   return ok(std::move(json));
 }
 
+/// What an act is told besides the messages.
+struct Told {
+  std::string note{};
+  Admin::Whose tenant{};
+};
+
 using Act = Result<std::vector<Moved>> (*)(Admin& admin, const TableName& table,
-                                           std::span<const MessageId> ids, const std::string& note);
+                                           std::span<const MessageId> ids, const Told& told);
 
 Result<std::vector<Moved>> replay(Admin& admin, const TableName& table,
-                                  std::span<const MessageId> ids, const std::string&) {
-  return admin.replay(table, ids);
+                                  std::span<const MessageId> ids, const Told& told) {
+  return admin.replay(table, ids, told.tenant);
 }
 Result<std::vector<Moved>> release(Admin& admin, const TableName& table,
-                                   std::span<const MessageId> ids, const std::string&) {
-  return admin.release(table, ids);
+                                   std::span<const MessageId> ids, const Told& told) {
+  return admin.release(table, ids, told.tenant);
 }
 Result<std::vector<Moved>> quarantine(Admin& admin, const TableName& table,
-                                      std::span<const MessageId> ids, const std::string& note) {
-  return admin.quarantine(table, ids, note);
+                                      std::span<const MessageId> ids, const Told& told) {
+  return admin.quarantine(table, ids, told.note, told.tenant);
 }
 
 Result<Response> move_many(const Call& call, Act act, bool has_note) {
   auto fields = Fields::parse(call.request.body);
   if (!fields.ok()) return fields.error();
-  const auto note = has_note ? fields->text("note") : std::string();
+  const Told told{.note = has_note ? fields->text("note") : std::string(),
+                  .tenant = fields->maybe_text("tenant")};
   const auto ids = ids_from(*fields);
   if (!ids.ok()) return ids.error();
   auto admin = call.admin();
   if (!admin.ok()) return admin.error();
-  const auto results = act(*admin, call.table->table, *ids, note);
+  const auto results = act(*admin, call.table->table, *ids, told);
   if (!results.ok()) return results.error();
   std::size_t moved = 0;
   JsonOut json;
@@ -141,13 +149,14 @@ Result<Response> count_messages(const Call& call) {
 }
 
 Result<Response> explain_message(const Call& call) {
-  const Query query(call.request.target);
+  Query query(call.request.target);
+  const auto tenant = query.maybe_text("tenant");
   if (auto status = query.status(); !status.ok()) return status.error();
   const auto id = id_from(call.names.at(0));
   if (!id.ok()) return id.error();
   const auto admin = call.admin();
   if (!admin.ok()) return admin.error();
-  const auto explanation = admin->explain(call.table->table, *id);
+  const auto explanation = admin->explain(call.table->table, *id, tenant);
   if (!explanation.ok()) return explanation.error();
   if (explanation->reasons.front().why == Why::not_found) return no_message(call);
   JsonOut json;
@@ -175,18 +184,20 @@ Result<Response> list_blocked_keys(const Call& call) {
 }
 
 Result<Response> replay_dead_letter(const Call& call) {
-  if (!call.request.body.empty()) {
-    const auto fields = Fields::parse(call.request.body);
-    if (!fields.ok()) return fields.error();
-    if (auto status = fields->status(); !status.ok()) return status.error();
-  }
+  Query query(call.request.target);
+  const auto tenant = query.maybe_text("tenant");
+  if (auto status = query.status(); !status.ok()) return status.error();
+  if (auto status = no_fields(call.request.body); !status.ok()) return status.error();
   const auto id = id_from(call.names.at(0));
   if (!id.ok()) return id.error();
   auto admin = call.admin();
   if (!admin.ok()) return admin.error();
-  const auto results = admin->replay(call.table->table, std::span(&*id, 1));
+  const auto results = admin->replay(call.table->table, std::span(&*id, 1), tenant);
   if (!results.ok()) return results.error();
   const auto& result = results->front();
+  if (result.unclear) {
+    return Error{Code::schema_validation_failed, "id " + quoted(id->view()) + " " + result.text};
+  }
   if (!result.was) return no_message(call);
   if (!result.moved) {
     return Error{Code::tx_invalid_state, "message " + quoted(id->view()) + " " + result.text};

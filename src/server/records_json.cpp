@@ -145,6 +145,7 @@ void put(JsonOut& json, const ReplayJob& job) {
   json.field("rate_max", job.rate_max)
       .field("matched", job.matched)
       .field("replayed", job.replayed)
+      .field("skipped", job.skipped)
       .field("cursor", job.cursor.value)
       .field("last", job.last.value)
       .field("actor", job.actor)
@@ -157,7 +158,9 @@ void put(JsonOut& json, const ReplayJob& job) {
 void put(JsonOut& json, const Moved& moved) {
   json.begin_object().field("id", moved.id.view());
   if (moved.was) json.field("was", state_name(*moved.was));
-  json.field("moved", moved.moved).field("text", moved.text).end_object();
+  json.field("moved", moved.moved);
+  if (moved.unclear) json.field("unclear", true);
+  json.field("text", moved.text).end_object();
 }
 
 void put(JsonOut& json, const Pause& pause) {
@@ -262,6 +265,12 @@ MessageState state_from(Query& query, std::string_view name, MessageState otherw
 }
 MessageState state_from(Fields& fields, std::string_view name, MessageState otherwise) {
   return read_state(fields, name, otherwise);
+}
+
+Status no_fields(std::string_view body) {
+  if (body.empty()) return {};
+  const auto fields = Fields::parse(body);
+  return fields.ok() ? fields->status() : Status(fields.error());
 }
 
 Result<MessageId> id_from(std::string_view text) {

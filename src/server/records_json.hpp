@@ -34,6 +34,9 @@ MessageFilter filter_from(Fields& fields);
 MessageState state_from(Query& query, std::string_view name, MessageState otherwise);
 MessageState state_from(Fields& fields, std::string_view name, MessageState otherwise);
 
+/// Of an act whose path says all: the body is left out, or an object without fields.
+Status no_fields(std::string_view body);
+
 Result<MessageId> id_from(std::string_view text);
 /// Of the field `ids`. Every other field must have been asked for before.
 Result<std::vector<MessageId>> ids_from(Fields& fields);

@@ -26,14 +26,34 @@ std::optional<ReplayJobId> job_from(const std::string& text) {
   return id;
 }
 
-ReplayOrder order_from(Fields& fields) {
+struct Choice {
   ReplayOrder order;
-  order.from = state_from(fields, "from", MessageState::dead);
+  bool all = false;  ///< said, not only left out
+};
+
+Choice choice_from(Fields& fields) {
+  Choice choice;
+  choice.order.from = state_from(fields, "from", MessageState::dead);
+  choice.all = fields.flag("all");
   if (auto filter = fields.object("filter")) {
-    order.filter = filter_from(*filter);
+    choice.order.filter = filter_from(*filter);
     if (auto status = filter->status(); !status.ok()) fields.fail(status.error());
   }
-  return order;
+  if (choice.all && choice.order.filter != MessageFilter{}) {
+    fields.wrong("all", "filter says which messages; give one of them");
+  }
+  return choice;
+}
+
+/// Everything is replayed only where that is said: a filter may be empty because a script has lost
+/// what belongs there. Done messages need a range, which is checked elsewhere.
+void must_choose(Fields& fields, const Choice& choice) {
+  const auto& [from, filter, rate_max] = choice.order;
+  const bool ends_badly = from == MessageState::dead || from == MessageState::quarantined;
+  if (choice.all || !ends_badly || filter != MessageFilter{}) return;
+  fields.wrong("filter", "names no messages; give a topic, a code or another field of it, or " +
+                             quoted("all") + ": true for every message that is " +
+                             std::string(state_name(from)));
 }
 
 using Change = Result<ReplayJob> (*)(Admin& admin, const TableName& table, ReplayJobId id);
@@ -62,7 +82,7 @@ Result<Response> with_job(const Call& call, Change change) {
 Result<Response> preview_replay(const Call& call) {
   auto fields = Fields::parse(call.request.body);
   if (!fields.ok()) return fields.error();
-  const auto order = order_from(*fields);
+  const auto order = choice_from(*fields).order;
   const auto limit = fields->count("limit", 1, Admin::page_rows_max).value_or(preview_rows_default);
   if (auto status = fields->status(); !status.ok()) return status.error();
   const auto admin = call.admin();
@@ -80,7 +100,9 @@ Result<Response> preview_replay(const Call& call) {
 Result<Response> start_replay(const Call& call) {
   auto fields = Fields::parse(call.request.body);
   if (!fields.ok()) return fields.error();
-  auto order = order_from(*fields);
+  const auto choice = choice_from(*fields);
+  must_choose(*fields, choice);
+  auto order = choice.order;
   constexpr auto rate_ceiling = std::numeric_limits<std::uint32_t>::max();
   order.rate_max =
       static_cast<std::uint32_t>(fields->count("rate_max", 0, rate_ceiling).value_or(0));
@@ -118,12 +140,14 @@ Result<Response> get_replay(const Call& call) {
 }
 
 Result<Response> stop_replay(const Call& call) {
+  if (auto status = no_fields(call.request.body); !status.ok()) return status.error();
   return with_job(call, [](Admin& admin, const TableName& table, ReplayJobId id) {
     return admin.stop_replay(table, id);
   });
 }
 
 Result<Response> resume_replay(const Call& call) {
+  if (auto status = no_fields(call.request.body); !status.ok()) return status.error();
   return with_job(call, [](Admin& admin, const TableName& table, ReplayJobId id) {
     return admin.resume_replay(table, id);
   });

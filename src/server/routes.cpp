@@ -113,10 +113,15 @@ std::vector<HeldUp> Call::held_up(const std::string& topic, const std::string& t
   return delivers ? options.held_up(topic, tenant) : std::vector<HeldUp>{};
 }
 
+std::optional<RefusedResult> Call::refused(Sequence sequence) const {
+  return table == nullptr ? std::nullopt : table->outbox()->refused(sequence);
+}
+
 Result<Admin> Call::admin_of(Store& store) const {
   return Admin::open(store, {.actor = caller.actor,
                              .tenant = caller.tenant,
                              .held_up = std::bind_front(&Call::held_up, this),
+                             .refused = std::bind_front(&Call::refused, this),
                              .metrics = options.metrics,
                              .audit = options.audit,
                              .log = options.log,

@@ -45,6 +45,7 @@ struct Call {
   /// What our router knows counts where we deliver at least a part of the table.
   [[nodiscard]] std::vector<HeldUp> held_up(const std::string& topic,
                                             const std::string& tenant) const;
+  [[nodiscard]] std::optional<RefusedResult> refused(Sequence sequence) const;
 };
 
 enum class Needs : std::uint8_t { nothing, read, operate, admin };

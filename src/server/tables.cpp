@@ -21,7 +21,25 @@ Result<Fields> fields_of(const Call& call) {
   return Fields::parse(body.empty() ? std::string_view("{}") : std::string_view(body));
 }
 
-void put_snapshot(JsonOut& json, const OutboxSnapshot& snapshot) {
+/// Of the messages whose result the store refuses, so many are named.
+constexpr std::size_t refused_max = 10;
+
+void put_refused(JsonOut& json, const std::vector<RefusedResult>& refused) {
+  json.name("refused_messages").begin_array();
+  for (const auto& one : refused) {
+    json.begin_object()
+        .field("id", one.id.view())
+        .field("sequence", one.sequence.value)
+        .field("delivered", one.delivered)
+        .field("code", code_name(one.code))
+        .field("error", one.error)
+        .end_object();
+  }
+  json.end_array();
+}
+
+void put_outbox(JsonOut& json, const Outbox& outbox) {
+  const auto snapshot = outbox.snapshot();
   json.name("here")
       .begin_object()
       .field("shards_owned", snapshot.shards_owned)
@@ -34,7 +52,10 @@ void put_snapshot(JsonOut& json, const OutboxSnapshot& snapshot) {
       .field("retried", snapshot.retried)
       .field("dead", snapshot.dead)
       .field("table_paused", snapshot.table_paused)
-      .end_object();
+      .field("refused", snapshot.refused);
+  put_refused(json,
+              snapshot.refused == 0 ? std::vector<RefusedResult>() : outbox.refused(refused_max));
+  json.end_object();
 }
 
 /// Counts concern all tenants: who is bound to one gets the table's name and the time only.
@@ -51,7 +72,7 @@ Status put_table(JsonOut& json, const Call& call, const ServedTable& table) {
       if (!last.ok()) return last.error();
       json.field("last_sequence", last->value);
     }
-    put_snapshot(json, table.outbox()->snapshot());
+    put_outbox(json, *table.outbox());
   }
   json.end_object();
   return {};

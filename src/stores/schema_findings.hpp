@@ -4,22 +4,37 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// What the doctors of all databases say alike.
 namespace sagabox::schema {
 
-/// The indexes that a step makes for each outbox, as it names them: `{table}_outbox_id`.
+/// The indexes that a step makes for each outbox, as it names them: `{table}_outbox_id`. Those it
+/// drops are not among them.
 inline std::vector<std::string> index_names(std::string_view table_up) {
   constexpr std::string_view before = "INDEX \"";
   std::vector<std::string> names;
   for (auto at = table_up.find(before); at != std::string_view::npos;
        at = table_up.find(before, at)) {
+    const bool dropped = table_up.substr(0, at).ends_with("DROP ");
     at += before.size();
+    if (dropped) continue;
     names.emplace_back(table_up.substr(at, table_up.find('"', at) - at));
+  }
+  return names;
+}
+
+/// The indexes of an outbox; several steps may make the same one anew.
+template <class Steps>
+std::set<std::string> all_index_names(const Steps& steps) {
+  std::set<std::string> names;
+  for (const auto& step : steps) {
+    for (auto& name : index_names(step.table_up)) names.insert(std::move(name));
   }
   return names;
 }

@@ -128,6 +128,7 @@ bool Crew::follows_an_overdue_one(const spi::Parcel& parcel) const {
   return std::ranges::any_of(running_, [&](const Running* running) {
     const auto& other = running->item->parcel();
     return running->overdue && other.message->key() == parcel.message->key() &&
+           other.message->tenant() == parcel.message->tenant() &&
            name_of(other).str() == name_of(parcel).str();
   });
 }

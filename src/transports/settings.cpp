@@ -1,5 +1,6 @@
 #include "transports/settings.hpp"
 
+#include "core/masked_url.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -10,8 +11,9 @@ namespace sagabox::transports {
 Result<std::string_view> after_scheme(std::string_view text, std::string_view scheme,
                                       std::string_view example) {
   const auto wrong = [&](std::string what) {
-    return Error{Code::config_invalid, "address " + quoted(text) + ": " + std::move(what) +
-                                           "; write it as " + std::string(example)};
+    return Error{Code::config_invalid, "address " + quoted(masked_url(text)) + ": " +
+                                           std::move(what) + "; write it as " +
+                                           std::string(example)};
   };
   if (!text.starts_with(scheme)) return wrong("it must begin with " + std::string(scheme));
   const auto rest = text.substr(scheme.size());
@@ -38,7 +40,7 @@ std::optional<std::uint64_t> Settings::number(std::string_view name, std::uint64
   const auto [stop, error] = std::from_chars(text->data(), end, value);
   if (error != std::errc() || stop != end || value < min || value > max) {
     if (problem_.empty()) {
-      problem_ = "setting " + std::string(name) + ": " + quoted(*text) +
+      problem_ = "setting " + std::string(name) + ": " + quoted(masked_url(*text)) +
                  " must be a whole number from " + std::to_string(min) + " to " +
                  std::to_string(max);
     }
@@ -51,7 +53,8 @@ bool Settings::flag(std::string_view name, bool otherwise) {
   const auto* const text = find(name);
   if (text == nullptr) return otherwise;
   if (*text != "true" && *text != "false" && problem_.empty()) {
-    problem_ = "setting " + std::string(name) + ": " + quoted(*text) + " must be true or false";
+    problem_ = "setting " + std::string(name) + ": " + quoted(masked_url(*text)) +
+               " must be true or false";
   }
   return *text == "true";
 }

@@ -1,5 +1,7 @@
 #include "conformance/store_conformance.hpp"
 
+#include <sagabox/admin.hpp>
+
 namespace sagabox::conformance {
 namespace {
 
@@ -61,6 +63,30 @@ TEST_P(StoreConformance, AuditLogIsReadInPages) {
   EXPECT_TRUE(audit().read(5, 10).value().empty());
   EXPECT_TRUE(audit().read(99, 10).value().empty());
   EXPECT_TRUE(audit().read(0, 0).value().empty());
+}
+
+/// Whatever is removed is missed, whether an anchor was kept or not, and wherever it is.
+TEST_P(StoreConformance, RemovedAuditEntriesAreMissed) {
+  const auto admin = Admin::open(fixture_->store(), {.actor = "ann"}).value();
+  (void)audit().append(std::vector<AuditEvent>(4)).value();
+  const auto anchor = admin.verify_audit().value().head;
+  (void)audit().append(std::vector<AuditEvent>(3)).value();
+  const auto whole = admin.verify_audit(anchor).value();
+  EXPECT_EQ(whole.entries, 7U) << "from the first on";
+  EXPECT_EQ(whole.problems_found, 0U);
+
+  fixture_->remove_audit(2, 3);
+  EXPECT_EQ(admin.verify_audit().value().problems_found, 1U);
+  EXPECT_EQ(admin.verify_audit(anchor).value().problems_found, 1U) << "before the anchor";
+  fixture_->remove_audit(4, 4);
+  EXPECT_EQ(admin.verify_audit(anchor).value().problems,
+            (std::vector<std::string>{"entry 5: 3 entries are missing before it",
+                                      "entry 4, which the anchor names, is missing"}));
+  fixture_->remove_audit(1, 7);
+  const auto emptied = admin.verify_audit(anchor).value();
+  EXPECT_EQ(emptied.entries, 0U);
+  EXPECT_EQ(emptied.problems_found, 2U) << "the head is left";
+  EXPECT_EQ(admin.verify_audit(emptied.head).value().problems_found, 2U);
 }
 
 TEST_P(StoreConformance, DeadLetterIsInTheAuditLogOnce) {

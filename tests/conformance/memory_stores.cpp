@@ -35,6 +35,10 @@ class MemoryFixture final : public StoreFixture {
   Status corrupt(const TableName& table, Sequence sequence) override {
     return store_.corrupt(table, sequence);
   }
+  Status put_history(const TableName&, Sequence, const std::string&) override { return {}; }
+  void remove_audit(std::uint64_t first, std::uint64_t last) override {
+    store_.remove_audit(first, last);
+  }
   std::optional<StoredRow> look(const TableName& table, const MessageId& id) override {
     for (const auto& row : store_.inspect(table)) {
       if (row.row.id != id) continue;

@@ -84,11 +84,21 @@ class PostgresFixture final : public StoreFixture {
                                                 database_.schema());
   }
   Status corrupt(const TableName& table, Sequence sequence) override {
-    // Nothing of it can be told, not even whose it is.
-    database_.sql(
-        "UPDATE " + name(table, "_outbox") +
-        " SET headers = '[1]', tenant = '' WHERE seq = " + std::to_string(sequence.value));
+    // Nothing of it can be told, not even whose it is, where its shard does not come from that.
+    database_.sql("UPDATE " + name(table, "_outbox") +
+                  " SET headers = '[1]', tenant = CASE WHEN key IS NULL THEN '' ELSE tenant END "
+                  "WHERE seq = " +
+                  std::to_string(sequence.value));
     return {};
+  }
+  Status put_history(const TableName& table, Sequence sequence, const std::string& json) override {
+    database_.sql("UPDATE " + name(table, "_outbox") + " SET history = '" + json +
+                  "' WHERE seq = " + std::to_string(sequence.value));
+    return {};
+  }
+  void remove_audit(std::uint64_t first, std::uint64_t last) override {
+    database_.sql("DELETE FROM " + database_.schema() + ".audit_log WHERE number BETWEEN " +
+                  std::to_string(first) + " AND " + std::to_string(last));
   }
   std::optional<StoredRow> look(const TableName& table, const MessageId& id) override {
     using State = StoredRow::State;

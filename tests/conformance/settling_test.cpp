@@ -62,6 +62,7 @@ TEST_P(StoreConformance, RetriedRowWaitsForItsDelay) {
   const auto due = read_due();
   ASSERT_EQ(due.size(), 1U);
   EXPECT_EQ(due[0].sequence, written.sequence) << "a retry keeps its sequence";
+  EXPECT_TRUE(due[0].retrying);
   EXPECT_EQ(due[0].attempts, 2U);
   ASSERT_NE(due[0].message, nullptr);
   EXPECT_EQ(due[0].message->key(), "k");
@@ -76,6 +77,7 @@ TEST_P(StoreConformance, ARetriedRowKeepsWhichTargetsItHasReached) {
   auto due = read_due();
   ASSERT_EQ(due.size(), 1U);
   EXPECT_EQ(due[0].targets_done, retry.targets_done);
+  EXPECT_TRUE(due[0].retrying) << "also where no attempt was spent";
 
   auto attempt = settlement(written, spi::Verdict::attempt, 1);
   ASSERT_EQ(settled(owner, {attempt}), 1U);

@@ -57,6 +57,15 @@ class SqliteFixture final : public StoreFixture {
                                  std::to_string(sequence.value));
     return {};
   }
+  Status put_history(const TableName& table, Sequence sequence, const std::string& json) override {
+    run_sql(observer_.get(), "UPDATE \"" + table.str() + "_pending\" SET history = '" + json +
+                                 "' WHERE seq = " + std::to_string(sequence.value));
+    return {};
+  }
+  void remove_audit(std::uint64_t first, std::uint64_t last) override {
+    run_sql(observer_.get(), "DELETE FROM sagabox_audit_log WHERE number BETWEEN " +
+                                 std::to_string(first) + " AND " + std::to_string(last));
+  }
   std::optional<StoredRow> look(const TableName& table, const MessageId& id) override {
     const std::string columns = ", seq, attempts, code, error FROM \"" + table.str();
     const std::string where = "\" WHERE id = '" + id.str() + "'";

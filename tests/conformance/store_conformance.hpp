@@ -48,6 +48,11 @@ class StoreFixture {
   virtual std::unique_ptr<UserConnection> connect() = 0;
   /// Makes a pending row undecodable.
   virtual Status corrupt(const TableName& table, Sequence sequence) = 0;
+  /// Puts JSON into the history of a pending row, as a producer may; no-op where it is not JSON.
+  virtual Status put_history(const TableName& table, Sequence sequence,
+                             const std::string& json) = 0;
+  /// Removes entries of the audit log behind the store's back; its head stays.
+  virtual void remove_audit(std::uint64_t first, std::uint64_t last) = 0;
   /// Nothing for an id that is nowhere in the table, its archive and its dead letters.
   virtual std::optional<StoredRow> look(const TableName& table, const MessageId& id) = 0;
   /// Where others use the same server, to find a transaction among theirs: the one that is open,

@@ -9,7 +9,8 @@ namespace {
 using testing::ScriptedTransport;
 using Kind = spi::SendResult::Kind;
 
-/// A tenant with a million pending messages, and one who writes a single one.
+/// A tenant with a million pending messages, each with a key of its own, and one who writes a
+/// single one.
 class PostgresFairness : public PostgresWorld {
  protected:
   void SetUp() override {
@@ -17,9 +18,10 @@ class PostgresFairness : public PostgresWorld {
     if (IsSkipped()) return;
     store->outbox().prepare(table).value();
     database->sql("INSERT INTO " + database->schema() +
-                  ".orders_outbox (topic, payload, tenant, written_at, occurred_at) "
-                  "SELECT 'large', '{}', 'large', at, at FROM (SELECT clock_timestamp() AS at) AS "
-                  "now, generate_series(1, 1000000)");
+                  ".orders_outbox (topic, payload, tenant, key, written_at, occurred_at) "
+                  "SELECT 'large', '{}', 'large', 'key ' || number, at, at "
+                  "FROM (SELECT clock_timestamp() AS at) AS now, "
+                  "generate_series(1, 1000000) AS number");
   }
 
   Outbox sending(bool fair) {
@@ -38,7 +40,8 @@ class PostgresFairness : public PostgresWorld {
   void write_small(Outbox& outbox) {
     store
         ->transaction([&](OwnedTransaction& tx) {
-          return outbox.write(tx, {.topic = "small", .payload = json("1"), .tenant = "small"});
+          return outbox.write(
+              tx, {.topic = "small", .key = "small", .payload = json("1"), .tenant = "small"});
         })
         .value();
   }

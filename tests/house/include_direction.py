@@ -40,7 +40,7 @@ MAY_SEE = {
 
 # Rooms of the installed headers that lie directly in include/sagabox.
 PUBLIC_ROOMS = {
-    "core": "error result id time random payload message retry delivery records json_schema",
+    "core": "error result id time random payload message retry delivery records json_schema refused_result",
     "observe": "metrics log audit tracing",
     "spi": "store",
     "flow": "limits held_up",
@@ -61,7 +61,7 @@ SHARED = {
         "broken_pipes courier crew envelope out_buffer pending_parcels server_url settings stream structured"
         " timed_parcels tls under_way wake"
     ).split()
-} | {"stores/schema_findings"}
+} | {"stores/schema_findings", "stores/same_id"}
 
 # Rooms that must not name a backend: only stores, transports, assembly and cli may.
 BACKEND_ROOMS = {"stores", "transports", "assembly", "cli", "testing"}

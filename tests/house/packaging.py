@@ -62,7 +62,23 @@ def package(build: Path) -> list[str]:
         listed = subprocess.run(
             ["dpkg-deb", "--contents", str(made[0])], capture_output=True, text=True, check=True
         ).stdout
-        return [f"{made[0].name}: {file} is missing" for file in SHIPPED if file not in listed]
+        problems = [f"{made[0].name}: {file} is missing" for file in SHIPPED if file not in listed]
+        return problems + rights(made[0], listed)
+
+
+def rights(deb: Path, listed: str) -> list[str]:
+    """The configuration may hold passwords: it is for root and the service only."""
+    problems = []
+    lines = [line for line in listed.splitlines() if line.endswith("/etc/sagabox/sagabox.yaml")]
+    if not lines or not lines[0].startswith("-rw-r----- root/root"):
+        problems.append(f"{deb.name}: sagabox.yaml must have mode 0640: {lines}")
+    script = subprocess.run(
+        ["dpkg-deb", "--info", str(deb), "postinst"], capture_output=True, text=True, check=False
+    ).stdout
+    for said in ("chown root:sagabox", "chmod 0640"):
+        if said not in script:
+            problems.append(f"{deb.name}: postinst does not say: {said}")
+    return problems
 
 
 def rules(root: Path) -> list[str]:
@@ -73,6 +89,9 @@ def rules(root: Path) -> list[str]:
 
 def shipped(root: Path, build: Path) -> list[str]:
     configuration = str(root / "packaging/debian/sagabox.yaml")
+    unit = (root / "packaging/systemd/sagabox.service").read_text()
+    if "\nLimitCORE=0\n" not in unit:
+        return ["sagabox.service: LimitCORE=0 is missing: a core file would hold secrets"]
     return run(str(build / "sagabox"), "config", "check", "--config", configuration) + package(build)
 
 

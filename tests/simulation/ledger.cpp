@@ -214,7 +214,7 @@ bool Ledger::settled_for_good(const Record& record) const {
 }
 
 void Ledger::check_order(const Record& record, const Start& start) {
-  if (record.key.empty() || record.delayed || record.state != State::pending) return;
+  if (record.key.empty() || record.state != State::pending) return;
   const bool block = settings_.options.head_policy == HeadPolicy::block;
   for (const auto& [sequence, number] : lines_[record.key]) {
     if (sequence >= record.sequence) break;

@@ -40,10 +40,11 @@ struct Record {
   enum class State : std::uint8_t { unwritten, pending, done, dead, quarantined, lost, purged };
 
   std::uint64_t number = 0;
-  std::string key{};
+  std::string key{};  ///< "tenant/key", as order goes by both
   std::uint32_t topic = 0;
   bool delayed = false;
   Temper temper = Temper::good;
+  Refusal refusal = Refusal::none;
   std::optional<BootTime> inserted{};
 
   State state = State::unwritten;

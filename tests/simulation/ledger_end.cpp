@@ -60,6 +60,8 @@ void Ledger::check_record(const Record& record, const Inspected* row) {
   const bool ended = (record.state == State::done && record.done > 0) ||
                      record.state == State::dead || record.state == State::quarantined ||
                      record.state == State::purged;
+  // The store never lets it end.
+  if (record.state == State::pending && record.refusal == Refusal::every_one) return;
   rule(Event::delivered_or_dead, ended,
        [&] { return "neither delivered nor dead: " + describe(record); });
   if (record.while_closed && ended) statistics_.count(Event::deferred_class_resumed);
@@ -79,7 +81,7 @@ void Ledger::check_killers(const Record& record) {
              " processes that had been warned: " + describe(record);
     });
   }
-  if (record.temper != Temper::good) return;
+  if (record.temper != Temper::good || record.refusal == Refusal::every_one) return;
   rule(Event::innocent_survived,
        record.state == State::done || record.state == State::purged ||
            record.state == State::quarantined ||

@@ -18,6 +18,8 @@ constexpr Duration watch_interval = milliseconds(20);
 constexpr std::uint32_t ticks_per_housekeeping = 10;
 /// Of 10,000 boundaries, where crashes happen at all.
 constexpr std::uint32_t deaths_at_boundaries = 6;
+/// Few, so that some are forgotten.
+constexpr std::size_t refused_rows_max = 3;
 /// The relay's, among the scopes of the worker.
 constexpr std::size_t relay_scope = 0;
 
@@ -50,7 +52,9 @@ Process::Process(World& world, std::size_t slot, std::uint64_t id)
       outbox::RelayParts{.tracker = tracker_of(world.settings().variant),
                          .gate = &world.gate(),
                          .intake = {.safety_interval_min = world.settings().safety_interval_min,
-                                    .apart_max = world.settings().apart_max}});
+                                    .apart_max = world.settings().apart_max},
+                         .key_memory = world.settings().key_memory,
+                         .refused_rows_max = refused_rows_max});
   seat_ = std::make_unique<Seat>(world, id, *relay_);
   const auto live = [this](BootTime now) { return worker_->live(now); };
   replayer_.emplace(outbox::Replayer::Parts{.store = world.control(),
@@ -171,6 +175,12 @@ void Process::perform_settle() {
 }
 
 void Process::apply_settle() {
+  // As if a bound on refused rows were there, beyond which a batch is repeated as it is.
+  constexpr std::uint32_t refused_max = 16;
+  if (world_.settings().variant == Variant::refused_rows_stop_others && !settle_reply_->ok() &&
+      settle_reply_->error().code == Code::schema_validation_failed && ++refused_ > refused_max) {
+    return then(milliseconds(100), &Process::perform_settle);
+  }
   world_.trace(settle_reply_->ok() ? What::settle_applied : What::settle_failed, id_);
   auto plan = std::exchange(settle_plan_, std::nullopt);
   relay_->settler().apply(std::move(*plan), std::move(*settle_reply_), world_.now());
@@ -400,6 +410,7 @@ void Process::reopen() { relay_->intake().reopen(); }
 void Process::check_bounds() {
   const auto snapshot = relay_->snapshot();
   auto& statistics = world_.statistics();
+  statistics.count(Event::result_held_back, snapshot.refused);
   const auto bound = [&](Event event, std::uint64_t is, std::uint64_t most, const char* what) {
     statistics.count(event);
     if (is <= most) return;
@@ -416,12 +427,19 @@ void Process::check_bounds() {
   const auto page = options_.cold_rows_max() + spi::lane_count * shards;
   bound(Event::unsettled_bound, snapshot.unsettled, options_.unsettled_max + page, "unsettled");
   bound(Event::tracker_bound, relay_->tracked(),
-        3 * options_.hot_capacity + options_.cold_rows_max() + 2 * (options_.unsettled_max + page),
+        3 * options_.hot_capacity + options_.cold_rows_max() + 2 * (options_.unsettled_max + page) +
+            snapshot.refused,
         "tracked");
-  bound(Event::blocked_keys_bound, snapshot.blocked_keys,
-        std::uint64_t{options_.blocked_keys_max} * shards + options_.cold_rows_max() +
-            running_.size(),
-        "blocked keys");
+  std::uint64_t key_bytes = 0;
+  for (std::uint16_t number = 0; number < shards; ++number) {
+    key_bytes += relay_->shards().with(
+        Shard{number}, [](const outbox::ShardState& state) { return state.passed_key_bytes(); });
+  }
+  // Two topics can be closed, and two classes are the overflow's.
+  bound(Event::key_memory_bound, key_bytes,
+        shards * (world_.settings().key_memory.passed_bytes_max +
+                  4 * spi::lane_count * flow::KeyFilter::bytes_min),
+        "bytes of keys");
 }
 
 std::string Process::leftovers() const {
@@ -436,7 +454,7 @@ std::string Process::leftovers() const {
   look("running", now.running);
   look("unsettled", now.unsettled);
   look("blocked keys", now.blocked_keys);
-  look("tracked", relay_->tracked());
+  look("tracked", relay_->tracked() - std::min<std::uint64_t>(relay_->tracked(), now.refused));
   look("settlements", relay_->shards().settlements());
   return left.empty() ? left : "p" + std::to_string(id_) + " still holds" + left;
 }

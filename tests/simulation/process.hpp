@@ -118,6 +118,7 @@ class Process {
   std::optional<outbox::ReadPlan> read_plan_;
   std::optional<outbox::ReadAnswer> read_answer_;
   std::optional<outbox::SettlePlan> settle_plan_;
+  std::uint32_t refused_ = 0;  // settles, in a broken variant
   std::optional<Result<spi::SettleReply>> settle_reply_;
   std::optional<ownership::Request> request_;
   std::optional<ownership::Reply> reply_;

@@ -96,7 +96,10 @@ NewMessage Producer::draw_message(Open& open) {
   Record record;
   record.topic = static_cast<std::uint32_t>(world_.below(topic_count));
   if (world_.chance(5'000)) {
-    auto key = "k" + std::to_string(world_.below(world_.settings().keys));
+    // Two tenants use the same keys: "acme/k1" and "default/k1" are apart.
+    const auto number = world_.below(world_.settings().keys);
+    const auto tenant = number % 2 == 0 ? tenant_default : std::string_view("acme");
+    auto key = std::string(tenant) + "/k" + std::to_string(number / 2);
     const bool mine = std::find(open.keys.begin(), open.keys.end(), key) != open.keys.end();
     if (mine || world_.lock_key(key)) {
       if (!mine) open.keys.push_back(key);
@@ -107,10 +110,14 @@ NewMessage Producer::draw_message(Open& open) {
   const auto& added = world_.ledger().add(std::move(record));
   auto& stored = world_.ledger().at(added.number);
   stored.temper = world_.script().temper(stored.number);
+  stored.refusal = world_.script().refusal(stored.number, !stored.key.empty());
   draft.id = Ledger::id_of(stored.number);
   draft.topic = stored.temper == Temper::unroutable ? std::string("nobody")
                                                     : "t" + std::to_string(stored.topic);
-  draft.key = stored.key;
+  if (const auto slash = stored.key.find('/'); slash != std::string::npos) {
+    draft.tenant = stored.key.substr(0, slash);
+    draft.key = stored.key.substr(slash + 1);
+  }
   draft.priority = static_cast<Priority>(world_.below(3));
   draft.payload =
       bytes(std::string(1 + world_.below(world_.chance(500) ? payload_bytes_max : 50), 'x'));

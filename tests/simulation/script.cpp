@@ -29,6 +29,15 @@ Temper Script::temper(std::uint64_t message) const {
   return Temper::unroutable;
 }
 
+Refusal Script::refusal(std::uint64_t message, bool has_key) const {
+  const auto drawn = mix(settings_.seed, message, 3);
+  // A killer must have its attempts written.
+  if (drawn % 10'000 >= settings_.refusals || temper(message) == Temper::killer) {
+    return Refusal::none;
+  }
+  return drawn / 10'000 % 2 == 0 || has_key ? Refusal::result : Refusal::every_one;
+}
+
 Act Script::act(std::uint64_t message, std::uint32_t call) const {
   const auto drawn = mix(settings_.seed, message, 100 + call);
   const auto quick = Duration{microseconds(10 + drawn % 5'000)};

@@ -26,12 +26,21 @@ struct Act {
   Duration takes{};
 };
 
+/// What the store refuses to store of a message, always.
+enum class Refusal : std::uint8_t {
+  none,
+  result,     ///< it can be quarantined instead
+  every_one,  ///< that too
+};
+
 /// How handlers behave, by the seed alone: the same message does the same at the same call.
 class Script {
  public:
   explicit Script(const Settings& settings) : settings_(settings) {}
 
   [[nodiscard]] Temper temper(std::uint64_t message) const;
+  /// Never `every_one` with a key: those behind it would wait for it for ever.
+  [[nodiscard]] Refusal refusal(std::uint64_t message, bool has_key) const;
   /// `call` counts from 0 over all processes.
   [[nodiscard]] Act act(std::uint64_t message, std::uint32_t call) const;
   /// What the handler answers; throws for `raise`.

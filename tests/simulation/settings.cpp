@@ -47,7 +47,7 @@ OutboxOptions draw_options(Draw& draw) {
   options.lease = draw.millis(400, 2'000);
   options.dispatch_timeout = draw.millis(50, 500);
   options.drain_timeout = draw.millis(100, 1'000);
-  options.blocked_keys_max = draw.chance(30) ? draw.between(1, 4) : 10'000;
+  options.blocked_keys_max = draw.chance(30) ? draw.between(1, 4) : 100'000;
   options.head_policy =
       draw.chance(60) ? HeadPolicy::block : draw.one_of({HeadPolicy::skip, HeadPolicy::park});
   options.control_interval = draw.millis(20, 200);
@@ -78,6 +78,11 @@ Settings draw_settings(std::uint64_t seed, Variant variant) {
   settings.shards = static_cast<std::uint16_t>(draw.one_of({1, 2, 4, 5, 16}));
   settings.options = draw_options(draw);
   settings.apart_max = 10 + settings.options.cold_capacity;
+  // As little as there can be: with a few dozen keys all of it is a filter.
+  if (settings.options.cold_capacity % 2 == 0) {
+    settings.key_memory = {.passed_bytes_max = 1, .overflow_bytes_max = 1};
+  }
+  if (variant == Variant::keys_overtake_gates) settings.key_memory.passed_bytes_max = 0;
   // A transaction may outlast the window: then only the safety pass finds its rows. Where late
   // commits are visible or cannot be, nothing depends on the safety pass.
   settings.safety_interval_min =
@@ -108,6 +113,7 @@ Settings draw_settings(std::uint64_t seed, Variant variant) {
     settings.jump_every = draw.millis(300, 3'000);
   }
   settings.call_time_max = draw.chance(30) ? draw.millis(10, 80) : milliseconds(3);
+  settings.refusals = draw.chance(25) ? draw.between(100, 2'000) : 0;
   // Not to be found by luck.
   if (variant == Variant::reading_without_late_commits || variant == Variant::replay_in_place) {
     settings.safety_interval_min = hours(1);

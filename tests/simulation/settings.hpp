@@ -1,5 +1,7 @@
 #pragma once
 
+#include "outbox/shard_state.hpp"
+
 #include <sagabox/outbox.hpp>
 #include <sagabox/random.hpp>
 #include <sagabox/spi/outbox_store.hpp>
@@ -22,6 +24,8 @@ enum class Variant : std::uint8_t {
   replay_in_place,
   purge_takes_pending,
   job_cursor_apart,
+  keys_overtake_gates,
+  refused_rows_stop_others,
 };
 
 /// Everything about a run that is drawn before it begins.
@@ -43,11 +47,13 @@ struct Settings {
   OutboxOptions options{};
   Duration safety_interval_min = std::chrono::seconds(30);
   std::uint64_t apart_max = 0;  ///< see `outbox::Shares`
+  outbox::KeyMemory key_memory{};
 
   /// Chances, in 10,000.
   std::uint32_t call_faults = 0;
   std::uint32_t killers = 0;
   std::uint32_t corruptions = 0;
+  std::uint32_t refusals = 0;  ///< of messages whose result the store refuses for good
   /// Mean time between, a process or the whole; 0: never.
   Duration crash_every{};
   Duration pause_every{};

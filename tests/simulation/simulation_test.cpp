@@ -94,6 +94,13 @@ TEST(Simulation, CatchesReplayInPlace) { expect_caught(Variant::replay_in_place)
 TEST(Simulation, CatchesPurgeThatTakesPendingRows) { expect_caught(Variant::purge_takes_pending); }
 TEST(Simulation, CatchesJobWhoseCursorCommitsApart) { expect_caught(Variant::job_cursor_apart); }
 
+TEST(Simulation, CatchesKeysThatOvertakeWhatAGateKeepsBack) {
+  expect_caught(Variant::keys_overtake_gates);
+}
+TEST(Simulation, CatchesRefusedRowsThatStopOthers) {
+  expect_caught(Variant::refused_rows_stop_others);
+}
+
 TEST(Simulation, BrokenRunReplaysToTheSameViolation) {
   for (std::uint64_t seed = 1; seed <= seeds_of_variants; ++seed) {
     const auto once = simulate(seed, Variant::tracker_without_stale_read_rule);

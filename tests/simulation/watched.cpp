@@ -50,7 +50,23 @@ Process::Watched::Rows Process::Watched::rows_of(const spi::SettleRequest& reque
   return rows;
 }
 
+bool Process::Watched::refuses(const spi::SettleRequest& request) {
+  return std::ranges::any_of(request.items, [&](const spi::Settlement& item) {
+    const auto number = Ledger::number_of(item.id);
+    if (!number) return false;
+    const auto& record = world_.ledger().at(*number);
+    // A settle of a row that is not there changes nothing, which breaks no rule.
+    if (record.state != Record::State::pending || record.sequence != item.sequence) return false;
+    return record.refusal == Refusal::every_one ||
+           (record.refusal == Refusal::result && item.note.empty());
+  });
+}
+
 Result<spi::SettleReply> Process::Watched::settle(const spi::SettleRequest& request) {
+  if (refuses(request)) {
+    world_.statistics().count(Event::result_refused);
+    return Error{Code::schema_validation_failed, "the value breaks a rule of the table"};
+  }
   const bool in_part =
       request.fences.size() > 1 && !world_.quiet() && world_.chance(world_.settings().call_faults);
   return in_part ? settle_in_part(request) : settle_whole(request);
@@ -95,7 +111,9 @@ Result<spi::SettleReply> Process::Watched::settle_whole(const spi::SettleRequest
   }
   if (fault == memory::Fault::refused || fault == memory::Fault::lost_before) return reply;
   for (const auto& item : request.items) {
-    if (!stale[item.shard.value]) world_.ledger().settled(item, request.owner, process_);
+    if (stale[item.shard.value]) continue;
+    if (!item.note.empty()) world_.statistics().count(Event::quarantined_instead);
+    world_.ledger().settled(item, request.owner, process_);
   }
   return reply;
 }

@@ -31,6 +31,8 @@ class Process::Watched final : public ForwardingStore {
   };
   using Rows = std::unordered_map<Sequence, Touched>;
   [[nodiscard]] Rows rows_of(const spi::SettleRequest& request, const std::vector<bool>& stale);
+  /// Whether the store refuses a row of this settle for good.
+  [[nodiscard]] bool refuses(const spi::SettleRequest& request);
   Result<spi::SettleReply> settle_whole(const spi::SettleRequest& request);
   /// As a store does that settles some shards in a transaction of their own: it may fail when
   /// others are done.

@@ -24,6 +24,30 @@ PgConnection connected(const std::string& url) {
   return connection;
 }
 
+/// The server's own clock_timestamp() gives way to one that adds what the session's test said. Our
+/// sessions and functions find nothing that stands outside of pg_catalog.
+constexpr auto clock_sql = R"sql(
+DO $$
+BEGIN
+  IF to_regproc('pg_catalog.true_clock_timestamp') IS NOT NULL THEN RETURN; END IF;
+  CREATE SCHEMA sagabox_test;
+  CREATE TABLE sagabox_test.shift (
+    name text PRIMARY KEY, by interval NOT NULL, stands timestamptz);
+  GRANT USAGE ON SCHEMA sagabox_test TO PUBLIC;
+  GRANT SELECT ON sagabox_test.shift TO PUBLIC;
+  ALTER FUNCTION pg_catalog.clock_timestamp() RENAME TO true_clock_timestamp;
+  CREATE FUNCTION pg_catalog.clock_timestamp() RETURNS timestamptz
+  LANGUAGE sql VOLATILE PARALLEL SAFE AS $clock$
+    SELECT coalesce(
+      (SELECT coalesce(stands, pg_catalog.true_clock_timestamp()) OPERATOR(pg_catalog.+) by
+       FROM sagabox_test.shift
+       WHERE name OPERATOR(pg_catalog.=) pg_catalog.current_setting('sagabox_test.clock', true)),
+      pg_catalog.true_clock_timestamp())
+  $clock$;
+END
+$$
+)sql";
+
 }  // namespace
 
 std::vector<std::string> run_sql(PGconn* connection, const std::string& sql) {
@@ -43,32 +67,37 @@ std::vector<std::string> run_sql(PGconn* connection, const std::string& sql) {
 
 PostgresDatabase::PostgresDatabase()
     : schema_(fresh_schema()),
-      url_(PostgresServer::shared().url() + " options='-c search_path=" + schema_ +
-           "_clock,pg_catalog'"),
+      url_(PostgresServer::shared().url() + " options='-c sagabox_test.clock=" + schema_ +
+           " -c search_path=" + schema_ + "_own'"),
       admin_(connected(url_)) {
-  const std::string clock = schema_ + "_clock";
-  sql("DROP SCHEMA IF EXISTS " + schema_ + " CASCADE; DROP SCHEMA IF EXISTS " + clock +
-      " CASCADE; CREATE SCHEMA " + clock + "; CREATE TABLE " + clock +
-      ".shift AS SELECT interval '0' AS by; CREATE FUNCTION " + clock +
-      ".clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE PARALLEL SAFE AS $$ SELECT "
-      "pg_catalog.clock_timestamp() + by FROM " +
-      clock + ".shift $$");
+  // Other test processes make it at the same time.
+  sql("SELECT pg_advisory_lock(7315)");
+  sql(clock_sql);
+  sql("SELECT pg_advisory_unlock(7315)");
+  drop();
+  sql("CREATE SCHEMA " + schema_ + "_own; INSERT INTO sagabox_test.shift VALUES ('" + schema_ +
+      "', interval '0')");
 }
 
 PostgresDatabase::~PostgresDatabase() {
   try {
-    sql("DROP SCHEMA IF EXISTS " + schema_ + " CASCADE; DROP SCHEMA " + schema_ + "_clock CASCADE");
+    drop();
   } catch (const std::exception&) {
     // A test that ended the server has nothing to drop.
   }
+}
+
+void PostgresDatabase::drop() {
+  sql("DROP SCHEMA IF EXISTS " + schema_ + " CASCADE; DROP SCHEMA IF EXISTS " + schema_ +
+      "_own CASCADE; DELETE FROM sagabox_test.shift WHERE name = '" + schema_ + "'");
 }
 
 PgConnection PostgresDatabase::connect() const { return connected(url_); }
 
 void PostgresDatabase::advance_time(Duration by) {
   const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(by).count();
-  sql("UPDATE " + schema_ + "_clock.shift SET by = by + " + std::to_string(microseconds) +
-      " * interval '1 microsecond'");
+  sql("UPDATE sagabox_test.shift SET by = by + " + std::to_string(microseconds) +
+      " * interval '1 microsecond' WHERE name = '" + schema_ + "'");
 }
 
 }  // namespace sagabox::testing

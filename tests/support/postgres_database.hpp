@@ -20,8 +20,9 @@ using PgConnection = std::unique_ptr<PGconn, FinishConnection>;
 /// Runs SQL as one types it; throws std::runtime_error when it fails. The values of the first row.
 std::vector<std::string> run_sql(PGconn* connection, const std::string& sql);
 
-/// A schema of a test's own on the shared server, dropped at the end. Its clock can be moved: a
-/// `clock_timestamp()` that is found before PostgreSQL's own adds what the test said.
+/// A schema of a test's own on the shared server, dropped at the end. Its clock can be moved: on
+/// this server `clock_timestamp()` adds what the test said, in sessions that name the test. Tables
+/// that a test makes without naming a schema are its own, too.
 class PostgresDatabase {
  public:
   PostgresDatabase();
@@ -34,9 +35,7 @@ class PostgresDatabase {
   [[nodiscard]] postgres::Options options() const { return {.schema = schema_}; }
 
   /// Gives a connection that came another way than by `url()` the clock that can be moved.
-  [[nodiscard]] std::string clock_query() const {
-    return "SET search_path = " + schema_ + "_clock, pg_catalog";
-  }
+  [[nodiscard]] std::string clock_query() const { return "SET sagabox_test.clock = " + schema_; }
 
   [[nodiscard]] PgConnection connect() const;
   /// On a connection of its own.
@@ -45,6 +44,8 @@ class PostgresDatabase {
   void advance_time(Duration by);
 
  private:
+  void drop();
+
   std::string schema_;
   std::string url_;
   PgConnection admin_;

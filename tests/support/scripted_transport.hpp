@@ -90,7 +90,7 @@ class ScriptedTransport final : public spi::Transport {
       Script script = [](const spi::Parcel&) { return spi::SendResult{}; };
       {
         const std::scoped_lock lock(mutex_);
-        log_.push_back(parcel);
+        if (keeps_log) log_.push_back(parcel);
         const auto found = scripts_.find(name_of(parcel));
         if (found != scripts_.end()) script = found->second;
         if (!script) held_.emplace_back(parcel.ticket, &results);
@@ -109,7 +109,8 @@ class ScriptedTransport final : public spi::Transport {
   }
 
   std::uint32_t in_flight_max = 1024;
-  bool twice = false;  ///< a fault: everything is answered twice
+  bool keeps_log = true;  ///< for `sent`
+  bool twice = false;     ///< a fault: everything is answered twice
 
  private:
   mutable std::mutex mutex_;

@@ -52,8 +52,8 @@ struct JobAdvance {
 };
 
 struct JobAdvanceReply {
-  bool held = false;  ///< the fence held; nothing happened otherwise
-  std::uint32_t rows = 0;
+  bool held = false;       ///< the fence held; nothing happened otherwise
+  std::uint32_t rows = 0;  ///< replayed
   ReplayJob job{};
 };
 
@@ -78,6 +78,7 @@ class ControlStore {
   virtual Result<ReplayJob> change_job(const JobChange& change) = 0;
   /// Replays the next messages of a running job, as `Move::replay` does, and moves its cursor in
   /// the same transaction; the job is finished when nothing is left. Nothing when it does not run.
+  /// A message whose tenant and id are pending stays where it is and counts as skipped.
   virtual Result<JobAdvanceReply> advance_job(const JobAdvance& request) = 0;
 };
 

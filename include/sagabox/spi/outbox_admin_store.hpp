@@ -45,6 +45,9 @@ struct ListReply {
   bool exhausted = false;  ///< nothing more fits
 };
 
+/// An id is one tenant's: another may have a message of the same id. Where one tenant has several
+/// rows with it, the pending one is meant, else the dead or quarantined one, else the delivered
+/// one, and the newest of these.
 struct FindRequest {
   const TableName& table;
   MessageId id;
@@ -94,8 +97,12 @@ struct MoveRequest {
 
 struct MoveReply {
   struct Item {
-    std::optional<MessageState> was{};  ///< nothing: no such message
+    std::optional<MessageState> was{};  ///< nothing: no such message, or `tenants` have it
     bool moved = false;
+    /// One could be moved, but another message of its tenant and id is pending. It stays as it is.
+    bool id_is_pending = false;
+    /// Several tenants have this id and the request names none: nothing was moved. By name.
+    std::vector<std::string> tenants{};
   };
   std::vector<Item> items;  ///< one an id
 };
@@ -130,11 +137,13 @@ class OutboxAdminStore {
   virtual ~OutboxAdminStore() = default;
   virtual Result<TableStats> stats(const TableName& table) = 0;
   virtual Result<ListReply> list(const ListRequest& request) = 0;
-  /// With its history; nothing when it is not there.
+  /// With its history; nothing when it is not there. SCHEMA.VALIDATION_FAILED, naming them, when
+  /// several tenants have this id and the request names none.
   virtual Result<std::optional<MessageRecord>> find(const FindRequest& request) = 0;
   virtual Result<std::uint64_t> count(const TableName& table, MessageState state,
                                       const MessageFilter& filter) = 0;
-  /// Moves those whose state allows it, and says of each whether it did.
+  /// Moves those whose state allows it, and says of each whether it did. One that cannot be moved
+  /// is no error for the others.
   virtual Result<MoveReply> move(const MoveRequest& request) = 0;
   /// One batch.
   virtual Result<PurgeReply> purge(const PurgeRequest& request) = 0;

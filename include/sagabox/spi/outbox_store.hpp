@@ -53,6 +53,7 @@ struct Row {
   TargetsDone targets_done{};
   WallTime written_at{};  ///< by the database's clock
   WallTime due{};         ///< waiting rows only
+  bool retrying = false;  ///< waiting rows: it failed before, and did not merely wait for its time
   /// Null when the row could not be decoded; `decode_error` says why.
   std::shared_ptr<const Message> message;
   std::string decode_error{};
@@ -99,7 +100,7 @@ struct ReadReply {
 
 /// A key whose head waits for a retry: the key's later messages must not overtake it.
 struct RetryingKey {
-  std::uint64_t key_hash = 0;
+  std::uint64_t key_hash = 0;  ///< as `Message::key_hash` has it: of tenant and key
   Sequence sequence{};
 };
 
@@ -132,6 +133,10 @@ struct Settlement {
   std::string error{};  ///< already cut and cleaned
   /// Dead ones: the code and error of the last attempt stay where the row has an error.
   bool keep_last_error = false;
+  /// park only: why, as operators see it. If not empty, the store refused the row's own result, and
+  /// this settlement depends on as little of the row as possible: its error and history are
+  /// dropped.
+  std::string note{};
   /// Where to look first: the lane it was read from; nothing: the waiting one, or not known.
   std::optional<Lane> lane{};
 };

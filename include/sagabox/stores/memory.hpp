@@ -142,6 +142,9 @@ class MemoryStore final : public Store {
   /// Makes this row undecodable, as a foreign writer might leave it.
   Status corrupt(const TableName& table, Sequence sequence);
 
+  /// Removes these entries of the audit log, as somebody would who covers up an act.
+  void remove_audit(std::uint64_t first, std::uint64_t last);
+
   /// Takes this pending row out of every reader's sight, as a bug or a foreign writer might.
   Status misplace(const TableName& table, Sequence sequence);
 

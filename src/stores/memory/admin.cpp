@@ -1,15 +1,34 @@
 #include "observe/audit_events.hpp"
 #include "stores/memory/database.hpp"
 #include "stores/memory/selection.hpp"
+#include "stores/same_id.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace sagabox::memory {
 namespace {
 
 AuditedMessage audited(const TableName& table, const Slot& slot) {
   return {table, slot.id, slot.message.get(), slot.attempts};
+}
+
+/// The rows that have an id, as they are chosen from.
+struct Named {
+  std::vector<Sequence> sequences;
+  std::vector<RowOfId> rows;
+};
+
+Named named(const Table& table, const MessageId& id) {
+  Named found{table.find(id), {}};
+  for (const auto sequence : found.sequences) {
+    const Slot& slot = *table.row(sequence);
+    found.rows.push_back({std::string(tenant_of(slot)), state_of(slot), sequence});
+  }
+  return found;
 }
 
 }  // namespace
@@ -46,11 +65,12 @@ Result<std::optional<MessageRecord>> Database::find(const spi::FindRequest& requ
     const std::lock_guard lock(mutex_);
     const Table* rows = find(request.table);
     if (rows == nullptr) return no_table(request.table);
-    const auto sequence = rows->find(request.id);
-    if (!sequence || !belongs_to(*rows->row(*sequence), request.tenant)) {
-      return std::optional<MessageRecord>();
-    }
-    return std::optional(record_of(*sequence, *rows->row(*sequence),
+    const auto found = named(*rows, request.id);
+    const auto chosen = choose_row(found.rows, request.tenant);
+    if (!chosen.tenants.empty()) return several_tenants(request.id, chosen.tenants);
+    if (!chosen.row) return std::optional<MessageRecord>();
+    const auto sequence = found.sequences[*chosen.row];
+    return std::optional(record_of(sequence, *rows->row(sequence),
                                    {.history = true, .payload = request.with_payload}));
   });
 }
@@ -76,26 +96,30 @@ Result<std::vector<spi::Stray>> Database::strays(const TableName& table, std::ui
 
 spi::MoveReply::Item Database::move_one(Table& rows, const spi::MoveRequest& request,
                                         const MessageId& id, TransactionId writer, WallTime at) {
-  const auto sequence = rows.find(id);
-  if (!sequence || !belongs_to(*rows.row(*sequence), request.tenant)) return {};
-  const Slot& slot = *rows.row(*sequence);
+  const auto found = named(rows, id);
+  auto chosen = choose_row(found.rows, request.tenant);
+  if (!chosen.row) return {.tenants = std::move(chosen.tenants)};
+  const auto sequence = found.sequences[*chosen.row];
+  const Slot& slot = *rows.row(sequence);
   const MessageState was = state_of(slot);
-  if (!allows(request.move, was)) return {was, false};
+  if (!allows(request.move, was)) {
+    return {.was = was, .id_is_pending = waits_for_pending(found.rows, *chosen.row, request.move)};
+  }
   state_.audit.append(operator_event(audit_kind(request.move), audited(request.table, slot),
                                      request.actor, request.note, at));
   switch (request.move) {
     case spi::Move::replay:
-      rows.replay(*sequence, writer, at);
+      rows.replay(sequence, writer, at);
       break;
     case spi::Move::quarantine:
       if (was == MessageState::pending) ++state_.controls[request.table.str()].taken;
-      rows.quarantine(*sequence, request.note, at);
+      rows.quarantine(sequence, request.note, at);
       break;
     case spi::Move::release:
-      rows.release(*sequence, at);
+      rows.release(sequence, at);
       break;
   }
-  return {was, true};
+  return {.was = was, .moved = true};
 }
 
 Result<spi::MoveReply> Database::move(const spi::MoveRequest& request) {

@@ -2,6 +2,7 @@
 
 #include "stores/memory/database.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace sagabox::memory {
@@ -12,12 +13,22 @@ void AuditLog::append(AuditEvent event) {
   entries_.push_back(std::move(entry));
 }
 
+void AuditLog::remove(std::uint64_t first, std::uint64_t last) {
+  std::erase_if(entries_,
+                [&](const auto& entry) { return entry->number >= first && entry->number <= last; });
+}
+
 std::vector<AuditEntry> AuditLog::read(std::uint64_t after, std::uint32_t rows_max) const {
   std::vector<AuditEntry> entries;
-  for (auto at = after; at < entries_.size() && entries.size() < rows_max; ++at) {
-    entries.push_back(*entries_[at]);
-  }
+  auto at = std::ranges::upper_bound(entries_, after, {},
+                                     [](const auto& entry) { return entry->number; });
+  for (; at != entries_.end() && entries.size() < rows_max; ++at) entries.push_back(**at);
   return entries;
+}
+
+void Database::remove_audit(std::uint64_t first, std::uint64_t last) {
+  const std::lock_guard lock(mutex_);
+  state_.audit.remove(first, last);
 }
 
 Result<AuditHead> Database::append(std::span<const AuditEvent> events) {

@@ -114,20 +114,25 @@ Result<std::uint32_t> Database::replay_next(Table& rows, ReplayJob& job, std::ui
   }
   const WallTime at = now();
   const TransactionId writer{state_.next_transaction.value++};
-  for (const auto sequence : selection.rows) rows.replay(sequence, writer, at);
+  std::vector<Sequence> replayed;
+  for (const auto sequence : selection.rows) {
+    if (rows.is_pending_again(sequence)) continue;
+    rows.replay(sequence, writer, at);
+    replayed.push_back(sequence);
+  }
   job.changed_at = at;
-  job.replayed += selection.rows.size();
-  if (!selection.rows.empty()) {
-    job.cursor = selection.rows.back();
-    state_.audit.append(
-        batch_event(job, selection.rows.size(), selection.rows.front(), selection.rows.back(), at));
+  job.replayed += replayed.size();
+  job.skipped += selection.rows.size() - replayed.size();
+  if (!selection.rows.empty()) job.cursor = selection.rows.back();
+  if (!replayed.empty()) {
+    state_.audit.append(batch_event(job, replayed.size(), replayed.front(), replayed.back(), at));
   }
   if (selection.exhausted) {
     job.cursor = job.last;
     job.state = JobState::finished;
     state_.audit.append(job_event(AuditKind::replay_finished, job, job.actor, at));
   }
-  return static_cast<std::uint32_t>(selection.rows.size());
+  return static_cast<std::uint32_t>(replayed.size());
 }
 
 Result<spi::JobAdvanceReply> Database::advance_job(const spi::JobAdvance& request) {

@@ -135,6 +135,7 @@ class Database final : public spi::OutboxStore,
   static Error lost(Operation operation);
 
   Status corrupt(const TableName& table, Sequence sequence);
+  void remove_audit(std::uint64_t first, std::uint64_t last);
   Status misplace(const TableName& table, Sequence sequence);
   void checkpoint();
   bool fail_over();

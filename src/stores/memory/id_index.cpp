@@ -51,8 +51,9 @@ struct IdIndex::Entries {
   boost::unordered_flat_set<Entry, EntryHash, EntryEqual> set;
 };
 
-IdIndex::IdIndex(const Rows& rows)
-    : entries_(new Entries{boost::unordered_flat_set<Entry, EntryHash, EntryEqual>(
+IdIndex::IdIndex(Rows& rows)
+    : rows_(rows),
+      entries_(new Entries{boost::unordered_flat_set<Entry, EntryHash, EntryEqual>(
           0, EntryHash{}, EntryEqual{&rows})}) {}
 
 IdIndex::~IdIndex() = default;
@@ -64,12 +65,31 @@ std::optional<Sequence> IdIndex::find(const MessageId& id) const {
 }
 
 void IdIndex::insert(const MessageId& id, Sequence sequence) {
+  const auto newest = entries_->set.find(wanted(id));
+  Slot& slot = *rows_.find(sequence);
+  slot.older = {};
+  if (newest != entries_->set.end()) {
+    slot.older = newest->sequence;
+    entries_->set.erase(newest);
+  }
   entries_->set.insert(Entry{wanted(id).hash, sequence});
 }
 
-void IdIndex::erase(const MessageId& id) {
-  const auto found = entries_->set.find(wanted(id));
-  if (found != entries_->set.end()) entries_->set.erase(found);
+void IdIndex::erase(const MessageId& id, Sequence sequence) {
+  const auto newest = entries_->set.find(wanted(id));
+  if (newest == entries_->set.end()) return;
+  const Sequence older = rows_.find(sequence)->older;
+  if (newest->sequence == sequence) {
+    const auto hash = newest->hash;
+    entries_->set.erase(newest);
+    if (older != Sequence{}) entries_->set.insert(Entry{hash, older});
+    return;
+  }
+  for (auto at = newest->sequence; at != Sequence{};) {
+    Slot& newer = *rows_.find(at);
+    at = newer.older;
+    if (at == sequence) newer.older = older;
+  }
 }
 
 }  // namespace sagabox::memory

@@ -52,6 +52,7 @@ struct Slot {
   /// Of a row that waits; of one that is done, dead or quarantined, when it became so.
   WallTime due{};
   std::uint64_t key_hash = 0;
+  Sequence older{};  ///< the next older row that has the same id; 0: there is none
   std::shared_ptr<const Message> message;
   std::shared_ptr<const Trouble> trouble;
 

@@ -53,8 +53,8 @@ bool fits(const Slot& slot, const MessageFilter& filter) {
   return names_fit(slot, filter);
 }
 
-bool belongs_to(const Slot& slot, const std::optional<std::string>& tenant) {
-  return !tenant || (slot.message && slot.message->tenant() == *tenant);
+std::string_view tenant_of(const Slot& slot) noexcept {
+  return slot.message ? std::string_view(slot.message->tenant()) : std::string_view();
 }
 
 MessageRecord record_of(Sequence sequence, const Slot& slot, RecordParts parts) {

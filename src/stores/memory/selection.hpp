@@ -4,6 +4,8 @@
 
 #include <sagabox/records.hpp>
 
+#include <string_view>
+
 namespace sagabox::memory {
 
 /// Of a committed row.
@@ -15,8 +17,8 @@ namespace sagabox::memory {
 
 /// All of the filter but its sequences. What cannot be decoded has no tenant, topic, type or key.
 [[nodiscard]] bool fits(const Slot& slot, const MessageFilter& filter);
-/// No tenant given: everybody's.
-[[nodiscard]] bool belongs_to(const Slot& slot, const std::optional<std::string>& tenant);
+/// Empty where it cannot be decoded.
+[[nodiscard]] std::string_view tenant_of(const Slot& slot) noexcept;
 
 struct RecordParts {
   bool history = false;

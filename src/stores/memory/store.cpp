@@ -72,6 +72,10 @@ Status MemoryStore::corrupt(const TableName& table, Sequence sequence) {
   return database_->corrupt(table, sequence);
 }
 
+void MemoryStore::remove_audit(std::uint64_t first, std::uint64_t last) {
+  database_->remove_audit(first, last);
+}
+
 Status MemoryStore::misplace(const TableName& table, Sequence sequence) {
   return database_->misplace(table, sequence);
 }

@@ -1,5 +1,6 @@
 #include "stores/memory/table.hpp"
 
+#include "stores/memory/selection.hpp"
 #include "stores/memory/trouble.hpp"
 
 #include <chrono>
@@ -64,6 +65,17 @@ void Table::fill(Slot& slot, Sequence sequence, TransactionId writer,
   }
 }
 
+std::optional<Sequence> Table::known(const Message& message) const {
+  std::optional<Sequence> ended;
+  for (auto at = ids_.find(message.id()); at && *at != Sequence{}; at = rows_.find(*at)->older) {
+    const Slot& slot = *rows_.find(*at);
+    if (tenant_of(slot) != message.tenant()) continue;
+    if (slot.pending() || slot.state == SlotState::open) return at;
+    if (!ended && !message.has_fresh_id()) ended = at;
+  }
+  return ended;
+}
+
 Result<std::vector<Written>> Table::insert(TransactionId writer,
                                            std::span<const std::shared_ptr<const Message>> messages,
                                            WallTime now, Drawn& drawn) {
@@ -71,7 +83,7 @@ Result<std::vector<Written>> Table::insert(TransactionId writer,
   written.reserve(messages.size());
   drawn = {Sequence{next_sequence_}, 0};
   for (const auto& message : messages) {
-    if (const auto first = ids_.find(message->id())) {
+    if (const auto first = known(*message)) {
       const Slot& slot = *rows_.find(*first);
       if (slot.state == SlotState::open && slot.writer != writer) {
         discard(drawn);
@@ -118,7 +130,7 @@ void Table::publish_done() {
 void Table::discard(Drawn drawn) {
   for (std::uint64_t i = 0; i < drawn.count; ++i) {
     const Sequence sequence{drawn.first.value + i};
-    ids_.erase(rows_.find(sequence)->id);
+    ids_.erase(rows_.find(sequence)->id, sequence);
     rows_.erase(sequence);
   }
 }
@@ -132,6 +144,7 @@ spi::Row Table::row_of(Sequence sequence, const Slot& slot) const {
   row.targets_done = slot.targets_done;
   row.written_at = slot.written_at;
   if (slot.waits) row.due = slot.due;
+  row.retrying = slot.retrying;
   row.message = slot.message;
   if (slot.trouble) {
     row.decode_error = slot.trouble->decode_error;
@@ -230,7 +243,7 @@ void Table::finish(Sequence sequence, Slot& slot, WallTime now, bool retain, Rel
   leave_lane(sequence, slot);
   rows_.pending_removed(sequence);
   --counts_.pending;
-  ids_.erase(slot.id);
+  ids_.erase(slot.id, sequence);
   if (slot.message) released.push_back(std::move(slot.message));
   rows_.erase(sequence);
 }

@@ -89,7 +89,11 @@ class Table {
 
   /// A committed row; null for what is not there and what is still being written.
   [[nodiscard]] const Slot* row(Sequence sequence) const noexcept;
-  [[nodiscard]] std::optional<Sequence> find(const MessageId& id) const;
+  /// Every committed row that has this id, newest first.
+  [[nodiscard]] std::vector<Sequence> find(const MessageId& id) const;
+  /// Whether a message of the row's tenant and id is pending. With it the row, which has ended,
+  /// cannot be.
+  [[nodiscard]] bool is_pending_again(Sequence sequence) const;
   struct Selection {
     std::vector<Sequence> rows;
     bool exhausted = true;  ///< nothing more fits
@@ -120,6 +124,8 @@ class Table {
     std::set<Sequence> retrying;  // rows with a key that wait for a retry
   };
 
+  /// The row that the message would be a duplicate of.
+  [[nodiscard]] std::optional<Sequence> known(const Message& message) const;
   void fill(Slot& slot, Sequence sequence, TransactionId writer,
             const std::shared_ptr<const Message>& message, WallTime now) const;
   [[nodiscard]] spi::Row row_of(Sequence sequence, const Slot& slot) const;

@@ -12,9 +12,20 @@ const Slot* Table::row(Sequence sequence) const noexcept {
   return slot == nullptr || slot->state == SlotState::open ? nullptr : slot;
 }
 
-std::optional<Sequence> Table::find(const MessageId& id) const {
-  const auto sequence = ids_.find(id);
-  return sequence && row(*sequence) != nullptr ? sequence : std::nullopt;
+std::vector<Sequence> Table::find(const MessageId& id) const {
+  std::vector<Sequence> found;
+  for (auto at = ids_.find(id); at && *at != Sequence{}; at = rows_.find(*at)->older) {
+    if (row(*at) != nullptr) found.push_back(*at);
+  }
+  return found;
+}
+
+bool Table::is_pending_again(Sequence sequence) const {
+  const Slot& slot = *rows_.find(sequence);
+  return std::ranges::any_of(find(slot.id), [&](Sequence other) {
+    const Slot& there = *rows_.find(other);
+    return there.pending() && tenant_of(there) == tenant_of(slot);
+  });
 }
 
 template <class Visit>
@@ -90,7 +101,7 @@ void Table::replay(Sequence sequence, TransactionId writer, WallTime now) {
     kept.decode_error = old.trouble->decode_error;
   }
   fresh.trouble = std::make_shared<const Trouble>(std::move(kept));
-  ids_.erase(old.id);
+  ids_.erase(old.id, sequence);
   rows_.erase(sequence);
   ids_.insert(fresh.id, to);
   ++counts_.pending;
@@ -134,7 +145,7 @@ void Table::purge(Sequence sequence, Released& released) {
     rows_.pending_removed(sequence);
   }
   --count_of(slot.state);
-  ids_.erase(slot.id);
+  ids_.erase(slot.id, sequence);
   if (slot.message) released.push_back(std::move(slot.message));
   rows_.erase(sequence);
 }

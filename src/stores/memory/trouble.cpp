@@ -2,12 +2,20 @@
 
 #include "core/history_text.hpp"
 
+#include <algorithm>
+
 namespace sagabox::memory {
 
 void note_failure(Slot& slot, const spi::Settlement& item, WallTime now) {
   amend(slot, [&](Trouble& trouble) {
     trouble.code = item.code;
     trouble.error = item.error;
+    if (!item.note.empty()) {
+      trouble.note = item.note;
+      trouble.history.clear();
+      trouble.failed_for_good = std::max(trouble.failed_for_good, item.attempts);
+      return;
+    }
     if (item.attempts <= trouble.failed_for_good) return;
     add_failure(trouble.history, {item.attempts, now, item.code, item.error});
     // One that only writes its attempt down is still under way: how it ends replaces this.

@@ -111,37 +111,47 @@ constexpr std::string_view extent_done = R"sql(
 SELECT count(*), coalesce(max(seq), 0) FROM "{schema}"."{table}_archive" WHERE {fits_ended}
 )sql";
 
-/// $1 id.
+/// $1 id, $2 tenant or NULL, $3 tenants_max. Of each tenant that has the id the row that is meant,
+/// see `choose_row`.
 constexpr std::string_view look = R"sql(
-SELECT {pending}, payload FROM "{schema}"."{table}_outbox" WHERE id = $1
-UNION ALL
-SELECT {ended}, payload FROM "{schema}"."{table}_dead" WHERE id = $1
-UNION ALL
-SELECT {done}, payload FROM "{schema}"."{table}_archive" WHERE id = $1
+SELECT DISTINCT ON (tenant) *
+FROM (
+  SELECT {pending}, payload, 2 AS rank FROM "{schema}"."{table}_outbox" WHERE id = $1
+  UNION ALL
+  SELECT {ended}, payload, 1 FROM "{schema}"."{table}_dead" WHERE id = $1
+  UNION ALL
+  SELECT {done}, payload, 0 FROM "{schema}"."{table}_archive" WHERE id = $1
+) AS row_of_id
+WHERE $2::text IS NULL OR tenant = $2
+ORDER BY tenant, rank DESC, seq DESC
+LIMIT $3
 )sql";
 
-/// $1 ids. What is found stays as it is until the transaction ends.
+/// $1 ids, $2 tenant or NULL. What is found stays as it is until the transaction ends.
 constexpr std::string_view lock_pending = R"sql(
-SELECT {pending}, payload FROM "{schema}"."{table}_outbox" WHERE id = ANY ($1::text[])
+SELECT {pending}, payload FROM "{schema}"."{table}_outbox"
+WHERE id = ANY ($1::text[]) AND ($2::text IS NULL OR tenant = $2)
 ORDER BY seq
 FOR UPDATE
 )sql";
 
 constexpr std::string_view lock_ended = R"sql(
-SELECT {ended}, payload FROM "{schema}"."{table}_dead" WHERE id = ANY ($1::text[])
+SELECT {ended}, payload FROM "{schema}"."{table}_dead"
+WHERE id = ANY ($1::text[]) AND ($2::text IS NULL OR tenant = $2)
 ORDER BY seq
 FOR UPDATE
 )sql";
 
 constexpr std::string_view lock_done = R"sql(
-SELECT {done}, payload FROM "{schema}"."{table}_archive" WHERE id = ANY ($1::text[])
+SELECT {done}, payload FROM "{schema}"."{table}_archive"
+WHERE id = ANY ($1::text[]) AND ($2::text IS NULL OR tenant = $2)
 ORDER BY seq
 FOR UPDATE
 )sql";
 
 /// What a replay job takes next: $11 cursor, $12 last, $13 rows_max, $14 state.
 constexpr std::string_view next_ended = R"sql(
-SELECT seq, id FROM "{schema}"."{table}_dead"
+SELECT seq FROM "{schema}"."{table}_dead"
 WHERE state = $14 AND seq > $11 AND seq <= $12 AND {fits_ended}
 ORDER BY seq
 LIMIT $13 + 1
@@ -149,37 +159,56 @@ FOR UPDATE
 )sql";
 
 constexpr std::string_view next_done = R"sql(
-SELECT seq, id FROM "{schema}"."{table}_archive"
+SELECT seq FROM "{schema}"."{table}_archive"
 WHERE seq > $11 AND seq <= $12 AND {fits_ended}
 ORDER BY seq
 LIMIT $13 + 1
 FOR UPDATE
 )sql";
 
-/// $1 ids, each once. Deleted and inserted, in the order asked: an UPDATE of the sequence would
-/// draw it before the transaction shows in snapshots.
+/// $1 sequences of locked rows, each once, in the order in which they are replayed. Answers with
+/// those that were: not those whose tenant and id are pending, also since another transaction
+/// committed a moment ago. Inserted, then deleted: an UPDATE of the sequence would draw it before
+/// the transaction shows in snapshots.
 constexpr std::string_view replay = R"sql(
 WITH asked AS (
-  SELECT id AS asked_id, place FROM unnest($1::text[]) WITH ORDINALITY AS a(id, place)
+  SELECT asked_seq, place FROM unnest($1::int8[]) WITH ORDINALITY AS a(asked_seq, place)
+),
+found AS MATERIALIZED (
+  SELECT DISTINCT ON (id, tenant) *
+  FROM (SELECT asked_seq, place, replays, {carried}
+        FROM "{schema}"."{table}_dead" AS t JOIN asked ON t.seq = asked_seq
+        WHERE t.seq = ANY ($1::int8[])
+        UNION ALL
+        SELECT asked_seq, place, replays, {carried}
+        FROM "{schema}"."{table}_archive" AS t JOIN asked ON t.seq = asked_seq
+        WHERE t.seq = ANY ($1::int8[])) AS ended
+  ORDER BY id, tenant, place
+),
+inserted AS (
+  INSERT INTO "{schema}"."{table}_outbox" (replays, {carried})
+  SELECT replays + 1, {carried} FROM found ORDER BY place
+  ON CONFLICT (id, tenant) DO NOTHING
+  RETURNING id AS new_id, tenant AS new_tenant
+),
+replayed AS MATERIALIZED (
+  SELECT asked_seq, place FROM found JOIN inserted ON new_id = id AND new_tenant = tenant
 ),
 from_dead AS (
-  DELETE FROM "{schema}"."{table}_dead" AS t USING asked WHERE t.id = asked_id
-  RETURNING place, replays, {carried}
+  DELETE FROM "{schema}"."{table}_dead" AS t USING replayed
+  WHERE t.seq = asked_seq AND t.seq = ANY ($1::int8[])
 ),
 from_archive AS (
-  DELETE FROM "{schema}"."{table}_archive" AS t USING asked WHERE t.id = asked_id
-  RETURNING place, replays, {carried}
+  DELETE FROM "{schema}"."{table}_archive" AS t USING replayed
+  WHERE t.seq = asked_seq AND t.seq = ANY ($1::int8[])
 )
-INSERT INTO "{schema}"."{table}_outbox" (replays, {carried})
-SELECT replays + 1, {carried}
-FROM (SELECT * FROM from_dead UNION ALL SELECT * FROM from_archive) AS gone
-ORDER BY place
+SELECT asked_seq FROM replayed ORDER BY place
 )sql";
 
-/// $1 ids, $2 note.
+/// $1 sequences, $2 note. Answers with them.
 constexpr std::string_view quarantine_pending = R"sql(
 WITH gone AS (
-  DELETE FROM "{schema}"."{table}_outbox" WHERE id = ANY ($1::text[])
+  DELETE FROM "{schema}"."{table}_outbox" WHERE seq = ANY ($1::int8[])
   RETURNING *
 )
 INSERT INTO "{schema}"."{table}_dead" (
@@ -188,24 +217,30 @@ INSERT INTO "{schema}"."{table}_dead" (
 SELECT seq, shard, 'quarantined', clock_timestamp(), $2, attempts, failed_for_good, replays,
   written_at, {carried}, code, error, history
 FROM gone
+RETURNING seq
 )sql";
 
 constexpr std::string_view quarantine_dead = R"sql(
 UPDATE "{schema}"."{table}_dead"
 SET state = 'quarantined', ended_at = clock_timestamp(), note = $2
-WHERE id = ANY ($1::text[])
+WHERE seq = ANY ($1::int8[])
+RETURNING seq
 )sql";
 
-/// $1 ids. Under its own sequence, in the waiting lane: a forward read has passed its place.
+/// $1 sequences of locked rows. Under its own sequence, in the waiting lane: a forward read has
+/// passed its place. Answers with those that were released, see `replay`.
 constexpr std::string_view release = R"sql(
-WITH gone AS (
-  DELETE FROM "{schema}"."{table}_dead" WHERE id = ANY ($1::text[])
-  RETURNING *
+WITH inserted AS (
+  INSERT INTO "{schema}"."{table}_outbox" (
+    seq, due, replays, written_at, {carried}, code, error, history) OVERRIDING SYSTEM VALUE
+  SELECT seq, clock_timestamp(), replays, written_at, {carried}, code, error, history
+  FROM "{schema}"."{table}_dead" WHERE seq = ANY ($1::int8[])
+  ON CONFLICT (id, tenant) DO NOTHING
+  RETURNING seq AS released_seq
 )
-INSERT INTO "{schema}"."{table}_outbox" (
-  seq, due, replays, written_at, {carried}, code, error, history)
-SELECT seq, clock_timestamp(), replays, written_at, {carried}, code, error, history
-FROM gone
+DELETE FROM "{schema}"."{table}_dead" AS t USING inserted
+WHERE t.seq = released_seq AND t.seq = ANY ($1::int8[])
+RETURNING t.seq
 )sql";
 
 /// $1 outbox, $2 how many.

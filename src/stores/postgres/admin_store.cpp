@@ -1,5 +1,6 @@
 #include "stores/postgres/admin_store.hpp"
 
+#include "core/same_id.hpp"
 #include "observe/audit_events.hpp"
 #include "stores/postgres/archive.hpp"
 #include "stores/postgres/decode.hpp"
@@ -112,14 +113,22 @@ Result<spi::ListReply> PostgresAdmin::list(const spi::ListRequest& request) {
 }
 
 Result<std::optional<MessageRecord>> PostgresAdmin::find(const spi::FindRequest& request) {
+  // One more than an error names.
+  constexpr std::int64_t tenants_max = 6;
   Params params;
   params.text(request.id.view());
+  request.tenant ? params.text(*request.tenant) : params.null(Type::text);
+  params.int8(tenants_max);
   auto rows = ask(statements_.of(request.table).look, params);
   if (!rows.ok()) return rows.error();
   if (rows->empty()) return std::optional<MessageRecord>();
-  auto record = decode_record(*rows, 0, 0, {.history = true, .message = request.with_payload});
-  if (request.tenant && record.tenant != *request.tenant) return std::optional<MessageRecord>();
-  return std::optional(std::move(record));
+  std::vector<std::string> tenants;
+  for (int row = 0; row < rows->size(); ++row) {
+    tenants.push_back(decode_record(*rows, row, 0, {}).tenant);
+  }
+  if (tenants.size() > 1) return several_tenants(request.id, tenants);
+  return std::optional(
+      decode_record(*rows, 0, 0, {.history = true, .message = request.with_payload}));
 }
 
 Result<std::uint64_t> PostgresAdmin::count(const TableName& table, MessageState state,

@@ -8,6 +8,7 @@
 #include <sagabox/spi/outbox_admin_store.hpp>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,11 +28,16 @@ Params filter_params(const MessageFilter& filter);
 Result<Extent> extent_of(Connection& connection, const AdminStatements& statements,
                          MessageState state, const MessageFilter& filter);
 
-/// Messages that a move takes, each once, in the order asked.
-struct MovedIds {
-  std::vector<MessageId> pending;
-  std::vector<MessageId> ended;  ///< dead, quarantined or done
+/// Rows that a move takes, each once, in the order asked.
+struct MovedRows {
+  std::vector<Sequence> pending;
+  std::vector<Sequence> ended;  ///< dead, quarantined or done
 };
+
+/// $1 of the statements that take sequences.
+Params sequence_params(std::span<const Sequence> sequences);
+/// Of answers that have a sequence a row.
+std::vector<Sequence> sequences_of(const Rows& rows);
 
 /// What operators see and do. An act is one transaction, its audit events included.
 class PostgresAdmin final : public spi::OutboxAdminStore {
@@ -57,7 +63,9 @@ class PostgresAdmin final : public spi::OutboxAdminStore {
   Result<spi::PurgeReply> purge_rows(const spi::PurgeRequest& request);
   Status audit_purge(Connection& connection, const spi::PurgeRequest& request, const Rows& purged);
   Result<spi::MoveReply> move_in(Connection& connection, const spi::MoveRequest& request);
-  Status carry_out(Connection& connection, const spi::MoveRequest& request, const MovedIds& moved);
+  /// Which of them were moved.
+  Result<std::vector<Sequence>> carry_out(Connection& connection, const spi::MoveRequest& request,
+                                          const MovedRows& rows);
 
   Context& context_;
   const AuditChain& audit_;

@@ -5,13 +5,18 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string_view>
 #include <utility>
 
 namespace sagabox::postgres {
 namespace {
 
-AuditHead head_from(const Rows& rows) { return {rows.uint8(0, 0), digest_of(rows.text(0, 1))}; }
+/// Without its row, which somebody has deleted, it is that of an empty log.
+AuditHead head_from(const Rows& rows) {
+  if (rows.size() == 0) return {};
+  return {rows.uint8(0, 0), digest_of(rows.text(0, 1))};
+}
 
 AuditEntry entry_from(const Rows& rows, int row) {
   const auto text = [&](int column) { return std::string(rows.text(row, column)); };
@@ -91,7 +96,8 @@ Result<std::vector<AuditEntry>> PostgresAudit::read(std::uint64_t after, std::ui
   auto connection = context_.relay.take();
   if (!connection.ok()) return connection.error();
   Params params;
-  params.int8(static_cast<std::int64_t>(after)).int8(rows_max);
+  const auto number = std::min<std::uint64_t>(after, std::numeric_limits<std::int64_t>::max());
+  params.int8(static_cast<std::int64_t>(number)).int8(rows_max);
   auto rows = (*connection)->run(chain_.statements().read, params, Effect::none);
   if (!rows.ok()) return rows.error();
   std::vector<AuditEntry> entries;

@@ -19,23 +19,29 @@ const Statement commit_statement{"", "COMMIT"};
 const Statement rollback_statement{"", "ROLLBACK"};
 
 // $4: the server process that answers when nobody stands between. Where another one does, what is
-// set here ends with the transaction: the session belongs to everybody.
+// set here ends with the transaction: the session belongs to everybody. Every name has its schema:
+// the search_path that the session came with may find functions and operators of other users
+// first. From here on it finds the server's own only.
 const Statement set_up_statement{"", R"sql(
-SELECT pg_is_in_recovery(),
-       CASE WHEN NOT pg_is_in_recovery() THEN pg_walfile_name(pg_current_wal_lsn()) END,
-       has_function_privilege('pg_control_system()', 'EXECUTE'),
+SELECT pg_catalog.pg_is_in_recovery(),
+       CASE WHEN NOT pg_catalog.pg_is_in_recovery()
+            THEN pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()) END,
+       pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE'),
        shared,
-       current_setting('transaction_isolation'),
-       set_config('statement_timeout', $1, shared),
-       set_config('lock_timeout', $2, shared),
-       set_config('idle_in_transaction_session_timeout', $5, shared),
-       set_config('plan_cache_mode', $3, shared),
-       set_config('jit', 'off', shared),
-       set_config('default_transaction_isolation', 'read committed', shared),
+       pg_catalog.current_setting('transaction_isolation'),
+       pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', shared),
+       pg_catalog.set_config('statement_timeout', $1, shared),
+       pg_catalog.set_config('lock_timeout', $2, shared),
+       pg_catalog.set_config('idle_in_transaction_session_timeout', $5, shared),
+       pg_catalog.set_config('plan_cache_mode', $3, shared),
+       pg_catalog.set_config('jit', 'off', shared),
+       pg_catalog.set_config('default_transaction_isolation', 'read committed', shared),
        -- Ours are never prepared for a two-phase commit.
-       set_config('sagabox.notify', coalesce(nullif(current_setting('sagabox.notify', true), ''),
-                                             'on'), shared)
-FROM (SELECT pg_backend_pid() <> $4 AS shared) AS session
+       pg_catalog.set_config(
+         'sagabox.notify',
+         CASE WHEN pg_catalog.current_setting('sagabox.notify', true) OPERATOR(pg_catalog.<>) ''
+              THEN pg_catalog.current_setting('sagabox.notify', true) ELSE 'on' END, shared)
+FROM (SELECT pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.<>) $4 AS shared) AS session
 )sql"};
 
 const Statement system_statement{"",
@@ -72,6 +78,29 @@ Error not_a_url() {
           "pairs like host=… dbname=…"};
 }
 
+/// What libpq takes for a host or a port would be a part of the password, and errors would show it.
+bool is_cut_password(std::string_view host, std::string_view port) {
+  // The first one may be that of an abstract socket.
+  return host.find('@', 1) != std::string_view::npos ||
+         port.find_first_not_of("0123456789,") != std::string_view::npos;
+}
+
+/// The same where it begins with digits: the rest of it would be shown as the database.
+bool is_cut_in_path(std::string_view url) {
+  constexpr std::string_view scheme_end = "://";
+  const auto begin = url.find(scheme_end);
+  if (begin == std::string_view::npos) return false;
+  const auto rest = url.substr(begin + scheme_end.size());
+  const auto path = rest.substr(std::min(rest.find('/'), rest.size()));
+  return path.substr(0, path.find('?')).find('@') != std::string_view::npos;
+}
+
+Error password_is_cut() {
+  return {Code::config_invalid,
+          "the host or the port of the connection string is not one; in a password write @ as %40, "
+          "/ as %2F, : as %3A, ? as %3F and # as %23"};
+}
+
 }  // namespace
 
 Status check_server_version(int version) {
@@ -91,6 +120,7 @@ Connection::Connection(Handle handle, const ConnectSettings& settings)
                                  : settings.statement_max + settings.answer_grace}) {}
 
 Result<std::unique_ptr<Connection>> Connection::open(const ConnectSettings& settings) {
+  if (auto name = public_name(settings.url); !name.ok()) return name.error();
   const auto seconds =
       std::to_string(std::chrono::ceil<std::chrono::seconds>(settings.connect_max).count());
   const auto answer_max = milliseconds(
@@ -270,10 +300,11 @@ Result<std::string> public_name(const std::string& url) {
     if (option->val == nullptr || *option->val == '\0') continue;
     const std::string_view keyword = option->keyword;
     if (keyword == "host") host = option->val;
-    if (keyword == "port") port = ":" + std::string(option->val);
+    if (keyword == "port") port = option->val;
     if (keyword == "dbname") database = "/" + std::string(option->val);
   }
-  return "postgres://" + host + port + database;
+  if (is_cut_password(host, port) || is_cut_in_path(url)) return password_is_cut();
+  return "postgres://" + host + (port.empty() ? "" : ":" + port) + database;
 }
 
 Result<std::string> url_of(PGconn* connection) {

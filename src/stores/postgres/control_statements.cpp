@@ -32,7 +32,7 @@ RETURNING clock_timestamp()
 constexpr std::string_view job_columns =
     "id, state, from_state, tenant, topic, aggregate_type, key, code, ended_from, ended_until, "
     "first, last_wanted, retrying, cursor, last, rate_max, matched, replayed, actor, error, "
-    "created_at, changed_at";
+    "created_at, changed_at, skipped";
 
 /// $2 from, then what the filter says, $13 last, $14 rate_max, $15 matched, $16 actor. Whoever
 /// creates two jobs at once waits for the other: the outbox's row gives out the numbers.
@@ -66,10 +66,11 @@ WHERE outbox = $1 AND id = $2
 RETURNING {job}
 )sql";
 
-/// $2 id, $3 rows, $4 cursor, $5 whether it is finished.
+/// $2 id, $3 rows, $4 cursor, $5 whether it is finished, $6 how many were left as they are.
 constexpr std::string_view advance_job = R"sql(
 UPDATE "{schema}".replay_job
 SET replayed = replayed + $3,
+    skipped = skipped + $6,
     cursor = CASE WHEN $5 THEN last ELSE $4 END,
     state = CASE WHEN $5 THEN 'finished' ELSE state END,
     changed_at = clock_timestamp()

@@ -65,6 +65,7 @@ ReplayJob job_from(const Rows& rows, int row, const TableName& table) {
   job.error = rows.text(row, 19);
   job.created_at = rows.timestamptz(row, 20);
   job.changed_at = rows.timestamptz(row, 21);
+  job.skipped = rows.uint8(row, 22);
   return job;
 }
 
@@ -235,28 +236,27 @@ Result<spi::JobAdvanceReply> PostgresControl::replay_next(Connection& connection
   if (!found.ok()) return found.error();
   const auto rows = std::min(static_cast<std::uint32_t>(found->size()), request.rows_max);
   const bool exhausted = std::cmp_less_equal(found->size(), request.rows_max);
-  std::vector<std::string_view> ids;
-  for (int row = 0; std::cmp_less(row, rows); ++row) ids.push_back(found->text(row, 1));
-  const auto sequence = [&](std::uint32_t row) {
-    return Sequence{found->uint8(static_cast<int>(row), 0)};
-  };
+  auto sequences = sequences_of(*found);
+  sequences.resize(rows);
+  std::vector<Sequence> replayed;
   if (rows > 0) {
-    Params replay;
-    replay.array(Type::text, ids, [](std::string_view id) { return id; });
-    auto replayed = connection.run(statements.replay, replay, Effect::none);
-    if (!replayed.ok()) return replayed.error();
+    auto answer = connection.run(statements.replay, sequence_params(sequences), Effect::none);
+    if (!answer.ok()) return answer.error();
+    replayed = sequences_of(*answer);
   }
   auto advance = job_params(request.table, request.job);
-  advance.int8(rows)
-      .int8(static_cast<std::int64_t>((rows > 0 ? sequence(rows - 1) : job.cursor).value))
-      .boolean(exhausted);
+  advance.int8(static_cast<std::int64_t>(replayed.size()))
+      .int8(static_cast<std::int64_t>((rows > 0 ? sequences.back() : job.cursor).value))
+      .boolean(exhausted)
+      .int8(static_cast<std::int64_t>(rows - replayed.size()));
   auto advanced = connection.run(statements_.advance_job, advance, Effect::none);
   if (!advanced.ok()) return advanced.error();
-  spi::JobAdvanceReply reply{true, rows, job_from(*advanced, 0, request.table)};
+  spi::JobAdvanceReply reply{true, static_cast<std::uint32_t>(replayed.size()),
+                             job_from(*advanced, 0, request.table)};
   std::vector<AuditEvent> events;
-  if (rows > 0) {
-    events.push_back(
-        batch_event(reply.job, rows, sequence(0), sequence(rows - 1), reply.job.changed_at));
+  if (!replayed.empty()) {
+    events.push_back(batch_event(reply.job, replayed.size(), replayed.front(), replayed.back(),
+                                 reply.job.changed_at));
   }
   if (exhausted) {
     events.push_back(

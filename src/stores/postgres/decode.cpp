@@ -83,7 +83,9 @@ struct Rest {
   static constexpr int request_id = 14;
   static constexpr int correlation_id = 15;
   static constexpr int targets_done = 16;
+  static constexpr int retrying = 17;
 };
+static_assert(Rest::retrying < Composite::fields_max);
 
 MessageDetails details_of(const Composite& rest) {
   const auto text = [&](int field) { return std::string(rest.text(field)); };
@@ -167,6 +169,7 @@ spi::Row decode_row(const Rows& rows, int row, int first, Shard shard, std::stri
     out.replays = static_cast<std::uint32_t>(rest.int4(Rest::replays));
     out.targets_done = TargetsDone{static_cast<std::uint64_t>(rest.int8(Rest::targets_done))};
     if (const auto waits = rest.maybe_timestamptz(Rest::due)) out.due = *waits;
+    out.retrying = rest.boolean(Rest::retrying);
     stored.row.priority = static_cast<Priority>(rest.int2(Rest::priority));
     if (!rest.boolean(Rest::is_json)) stored.row.form = PayloadForm::bytes;
     stored.row.details = details_of(rest);

@@ -92,12 +92,10 @@ Status add_missing_indexes(Connection& connection, const Names& names,
   std::vector<std::string> valid;
   for (int i = 0; i < rows->size(); ++i) valid.emplace_back(rows->text(i, 0));
   for (const auto& table : tables) {
-    for (const auto& step : migrations()) {
-      for (const auto& pattern : schema::index_names(step.table_up)) {
-        const auto name = names.fill(pattern, table);
-        if (std::ranges::find(valid, name) != valid.end()) continue;
-        findings.push_back(schema::missing_index(table.str(), name));
-      }
+    for (const auto& pattern : schema::all_index_names(migrations())) {
+      const auto name = names.fill(pattern, table);
+      if (std::ranges::find(valid, name) != valid.end()) continue;
+      findings.push_back(schema::missing_index(table.str(), name));
     }
   }
   return {};

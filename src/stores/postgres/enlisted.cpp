@@ -98,7 +98,7 @@ Result<KnownSchema*> schema_of(Known& known, std::string_view schema) {
   return &known.schemas.try_emplace(std::string(schema), std::move(*names)).first->second;
 }
 
-const Statement process_statement{"", "SELECT pg_backend_pid()"};
+const Statement process_statement{"", "SELECT pg_catalog.pg_backend_pid()"};
 
 /// Behind a pooler another server process answers than the one we were told of, and the next
 /// transaction may meet a third that knows none of our statements.
@@ -125,10 +125,17 @@ struct Enlisted::Borrowed {
   std::uint64_t rollbacks;
   /// A row of this transaction that only its end takes away, and how to look for it.
   const InsertStatements* statements = nullptr;
-  std::optional<MessageId> lasting{};
+  struct Row {
+    MessageId id;
+    std::string tenant;
+  };
+  std::optional<Row> lasting{};
 
   [[nodiscard]] const InsertStatements& statements_of(const TableName& table) const;
-  void remember(const InsertStatements& by, const std::vector<Written>& written);
+  /// `written`: one for each of the messages.
+  void remember(const InsertStatements& by,
+                std::span<const std::shared_ptr<const Message>> messages,
+                const std::vector<Written>& written);
   Result<bool> rolled_back();
 };
 
@@ -136,12 +143,15 @@ const InsertStatements& Enlisted::Borrowed::statements_of(const TableName& table
   return schema->statements.try_emplace(table, schema->names, table).first->second;
 }
 
-void Enlisted::Borrowed::remember(const InsertStatements& by, const std::vector<Written>& written) {
+void Enlisted::Borrowed::remember(const InsertStatements& by,
+                                  std::span<const std::shared_ptr<const Message>> messages,
+                                  const std::vector<Written>& written) {
   const auto one = std::ranges::find_if(
       written, [](const Written& row) { return !row.duplicate && !row.in_savepoint; });
   if (lasting || one == written.end()) return;
   statements = &by;
-  lasting = one->id;
+  const auto at = static_cast<std::size_t>(one - written.begin());
+  lasting = Row{one->id, messages[at]->tenant()};
 }
 
 /// Whether one of the ROLLBACKs since the last call was the transaction's (AND CHAIN, as another is
@@ -149,7 +159,9 @@ void Enlisted::Borrowed::remember(const InsertStatements& by, const std::vector<
 Result<bool> Enlisted::Borrowed::rolled_back() {
   if (rollbacks == known->rollbacks || !lasting) return false;
   Params params;
-  params.array(Type::text, std::span(&*lasting, 1), [](const MessageId& id) { return id.view(); });
+  const std::span one(&*lasting, 1);
+  params.array(Type::text, one, [](const Row& row) { return row.id.view(); });
+  params.array(Type::text, one, [](const Row& row) { return std::string_view(row.tenant); });
   auto rows = Link(connection, nullptr, {}).run(statements->pending, params, Effect::none);
   if (!rows.ok()) return rows.error();
   if (rows->empty()) return true;
@@ -202,7 +214,9 @@ Result<std::vector<Written>> Enlisted::insert(
   const bool ask = told || (known->savepoints && !borrowed_->lasting);
   auto written = insert_messages(link, statements, messages, system_clock().wall_now(), ask);
   if (link.confused()) known->prepares = false;
-  if (written.ok() && (ask || !known->savepoints)) borrowed_->remember(statements, *written);
+  if (written.ok() && (ask || !known->savepoints)) {
+    borrowed_->remember(statements, messages, *written);
+  }
   return written;
 }
 

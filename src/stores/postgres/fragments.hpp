@@ -30,7 +30,7 @@ seq, id, topic, key, CASE WHEN octet_length(payload) <= $1 THEN payload END, dig
               ELSE ROW(octet_length(payload), attempts, replays, due, tenant, aggregate_type,
                        aggregate_id, priority::smallint, is_json, content_type, headers, not_before,
                        traceparent, tracestate, request_id, correlation_id,
-                       coalesce(targets_done, 0)) END)sql"};
+                       coalesce(targets_done, 0), retrying) END)sql"};
 
 /// The transactions that have locked or changed a row of ownership: settles, and workers that take
 /// or leave a shard. They bring no message that a read could miss, so reads do not wait for them. A

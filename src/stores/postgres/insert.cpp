@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,28 +15,41 @@
 namespace sagabox::postgres {
 namespace {
 
+// These run in transactions of callers, too: every name has its schema, because a search_path of
+// theirs may find functions and operators of other users.
+
 // A statement of its own, after the insert: what was settled while the insert looked is seen here.
 // Both bounds leave out the days on which none of these can have ended. One id at a time: the plan
 // is kept, and with all of them at once it would read a day that was new when it was made from end
 // to end.
 constexpr std::string_view ended_sql = R"sql(
-SELECT found.id, found.seq, found.shard
-FROM unnest($1::text[]) AS wanted (id)
+SELECT found.id, found.tenant, found.seq, found.shard
+FROM (SELECT pg_catalog.unnest($1::pg_catalog.text[]) AS id,
+             pg_catalog.unnest($2::pg_catalog.text[]) AS tenant) AS wanted
 CROSS JOIN LATERAL (
-  (SELECT id, seq, shard FROM "{schema}"."{table}_dead" AS d WHERE d.id = wanted.id LIMIT 1)
+  (SELECT id, tenant, seq, shard FROM "{schema}"."{table}_dead" AS d
+   WHERE d.id OPERATOR(pg_catalog.=) wanted.id AND d.tenant OPERATOR(pg_catalog.=) wanted.tenant
+   LIMIT 1)
   UNION ALL
-  (SELECT id, seq, shard FROM "{schema}"."{table}_archive" AS a
-   WHERE a.id = wanted.id AND a.ended_at >= $2 AND a.ended_at < now() + interval '1 day'
+  (SELECT id, tenant, seq, shard FROM "{schema}"."{table}_archive" AS a
+   WHERE a.id OPERATOR(pg_catalog.=) wanted.id AND a.tenant OPERATOR(pg_catalog.=) wanted.tenant
+     AND a.ended_at OPERATOR(pg_catalog.>=) $3
+     AND a.ended_at OPERATOR(pg_catalog.<)
+         (pg_catalog.now() OPERATOR(pg_catalog.+) interval '1 day')
    LIMIT 1)
 ) AS found
 )sql";
 
 constexpr std::string_view pending_sql = R"sql(
-SELECT id, seq, shard FROM "{schema}"."{table}_outbox" WHERE id = ANY ($1::text[])
+SELECT o.id, o.tenant, o.seq, o.shard
+FROM (SELECT pg_catalog.unnest($1::pg_catalog.text[]) AS id,
+             pg_catalog.unnest($2::pg_catalog.text[]) AS tenant) AS wanted
+JOIN "{schema}"."{table}_outbox" AS o
+  ON o.id OPERATOR(pg_catalog.=) wanted.id AND o.tenant OPERATOR(pg_catalog.=) wanted.tenant
 )sql";
 
 constexpr std::string_view undo_sql = R"sql(
-DELETE FROM "{schema}"."{table}_outbox" WHERE seq = ANY ($1::bigint[])
+DELETE FROM "{schema}"."{table}_outbox" WHERE seq OPERATOR(pg_catalog.=) ANY ($1::bigint[])
 )sql";
 
 using Messages = std::span<const std::shared_ptr<const Message>>;
@@ -134,21 +148,23 @@ std::string insert_sql(const InsertForm& form) {
     const auto value = form.single ? number : "m." + std::string(name);
     columns.append(comma).append(name);
     values.append(comma).append(value);
-    lists.append(comma).append("unnest(").append(number).append("::").append(sql_name(type));
+    lists.append(comma).append("pg_catalog.unnest(").append(number).append("::");
+    lists.append(sql_name(type));
     lists.append("[]) AS ").append(name);
     if (name == "not_before") not_before = value;
   });
   if (!not_before.empty()) {
     columns += ", due";
-    values += ", CASE WHEN " + not_before + " > clock_timestamp() THEN " + not_before + " END";
+    values += ", CASE WHEN " + not_before +
+              " OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp() THEN " + not_before + " END";
   }
   std::string sql = "INSERT INTO \"{schema}\".\"{table}_outbox\" (" + columns + ")\n";
   sql += form.single ? "VALUES (" + values + ")"
                      : "SELECT " + values + "\nFROM (SELECT " + lists + ") AS m";
-  if (!form.fresh) sql += "\nON CONFLICT (id) DO NOTHING";
+  if (!form.fresh) sql += "\nON CONFLICT (id, tenant) DO NOTHING";
   if (!form.told) return sql;
-  sql += "\nRETURNING seq, shard, xmin <> xid::xid";
-  return form.single || form.fresh ? sql : sql + ", id";
+  sql += "\nRETURNING seq, shard, xmin OPERATOR(pg_catalog.<>) xid::pg_catalog.xid";
+  return form.single || form.fresh ? sql : sql + ", id, tenant";
 }
 
 Params insert_params(unsigned groups, Messages messages) {
@@ -203,24 +219,36 @@ constexpr int sequence = 0;
 constexpr int shard = 1;
 constexpr int in_savepoint = 2;
 constexpr int id = 3;
+constexpr int tenant = 4;
 }  // namespace inserted_column
+
+/// What a message is known by: its id is one tenant's.
+struct Identity {
+  std::string_view id;
+  std::string_view tenant;
+  friend auto operator<=>(const Identity&, const Identity&) = default;
+};
+
+Identity identity_of(const Message& message) { return {message.id().view(), message.tenant()}; }
 
 struct Place {
   Sequence sequence{};
   Shard shard{};
   bool in_savepoint = false;
 };
-using Places = std::map<std::string_view, Place>;
+using Places = std::map<Identity, Place>;
 
 Place place_at(const Rows& rows, int row, int first) {
   return {Sequence{rows.uint8(row, first)},
           Shard{static_cast<std::uint16_t>(rows.int2(row, first + 1))}};
 }
 
-/// Of rows with an id, a sequence and a shard.
+/// Of rows with an id, a tenant, a sequence and a shard.
 Places known_places(const Rows& rows) {
   Places found;
-  for (int i = 0; i < rows.size(); ++i) found[rows.text(i, 0)] = place_at(rows, i, 1);
+  for (int i = 0; i < rows.size(); ++i) {
+    found[{rows.text(i, 0), rows.text(i, 1)}] = place_at(rows, i, 2);
+  }
   return found;
 }
 
@@ -230,14 +258,15 @@ Place inserted_place(const Rows& rows, int row) {
   return place;
 }
 
-std::string_view inserted_id(const Rows& rows, int row, Messages messages) {
-  return messages.size() == 1 ? messages.front()->id().view() : rows.text(row, inserted_column::id);
+Identity inserted_identity(const Rows& rows, int row, Messages messages) {
+  if (messages.size() == 1) return identity_of(*messages.front());
+  return {rows.text(row, inserted_column::id), rows.text(row, inserted_column::tenant)};
 }
 
 Places inserted_places(const Rows& rows, Messages messages) {
   Places found;
   for (int i = 0; i < rows.size(); ++i) {
-    found[inserted_id(rows, i, messages)] = inserted_place(rows, i);
+    found[inserted_identity(rows, i, messages)] = inserted_place(rows, i);
   }
   return found;
 }
@@ -247,7 +276,7 @@ Result<std::vector<Written>> all_written(const Rows& rows, Messages messages, bo
   // A trigger of somebody's could leave some out.
   if (rows.affected() != messages.size() ||
       (told && static_cast<std::size_t>(rows.size()) != messages.size())) {
-    return Error{Code::storage_conflict,
+    return Error{Code::config_invalid,
                  "the outbox table took fewer messages than were written; remove the trigger on it "
                  "that leaves some out"};
   }
@@ -262,17 +291,19 @@ Result<std::vector<Written>> all_written(const Rows& rows, Messages messages, bo
   return written;
 }
 
-Params id_params(const std::vector<std::string_view>& ids) {
+template <class Range, class Of>
+Params identity_params(const Range& range, Of&& of) {
   Params params;
-  params.array(Type::text, ids, [](std::string_view id) { return id; });
+  params.array(Type::text, range, [&](const auto& one) { return of(one).id; });
+  params.array(Type::text, range, [&](const auto& one) { return of(one).tenant; });
   return params;
 }
 
 /// Takes back what went in though its id had ended before.
 Status undo(Link& link, const Statement& statement, Places& inserted, const Places& ended) {
   std::vector<std::int64_t> sequences;
-  for (const auto& [id, place] : ended) {
-    const auto again = inserted.find(id);
+  for (const auto& [identity, place] : ended) {
+    const auto again = inserted.find(identity);
     if (again == inserted.end()) continue;
     sequences.push_back(static_cast<std::int64_t>(again->second.sequence.value));
     inserted.erase(again);
@@ -329,8 +360,7 @@ Result<std::vector<Written>> insert_messages(Link& link, const InsertStatements&
     if (!rows.ok()) return rows.error();
     return all_written(*rows, messages, form.told);
   }
-  Params ids;
-  ids.array(Type::text, messages, [](const auto& message) { return message->id().view(); });
+  auto ids = identity_params(messages, [](const auto& message) { return identity_of(*message); });
   ids.timestamptz(earliest_end(messages, now).value_or(WallTime{}));
   const std::array calls{Call{&insert, &fields}, Call{&statements.ended, &ids}};
   auto answers = link.run(calls, Effect::none);
@@ -341,35 +371,36 @@ Result<std::vector<Written>> insert_messages(Link& link, const InsertStatements&
   if (auto undone = undo(link, statements.undo, inserted, ended); !undone.ok()) {
     return undone.error();
   }
-  std::vector<std::string_view> left_out;
+  std::vector<Identity> left_out;
   for (const auto& message : messages) {
-    const auto id = message->id().view();
-    if (!inserted.contains(id) && !ended.contains(id)) left_out.push_back(id);
+    const auto identity = identity_of(*message);
+    if (!inserted.contains(identity) && !ended.contains(identity)) left_out.push_back(identity);
   }
   Rows pending_rows;
   Places pending;
   if (!left_out.empty()) {
-    auto rows = link.run(statements.pending, id_params(left_out), Effect::none);
+    const auto wanted = identity_params(left_out, std::identity());
+    auto rows = link.run(statements.pending, wanted, Effect::none);
     if (!rows.ok()) return rows.error();
     pending_rows = std::move(rows).value();
     pending = known_places(pending_rows);
   }
-  std::set<std::string_view> firsts;
+  std::set<Identity> firsts;
   std::vector<Written> written;
   written.reserve(messages.size());
   for (const auto& message : messages) {
-    const auto id = message->id().view();
-    if (const auto at = inserted.find(id); at != inserted.end()) {
-      const bool first = firsts.insert(id).second;
+    const auto identity = identity_of(*message);
+    if (const auto at = inserted.find(identity); at != inserted.end()) {
+      const bool first = firsts.insert(identity).second;
       written.push_back(
           {message->id(), at->second.sequence, at->second.shard, !first, at->second.in_savepoint});
       continue;
     }
-    const auto& known = ended.contains(id) ? ended : pending;
-    const auto at = known.find(id);
+    const auto& known = ended.contains(identity) ? ended : pending;
+    const auto at = known.find(identity);
     if (at == known.end()) {
       return Error{Code::storage_conflict,
-                   "message id " + std::string(id) +
+                   "message id " + std::string(identity.id) +
                        " was being settled at the same moment; roll back and try again"};
     }
     written.push_back({message->id(), at->second.sequence, at->second.shard, true});

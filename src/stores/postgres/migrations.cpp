@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "stores/postgres/schema.hpp"
+#include "stores/postgres/schema_steps.hpp"
 
 #include <algorithm>
 #include <ranges>
@@ -10,16 +11,16 @@
 namespace sagabox::postgres {
 namespace {
 
-/// Computed by the table, so that every producer in every language agrees. The hash is the one of
-/// hash partitions, which no release may change.
+/// Of the first step, which a later one changes. Computed by the table, so that every producer in
+/// every language agrees.
 constexpr std::string_view shard_of_sql =
-    "(coalesce(hashtextextended(key, 0) & 2147483647, seq) % {shards})::smallint";
+    "(coalesce({hash} & 2147483647::bigint, seq) % {shards}::bigint)::smallint";
 
 /// Tables are not changed while somebody works on them for longer than this.
 constexpr Duration lock_max = std::chrono::seconds(30);
 
 constexpr std::string_view lock_sql =
-    "SELECT pg_advisory_xact_lock(hashtextextended('sagabox migrations of {schema}', 0))";
+    "SELECT pg_advisory_xact_lock(hashtextextended('sagabox migrations of {schema}', 0::bigint))";
 
 constexpr std::string_view begin_sql = R"sql(
 CREATE SCHEMA IF NOT EXISTS "{schema}";
@@ -63,6 +64,9 @@ SELECT (EXISTS (SELECT FROM "{schema}"."{table}_outbox")
      OR EXISTS (SELECT FROM "{schema}"."{table}_dead"))::text
 )sql";
 
+constexpr std::string_view empty_sql =
+    R"sql(TRUNCATE "{schema}"."{table}_outbox", "{schema}"."{table}_dead")sql";
+
 constexpr std::string_view end_sql = R"sql(
 DROP TABLE "{schema}".migration;
 DROP SCHEMA "{schema}";
@@ -84,7 +88,8 @@ Result<std::unique_ptr<Connection>> Migrations::connect() const {
 }
 
 std::string Migrations::fill(std::string_view sql, const TableName& table) const {
-  const auto whole = replaced(names_.fill(sql, table), "{shard_of}", shard_of_sql);
+  static const std::string shard_of = replaced(shard_of_sql, "{hash}", key_hash_sql);
+  const auto whole = replaced(names_.fill(sql, table), "{shard_of}", shard_of);
   return replaced(whole, "{shards}", std::to_string(shards_));
 }
 
@@ -235,6 +240,13 @@ Status Migrations::take_back(Connection& connection, const DownRequest& request)
     if (request.to > 0 || request.force) break;
     if (auto checked = check_delivered(connection, table); !checked.ok()) return checked;
   }
+  // What is lost anyway does not stand in the way of an older step.
+  for (const auto& table : *tables) {
+    if (request.to > 0) break;
+    if (auto emptied = connection.script(names_.fill(empty_sql, table)); !emptied.ok()) {
+      return emptied;
+    }
+  }
   for (const auto& step : *done) {
     if (std::cmp_less_equal(step.number, migrations().size())) continue;
     return Error{Code::tx_invalid_state, "step " + std::to_string(step.number) +
@@ -249,7 +261,15 @@ Status Migrations::take_back(Connection& connection, const DownRequest& request)
     if (!step.outbox.empty()) {
       sql = fill(migration.table_down, TableName::parse(step.outbox).value());
     }
-    if (auto undone = connection.script(sql); !undone.ok()) return undone;
+    if (auto undone = connection.script(sql); !undone.ok()) {
+      const bool taken = undone.error().code == Code::storage_conflict;
+      return Error{taken ? Code::tx_invalid_state : undone.error().code,
+                   "step " + std::to_string(step.number) + " (" + std::string(migration.name) +
+                       (step.outbox.empty() ? "" : ", outbox " + step.outbox) +
+                       ") cannot be taken back: " +
+                       (taken ? "an id is there twice, which the older schema does not allow"
+                              : undone.error().message)};
+    }
     Params params;
     params.int4(step.number).text(step.outbox);
     auto forgotten = connection.run({"", names_.fill(forget_sql)}, params, Effect::none);

@@ -2,10 +2,12 @@
 #include "stores/postgres/admin_store.hpp"
 #include "stores/postgres/decode.hpp"
 #include "stores/postgres/unit_of_work.hpp"
+#include "stores/same_id.hpp"
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace sagabox::postgres {
@@ -16,22 +18,19 @@ MessageState state_after(spi::Move move) {
   return move == spi::Move::quarantine ? MessageState::quarantined : MessageState::pending;
 }
 
-Params id_params(std::span<const MessageId> ids) {
-  Params params;
-  params.array(Type::text, ids, [](const MessageId& id) { return id.view(); });
-  return params;
-}
-
-/// A message that was found and locked.
+/// The rows that have one id, locked.
 struct Found {
-  MessageRecord record;
-  std::shared_ptr<const Message> message;
+  std::vector<RowOfId> rows;
+  std::vector<MessageRecord> records;
+  std::vector<std::shared_ptr<const Message>> messages;
 };
 using FoundById = std::map<MessageId, Found>;
 
 Result<FoundById> lock(Connection& connection, const AdminStatements& statements,
                        const spi::MoveRequest& request) {
-  const auto params = id_params(request.ids);
+  Params params;
+  params.array(Type::text, request.ids, [](const MessageId& id) { return id.view(); });
+  request.tenant ? params.text(*request.tenant) : params.null(Type::text);
   // One after the other, each with a snapshot of its own: what is on its way from the first table
   // to another is met there.
   const std::array calls{Call{&statements.lock_pending, &params},
@@ -43,13 +42,49 @@ Result<FoundById> lock(Connection& connection, const AdminStatements& statements
   for (const auto& rows : *answers) {
     for (int row = 0; row < rows.size(); ++row) {
       auto record = decode_record(rows, row, 0, {});
-      // A message of another tenant is not there.
-      if (request.tenant && record.tenant != *request.tenant) continue;
-      const auto id = record.id;
-      found.try_emplace(id, Found{std::move(record), message_of_record(rows, row, 0).message});
+      auto& of_id = found[record.id];
+      of_id.rows.push_back({record.tenant, record.state, record.sequence});
+      of_id.messages.push_back(message_of_record(rows, row, 0).message);
+      of_id.records.push_back(std::move(record));
     }
   }
   return found;
+}
+
+/// A row that is to be moved, and whose item it is.
+struct Chosen {
+  std::size_t item = 0;
+  const MessageRecord* record = nullptr;
+  const Message* message = nullptr;
+};
+
+/// Which row is meant by each id, and what can be said of those that are not moved.
+std::vector<Chosen> choose(const FoundById& found, const spi::MoveRequest& request,
+                           spi::MoveReply& reply) {
+  std::vector<Chosen> all;
+  std::set<MessageId> taken;
+  for (const auto& id : request.ids) {
+    auto& item = reply.items.emplace_back();
+    const auto known = found.find(id);
+    if (known == found.end()) continue;
+    const auto& [rows, records, messages] = known->second;
+    auto chosen = choose_row(rows, request.tenant);
+    item.tenants = std::move(chosen.tenants);
+    if (!chosen.row) continue;
+    item.was = rows[*chosen.row].state;
+    // Named again: as the first time leaves it.
+    if (taken.contains(id)) {
+      item.was = state_after(request.move);
+      continue;
+    }
+    if (!allows(request.move, *item.was)) {
+      item.id_is_pending = waits_for_pending(rows, *chosen.row, request.move);
+      continue;
+    }
+    taken.insert(id);
+    all.push_back({reply.items.size() - 1, &records[*chosen.row], messages[*chosen.row].get()});
+  }
+  return all;
 }
 
 Result<WallTime> now_of(Connection& connection, const AdminStatements& statements) {
@@ -60,11 +95,25 @@ Result<WallTime> now_of(Connection& connection, const AdminStatements& statement
 
 }  // namespace
 
-Status PostgresAdmin::carry_out(Connection& connection, const spi::MoveRequest& request,
-                                const MovedIds& moved) {
+Params sequence_params(std::span<const Sequence> sequences) {
+  Params params;
+  params.array(Type::int8, sequences,
+               [](Sequence sequence) { return static_cast<std::int64_t>(sequence.value); });
+  return params;
+}
+
+std::vector<Sequence> sequences_of(const Rows& rows) {
+  std::vector<Sequence> sequences;
+  for (int row = 0; row < rows.size(); ++row) sequences.push_back(Sequence{rows.uint8(row, 0)});
+  return sequences;
+}
+
+Result<std::vector<Sequence>> PostgresAdmin::carry_out(Connection& connection,
+                                                       const spi::MoveRequest& request,
+                                                       const MovedRows& rows) {
   const auto& statements = statements_.of(request.table);
-  auto pending = id_params(moved.pending);
-  auto ended = id_params(moved.ended);
+  auto pending = sequence_params(rows.pending);
+  auto ended = sequence_params(rows.ended);
   std::vector<Call> calls;
   Params taken;
   switch (request.move) {
@@ -77,14 +126,19 @@ Status PostgresAdmin::carry_out(Connection& connection, const spi::MoveRequest& 
     case spi::Move::quarantine:
       pending.text(request.note);
       ended.text(request.note);
-      taken.text(request.table.str()).int8(static_cast<std::int64_t>(moved.pending.size()));
+      taken.text(request.table.str()).int8(static_cast<std::int64_t>(rows.pending.size()));
       calls = {{&statements.quarantine_pending, &pending}, {&statements.quarantine_dead, &ended}};
-      if (!moved.pending.empty()) calls.push_back({&statements.taken, &taken});
+      if (!rows.pending.empty()) calls.push_back({&statements.taken, &taken});
       break;
   }
-  auto done = connection.run(calls, Effect::none);
-  if (!done.ok()) return done.error();
-  return {};
+  auto answers = connection.run(calls, Effect::none);
+  if (!answers.ok()) return answers.error();
+  std::vector<Sequence> moved;
+  for (const auto& answer : *answers) {
+    const auto some = sequences_of(answer);
+    moved.insert(moved.end(), some.begin(), some.end());
+  }
+  return moved;
 }
 
 Result<spi::MoveReply> PostgresAdmin::move_in(Connection& connection,
@@ -95,24 +149,27 @@ Result<spi::MoveReply> PostgresAdmin::move_in(Connection& connection,
   auto now = now_of(connection, statements);
   if (!now.ok()) return now.error();
   spi::MoveReply reply;
-  MovedIds moved;
+  const auto chosen = choose(*found, request, reply);
+  if (chosen.empty()) return reply;
+  MovedRows rows;
+  for (const auto& [item, record, message] : chosen) {
+    auto& list = record->state == MessageState::pending ? rows.pending : rows.ended;
+    list.push_back(record->sequence);
+  }
+  auto moved = carry_out(connection, request, rows);
+  if (!moved.ok()) return moved.error();
   std::vector<AuditEvent> events;
-  for (const auto& id : request.ids) {
-    auto& item = reply.items.emplace_back();
-    const auto known = found->find(id);
-    if (known == found->end()) continue;
-    auto& [record, message] = known->second;
-    item.was = record.state;
-    if (!allows(request.move, record.state)) continue;
-    item.moved = true;
-    (record.state == MessageState::pending ? moved.pending : moved.ended).push_back(id);
+  for (const auto& [at, record, message] : chosen) {
+    auto& item = reply.items[at];
+    item.moved = std::ranges::find(*moved, record->sequence) != moved->end();
+    // Its id became pending in another transaction since the look at it.
+    item.id_is_pending = !item.moved;
+    if (!item.moved) continue;
     events.push_back(operator_event(audit_kind(request.move),
-                                    {request.table, id, message.get(), record.attempts},
+                                    {request.table, record->id, message, record->attempts},
                                     request.actor, request.note, *now));
-    record.state = state_after(request.move);
   }
   if (events.empty()) return reply;
-  if (auto done = carry_out(connection, request, moved); !done.ok()) return done.error();
   if (auto head = audit_.append(connection, events); !head.ok()) return head.error();
   return reply;
 }

@@ -1,5 +1,6 @@
 #include "stores/postgres/outbox_store.hpp"
 
+#include "core/key_hash.hpp"
 #include "stores/postgres/pages.hpp"
 
 #include <algorithm>
@@ -180,7 +181,8 @@ Result<spi::RetryingKeysReply> PostgresOutbox::read_retrying_keys(const TableNam
   reply.exhausted = std::cmp_less_equal(rows->size(), rows_max);
   const auto count = std::min(static_cast<std::uint32_t>(rows->size()), rows_max);
   for (int row = 0; std::cmp_less(row, count); ++row) {
-    reply.keys.push_back({stable_hash(rows->text(row, 1)), Sequence{rows->uint8(row, 0)}});
+    reply.keys.push_back(
+        {key_hash(rows->text(row, 2), rows->text(row, 1)), Sequence{rows->uint8(row, 0)}});
   }
   return reply;
 }

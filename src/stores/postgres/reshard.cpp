@@ -1,5 +1,6 @@
 #include "stores/postgres/admin_store.hpp"
 #include "stores/postgres/migrations.hpp"
+#include "stores/postgres/schema_steps.hpp"
 
 #include <string>
 #include <utility>
@@ -48,55 +49,6 @@ SET LOCAL lock_timeout = '2s';
 LOCK TABLE "{schema}"."{table}_outbox" IN ACCESS EXCLUSIVE MODE;
 )sql";
 
-// The column is made anew, and with it everything that refers to it: indexes, and the views of
-// this schema with what was granted on them.
-constexpr std::string_view change_sql = R"sql(
-DO $reshard$
-DECLARE
-  outbox  regclass := '"{schema}"."{table}_outbox"';
-  again   text[] := '{}';
-  one     record;
-  command text;
-BEGIN
-  FOR one IN
-    SELECT DISTINCT i.indexrelid AS id
-    FROM pg_depend d JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
-         JOIN pg_index i ON i.indexrelid = d.objid
-    WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass
-      AND d.refobjid = outbox AND a.attname = 'shard'
-    ORDER BY 1
-  LOOP
-    again := again || pg_get_indexdef(one.id);
-  END LOOP;
-  FOR one IN
-    SELECT DISTINCT v.oid AS id
-    FROM pg_depend d JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
-         JOIN pg_rewrite r ON r.oid = d.objid
-         JOIN pg_class v ON v.oid = r.ev_class AND v.relkind = 'v'
-         JOIN pg_namespace n ON n.oid = v.relnamespace AND n.nspname = '{schema}'
-    WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass
-      AND d.refobjid = outbox AND a.attname = 'shard'
-    ORDER BY 1
-  LOOP
-    again := again || format('CREATE VIEW %s AS %s', one.id::regclass, pg_get_viewdef(one.id));
-    again := again || array(
-      SELECT format('GRANT %s ON %s TO %s', g.privilege_type, one.id::regclass,
-                    CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE g.grantee::regrole::text END)
-      FROM pg_class v, aclexplode(v.relacl) AS g WHERE v.oid = one.id AND g.grantee <> v.relowner);
-    EXECUTE format('DROP VIEW %s', one.id::regclass);
-  END LOOP;
-  ALTER TABLE "{schema}"."{table}_outbox"
-    DROP COLUMN shard,
-    ADD COLUMN shard smallint NOT NULL GENERATED ALWAYS AS ({shard_of}) STORED;
-  FOREACH command IN ARRAY again LOOP
-    EXECUTE command;
-  END LOOP;
-END
-$reshard$;
-
-ANALYZE "{schema}"."{table}_outbox";
-)sql";
-
 // Everybody's shards are taken away, and no key ever meets a lower epoch than before. Who is no
 // member is not counted, starts over, and is told of the other count.
 constexpr std::string_view hand_over_sql = R"sql(
@@ -111,6 +63,8 @@ INSERT INTO "{schema}".shard_owner (scope, shard, epoch)
 SELECT 'outbox:{table}', shard, (SELECT coalesce(max(epoch), 0) + 1 FROM gone)
 FROM generate_series(0, {shards} - 1) AS shard;
 )sql";
+
+constexpr std::string_view analyze_sql = R"sql(ANALYZE "{schema}"."{table}_outbox")sql";
 
 /// Measured on two busy cores: rows of 1 kB, all indexes.
 constexpr std::int64_t rows_a_second = 30'000;
@@ -161,7 +115,8 @@ Result<ReshardReport> Migrations::reshard_once(const TableName& table,
   report = look_at_shards(**connection, table);
   if (!report.ok()) return report;
   if (refuses()) return relays_run(table, report->relays.size());
-  for (const auto sql : {change_sql, hand_over_sql}) {
+  for (const auto& sql : {std::string(hand_over_sql), rebuild_shard_sql(tenant_key_hash_sql),
+                          std::string(analyze_sql)}) {
     if (auto done = (*connection)->script(fill(sql, table)); !done.ok()) return done.error();
   }
   if (auto done = (*connection)->commit(); !done.ok()) return done.error();

@@ -329,6 +329,8 @@ std::span<const Migration> migrations() {
       enqueue_step(),
       wake_step(),
       operators_step(),
+      rights_step(),
+      tenants_step(),
   };
   return all;
 }

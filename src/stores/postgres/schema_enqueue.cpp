@@ -1,3 +1,4 @@
+#include "core/text.hpp"
 #include "stores/postgres/schema_steps.hpp"
 
 namespace sagabox::postgres {
@@ -255,9 +256,7 @@ DROP TYPE "{schema}".written;
 // What `enqueue` does not insert itself. No digest: that tells the relay that a message was checked
 // by its own rules, and PostgreSQL's idea of JSON is wider (escapes of lone surrogates, deep
 // nesting).
-constexpr std::string_view table_up = R"sql(
-ALTER TABLE "{schema}"."{table}_outbox" ALTER COLUMN id SET DEFAULT "{schema}".new_id();
-
+constexpr std::string_view put = R"sql(
 -- One message into this outbox. The id of one that is pending, dead or retained is a duplicate.
 CREATE FUNCTION "{schema}"."{table}_put"(
   id text, topic text, payload bytea, is_json boolean, key text, tenant text,
@@ -309,7 +308,7 @@ BEGIN
        correlation_id, CASE WHEN not_before > now_is THEN not_before END)
     ON CONFLICT DO NOTHING
     RETURNING o.seq INTO sequence;
-    RETURN "{schema}"."{table}_first"(id, sequence);
+    RETURN "{schema}"."{table}_first"({id}, sequence);
   END IF;
   id := "{schema}".new_id();
   INSERT INTO "{schema}"."{table}_outbox" AS o
@@ -328,19 +327,22 @@ $body$;
 
 -- Which message was the first of this id, `inserted` or another; it is taken back if another.
 -- Looks after the insert: each statement sees what was settled meanwhile.
-CREATE FUNCTION "{schema}"."{table}_first"(of_id text, inserted bigint) RETURNS "{schema}".written
+CREATE FUNCTION "{schema}"."{table}_first"({of_id}, inserted bigint)
+RETURNS "{schema}".written
 LANGUAGE plpgsql AS $body$
 DECLARE
   first bigint;
 BEGIN
   IF inserted IS NULL THEN
-    SELECT o.seq INTO first FROM "{schema}"."{table}_outbox" AS o WHERE o.id = of_id;
+    SELECT o.seq INTO first FROM "{schema}"."{table}_outbox" AS o
+    WHERE o.id = of_id{of_tenant};
     IF FOUND THEN RETURN ROW(of_id, first, true)::"{schema}".written; END IF;
   END IF;
   SELECT e.seq INTO first
-  FROM (SELECT d.seq FROM "{schema}"."{table}_dead" AS d WHERE d.id = of_id
+  FROM (SELECT d.seq FROM "{schema}"."{table}_dead" AS d WHERE d.id = of_id{of_tenant}
         UNION ALL
-        SELECT a.seq FROM "{schema}"."{table}_archive" AS a WHERE a.id = of_id) AS e
+        SELECT a.seq FROM "{schema}"."{table}_archive" AS a
+        WHERE a.id = of_id{of_tenant}) AS e
   LIMIT 1;
   IF FOUND THEN
     DELETE FROM "{schema}"."{table}_outbox" AS o WHERE o.seq = inserted;
@@ -354,6 +356,11 @@ BEGIN
   RETURN ROW(of_id, inserted, false)::"{schema}".written;
 END
 $body$;
+)sql";
+
+constexpr std::string_view table_up = R"sql(
+ALTER TABLE "{schema}"."{table}_outbox" ALTER COLUMN id SET DEFAULT "{schema}".new_id();
+{put}
 SELECT "{schema}".make_enqueue();
 )sql";
 
@@ -365,6 +372,17 @@ SELECT "{schema}".make_enqueue();
 
 }  // namespace
 
-Migration enqueue_step() noexcept { return {2, "enqueue", up, down, table_up, table_down}; }
+std::string put_functions(IdScope scope) {
+  const bool by_tenant = scope == IdScope::tenant;
+  std::string whole(put);
+  whole = replaced(whole, "{id}", by_tenant ? "id, tenant" : "id");
+  whole = replaced(whole, "{of_id}", by_tenant ? "of_id text, of_tenant text" : "of_id text");
+  return replaced(whole, "{of_tenant}", by_tenant ? " AND tenant = of_tenant" : "");
+}
+
+Migration enqueue_step() {
+  static const std::string whole = replaced(table_up, "{put}", put_functions(IdScope::outbox));
+  return {2, "enqueue", up, down, whole, table_down};
+}
 
 }  // namespace sagabox::postgres

@@ -92,8 +92,9 @@ void add_rows(Params& params, const SettledRows& items) {
 }
 
 void add_attempts(Params& params, const SettledRows& items) {
-  params.array(Type::int4, items,
-               [](const Item* i) { return static_cast<std::int32_t>(i->attempts); });
+  params.array(Type::int4, items, [](const Item* i) {
+    return static_cast<std::int32_t>(std::min<std::uint32_t>(i->attempts, INT32_MAX));
+  });
 }
 
 Params done_params(const spi::SettleRequest& request, const SettledRows& items) {
@@ -151,6 +152,7 @@ Params buried_params(const spi::SettleRequest& request, const SettledRows& items
   params.array(Type::boolean, items, [](const Item* i) {
     return i->verdict == spi::Verdict::dead && i->keep_last_error;
   });
+  params.array(Type::text, items, [](const Item* i) { return std::string_view(i->note); });
   return params;
 }
 

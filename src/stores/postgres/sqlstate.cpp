@@ -27,6 +27,7 @@ constexpr std::array meanings{
             "the connection has another one's prepared statements (a pooler: open the store with "
             "pooled = true); roll back and try again"},
     Meaning{"0A000", Code::storage_conflict, "the schema changed meanwhile; try again"},
+    Meaning{"55006", Code::tx_invalid_state, "stop what uses it first"},
     Meaning{"57014", Code::storage_unavailable,
             "the statement took longer than statement_timeout allows, or an administrator "
             "cancelled it; try again"},
@@ -42,6 +43,7 @@ constexpr std::array meanings{
     Meaning{"58", Code::storage_unavailable, "the server's machine fails; look at its log"},
     Meaning{"42P01", Code::config_invalid, "make the tables first: prepare() or migrate()"},
     Meaning{"42703", Code::config_invalid, "the tables are of another version; run migrate()"},
+    Meaning{"42P10", Code::config_invalid, "the tables are of another version; run migrate()"},
     Meaning{"42883", Code::config_invalid, "the tables are of another version; run migrate()"},
     Meaning{"3F000", Code::config_invalid, "make the schema first: prepare() or migrate()"},
     Meaning{"3D000", Code::config_invalid, "create the database, or mend the URL"},

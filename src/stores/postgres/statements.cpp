@@ -86,15 +86,19 @@ UNION ALL
 SELECT held_by, count(*) FROM gone GROUP BY held_by)sql"};
 
 /// The failures of a row with one more: an earlier one of the same number gives way, the newest
-/// are kept. Of row t and what the settle says of it.
+/// are kept. Of row t and what the settle says of it. Producers may write any JSON into the column:
+/// what is not an array of objects counts as no failure, and no value in it is converted.
 constexpr Fragment history{"history", R"sql((
       SELECT jsonb_agg(entry ORDER BY place)
       FROM (
         SELECT entry, place
         FROM (
           SELECT entry, place
-          FROM jsonb_array_elements(t.history) WITH ORDINALITY AS old(entry, place)
-          WHERE (entry ->> 'number')::int4 <> item.attempts
+          FROM jsonb_array_elements(
+                 CASE WHEN jsonb_typeof(t.history) = 'array' THEN t.history ELSE '[]' END)
+               WITH ORDINALITY AS old(entry, place)
+          WHERE jsonb_typeof(entry) = 'object'
+            AND entry -> 'number' IS DISTINCT FROM to_jsonb(item.attempts)
           UNION ALL
           SELECT jsonb_build_object(
                    'number', item.attempts,
@@ -178,7 +182,7 @@ WHERE seq = ANY ($1::int8[])
 
 /// $1 shard, $2 after, $3 rows_max.
 constexpr std::string_view retrying_keys = R"sql(
-SELECT seq, key
+SELECT seq, key, tenant
 FROM "{schema}"."{table}_outbox"
 WHERE retrying AND key IS NOT NULL AND shard = $1 AND seq > $2
 ORDER BY seq
@@ -360,31 +364,33 @@ SELECT shard, count(*) FROM changed GROUP BY shard
 )sql";
 
 /// $5 failures kept; from $6 on: sequences, shards, ids, attempts, states, codes, errors, whether
-/// an earlier error stays. Answers with the rows, as `decode_record` reads them.
+/// an earlier error stays, notes. A row with a note loses its history: its own result was refused.
+/// Answers with the rows, as `decode_record` reads them.
 constexpr std::string_view bury = R"sql(
 WITH {held},{let_go_buried}
 now AS MATERIALIZED (SELECT clock_timestamp() AS at),
 gone AS (
   DELETE FROM "{schema}"."{table}_outbox" AS t
   USING unnest($6::int8[], $7::int2[], $8::text[], $9::int4[], $10::text[], $11::text[],
-               $12::text[], $13::bool[])
-          AS item(seq, shard, id, attempts, state, code, error, keeps)
+               $12::text[], $13::bool[], $14::text[])
+          AS item(seq, shard, id, attempts, state, code, error, keeps, note)
         JOIN held ON held.shard = item.shard {claims}
   WHERE t.seq = item.seq AND {bound} AND t.id IS NOT DISTINCT FROM item.id
     AND t.seq = ANY ($6::int8[])
-  RETURNING t.*, item.state, item.attempts AS spent,
+  RETURNING t.*, item.state, item.attempts AS spent, nullif(item.note, '') AS new_note,
     CASE WHEN item.keeps AND t.error <> '' THEN t.code ELSE item.code END AS last_code,
     CASE WHEN item.keeps AND t.error <> '' THEN t.error ELSE item.error END AS last_error,
-    CASE WHEN (item.keeps AND t.error <> '') OR item.attempts <= t.failed_for_good
+    CASE WHEN item.note <> '' THEN NULL
+         WHEN (item.keeps AND t.error <> '') OR item.attempts <= t.failed_for_good
          THEN t.history
          ELSE {history} END AS whole_history
 ),
 buried AS (
   INSERT INTO "{schema}"."{table}_dead" (
     seq, shard, state, ended_at, attempts, failed_for_good, replays, written_at,
-    {carried}, code, error, history)
+    {carried}, code, error, history, note)
   SELECT seq, shard, state, (SELECT at FROM now), spent, greatest(failed_for_good, spent),
-    replays, written_at, {carried}, last_code, last_error, whole_history
+    replays, written_at, {carried}, last_code, last_error, whole_history, new_note
   FROM gone
   RETURNING *
 )

@@ -58,7 +58,7 @@ std::string_view sql_name(Type type) noexcept {
     case Type::boolean:
       return "boolean";
     case Type::bytea:
-      return "bytea";
+      return "pg_catalog.bytea";
     case Type::int8:
       return "bigint";
     case Type::int2:
@@ -66,9 +66,9 @@ std::string_view sql_name(Type type) noexcept {
     case Type::int4:
       return "integer";
     case Type::text:
-      return "text";
+      return "pg_catalog.text";
     case Type::timestamptz:
-      return "timestamptz";
+      return "pg_catalog.timestamptz";
   }
   return "";
 }

@@ -130,6 +130,7 @@ class Params {
 /// 0, and are asked as `Rows` are.
 class Composite {
  public:
+  static constexpr std::size_t fields_max = 18;
   explicit Composite(std::string_view bytes);
 
   [[nodiscard]] bool is_null(int field) const noexcept { return text(field).data() == nullptr; }
@@ -143,7 +144,6 @@ class Composite {
   [[nodiscard]] std::optional<WallTime> maybe_timestamptz(int field) const;
 
  private:
-  static constexpr std::size_t fields_max = 17;
   std::array<std::string_view, fields_max> fields_{};
 };
 

@@ -108,13 +108,13 @@ constexpr std::string_view extent_done = R"sql(
 SELECT count(*), coalesce(max(seq), 0) FROM "{table}_archive" WHERE {fits_ended}
 )sql";
 
-/// ?1 id. A message is in one of them.
+/// ?1 id, ?2 tenant; NULL is everybody's.
 constexpr std::string_view look = R"sql(
-SELECT {pending}, payload FROM "{table}_pending" WHERE id = ?1
+SELECT {pending}, payload FROM "{table}_pending" WHERE id = ?1 AND (?2 IS NULL OR tenant = ?2)
 UNION ALL
-SELECT {ended}, payload FROM "{table}_dead" WHERE id = ?1
+SELECT {ended}, payload FROM "{table}_dead" WHERE id = ?1 AND (?2 IS NULL OR tenant = ?2)
 UNION ALL
-SELECT {done}, payload FROM "{table}_archive" WHERE id = ?1
+SELECT {done}, payload FROM "{table}_archive" WHERE id = ?1 AND (?2 IS NULL OR tenant = ?2)
 )sql";
 
 /// What a replay job takes next: ?11 cursor, ?12 last, ?13 rows_max, ?14 state.
@@ -132,27 +132,30 @@ ORDER BY seq
 LIMIT ?13 + 1
 )sql";
 
-/// ?1 sequence, ?2 new sequence, ?3 now. A fresh one, whatever it waited for before.
+/// ?1 sequence, ?2 new sequence, ?3 now. A fresh one, whatever it waited for before; nothing where
+/// one of its tenant and id is pending.
 constexpr std::string_view replay_ended = R"sql(
 INSERT INTO "{table}_pending" (place, written_at, replays, {carried})
 SELECT ?2 + {lane}, ?3, replays + 1, {carried}
 FROM "{table}_dead" WHERE seq = ?1
+ON CONFLICT (id, tenant) DO NOTHING
 )sql";
 
 constexpr std::string_view replay_done = R"sql(
 INSERT INTO "{table}_pending" (place, written_at, replays, {carried})
 SELECT ?2 + {lane}, ?3, replays + 1, {carried}
 FROM "{table}_archive" WHERE seq = ?1
+ON CONFLICT (id, tenant) DO NOTHING
 )sql";
 
-/// ?1 id, ?2 now, ?3 note.
+/// ?1 id, ?2 now, ?3 note, ?4 sequence.
 constexpr std::string_view quarantine = R"sql(
 INSERT INTO "{table}_dead" (
   seq, state, ended_at, note, attempts, failed_for_good, replays, written_at, code, error, history,
   {carried})
 SELECT seq, 'quarantined', ?2, ?3, attempts, failed_for_good, replays, written_at, code, error,
   history, {carried}
-FROM "{table}_pending" WHERE id = ?1
+FROM "{table}_pending" WHERE id = ?1 AND seq = ?4
 )sql";
 
 /// ?1 sequence, ?2 now, ?3 note.
@@ -205,9 +208,9 @@ constexpr std::string_view remove_pending = R"sql(
 DELETE FROM "{table}_pending" WHERE place = ?1
 )sql";
 
-/// ?1 id.
+/// ?1 id, ?2 sequence.
 constexpr std::string_view remove_id = R"sql(
-DELETE FROM "{table}_pending" WHERE id = ?1
+DELETE FROM "{table}_pending" WHERE id = ?1 AND seq = ?2
 )sql";
 
 constexpr std::string_view remove_ended = R"sql(

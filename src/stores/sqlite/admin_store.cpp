@@ -88,6 +88,21 @@ Result<Extent> extent_of(Connection& connection, const AdminStatements& statemen
   return Extent{run.natural(0), Sequence{run.natural(1)}};
 }
 
+Result<Named> rows_of_id(Connection& connection, const AdminStatements& statements,
+                         const MessageId& id, const std::optional<std::string>& tenant) {
+  Named named;
+  auto run = connection.run(statements.look);
+  run.with(id.view()).with(tenant);
+  for (;;) {
+    auto row = run.step();
+    if (!row.ok()) return row.error();
+    if (!*row) return named;
+    const auto& one = named.found.emplace_back(decode_record(run, true));
+    named.rows.push_back(
+        {std::string(tenant_of_record(run)), one.record.state, one.record.sequence});
+  }
+}
+
 Result<spi::TableStats> SqliteAdmin::stats(const TableName& table) {
   auto reader = context_.readers.take();
   if (!reader.ok()) return reader.error();
@@ -132,12 +147,12 @@ Result<spi::ListReply> SqliteAdmin::list(const spi::ListRequest& request) {
 Result<std::optional<MessageRecord>> SqliteAdmin::find(const spi::FindRequest& request) {
   auto reader = context_.readers.take();
   if (!reader.ok()) return reader.error();
-  auto run = (*reader)->run(statements_.of(request.table).look);
-  auto row = run.with(request.id.view()).step();
-  if (!row.ok()) return row.error();
-  if (!*row) return std::optional<MessageRecord>();
-  auto [record, message] = decode_record(run, true);
-  if (request.tenant && record.tenant != *request.tenant) return std::optional<MessageRecord>();
+  auto named = rows_of_id(**reader, statements_.of(request.table), request.id, request.tenant);
+  if (!named.ok()) return named.error();
+  const auto chosen = choose_row(named->rows, request.tenant);
+  if (!chosen.tenants.empty()) return several_tenants(request.id, chosen.tenants);
+  if (!chosen.row) return std::optional<MessageRecord>();
+  auto& [record, message] = named->found[*chosen.row];
   if (request.with_payload) record.message = std::move(message);
   return std::optional(std::move(record));
 }

@@ -1,8 +1,10 @@
 #pragma once
 
+#include "core/same_id.hpp"
 #include "stores/sqlite/audit_store.hpp"
 #include "stores/sqlite/context.hpp"
 #include "stores/sqlite/counts.hpp"
+#include "stores/sqlite/decode.hpp"
 #include "stores/sqlite/statements.hpp"
 
 #include <sagabox/spi/outbox_admin_store.hpp>
@@ -24,6 +26,15 @@ void bind_filter(Run& run, const MessageFilter& filter);
 Result<Extent> extent_of(Connection& connection, const AdminStatements& statements,
                          MessageState state, const MessageFilter& filter);
 
+/// The rows that have one id, and the same as they are chosen from.
+struct Named {
+  std::vector<Decoded> found;
+  std::vector<RowOfId> rows;
+};
+/// Of one tenant, or of all; with their histories.
+Result<Named> rows_of_id(Connection& connection, const AdminStatements& statements,
+                         const MessageId& id, const std::optional<std::string>& tenant);
+
 /// What operators see and do. An act is one transaction, its audit events included.
 class SqliteAdmin final : public spi::OutboxAdminStore {
  public:
@@ -41,13 +52,17 @@ class SqliteAdmin final : public spi::OutboxAdminStore {
   [[nodiscard]] const AdminStatements& statements(const TableName& table) {
     return statements_.of(table);
   }
-  /// An ended message becomes pending under a new sequence. The caller counts.
-  Status replay(Connection& connection, const TableName& table, MessageState from,
-                Sequence sequence);
+  /// An ended message becomes pending under a new sequence. The caller counts. False: one of its
+  /// tenant and id is pending, and it stays as it is.
+  Result<bool> replay(Connection& connection, const TableName& table, MessageState from,
+                      Sequence sequence);
 
  private:
   Result<spi::MoveReply> move_in(Connection& connection, const spi::MoveRequest& request);
   Result<spi::PurgeReply> purge_in(Connection& connection, const spi::PurgeRequest& request);
+  /// False: see `replay`.
+  Result<bool> move_row(Connection& connection, const spi::MoveRequest& request,
+                        const MessageRecord& record);
   Status quarantine(Connection& connection, const spi::MoveRequest& request,
                     const MessageRecord& record);
   Status release(Connection& connection, const spi::MoveRequest& request,

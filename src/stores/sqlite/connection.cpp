@@ -2,6 +2,9 @@
 
 #include "stores/sqlite/result_code.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -44,6 +47,16 @@ Error cannot_open(const std::string& path, sqlite3* connection, int result, Conn
                                     "that this user may write to"};
 }
 
+/// Payloads are for their owner only. SQLite would make a file that all may read; the files that it
+/// makes beside it have the same mode. One that is there keeps its mode, and what is wrong with the
+/// path SQLite tells.
+void make_private(const std::string& path) {
+  constexpr int mode = 0600;
+  if (path.empty() || path == ":memory:") return;
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  if (file >= 0) ::close(file);
+}
+
 Error read_only(const std::string& path) {
   return {Code::config_invalid,
           path + " cannot be written; give this user the right to write the file and its folder (" +
@@ -57,6 +70,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, Us
   // Each connection is used by one thread at a time: no mutex of SQLite's is needed.
   constexpr int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
                         SQLITE_OPEN_EXRESCODE;
+  if (use == Use::write && options.vfs.empty()) make_private(path);
   sqlite3* opened = nullptr;
   const int result =
       sqlite3_open_v2(path.c_str(), &opened, use == Use::write ? flags | SQLITE_OPEN_CREATE : flags,

@@ -36,7 +36,7 @@ DELETE FROM sagabox_pause WHERE outbox = ?1 AND topic = ?2
 constexpr std::string_view job_columns =
     "id, state, from_state, tenant, topic, aggregate_type, key, code, ended_from, ended_until, "
     "first, last_wanted, retrying, cursor, last, rate_max, matched, replayed, actor, error, "
-    "created_at, changed_at";
+    "created_at, changed_at, skipped";
 
 /// ?2 from, then what the filter says, ?13 last, ?14 rate_max, ?15 matched, ?16 actor, ?17 now.
 constexpr std::string_view create_job = R"sql(
@@ -64,10 +64,11 @@ WHERE outbox = ?1 AND id = ?2
 RETURNING {job}
 )sql";
 
-/// ?2 id, ?3 rows, ?4 cursor, ?5 whether it is finished, ?6 now.
+/// ?2 id, ?3 rows, ?4 cursor, ?5 whether it is finished, ?6 now, ?7 rows that were left.
 constexpr std::string_view advance_job = R"sql(
 UPDATE sagabox_replay_job
 SET replayed = replayed + ?3,
+    skipped = skipped + ?7,
     cursor = CASE WHEN ?5 THEN last ELSE ?4 END,
     state = CASE WHEN ?5 THEN 'finished' ELSE state END,
     changed_at = ?6

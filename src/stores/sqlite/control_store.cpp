@@ -57,6 +57,7 @@ ReplayJob job_from(const Run& run, const TableName& table) {
   job.error = run.text(19);
   job.created_at = run.time(20);
   job.changed_at = run.time(21);
+  job.skipped = run.natural(22);
   return job;
 }
 
@@ -234,10 +235,11 @@ Result<spi::JobAdvanceReply> SqliteControl::replay_next(Connection& connection,
                                                         const ReplayJob& job) {
   auto next = next_of(connection, admin_.statements(request.table), job, request.rows_max);
   if (!next.ok()) return next.error();
-  const auto& sequences = next->sequences;
-  for (const auto sequence : sequences) {
+  std::vector<Sequence> sequences;
+  for (const auto sequence : next->sequences) {
     auto replayed = admin_.replay(connection, request.table, job.from, sequence);
     if (!replayed.ok()) return replayed.error();
+    if (*replayed) sequences.push_back(sequence);
   }
   const auto rows = static_cast<std::uint32_t>(sequences.size());
   Counts counts;
@@ -248,8 +250,9 @@ Result<spi::JobAdvanceReply> SqliteControl::replay_next(Connection& connection,
   }
   auto run = connection.run(context_.control.advance_job);
   run.with(request.table.str()).with(request.job.value).with(rows);
-  run.with((rows > 0 ? sequences.back() : job.cursor).value).with(next->exhausted);
-  run.with(context_.clock.wall_now());
+  run.with((next->sequences.empty() ? job.cursor : next->sequences.back()).value);
+  run.with(next->exhausted).with(context_.clock.wall_now());
+  run.with(std::uint64_t{next->sequences.size() - rows});
   auto advanced = sqlite::job_of(run, request.table);
   if (!advanced.ok()) return advanced.error();
   spi::JobAdvanceReply reply{true, rows, **advanced};

@@ -39,6 +39,7 @@ enum RowColumn : int {
   row_targets_done,
   row_written_at,
   row_due,
+  row_retrying,
   row_columns,
 };
 constexpr int row_message = row_columns;
@@ -130,6 +131,7 @@ spi::Row decode_row(const Run& run) {
   row.targets_done = TargetsDone{static_cast<std::uint64_t>(run.integer(row_targets_done))};
   row.written_at = run.time(row_written_at);
   if (const auto waits_for = run.maybe_time(row_due)) row.due = *waits_for;
+  row.retrying = run.integer(row_retrying) != 0;
   auto decoded = decode_message(run, row_message, row_payload);
   row.id = decoded.message ? decoded.message->id() : id_of(run.text(row_message + id));
   row.message = std::move(decoded.message);
@@ -167,5 +169,7 @@ Decoded decode_record(const Run& run, bool with_history) {
   out.message = std::move(decoded.message);
   return out;
 }
+
+std::string_view tenant_of_record(const Run& run) { return run.text(record_message + tenant); }
 
 }  // namespace sagabox::sqlite

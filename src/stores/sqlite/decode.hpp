@@ -7,6 +7,8 @@
 #include <sagabox/spi/outbox_store.hpp>
 
 #include <cstddef>
+#include <memory>
+#include <string_view>
 
 namespace sagabox::sqlite {
 
@@ -23,5 +25,7 @@ struct Decoded {
 
 /// The columns `{pending}`, `{ended}` or `{done}`, and the payload or NULL.
 Decoded decode_record(const Run& run, bool with_history = false);
+/// Whose it is, also where the message cannot be decoded.
+std::string_view tenant_of_record(const Run& run);
 
 }  // namespace sagabox::sqlite

@@ -36,7 +36,7 @@ INSERT INTO "{table}_pending" (
   correlation_id, payload)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
         ?20, ?21)
-ON CONFLICT (id) DO NOTHING
+ON CONFLICT (id, tenant) DO NOTHING
 )sql";
 
 /// place, id, written_at, topic, key, digest, occurred_at, payload. OR FAIL: what a statement that
@@ -51,19 +51,21 @@ VALUES )sql";
     sql += row == 0 ? "" : ", ";
     sql += "(?, ?, ?, 'default', ?, '__GLOBAL__', ?, 1, 1, ?, 'application/json', ?, ?)";
   }
-  return sql + "\nON CONFLICT (id) DO NOTHING\n";
+  return sql + "\nON CONFLICT (id, tenant) DO NOTHING\n";
 }
 
-/// ?1 id.
+/// ?1 id, ?2 tenant. The newest.
 constexpr std::string_view ended_sql = R"sql(
-SELECT seq FROM "{table}_archive" WHERE id = ?1
+SELECT seq FROM "{table}_archive" WHERE id = ?1 AND tenant = ?2
 UNION ALL
-SELECT seq FROM "{table}_dead" WHERE id = ?1
+SELECT seq FROM "{table}_dead" WHERE id = ?1 AND tenant = ?2
+ORDER BY seq DESC
+LIMIT 1
 )sql";
 
-/// ?1 id.
+/// ?1 id, ?2 tenant.
 constexpr std::string_view pending_sql = R"sql(
-SELECT seq FROM "{table}_pending" WHERE id = ?1
+SELECT seq FROM "{table}_pending" WHERE id = ?1 AND tenant = ?2
 )sql";
 
 /// ?1 outbox, ?2 how many wait, ?3 the last sequence of what is not in the normal lane.
@@ -115,8 +117,8 @@ Status insert_one(Run& run, const Message& message, Place place, WallTime now) {
   return run.finish();
 }
 
-Result<std::optional<Sequence>> sequence_of(Run run, const MessageId& id) {
-  auto row = run.with(id.view()).step();
+Result<std::optional<Sequence>> sequence_of(Run run, const Message& message) {
+  auto row = run.with(message.id().view()).with(message.tenant()).step();
   if (!row.ok()) return row.error();
   if (!*row) return std::optional<Sequence>();
   return std::optional(Sequence{run.natural(0)});
@@ -230,19 +232,19 @@ class Batch {
     return {};
   }
 
-  /// Where the message is that has this id and has ended.
+  /// Where the tenant's message is that has this id and has ended.
   Result<std::optional<Sequence>> ended(const Message& message) {
     if (message.has_fresh_id()) return std::optional<Sequence>();
-    return sequence_of(link_.run(statements_.ended), message.id());
+    return sequence_of(link_.run(statements_.ended), message);
   }
 
-  /// Where the message is that has this id and is pending; nothing: it is this one.
+  /// Where the tenant's message is that has this id and is pending; nothing: it is this one.
   Result<std::optional<Sequence>> insert_one_of(const Message& message) {
     const bool waits = is_delayed(message, now_);
     const auto place = place_of(waits ? waiting_from : lane_from(spi::lane_of(message)),
                                 Sequence{last_.value + 1});
     if (auto done = insert_at(place, message); !done.ok()) return done.error();
-    if (link_.changes() == 0) return sequence_of(link_.run(statements_.pending), message.id());
+    if (link_.changes() == 0) return sequence_of(link_.run(statements_.pending), message);
     ++last_.value;
     inserted_.push_back({place, &message});
     return std::optional<Sequence>();

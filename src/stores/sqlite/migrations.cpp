@@ -35,6 +35,10 @@ constexpr std::string_view undelivered_sql = R"sql(
 SELECT EXISTS (SELECT 1 FROM "{table}_pending") OR EXISTS (SELECT 1 FROM "{table}_dead")
 )sql";
 
+constexpr std::string_view empty_sql = R"sql(
+DELETE FROM "{table}_pending";
+)sql";
+
 /// As SQLite compares the names of tables.
 std::string lower_case(std::string text) {
   for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -189,6 +193,12 @@ Status Migrations::down(const DownRequest& request) {
     if (request.to > 0 || request.force) break;
     if (auto checked = check_delivered(connection, table); !checked.ok()) return checked;
   }
+  // What is lost anyway does not stand in the way of an older step.
+  for (const auto& table : *tables) {
+    if (request.to > 0) break;
+    auto emptied = connection.link().script(Filler(table).text(empty_sql));
+    if (!emptied.ok()) return emptied;
+  }
   // Newest first, and of each step the outboxes before what they share.
   for (const auto& step : std::views::reverse(*done)) {
     if (step.number <= request.to) continue;
@@ -213,7 +223,12 @@ Status Migrations::take_back(Connection& connection, const Applied& step) {
   if (!step.outbox.empty()) {
     sql = Filler(TableName::parse(step.outbox).value()).text(migration.table_down);
   }
-  if (auto undone = connection.link().script(sql); !undone.ok()) return undone;
+  if (auto undone = connection.link().script(sql); !undone.ok()) {
+    const std::string what =
+        "step " + std::to_string(step.number) + " (" + std::string(migration.name) +
+        (step.outbox.empty() ? "" : ", outbox " + step.outbox) + ") cannot be taken back: ";
+    return Error{undone.error().code, what + undone.error().message};
+  }
   return connection.run(forget_sql).with(step.number).with(step.outbox).finish();
 }
 

@@ -1,6 +1,6 @@
 #include "observe/audit_events.hpp"
+#include "stores/same_id.hpp"
 #include "stores/sqlite/admin_store.hpp"
-#include "stores/sqlite/decode.hpp"
 #include "stores/sqlite/places.hpp"
 #include "stores/sqlite/unit_of_work.hpp"
 
@@ -8,38 +8,26 @@
 #include <utility>
 
 namespace sagabox::sqlite {
-namespace {
-
-Result<std::optional<Decoded>> look_up(Connection& connection, const AdminStatements& statements,
-                                       const MessageId& id,
-                                       const std::optional<std::string>& tenant) {
-  auto run = connection.run(statements.look);
-  auto row = run.with(id.view()).step();
-  if (!row.ok()) return row.error();
-  if (!*row) return std::optional<Decoded>();
-  auto found = decode_record(run);
-  // A message of another tenant is not there.
-  if (tenant && found.record.tenant != *tenant) return std::optional<Decoded>();
-  return std::optional(std::move(found));
-}
-
-}  // namespace
-
-Status SqliteAdmin::replay(Connection& connection, const TableName& table, MessageState from,
-                           Sequence sequence) {
+Result<bool> SqliteAdmin::replay(Connection& connection, const TableName& table, MessageState from,
+                                 Sequence sequence) {
   const auto& statements = statements_.of(table);
   const bool archived = from == MessageState::done;
   const auto last = last_sequence(connection.link(), context_.inserts.of(table));
   if (!last.ok()) return last.error();
   auto insert = connection.run(archived ? statements.replay_done : statements.replay_ended);
   insert.with(sequence.value).with(last->value + 1).with(context_.clock.wall_now());
-  if (auto inserted = insert.finish(); !inserted.ok()) return inserted;
+  if (auto inserted = insert.finish(); !inserted.ok()) return inserted.error();
+  if (connection.changes() == 0) return false;
   // Its lane need not be the normal one.
   const Counts note{.last = Sequence{last->value + 1}};
-  if (auto noted = add_counts(connection, context_.control, table, note); !noted.ok()) return noted;
-  return connection.run(archived ? statements.remove_done : statements.remove_ended)
-      .with(sequence.value)
-      .finish();
+  if (auto noted = add_counts(connection, context_.control, table, note); !noted.ok()) {
+    return noted.error();
+  }
+  auto gone = connection.run(archived ? statements.remove_done : statements.remove_ended)
+                  .with(sequence.value)
+                  .finish();
+  if (!gone.ok()) return gone.error();
+  return true;
 }
 
 Status SqliteAdmin::quarantine(Connection& connection, const spi::MoveRequest& request,
@@ -54,10 +42,11 @@ Status SqliteAdmin::quarantine(Connection& connection, const spi::MoveRequest& r
     counts.dead = -1;
   } else {
     auto run = connection.run(statements.quarantine);
-    run.with(record.id.view()).with(now).with(request.note);
+    run.with(record.id.view()).with(now).with(request.note).with(record.sequence.value);
     if (auto done = run.finish(); !done.ok()) return done;
     auto remove = connection.run(statements.remove_id);
-    if (auto gone = remove.with(record.id.view()).finish(); !gone.ok()) return gone;
+    remove.with(record.id.view()).with(record.sequence.value);
+    if (auto gone = remove.finish(); !gone.ok()) return gone;
     counts.leave(place_of(record.due ? waiting_from : normal_from, record.sequence));
     counts.taken = 1;
   }
@@ -76,6 +65,23 @@ Status SqliteAdmin::release(Connection& connection, const spi::MoveRequest& requ
                     {.gone = -1, .waiting = 1, .quarantined = -1});
 }
 
+Result<bool> SqliteAdmin::move_row(Connection& connection, const spi::MoveRequest& request,
+                                   const MessageRecord& record) {
+  if (request.move == spi::Move::replay) {
+    auto replayed = replay(connection, request.table, record.state, record.sequence);
+    if (!replayed.ok() || !*replayed) return replayed;
+    Counts counts;
+    counts.ended(record.state) = -1;
+    auto counted = add_counts(connection, context_.control, request.table, counts);
+    if (!counted.ok()) return counted.error();
+    return true;
+  }
+  auto done = request.move == spi::Move::quarantine ? quarantine(connection, request, record)
+                                                    : release(connection, request, record);
+  if (!done.ok()) return done.error();
+  return true;
+}
+
 Result<spi::MoveReply> SqliteAdmin::move_in(Connection& connection,
                                             const spi::MoveRequest& request) {
   const auto now = context_.clock.wall_now();
@@ -86,30 +92,22 @@ Result<spi::MoveReply> SqliteAdmin::move_in(Connection& connection,
   std::vector<AuditEvent> events;
   for (const auto& id : request.ids) {
     auto& item = reply.items.emplace_back();
-    auto found = look_up(connection, statements_.of(request.table), id, request.tenant);
-    if (!found.ok()) return found.error();
-    if (!*found) continue;
-    const auto& [record, message] = **found;
+    auto named = rows_of_id(connection, statements_.of(request.table), id, request.tenant);
+    if (!named.ok()) return named.error();
+    auto chosen = choose_row(named->rows, request.tenant);
+    item.tenants = std::move(chosen.tenants);
+    if (!chosen.row) continue;
+    const auto& [record, message] = named->found[*chosen.row];
     item.was = record.state;
-    if (!allows(request.move, record.state)) continue;
-    item.moved = true;
-    Status done;
-    switch (request.move) {
-      case spi::Move::replay: {
-        done = replay(connection, request.table, record.state, record.sequence);
-        Counts counts;
-        counts.ended(record.state) = -1;
-        if (done.ok()) done = add_counts(connection, context_.control, request.table, counts);
-        break;
-      }
-      case spi::Move::quarantine:
-        done = quarantine(connection, request, record);
-        break;
-      case spi::Move::release:
-        done = release(connection, request, record);
-        break;
+    if (!allows(request.move, record.state)) {
+      item.id_is_pending = waits_for_pending(named->rows, *chosen.row, request.move);
+      continue;
     }
+    auto done = move_row(connection, request, record);
     if (!done.ok()) return done.error();
+    item.moved = *done;
+    item.id_is_pending = !*done;
+    if (!item.moved) continue;
     events.push_back(operator_event(audit_kind(request.move),
                                     {request.table, id, message.get(), record.attempts},
                                     request.actor, request.note, now));

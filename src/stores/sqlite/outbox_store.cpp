@@ -1,5 +1,6 @@
 #include "stores/sqlite/outbox_store.hpp"
 
+#include "core/key_hash.hpp"
 #include "stores/sqlite/decode.hpp"
 #include "stores/sqlite/places.hpp"
 
@@ -123,7 +124,7 @@ Result<spi::RetryingKeysReply> SqliteOutbox::read_retrying_keys(const TableName&
     if (!row.ok()) return row.error();
     reply.exhausted = !*row;
     if (!*row || reply.keys.size() == rows_max) return reply;
-    reply.keys.push_back({stable_hash(run.text(1)), sequence_of(run.integer(0))});
+    reply.keys.push_back({key_hash(run.text(2), run.text(1)), sequence_of(run.integer(0))});
   }
 }
 

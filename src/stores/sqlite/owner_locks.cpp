@@ -1,6 +1,7 @@
 #include "stores/sqlite/owner_locks.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,7 +11,20 @@
 namespace sagabox::sqlite {
 namespace {
 
-constexpr int file_mode = 0644;
+constexpr mode_t mode_default = 0600;
+
+/// Made with the mode of the database: another user may have been given the right to write both.
+int open_beside(const std::string& database, const std::string& path) {
+  constexpr int flags = O_RDWR | O_CREAT | O_CLOEXEC;
+  struct stat facts{};
+  constexpr mode_t rights = 0777;
+  const auto mode = ::stat(database.c_str(), &facts) == 0 ? facts.st_mode & rights : mode_default;
+  const int made = ::open(path.c_str(), flags | O_EXCL, mode_default);
+  if (made < 0) return ::open(path.c_str(), flags, mode_default);
+  // Best effort: without it those others are told that they may not open it.
+  (void)::fchmod(made, mode);
+  return made;
+}
 
 struct flock byte(std::int64_t number, short kind) {
   struct flock lock{};
@@ -23,8 +37,9 @@ struct flock byte(std::int64_t number, short kind) {
 
 }  // namespace
 
-Result<OwnerLocks> OwnerLocks::open(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, file_mode);
+Result<OwnerLocks> OwnerLocks::open(const std::string& database) {
+  const auto path = database + "-owners";
+  const int file = open_beside(database, path);
   if (file < 0) {
     return Error{Code::config_invalid,
                  "cannot open " + path + ": " + std::strerror(errno) +

@@ -12,7 +12,8 @@ namespace sagabox::sqlite {
 /// process that forks without exec shares its locks with the child.
 class OwnerLocks {
  public:
-  static Result<OwnerLocks> open(const std::string& path);
+  /// The file is `database` with "-owners" behind it.
+  static Result<OwnerLocks> open(const std::string& database);
   OwnerLocks(OwnerLocks&& other) noexcept;
   OwnerLocks& operator=(OwnerLocks&&) = delete;
   ~OwnerLocks();

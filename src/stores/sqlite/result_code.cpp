@@ -44,6 +44,10 @@ constexpr std::array meanings{
     Meaning{SQLITE_CORRUPT, Code::unknown_internal,
             "the file is damaged; restore a backup, or save what is left with sqlite3 .recover"},
     Meaning{SQLITE_TOOBIG, Code::schema_validation_failed, "the value is too large"},
+    Meaning{
+        SQLITE_CONSTRAINT_UNIQUE, Code::schema_validation_failed,
+        "another row has this value already, which must be unique; for a message: a pending one "
+        "of the tenant has its id"},
     Meaning{SQLITE_CONSTRAINT, Code::schema_validation_failed,
             "the value breaks a rule of the table"},
     Meaning{SQLITE_MISMATCH, Code::schema_validation_failed,
@@ -54,7 +58,8 @@ constexpr int primary(int result) { return result & 0xff; }
 
 bool is_missing(std::string_view text) {
   return text.starts_with("no such table") || text.starts_with("no such column") ||
-         text.find("has no column named") != std::string_view::npos;
+         text.find("has no column named") != std::string_view::npos ||
+         text.starts_with("ON CONFLICT clause does not match");
 }
 
 bool is_taken(std::string_view text) {

@@ -279,8 +279,55 @@ DROP TABLE "{table}_dead";
 DROP TABLE "{table}_pending";
 )sql";
 
+// An id is one tenant's: pending messages are unique by tenant and id, and what has ended is known
+// by its sequence alone, so that an id that is written again can end twice. By id first: operators
+// look for an id without a tenant, too.
+constexpr std::string_view second_up = R"sql(
+ALTER TABLE sagabox_replay_job ADD COLUMN skipped INTEGER NOT NULL DEFAULT 0;
+)sql";
+
+constexpr std::string_view second_down = R"sql(
+ALTER TABLE sagabox_replay_job DROP COLUMN skipped;
+)sql";
+
+constexpr std::string_view second_table_up = R"sql(
+DROP INDEX "{table}_pending_id";
+CREATE UNIQUE INDEX "{table}_pending_id" ON "{table}_pending" (id, tenant);
+DROP INDEX "{table}_dead_id";
+CREATE INDEX "{table}_dead_id" ON "{table}_dead" (id, tenant);
+DROP INDEX "{table}_archive_id";
+CREATE INDEX "{table}_archive_id" ON "{table}_archive" (id, tenant);
+
+DROP TRIGGER "{table}_outbox_insert";
+CREATE TRIGGER "{table}_outbox_insert" INSTEAD OF INSERT ON "{table}_outbox"
+WHEN NEW.id IS NULL
+  OR (NOT EXISTS (SELECT 1 FROM "{table}_pending"
+                  WHERE id = NEW.id AND tenant = coalesce(NEW.tenant, 'default'))
+      AND NOT EXISTS (SELECT 1 FROM "{table}_dead"
+                      WHERE id = NEW.id AND tenant = coalesce(NEW.tenant, 'default'))
+      AND NOT EXISTS (SELECT 1 FROM "{table}_archive"
+                      WHERE id = NEW.id AND tenant = coalesce(NEW.tenant, 'default')))
+{enqueue}
+)sql";
+
+// What has ended may have an id several times by now, which takes nothing from an older version:
+// there it need not be unique.
+constexpr std::string_view second_table_down = R"sql(
+DROP INDEX "{table}_pending_id";
+CREATE UNIQUE INDEX "{table}_pending_id" ON "{table}_pending" (id);
+
+DROP TRIGGER "{table}_outbox_insert";
+CREATE TRIGGER "{table}_outbox_insert" INSTEAD OF INSERT ON "{table}_outbox"
+WHEN NEW.id IS NULL
+  OR (NOT EXISTS (SELECT 1 FROM "{table}_pending" WHERE id = NEW.id)
+      AND NOT EXISTS (SELECT 1 FROM "{table}_dead" WHERE id = NEW.id)
+      AND NOT EXISTS (SELECT 1 FROM "{table}_archive" WHERE id = NEW.id))
+{enqueue}
+)sql";
+
 constexpr std::array all{
     Migration{1, "outbox", first_up, first_down, first_table_up, first_table_down},
+    Migration{2, "tenants", second_up, second_down, second_table_up, second_table_down},
 };
 
 }  // namespace

@@ -212,13 +212,16 @@ class Settling {
     const Trouble& trouble = **found;
     const bool dies = item.verdict == Verdict::dead;
     const bool keeps = dies && item.keep_last_error && !trouble.error.empty();
-    const auto history = keeps ? trouble.history : history_with(trouble, item);
+    const bool refused = !item.note.empty();
+    const auto history = refused ? std::string()
+                         : keeps ? trouble.history
+                                 : history_with(trouble, item);
     const auto state = dies ? MessageState::dead : MessageState::quarantined;
     auto run = connection_.run(statements_.bury);
     run.with(trouble.place).with(state_name(state)).with(now_).with(item.attempts);
     run.with(std::max(trouble.failed_for_good, item.attempts));
     run.with(keeps ? std::string_view(trouble.code) : code_name(item.code));
-    run.with(keeps ? trouble.error : item.error).with_or_null(history);
+    run.with(keeps ? trouble.error : item.error).with_or_null(history).with_or_null(item.note);
     if (auto buried = changed(run); !buried.ok()) return buried;
     if (auto removed = remove(trouble.place, item); !removed.ok()) return removed;
     counts_.leave(trouble.place);

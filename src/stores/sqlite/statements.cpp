@@ -7,7 +7,8 @@ namespace {
 
 /// The columns of a row as `decode_row` reads them.
 constexpr Fragment row{
-    "row", R"sql(place, attempts, replays, targets_done, written_at, due, {message}, payload)sql"};
+    "row",
+    R"sql(place, attempts, replays, targets_done, written_at, due, retrying, {message}, payload)sql"};
 
 /// ?1 place after, ?2 last place of the lane, ?3 rows_max.
 constexpr std::string_view read = R"sql(
@@ -29,16 +30,16 @@ LIMIT ?4 + 1
 
 /// ?1 place after, ?2 last place, ?3 rows_max. Among what waits, which is where retries are.
 constexpr std::string_view retrying_keys = R"sql(
-SELECT place, key
+SELECT place, key, tenant
 FROM "{table}_pending"
 WHERE place > ?1 AND place <= ?2 AND retrying AND key IS NOT NULL
 ORDER BY place
 LIMIT ?3 + 1
 )sql";
 
-/// ?1 place, ?2 id.
+/// ?1 place, ?2 id; empty where the row has one that cannot be read: its place is its own.
 constexpr std::string_view remove = R"sql(
-DELETE FROM "{table}_pending" WHERE place = ?1 AND id = ?2
+DELETE FROM "{table}_pending" WHERE place = ?1 AND ?2 IN (id, '')
 )sql";
 
 /// ?1 first place, ?2 last place.
@@ -57,9 +58,10 @@ WHERE place BETWEEN ?1 AND ?2 AND sagabox_expected(place, id)
 ORDER BY place
 )sql";
 
-/// ?1 place, ?2 id.
+/// ?1 place, ?2 id; empty where the row has one that cannot be read.
 constexpr std::string_view trouble = R"sql(
-SELECT failed_for_good, code, error, history FROM "{table}_pending" WHERE place = ?1 AND id = ?2
+SELECT failed_for_good, code, error, history FROM "{table}_pending"
+WHERE place = ?1 AND ?2 IN (id, '')
 )sql";
 
 /// ?1 place, ?2 place then, ?3 attempts, ?4 due, ?5 failed for good, ?6 code, ?7 error, ?8 history,
@@ -81,12 +83,13 @@ constexpr std::string_view failed_attempt = R"sql(
 UPDATE "{table}_pending" SET attempts = ?2, code = ?3, error = ?4, history = ?5 WHERE place = ?1
 )sql";
 
-/// ?1 place, ?2 state, ?3 now, ?4 attempts, ?5 failed for good, ?6 code, ?7 error, ?8 history.
+/// ?1 place, ?2 state, ?3 now, ?4 attempts, ?5 failed for good, ?6 code, ?7 error, ?8 history,
+/// ?9 note.
 constexpr std::string_view bury = R"sql(
 INSERT INTO "{table}_dead" (
-  seq, state, ended_at, attempts, failed_for_good, replays, written_at, code, error, history,
+  seq, state, ended_at, attempts, failed_for_good, replays, written_at, code, error, history, note,
   {carried})
-SELECT seq, ?2, ?3, ?4, ?5, replays, written_at, ?6, ?7, ?8, {carried}
+SELECT seq, ?2, ?3, ?4, ?5, replays, written_at, ?6, ?7, ?8, ?9, {carried}
 FROM "{table}_pending"
 WHERE place = ?1
 )sql";

@@ -75,7 +75,7 @@ Result<std::unique_ptr<Store>> open(const std::string& path, const Options& opti
   if (!writer.ok()) return writer.error();
   // The file's own name: another process may know it by a link.
   const auto file = (*writer)->path();
-  auto locks = OwnerLocks::open(file + "-owners");
+  auto locks = OwnerLocks::open(file);
   if (!locks.ok()) return locks.error();
   return std::unique_ptr<Store>(std::make_unique<SqliteStore>(
       file, options, std::move(writer).value(), std::move(locks).value()));

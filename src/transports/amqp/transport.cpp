@@ -1,3 +1,4 @@
+#include "core/masked_url.hpp"
 #include "core/text.hpp"
 #include "transports/amqp/link.hpp"
 #include "transports/broken_pipes.hpp"
@@ -54,8 +55,9 @@ class AmqpTransport final : public spi::Transport {
     const auto place = transports::after_scheme(text, "amqp:", example);
     if (!place) return place.error();
     const auto wrong = [&](std::string_view what) {
-      return Error{Code::config_invalid, "address " + quoted(text) + ": " + std::string(what) +
-                                             "; write it as " + std::string(example)};
+      return Error{Code::config_invalid, "address " + quoted(masked_url(text)) + ": " +
+                                             std::string(what) + "; write it as " +
+                                             std::string(example)};
     };
     const auto slash = place->find('/');
     if (slash == std::string_view::npos) return wrong("no / between exchange and key");

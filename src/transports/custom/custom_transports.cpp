@@ -1,3 +1,4 @@
+#include "core/masked_url.hpp"
 #include "core/text.hpp"
 
 #include <sagabox/transports/custom.hpp>
@@ -54,7 +55,7 @@ spi::TransportTraits CustomTransports::traits() const {
 Result<std::shared_ptr<const spi::Address>> CustomTransports::address(
     std::string_view text, const spi::AddressSettings& settings) {
   const auto invalid = [&](const std::string& what) {
-    return Error{Code::config_invalid, quoted(text) + ": " + what};
+    return Error{Code::config_invalid, quoted(masked_url(text)) + ": " + what};
   };
   if (!text.starts_with(scheme)) return invalid("is not of this transport; say custom:name");
   const auto rest = text.substr(scheme.size());

@@ -1,3 +1,4 @@
+#include "core/masked_url.hpp"
 #include "core/text.hpp"
 #include "transports/crew.hpp"
 
@@ -82,7 +83,7 @@ Result<std::shared_ptr<const spi::Address>> Functions::address(
       known += (known.empty() ? "fn:" : ", fn:") + other;
     }
     return Error{Code::config_invalid,
-                 quoted(text) + ": no such function; " +
+                 quoted(masked_url(text)) + ": no such function; " +
                      (known.empty() ? "add one with Functions::add first" : "there are " + known)};
   }
   return std::shared_ptr<const spi::Address>(std::move(name).value());

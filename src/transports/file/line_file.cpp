@@ -14,7 +14,8 @@
 namespace sagabox::file {
 namespace {
 
-constexpr mode_t mode = 0644;
+/// Payloads are for their owner only; a file that is there keeps its mode.
+constexpr mode_t mode = 0600;
 constexpr int poll_milliseconds = 50;
 
 std::string_view advice(int reason) {

@@ -1,3 +1,4 @@
+#include "core/masked_url.hpp"
 #include "core/text.hpp"
 #include "transports/file/line_file.hpp"
 #include "transports/settings.hpp"
@@ -58,7 +59,7 @@ Result<std::string_view> path_of(std::string_view address) {
   const auto path = transports::after_scheme(address, file_scheme, example);
   if (!path) return path;
   const auto wrong = [&](const std::string& what) {
-    return Error{Code::config_invalid, "address " + quoted(address) + ": " + what +
+    return Error{Code::config_invalid, "address " + quoted(masked_url(address)) + ": " + what +
                                            "; write it as " + std::string(example)};
   };
   if (path->starts_with("//") && !path->starts_with("///")) {

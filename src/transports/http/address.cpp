@@ -1,5 +1,6 @@
 #include "transports/http/address.hpp"
 
+#include "core/masked_url.hpp"
 #include "core/text.hpp"
 #include "transports/http/header_rules.hpp"
 
@@ -33,10 +34,7 @@ std::optional<std::string> part(CURLU* url, CURLUPart which, unsigned int flags 
   return copy;
 }
 
-/// The URL without what may be secret in it, fit for an error text.
-std::string shown(std::string_view text) {
-  return quoted(text.substr(0, text.find_first_of("?#@")));
-}
+std::string shown(std::string_view text) { return quoted(masked_url(text)); }
 
 Status check_literal(const HttpAddress& address, const AddressGuard& guard) {
   auto literal = address.host;

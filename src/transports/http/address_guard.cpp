@@ -1,5 +1,6 @@
 #include "transports/http/address_guard.hpp"
 
+#include "core/masked_url.hpp"
 #include "core/text.hpp"
 #include "transports/http/header_rules.hpp"
 
@@ -117,7 +118,7 @@ bool is_host_name(std::string_view text) {
 }
 
 Error wrong(std::string_view entry, std::string_view what) {
-  return {Code::config_invalid, "allow: " + quoted(entry) + " " + std::string(what)};
+  return {Code::config_invalid, "allow: " + quoted(masked_url(entry)) + " " + std::string(what)};
 }
 
 Result<IpRange> range_of(const IpAddress& address, std::string_view entry,

@@ -1,5 +1,6 @@
 #include "transports/kafka/address.hpp"
 
+#include "core/masked_url.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ std::string topic_problem(std::string_view name) {
 }
 
 Error wrong(std::string_view text, const std::string& problem) {
-  return {Code::config_invalid, "address " + quoted(text) + ": " + problem};
+  return {Code::config_invalid, "address " + quoted(masked_url(text)) + ": " + problem};
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "core/masked_url.hpp"
 #include "core/text.hpp"
 #include "transports/broken_pipes.hpp"
 #include "transports/mqtt/link.hpp"
@@ -51,8 +52,9 @@ class MqttTransport final : public spi::Transport {
     const auto topic = transports::after_scheme(text, "mqtt:", example);
     if (!topic) return topic.error();
     const auto wrong = [&](std::string_view what) {
-      return Error{Code::config_invalid, "address " + quoted(text) + ": " + std::string(what) +
-                                             "; write it as " + std::string(example)};
+      return Error{Code::config_invalid, "address " + quoted(masked_url(text)) + ": " +
+                                             std::string(what) + "; write it as " +
+                                             std::string(example)};
     };
     if (topic->starts_with('$')) return wrong("topics with $ are the server's own");
     if (mosquitto_pub_topic_check2(topic->data(), topic->size()) != MOSQ_ERR_SUCCESS) {

@@ -1,5 +1,6 @@
 #include "transports/nats/address.hpp"
 
+#include "core/masked_url.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -47,7 +48,7 @@ std::string stream_problem(std::string_view stream) {
 }
 
 Error wrong(std::string_view text, const std::string& problem) {
-  return {Code::config_invalid, "address " + quoted(text) + ": " + problem};
+  return {Code::config_invalid, "address " + quoted(masked_url(text)) + ": " + problem};
 }
 
 }  // namespace

@@ -86,8 +86,13 @@ Publication::Made Publication::make(const spi::Parcel& parcel, const std::string
     return value.empty() || add(raw, value);
   };
   // Streams know ids, not subjects: of one message to two of a stream's subjects the second would
-  // be dropped, and acknowledged. Subjects have no space, so no two pairs read alike.
-  const auto id_here = std::string(message.id().view()) + ' ' + subject.text();
+  // be dropped, and acknowledged; and so would another tenant's message of the same id. Neither
+  // has a space in it, so no two read alike.
+  auto id_here = std::string(message.id().view()) + ' ' + subject.text();
+  if (message.tenant() != tenant_default) {
+    id_here += ' ';
+    append_encoded(id_here, message.tenant());
+  }
   bool complete = named("Nats-Msg-Id", id_here) &&
                   named("Nats-Expected-Stream", subject.stream()) &&
                   named("content-type", message.content_type());

@@ -30,6 +30,7 @@ class TamperedStore final : public Store, private spi::AuditStore {
     return log_head;
   }
   Result<std::vector<AuditEntry>> read(std::uint64_t after, std::uint32_t rows_max) override {
+    page_max = std::max(page_max, rows_max);
     std::vector<AuditEntry> page;
     for (const auto& entry : entries) {
       if (entry.number > after && page.size() < rows_max) page.push_back(entry);
@@ -44,6 +45,7 @@ class TamperedStore final : public Store, private spi::AuditStore {
  public:
   std::vector<AuditEntry> entries;
   AuditHead log_head;
+  std::uint32_t page_max = 0;
   std::function<void()> while_reading{};
 };
 
@@ -126,7 +128,7 @@ TEST_F(AuditLogTest, AnAnchorKeptElsewhereFindsARewrittenLog) {
   const AuditHead anchor = admin().verify_audit().value().head;
   act();
   const auto report = verify(store_, anchor);
-  EXPECT_EQ(report.entries, audit_log().size() - anchor.number);
+  EXPECT_EQ(report.entries, audit_log().size()) << "also those before the anchor";
   EXPECT_TRUE(report.problems.empty());
 
   // Everything written anew, head included: only the anchor knows.
@@ -148,6 +150,50 @@ TEST_F(AuditLogTest, AnAnchorKeptElsewhereFindsARewrittenLog) {
             std::vector<std::string>{
                 "the log ends with entry 0, before the anchor at entry 1; it was cut or replaced"});
   EXPECT_EQ(verify(store_, AuditHead{audit_log().size(), {}}).problems_found, 1U);
+}
+
+TEST_F(AuditLogTest, WhatStandsBeforeAnAnchorIsLookedAtToo) {
+  act();
+  const AuditHead anchor = admin().verify_audit().value().head;
+  using Strings = std::vector<std::string>;
+
+  TamperedStore emptied(store_);
+  emptied.entries.clear();
+  const auto report = verify(emptied, anchor);
+  EXPECT_EQ(report.problems,
+            (Strings{"the log ends with entry 0, its head names entry 12: 12 entries are missing "
+                     "at the end",
+                     "entry 12, which the anchor names, is missing"}))
+      << "all deleted, the head left";
+
+  TamperedStore edited(store_);
+  edited.entries[4].event.actor = "bob";
+  EXPECT_EQ(verify(edited, anchor).problems,
+            Strings{"entry 5: does not fit its hash; it was changed after it was written"});
+
+  TamperedStore removed(store_);
+  removed.entries.erase(removed.entries.begin());
+  EXPECT_EQ(verify(removed, anchor).problems, Strings{"entry 2: 1 entry is missing before it"});
+
+  TamperedStore cut(store_);
+  cut.entries.resize(10);
+  cut.log_head = {10, cut.entries.back().hash};
+  EXPECT_TRUE(verify(cut).problems.empty()) << "only the anchor knows";
+  EXPECT_EQ(verify(cut, anchor).problems,
+            Strings{"the log ends with entry 10, before the anchor at entry 12; it was cut or "
+                    "replaced"});
+  EXPECT_EQ(verify(cut, anchor).entries, 10U) << "and the rest is looked at all the same";
+}
+
+/// Read in pages: however long the log is, no more than a page of it is held.
+TEST_F(AuditLogTest, ALongLogIsReadInPages) {
+  const std::vector<AuditEvent> events(2500, AuditEvent{.kind = AuditKind::paused});
+  ASSERT_TRUE(store_.audit().append(events).ok());
+  TamperedStore long_log(store_);
+  const auto report = verify(long_log, AuditHead{1500, long_log.entries[1499].hash});
+  EXPECT_EQ(report.entries, 2500U);
+  EXPECT_TRUE(report.problems.empty());
+  EXPECT_LE(long_log.page_max, 1000U);
 }
 
 TEST_F(AuditLogTest, ALogThatGrowsMeanwhileVerifies) {

@@ -77,6 +77,54 @@ TEST_F(AdminTest, ABoundOperatorDoesNothingThatTouchesOthers) {
   EXPECT_EQ(admin().count(orders_, MessageState::done, {}).value(), 1U);
 }
 
+TEST_F(AdminTest, IdThatSeveralTenantsHaveIsNeverGuessed) {
+  const Ids ids{dead("o-7", {.tenant = "acme"})};
+  write({.id = "o-7", .tenant = "other"});
+  Admin ann = admin();
+  const std::string several =
+      "exists for several tenants (\"acme\", \"other\"); say which with --tenant, or with tenant= "
+      "in a request";
+  EXPECT_EQ(why_not(ann.inspect(orders_, ids[0])),
+            "SCHEMA.VALIDATION_FAILED: id \"o-7\" " + several);
+  EXPECT_EQ(why_not(ann.explain(orders_, ids[0])),
+            "SCHEMA.VALIDATION_FAILED: id \"o-7\" " + several);
+  EXPECT_EQ(ann.inspect(orders_, ids[0], Admin::PayloadToo::no, "acme").value()->state,
+            MessageState::dead);
+  EXPECT_EQ(ann.explain(orders_, ids[0], "acme").value().reasons.at(0).why, Why::dead);
+
+  const auto unclear = ann.replay(orders_, ids).value().at(0);
+  EXPECT_TRUE(unclear.unclear);
+  EXPECT_FALSE(unclear.moved);
+  EXPECT_EQ(unclear.text, several);
+  EXPECT_TRUE(ann.replay(orders_, ids, "acme").value().at(0).moved);
+}
+
+TEST_F(AdminTest, ABoundOperatorLearnsOfNoOtherTenantThatHasTheId) {
+  const Ids ids{dead("o-7", {.tenant = "acme"})};
+  write({.id = "o-7", .tenant = "other"});
+  Admin bound = admin("acme");
+  EXPECT_EQ(bound.inspect(orders_, ids[0]).value()->tenant, "acme");
+  EXPECT_EQ(why_not(bound.inspect(orders_, ids[0], Admin::PayloadToo::no, "other")),
+            "AUTH.DENIED: tenant: \"ann\" is bound to tenant \"acme\" and sees no other; leave it "
+            "out");
+  EXPECT_EQ(why_not(bound.replay(orders_, ids, "other")),
+            "AUTH.DENIED: tenant: \"ann\" is bound to tenant \"acme\" and sees no other; leave it "
+            "out");
+  const auto moved = bound.replay(orders_, ids).value().at(0);
+  EXPECT_TRUE(moved.moved);
+  EXPECT_FALSE(moved.unclear);
+}
+
+TEST_F(AdminTest, KeyOfAnotherTenantHoldsUpNothing) {
+  settle(write({.id = "theirs", .key = "18", .tenant = "other"}), spi::Verdict::retry);
+  write({.id = "ours", .key = "18", .tenant = "acme"});
+  const auto page = admin().blocked_keys(orders_).value();
+  ASSERT_EQ(page.keys.size(), 1U);
+  EXPECT_EQ(page.keys[0].head.tenant, "other");
+  EXPECT_EQ(page.keys[0].behind, 0U);
+  EXPECT_EQ(admin().explain(orders_, id_of("ours")).value().reasons.at(0).why, Why::with_owner);
+}
+
 TEST_F(AdminTest, ABoundOperatorCountsOnlyItsTenantsKeys) {
   settle(write({.id = "theirs", .key = "17", .tenant = "other"}), spi::Verdict::retry);
   settle(write({.id = "ours", .key = "18", .tenant = "acme"}), spi::Verdict::retry);

@@ -318,11 +318,11 @@ class Looking(OnAFile, unittest.TestCase):
     def test_an_older_schema_is_told_and_what_to_do(self):
         self.sql("DELETE FROM sagabox_migration WHERE outbox = ''")
         self.assertIn("sagabox migrate up", self.complaint("status", code=1))
-        self.assertIn("1 of 2 steps of the schema", self.run_fine("doctor", code=1))
+        self.assertIn("2 of 4 steps of the schema", self.run_fine("doctor", code=1))
 
     def test_doctor_asks_transports(self):
         text = self.run_fine("doctor", "--transport", "redis://user:secret@127.0.0.1:1", code=1)
-        self.assertIn("redis://127.0.0.1:1", text)
+        self.assertIn("redis://user:***@127.0.0.1:1", text)
         self.assertNotIn("secret", text)
         wrong = self.complaint("doctor", "--transport", "pigeon://loft", code=2)
         self.assertIn("pigeon", wrong)
@@ -462,6 +462,37 @@ class Acting(OnAFile, unittest.TestCase):
         preview = self.run_fine("dead", "replay", "D1", "Q1", "--dry-run")
         self.assertIn("2 messages of orders (1 dead, 1 quarantined) would", preview)
 
+    def test_an_id_that_two_tenants_have_is_never_guessed(self):
+        message = ("--id", "same", "--topic", "a.b.c.v1", "--payload", "1")
+        for tenant in ("acme", "other"):
+            self.run_fine("outbox", "enqueue", "--table", "orders", "--tenant", tenant, *message)
+        for verb in (
+            ("outbox", "show", "same"),
+            ("explain", "same"),
+            ("dead", "quarantine", "same", "--note", "x", "--yes"),
+        ):
+            with self.subTest(verb=verb):
+                self.assertIn(
+                    'exists for several tenants ("acme", "other"); say which with --tenant',
+                    self.complaint(*verb, code=1),
+                )
+
+        def states():
+            return [
+                self.run_json("outbox", "show", "same", "--tenant", tenant)["state"]
+                for tenant in ("acme", "other")
+            ]
+
+        self.run_fine("dead", "quarantine", "same", "--tenant", "acme", "--note", "x", "--yes")
+        self.assertEqual(states(), ["quarantined", "pending"])
+        self.assertIn("set aside", self.run_fine("explain", "same", "--tenant", "acme"))
+        self.run_fine("dead", "quarantine", "same", "--tenant", "other", "--note", "x", "--yes")
+        self.assertEqual(states(), ["quarantined", "quarantined"])
+        self.run_fine("dead", "release", "--all", "--yes")
+        self.assertEqual(states(), ["pending", "pending"])
+        both = self.complaint("dead", "release", "same", "--tenant", "acme", "--key", "k", "--yes", code=2)
+        self.assertIn("do not go together", both)
+
     def test_what_was_moved_before_a_failure_is_told(self):
         self.kill_many(1001)
         self.sql(
@@ -522,16 +553,20 @@ class Acting(OnAFile, unittest.TestCase):
         self.assertIn("--force-pending", lost)
         self.assertEqual(self.state("W1"), "pending")
 
-    def test_audit_verifies_from_an_anchor_and_finds_an_edit(self):
+    def test_audit_verifies_with_an_anchor_and_finds_an_edit(self):
         self.run_fine("pause")
         self.run_fine("resume")
         anchor = self.run_json("audit", "verify")["anchor"]
         self.run_fine("pause")
-        self.assertIn("the log holds: 1 entries", self.run_fine("audit", "verify", "--anchor", anchor))
+        self.assertIn("the log holds: 3 entries", self.run_fine("audit", "verify", "--anchor", anchor))
         self.sql("UPDATE sagabox_audit_log SET actor = X'6e6f' WHERE number = 2")
         report = self.run_json("audit", "verify", code=1)
         self.assertEqual(report["problems_found"], 1)
         self.assertIn("tampered", self.run_fine("audit", "verify", code=1))
+        self.assertIn("tampered", self.run_fine("audit", "verify", "--anchor", anchor, code=1))
+        self.sql("DELETE FROM sagabox_audit_log")
+        emptied = self.run_json("audit", "verify", "--anchor", anchor, code=1)
+        self.assertEqual((emptied["entries"], emptied["problems_found"]), (0, 2))
 
     def test_migrations_go_up_and_down(self):
         steps = self.run_json("migrate", "status")

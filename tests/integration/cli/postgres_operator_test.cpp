@@ -22,7 +22,7 @@ class PostgresOperatorVerbs : public PostgresWorld {
   [[nodiscard]] std::string url() const {
     const auto connection = database->connect();
     return std::string("postgres://postgres@127.0.0.1:") + PQport(connection.get()) +
-           "/postgres?options=-c%20search_path%3D" + database->schema() + "_clock%2Cpg_catalog";
+           "/postgres?options=-c%20sagabox_test.clock%3D" + database->schema();
   }
 
   Ran sagabox(const std::string& arguments) {

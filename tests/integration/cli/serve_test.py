@@ -262,6 +262,33 @@ class Config(FolderTestCase):
         (self.folder / "again.yaml").write_text(result.stdout)
         self.assertEqual(self.sagabox("config", "check", "--config", "again.yaml").returncode, 0)
 
+    def test_no_output_repeats_a_secret(self):
+        route = "routes: [{ topic: t, to: 'fn:show' }]\n"
+        configurations = [
+            "routes: [{ topic: t, to: 'https://user:hunter2@x.example/z' }]\n",
+            "routes: [{ topic: t, to: 'user:hunter2@x.example' }]\n",
+            "routes: [{ topic: t, to: ['kafka:user:hunter2@x', 'https://x.example/?token=hunter2'] }]\n",
+            "routes: [{ topic: t, to: { address: 'https://x.example/', header.Authorization: 'hunter2' } }]\n"
+            "stores: { main: { url: 'postgres://me:hunter2@127.0.0.1:1/x?password=hunter2' } }\n",
+            route + "stores: { main: { url: 'postgres://me:p@hunter2@127.0.0.1:1/x' } }\n",
+            route + "stores: { main: { url: 'postgres://127.0.0.1:1/x?sslpassword=hunter2' } }\n",
+            route + "stores: { main: { url: 'host=127.0.0.1 password=hunter2' } }\n",
+            route + "stores: ['postgres://me:hunter2@db/x']\n",
+            "transports: { redis: { password: *hunter2 } }\n",
+            "stores: { main: { url: 'memory:' } }\ntracing: { endpoint: 'u:hunter2@x' }\n" + route,
+            "stores: { main: { url: 'memory:' } }\ntls: { key_file: 'https://u:hunter2@x' }\n" + route,
+        ]
+        for text in configurations:
+            self.config.write_text(text)
+            for verb in (["config", "check"], ["config", "print"], ["doctor"], ["serve"]):
+                with self.subTest(text=text, verb=verb):
+                    result = self.sagabox(*verb, "--config", "sagabox.yaml", SAGABOX_LISTEN="127.0.0.1:0")
+                    said = result.stdout + result.stderr
+                    self.assertNotIn("hunter2", said)
+                    if verb == ["serve"]:
+                        self.assertNotEqual(result.returncode, 0, said)
+                        self.assertTrue(said)
+
     def test_schema_is_json(self):
         schema = json.loads(self.sagabox("config", "schema").stdout)
         self.assertIn("attempts_max", schema["properties"]["retry"]["properties"])

@@ -52,6 +52,27 @@ class CommandLine(unittest.TestCase):
                 self.assertIn(complaint, result.stderr)
                 self.assertIn(cure, result.stderr)
 
+    def test_what_was_typed_is_repeated_without_its_secrets(self):
+        for arguments in (
+            ["demo", "--store", "postgres://me:hunter2@db/orders"],
+            ["demo", "--store=postgres://me:hunter2@db/orders"],
+            ["demo", "postgres://me:hunter2@db/orders"],
+            ["postgres://me:hunter2@db/orders"],
+            ["status", "--store", "postgres://me:p@hunter2@127.0.0.1:1/orders"],
+            ["status", "--store", "postgres://me:hunter2@127.0.0.1:1/orders?password=hunter2"],
+            ["status", "--store", "me:hunter2@db"],
+            ["status", "--store", "sqlite://me:hunter2@db/x"],
+            ["status", "--server", "http://127.0.0.1:1/?token=hunter2"],
+            ["status", "--server", "ftp://u:hunter2"],
+            ["doctor", "--transport", "https://u:hunter2@x/"],
+            ["doctor", "--transport", "redis://u:hunter2@127.0.0.1:1/"],
+            ["migrate", "up", "--store", "postgres://me:p/hunter2@127.0.0.1:1/x", "--table", "t"],
+        ):
+            with self.subTest(arguments=arguments):
+                result = sagabox(*arguments)
+                self.assertNotEqual(result.returncode, 0)
+                self.assertNotIn("hunter2", result.stdout + result.stderr)
+
     def test_help_has_examples(self):
         for arguments in (["--help"], ["demo", "--help"]):
             with self.subTest(arguments=arguments):

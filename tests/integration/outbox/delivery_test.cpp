@@ -27,6 +27,26 @@ TEST_F(DeliveryTest, MessageWrittenBeforeTheStartIsDelivered) {
   EXPECT_TRUE(settles_to(2));
 }
 
+TEST_F(DeliveryTest, DelayedMessageThatIsDueAtTheStartGoesAfterTheEarlierOneOfItsKey) {
+  constexpr int keys = 200;
+  auto outbox = Outbox::single_process(store, defaults()).value();
+  outbox.listen(topic, into_inbox()).value();
+  const auto due = system_clock().wall_now() + milliseconds(20);
+  for (int number = 0; number < keys; ++number) {
+    write(outbox, placed("1", "k" + std::to_string(number)));
+    auto delayed = placed("2", "k" + std::to_string(number));
+    delayed.not_before = due;
+    write(outbox, std::move(delayed));
+  }
+  ASSERT_TRUE(eventually([&] { return system_clock().wall_now() > due; }));
+  outbox.start().value();
+  ASSERT_TRUE(settles_to(2 * keys));
+  for (int number = 0; number < keys; ++number) {
+    EXPECT_EQ(inbox.payloads_of_key("k" + std::to_string(number)),
+              (std::vector<std::string>{"1", "2"}));
+  }
+}
+
 TEST_F(DeliveryTest, RolledBackIsNeverDelivered) {
   auto outbox = running(into_inbox(), defaults());
   for (const std::string key : {"", "a"}) {

@@ -21,7 +21,7 @@ TEST_F(PostgresContract, EveryColumnOfTheContractIsDelivered) {
                 "'orders.order.placed.v1', '\\x00ff', 'acme', '__GLOBAL__', 'k', 2, false, "
                 "'application/octet-stream', '{\"a\":\"b\"}', to_timestamp(1700000000), "
                 "'00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', 'k=v', 'r', 'c') ON "
-                "CONFLICT (id) "
+                "CONFLICT "
                 "DO NOTHING");
   database->sql("INSERT INTO " + outbox_table() +
                 " (id, topic, payload, not_before, due) SELECT 'soon', 'orders.order.placed.v1', "

@@ -183,6 +183,7 @@ class PlansWorld : public PostgresWorld {
       params.array(Type::text, texts, [](std::string_view text) { return text; });
     }
     params.array(Type::boolean, texts, [](std::string_view) { return true; });
+    params.array(Type::text, texts, [](std::string_view) { return std::string_view(); });
     return params;
   }
   Params archive_params() const {

@@ -90,9 +90,11 @@ class SqlitePlans : public ::testing::Test {
     searches(insert.last, {by_place + ">?)", "SEARCH sagabox_outbox USING PRIMARY KEY (name=?)"});
     searches(admin.counts, {by_place + ">?)", "SEARCH sagabox_outbox USING PRIMARY KEY (name=?)"});
     searches(insert.insert, {});
-    searches(insert.pending, {"SEARCH orders_pending USING INDEX orders_pending_id (id=?)"});
-    searches(insert.ended, {"SEARCH orders_archive USING COVERING INDEX orders_archive_id (id=?)",
-                            "SEARCH orders_dead USING COVERING INDEX orders_dead_id (id=?)"});
+    searches(insert.pending,
+             {"SEARCH orders_pending USING INDEX orders_pending_id (id=? AND tenant=?)"});
+    searches(insert.ended,
+             {"SEARCH orders_archive USING COVERING INDEX orders_archive_id (id=? AND tenant=?)",
+              "SEARCH orders_dead USING COVERING INDEX orders_dead_id (id=? AND tenant=?)"});
     searches(control.hold, {"SEARCH sagabox_owner USING INDEX"});
     searches(control.count, {"SEARCH sagabox_outbox USING PRIMARY KEY (name=?)"});
   }

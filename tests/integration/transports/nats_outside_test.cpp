@@ -57,7 +57,7 @@ TEST(NatsOutside, NpmsNatsReadsPayloadAndHeaders) {
     const auto* const value = headers.if_contains(name);
     return value == nullptr ? std::string("missing") : std::string(value->as_string());
   };
-  EXPECT_EQ(header("Nats-Msg-Id"), "01JC9Y3B6W8QK3T5V0ZC2N7A4F orders.new");
+  EXPECT_EQ(header("Nats-Msg-Id"), "01JC9Y3B6W8QK3T5V0ZC2N7A4F orders.new acme");
   EXPECT_EQ(header("ce-id"), "01JC9Y3B6W8QK3T5V0ZC2N7A4F");
   EXPECT_EQ(header("ce-type"), "orders.order.placed.v1");
   EXPECT_EQ(header("ce-tenant"), "acme");

@@ -83,6 +83,26 @@ TEST(Doctor, KeysThatHaveWaitedAreToldUpToThree) {
   EXPECT_EQ(findings_of(facts).back().what, "2 more keys wait for messages that failed");
 }
 
+TEST(Doctor, RefusedResultsAreNamedHeldBackOrQuarantined) {
+  auto facts = healthy();
+  facts.refused = {.count = 40,
+                   .first = {{.id = MessageId::parse("01JC9Y").value(),
+                              .code = Code::schema_validation_failed,
+                              .error = "value refused constraint only_even"}}};
+  EXPECT_EQ(only(facts).severity, Severity::error);
+  EXPECT_EQ(only(facts).what,
+            "the database refuses the results of 40 messages and their quarantine, the first "
+            "01JC9Y (SCHEMA.VALIDATION_FAILED: value refused constraint only_even); the next owner "
+            "of their shards delivers them again");
+  facts.refused = {};
+  facts.set_aside = {.count = 3, .first = blocked("k", 1, 1s).head};
+  facts.set_aside.first.note = "it WAS delivered, but its result could not be stored: because";
+  EXPECT_EQ(only(facts).severity, Severity::warning);
+  EXPECT_EQ(only(facts).what,
+            "3 messages are quarantined because the database refused the result, the first 01JC9Y: "
+            "it WAS delivered, but its result could not be stored: because");
+}
+
 TEST(Doctor, WhatPinsTheHorizonIsTold) {
   auto facts = healthy();
   facts.stats.oldest_transaction = 59s;

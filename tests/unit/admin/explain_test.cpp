@@ -55,12 +55,51 @@ std::vector<Why> whys(const Explanation& explanation) {
 using List = std::vector<Why>;
 
 TEST(Explain, NothingHoldsIt) {
-  const auto answer = explain(pending());
+  auto facts = pending();
+  facts.refused_asked = true;
+  const auto answer = explain(facts);
   EXPECT_EQ(whys(answer), List{Why::with_owner});
   EXPECT_EQ(answer.text(),
             "pending in orders (seq 8812, shard 5), written 4m08s ago\n"
             "waits for: its owner; nothing holds it, it should go within the next poll\n"
             "owner:     relay-b, lease 11s left, epoch 42");
+}
+
+TEST(Explain, OldOneThatNothingHoldsMayBeKnownToItsOwnerOnly) {
+  auto facts = pending();
+  EXPECT_NE(explain(facts).next.find("--server"), std::string::npos)
+      << "the table does not show whether its result is refused";
+  facts.record->written_at = now - 5s;
+  EXPECT_EQ(explain(facts).next, "");
+}
+
+TEST(Explain, ItsResultIsRefused) {
+  auto facts = pending();
+  facts.pauses = {{.topic = "", .actor = "ann", .note = "", .since = now}};
+  facts.refused = RefusedResult{.id = facts.id,
+                                .sequence = facts.record->sequence,
+                                .delivered = true,
+                                .code = Code::schema_validation_failed,
+                                .error = "value refused constraint only_even"};
+  const auto answer = explain(facts);
+  EXPECT_EQ(whys(answer), List{Why::result_refused});
+  EXPECT_EQ(answer.reasons[0].text,
+            "the database, which refuses its result and its quarantine (SCHEMA.VALIDATION_FAILED: "
+            "value refused constraint only_even); it WAS delivered, and this is tried again now "
+            "and then");
+  EXPECT_FALSE(answer.next.empty());
+}
+
+TEST(Explain, QuarantinedForARefusedResult) {
+  auto facts = ended(MessageState::quarantined);
+  facts.record->code = Code::schema_validation_failed;
+  facts.record->note = "it WAS delivered, but its result could not be stored: because";
+  auto answer = explain(facts);
+  EXPECT_EQ(answer.reasons[0].text, facts.record->note);
+  EXPECT_EQ(answer.next, "nothing has to be sent; a release or a replay would deliver it again");
+  facts.record->note =
+      "it failed for good (TX.REJECTED), but its result could not be stored: because";
+  EXPECT_EQ(explain(facts).next, "mend what the database refuses, then release or replay it");
 }
 
 TEST(Explain, InTheOwnersHands) {

@@ -79,7 +79,7 @@ TEST(Configuration, WhatHasNoEndIsRefused) {
 }
 
 TEST(Configuration, TheFileOfTheFirstPageIsRead) {
-  const auto [made, origins, wrong] = read(feel);
+  const auto [made, origins, wrong, secrets] = read(feel);
   ASSERT_EQ(wrong, Problems{});
   ASSERT_EQ(made.stores.size(), 1U);
   EXPECT_EQ(made.stores[0].name, "orders");
@@ -106,7 +106,7 @@ TEST(Configuration, ATypoIsNamedWithItsLineAndWhatIsMeant) {
 }
 
 TEST(Configuration, NothingAtAllIsASqliteFileThatShowsWhatItDelivers) {
-  const auto [made, origins, wrong] = read("");
+  const auto [made, origins, wrong, secrets] = read("");
   ASSERT_EQ(wrong, Problems{});
   EXPECT_EQ(made.listen, "127.0.0.1:8700");
   ASSERT_EQ(made.stores.size(), 1U);

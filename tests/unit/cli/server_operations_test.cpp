@@ -58,7 +58,8 @@ TEST_F(ServerOperations, MessagesComeBackAsTheyAre) {
                            .value();
   EXPECT_EQ(written.id.str(), "m/1");
   EXPECT_FALSE(written.duplicate);
-  const auto shown = daemon_->inspect(table(), id("m/1"), Admin::PayloadToo::yes).value().value();
+  const auto shown =
+      daemon_->inspect(table(), id("m/1"), Admin::PayloadToo::yes, {}).value().value();
   const auto kept = record("m/1");
   EXPECT_EQ(shown.key, kept.key);
   EXPECT_EQ(shown.tenant, "default");
@@ -66,7 +67,7 @@ TEST_F(ServerOperations, MessagesComeBackAsTheyAre) {
   EXPECT_EQ(shown.written_at, kept.written_at);
   EXPECT_EQ(shown.message->payload().view(), kept.message->payload().view());
   EXPECT_EQ(shown.message->headers(), kept.message->headers());
-  EXPECT_FALSE(daemon_->inspect(table(), id("m2"), Admin::PayloadToo::no).value());
+  EXPECT_FALSE(daemon_->inspect(table(), id("m2"), Admin::PayloadToo::no, {}).value());
   const auto page =
       daemon_->list(table(), {.state = MessageState::pending, .filter = {.key = "k&=/ü"}}).value();
   EXPECT_EQ(page.rows.size(), 1U);
@@ -82,6 +83,31 @@ TEST_F(ServerOperations, APayloadCannotPassForFields) {
   EXPECT_EQ(store_.outbox_admin().stats(table()).value().pending, 0U);
 }
 
+TEST_F(ServerOperations, MessagesAreNamedForATenant) {
+  enqueue(R"("id":"o-7","tenant":"acme")");
+  settle("o-7", spi::Verdict::dead);
+  enqueue(R"("id":"o-7","tenant":"other")");
+
+  const auto unclear = daemon_->inspect(table(), id("o-7"), Admin::PayloadToo::no, {});
+  ASSERT_FALSE(unclear.ok());
+  EXPECT_NE(unclear.error().message.find("--tenant"), std::string::npos);
+  EXPECT_EQ(daemon_->inspect(table(), id("o-7"), Admin::PayloadToo::no, "acme").value()->state,
+            MessageState::dead);
+  EXPECT_EQ(daemon_->explain(table(), id("o-7"), "acme").value().reasons.at(0).why, Why::dead);
+  EXPECT_FALSE(daemon_->explain(table(), id("o-7"), {}).ok());
+  const std::vector ids{id("o-7")};
+  const auto refused = daemon_->move(table(), spi::Move::replay, ids, "", {}).value().at(0);
+  EXPECT_TRUE(refused.unclear);
+  EXPECT_FALSE(refused.moved);
+  EXPECT_TRUE(daemon_->move(table(), spi::Move::replay, ids, "", "acme").value().at(0).moved);
+}
+
+TEST_F(ServerOperations, JobTellsHowManyItSkipped) {
+  dead();
+  auto job = daemon_->start_replay(table(), {}).value();
+  EXPECT_EQ(daemon_->job(table(), job.id).value().skipped, 0U);
+}
+
 TEST_F(ServerOperations, LooksAndActsGoThrough) {
   const auto first = dead();
   const auto second = dead();
@@ -90,7 +116,7 @@ TEST_F(ServerOperations, LooksAndActsGoThrough) {
       << "a store in memory does not tell";
   EXPECT_EQ(daemon_->owners(table()).value().relays.shards.size(), 16U);
   const std::vector ids{id(first), id("nobody")};
-  const auto moved = daemon_->move(table(), spi::Move::quarantine, ids, "why").value();
+  const auto moved = daemon_->move(table(), spi::Move::quarantine, ids, "why", {}).value();
   EXPECT_TRUE(moved.at(0).moved);
   EXPECT_FALSE(moved.at(1).was);
   EXPECT_EQ(record(first).note, "why");

@@ -1,3 +1,5 @@
+#include "core/key_hash.hpp"
+
 #include <sagabox/message.hpp>
 #include <sagabox/testing/fake_clock.hpp>
 
@@ -89,7 +91,7 @@ TEST_F(MessageTest, KeepsWhatIsGiven) {
                            .value();
   EXPECT_EQ(message.topic(), "UserCreated");
   EXPECT_EQ(message.key(), "user-7");
-  EXPECT_EQ(message.key_hash(), stable_hash("user-7"));
+  EXPECT_EQ(message.key_hash(), sagabox::key_hash("acme", "user-7"));
   EXPECT_EQ(message.payload().view(), "\x01\x02");
   EXPECT_EQ(message.tenant(), "acme");
   EXPECT_EQ(message.aggregate_type(), "User");

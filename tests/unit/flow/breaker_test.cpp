@@ -19,6 +19,28 @@ class BreakerTest : public ::testing::Test {
                    .probe_min = milliseconds(100),
                    .probe_max = seconds(1),
                    .pause_max = seconds(60)}};
+
+  using Lane = Breaker::Lane;
+  /// All probes of the rounds that follow fail. Returns what each round waits for, and how many
+  /// probes it has.
+  struct Rounds {
+    std::vector<Duration> waits;
+    std::vector<int> probes;
+  };
+  template <class Fail>
+  Rounds rounds(int count, Fail&& fail) {
+    Rounds seen;
+    auto now = at({});
+    fail(now);
+    for (int round = 0; round < count; ++round) {
+      seen.waits.push_back(breaker.next(now) - now);
+      now = breaker.next(now);
+      int probes = 0;
+      for (; breaker.allowed(now) == 1; ++probes) fail(now);
+      seen.probes.push_back(probes);
+    }
+    return seen;
+  }
 };
 
 TEST_F(BreakerTest, OneThatCannotBeReachedIsDownAtOnceAndProbedByOneAtATime) {
@@ -31,16 +53,78 @@ TEST_F(BreakerTest, OneThatCannotBeReachedIsDownAtOnceAndProbedByOneAtATime) {
 }
 
 TEST_F(BreakerTest, ProbesGrowApartUpToTheirMaximum) {
-  auto now = at({});
-  std::vector<Duration> waits;
-  for (int probe = 0; probe < 6; ++probe) {
-    breaker.unreachable(now, now);
-    waits.push_back(breaker.next(now) - now);
-    now = breaker.next(now);
-  }
+  const auto seen = rounds(6, [&](BootTime now) { breaker.unreachable(now, now); });
   const std::vector<Duration> expected = {milliseconds(100), milliseconds(200), milliseconds(400),
                                           milliseconds(800), seconds(1),        seconds(1)};
-  EXPECT_EQ(waits, expected);
+  EXPECT_EQ(seen.waits, expected);
+}
+
+TEST_F(BreakerTest, ARoundHasMoreProbesTheLongerItIsDownUpToABound) {
+  const auto seen = rounds(5, [&](BootTime now) { breaker.unreachable(now, now); });
+  EXPECT_EQ(seen.probes, (std::vector<int>{1, 4, 16, 16, 16}));
+}
+
+TEST_F(BreakerTest, WhatIsTriedAgainProbesBesideTheFreshOnes) {
+  breaker.unreachable(at({}), at({}));
+  const auto now = at(milliseconds(100));
+  EXPECT_EQ(breaker.allowed(now, Lane::retry), 1U);
+  breaker.unreachable(now, now, Lane::retry);
+  EXPECT_EQ(breaker.allowed(now, Lane::retry), 0U) << "it has had its turn";
+  EXPECT_EQ(breaker.allowed(now, Lane::fresh), 1U) << "and did not take the other's";
+}
+
+TEST_F(BreakerTest, WhereNothingFreshComesThoseThatAreTriedAgainEndTheRound) {
+  breaker.unreachable(at({}), at({}));
+  auto now = at(milliseconds(100));
+  breaker.unreachable(now, now, Lane::retry);
+  now = at(milliseconds(200));
+  ASSERT_EQ(breaker.allowed(now, Lane::retry), 1U);
+  breaker.unreachable(now, now, Lane::retry);
+  EXPECT_EQ(breaker.next(now), now + milliseconds(200)) << "the next one comes later";
+}
+
+TEST_F(BreakerTest, OneThatFailsWhereOthersHaveJustArrivedDoesNotCloseIt) {
+  for (int count = 0; count < 100; ++count) {
+    const auto now = at(milliseconds(20 * count));
+    breaker.delivered(now);
+    breaker.unreachable(now, now + milliseconds(1));
+    breaker.busy(seconds(60), now, now + milliseconds(2));
+    ASSERT_FALSE(breaker.open());
+  }
+}
+
+TEST_F(BreakerTest, SeveralInARowDo) {
+  breaker.delivered(at({}));
+  for (int count = 1; count <= 3; ++count) {
+    EXPECT_FALSE(breaker.open());
+    breaker.busy({}, at(milliseconds(count)), at(milliseconds(count)));
+  }
+  EXPECT_TRUE(breaker.open());
+}
+
+TEST_F(BreakerTest, ABusyAnswerAmongOthersHalvesWhatMayBeUnderWay) {
+  auto now = at({});
+  const auto answer = [&](bool busy) {
+    now += milliseconds(1);
+    busy ? breaker.busy({}, now, now) : breaker.delivered(now);
+  };
+  answer(false);
+  answer(true);
+  EXPECT_EQ(breaker.allowed(now), 128U);
+  const auto sent = now;
+  answer(false);
+  answer(true);
+  EXPECT_EQ(breaker.allowed(now), 64U);
+  answer(false);
+  breaker.busy({}, sent, now);
+  EXPECT_EQ(breaker.allowed(now), 64U) << "once for all that were under way together";
+  for (int count = 0; count < 20; ++count) {
+    answer(false);
+    answer(true);
+  }
+  EXPECT_EQ(breaker.allowed(now), 2U) << "never less than one of each lane";
+  for (int count = 0; count < 254; ++count) answer(false);
+  EXPECT_EQ(breaker.allowed(now), unlimited);
 }
 
 TEST_F(BreakerTest, WhatWasSentBeforeItWentDownSaysNothingNew) {
@@ -69,11 +153,16 @@ TEST_F(BreakerTest, ComesBackGently) {
   EXPECT_GE(arrivals, 200);
 }
 
-TEST_F(BreakerTest, DownAgainWhileComingBackItWaitsLonger) {
-  breaker.unreachable(at({}), at({}));
-  breaker.delivered(at(milliseconds(100)));
-  breaker.unreachable(at(milliseconds(110)), at(milliseconds(110)));
-  EXPECT_EQ(breaker.next(at(milliseconds(110))), at(milliseconds(310)));
+TEST_F(BreakerTest, DownAgainAfterOneHasArrivedItWaitsAsLongAsBefore) {
+  const auto seen = rounds(3, [&](BootTime now) { breaker.unreachable(now, now); });
+  ASSERT_EQ(seen.waits.back(), milliseconds(400));
+  for (int count = 0; count < 5; ++count) {
+    const auto now = at(seconds(10 + count));
+    breaker.delivered(now);
+    const auto later = now + milliseconds(900);
+    for (int fails = 0; fails < 3; ++fails) breaker.unreachable(later, later);
+    EXPECT_EQ(breaker.next(later) - later, milliseconds(800));
+  }
 }
 
 TEST_F(BreakerTest, ASingleTimeoutIsNoOutageSeveralInARowAre) {
@@ -96,25 +185,25 @@ TEST_F(BreakerTest, TimeoutsOfWhatOthersOvertookAreNotItsFault) {
   EXPECT_FALSE(breaker.alive_since(at(seconds(2))));
 }
 
-TEST_F(BreakerTest, APauseThatIsAskedForIsKeptUpToABound) {
-  breaker.busy(seconds(10), at({}), at({}));
-  EXPECT_EQ(breaker.allowed(at(seconds(9))), 0U);
-  EXPECT_EQ(breaker.allowed(at(seconds(10))), 1U) << "and then gently";
-  breaker.busy(std::chrono::hours(24), at(seconds(10)), at(seconds(10)));
-  EXPECT_EQ(breaker.allowed(at(seconds(70))), 1U);
+TEST_F(BreakerTest, APauseThatSeveralAreAskedForIsKeptUpToABound) {
+  const auto seen =
+      rounds(5, [&](BootTime now) { breaker.busy(std::chrono::hours(24), now, now); });
+  const std::vector<Duration> expected = {milliseconds(100), milliseconds(200), milliseconds(400),
+                                          seconds(60), seconds(60)};
+  EXPECT_EQ(seen.waits, expected) << "one alone may be a limit of its own";
+}
+
+TEST_F(BreakerTest, APauseEndsWhenSomethingArrives) {
+  rounds(4, [&](BootTime now) { breaker.busy(seconds(60), now, now); });
+  breaker.delivered(at(seconds(1)));
+  EXPECT_EQ(breaker.allowed(at(seconds(1))), 2U);
 }
 
 TEST_F(BreakerTest, OneThatIsAlwaysBusyIsAskedLessAndLess) {
-  auto now = at({});
-  std::vector<Duration> waits;
-  for (int probe = 0; probe < 5; ++probe) {
-    breaker.busy(Duration{}, now, now);
-    waits.push_back(breaker.next(now) - now);
-    now = breaker.next(now);
-  }
+  const auto seen = rounds(5, [&](BootTime now) { breaker.busy({}, now, now); });
   const std::vector<Duration> expected = {milliseconds(100), milliseconds(200), milliseconds(400),
                                           milliseconds(800), seconds(1)};
-  EXPECT_EQ(waits, expected);
+  EXPECT_EQ(seen.waits, expected);
 }
 
 }  // namespace

@@ -99,6 +99,74 @@ TEST_F(TrafficTest, WhileADestinationIsDownNothingWaitsForItAndOneProbes) {
   EXPECT_TRUE(offer(way(1)));
 }
 
+TEST_F(TrafficTest, WhatIsTriedAgainDoesNotTakeTheProbeOfTheOthers) {
+  ASSERT_TRUE(offer(way(1)));
+  go();
+  end_all(Kind::busy);
+  now += milliseconds(100);
+  traffic.tick(now);
+  ASSERT_TRUE(offer(way(1), true));
+  EXPECT_EQ(go()[1], 1);
+  EXPECT_FALSE(traffic.shut(spi::ClassId{1}));
+  ASSERT_TRUE(offer(way(1)));
+  EXPECT_EQ(go()[1], 1) << "another one probes beside it";
+}
+
+TEST_F(TrafficTest, ALineThatAloneIsRefusedIsShutAlone) {
+  const auto other = way(2);
+  for (int count = 0; count < 4; ++count) {
+    ASSERT_TRUE(offer(other));
+    if (!traffic.shut(spi::ClassId{1})) {
+      ASSERT_TRUE(offer(way(1)));
+    }
+    go();
+    now += milliseconds(10);
+    for (const auto& sent : std::exchange(under_way, {})) {
+      const auto kind = sent.going.line == other.line ? Kind::delivered : Kind::busy;
+      traffic.ended(sent.going, {.kind = kind, .retry_after = seconds(60)}, sent.at, now);
+    }
+  }
+  EXPECT_FALSE(traffic.breaker(destination).open());
+  EXPECT_TRUE(traffic.shut(spi::ClassId{1}));
+  EXPECT_NE(traffic.down(spi::ClassId{1}, destination), nullptr);
+  EXPECT_EQ(traffic.hold(way(1), now)->by, Traffic::Hold::By::breaker);
+  EXPECT_FALSE(traffic.shut(other.line));
+  EXPECT_EQ(traffic.down(other.line, destination), nullptr);
+
+  now += seconds(1);
+  traffic.tick(now);
+  ASSERT_TRUE(offer(way(1))) << "it probes by itself";
+  go();
+  end_all(Kind::delivered);
+  EXPECT_EQ(traffic.down(spi::ClassId{1}, destination), nullptr);
+}
+
+TEST_F(TrafficTest, WhereNothingArrivesTheDestinationIsDownAndNoLineOfItsOwn) {
+  for (std::uint64_t line = 1; line <= 4; ++line) ASSERT_TRUE(offer(way(line)));
+  go();
+  now += milliseconds(10);
+  end_all(Kind::busy);
+  EXPECT_TRUE(traffic.breaker(destination).open());
+  now += milliseconds(100);
+  traffic.tick(now);
+  ASSERT_TRUE(offer(way(1)));
+  go();
+  end_all(Kind::delivered);
+  for (std::uint64_t line = 1; line <= 4; ++line) {
+    EXPECT_EQ(traffic.down(spi::ClassId{line}, destination), nullptr);
+  }
+}
+
+TEST_F(TrafficTest, WhatAMessageIsToBlameForDoesNotCloseItsDestination) {
+  for (int count = 0; count < 20; ++count) {
+    ASSERT_TRUE(offer(way(1)));
+    go();
+    const auto sent = std::exchange(under_way, {}).front();
+    traffic.ended(sent.going, {.kind = Kind::unreachable}, sent.at, now, Traffic::Fault::message);
+    ASSERT_FALSE(traffic.breaker(destination).open());
+  }
+}
+
 TEST_F(TrafficTest, ARefusalShowsThatTheDestinationIsUp) {
   ASSERT_TRUE(offer(way(1)));
   go();

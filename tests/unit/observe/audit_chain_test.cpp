@@ -256,6 +256,65 @@ RC_GTEST_PROP(AuditChain, AWrongAnchorIsFound, ()) {
   RC_ASSERT(!problems(rest, head_of(log), anchor).empty());
 }
 
+std::vector<std::string> anchored(const Log& log, const AuditHead& head, AuditHead anchor) {
+  AuditAnchor kept(anchor);
+  std::vector<std::string> found;
+  const auto keep = [&](std::string problem) {
+    if (!problem.empty()) found.push_back(std::move(problem));
+  };
+  for (const auto& entry : log) keep(kept.next(head_of(entry)));
+  keep(kept.end(head));
+  return found;
+}
+
+RC_GTEST_PROP(AuditAnchor, EveryEndThatTheLogEverHadIsFound, ()) {
+  const Log log = any_log(0);
+  RC_ASSERT(anchored(log, head_of(log), {}).empty());
+  for (const auto& entry : log) {
+    RC_ASSERT(anchored(log, head_of(log), head_of(entry)).empty());
+    AuditHead other = head_of(entry);
+    other.hash[*rc::gen::inRange<std::size_t>(0, 32)] ^= 1;
+    RC_ASSERT(anchored(log, head_of(log), other).size() == 1U);
+  }
+}
+
+/// Also where the rest was tidied up behind it: numbers, hashes and head.
+RC_GTEST_PROP(AuditAnchor, ALogWrittenAnewDoesNotHaveIt, ()) {
+  Log log = any_log(1);
+  const auto place = any_place(log);
+  const AuditHead anchor = head_of(log[place]);
+  const auto edited = *rc::gen::inRange<std::size_t>(0, place + 1);
+  edit(log[edited], *rc::gen::inRange<std::size_t>(0, 12));
+  for (std::size_t at = edited; at < log.size(); ++at) {
+    log[at] = chain(at == 0 ? AuditHead{} : head_of(log[at - 1]), log[at].event);
+  }
+  RC_ASSERT(problems(log, head_of(log)).empty());
+  RC_ASSERT(anchored(log, head_of(log), anchor).size() == 1U);
+  log.resize(*rc::gen::inRange<std::size_t>(0, place + 1));
+  RC_ASSERT(anchored(log, head_of(log), anchor).size() == 1U);
+}
+
+TEST(AuditAnchor, SaysWhatIsWrong) {
+  Log log;
+  for (const auto* table : {"a", "b", "c"}) {
+    log.push_back(chain(head_of(log), {.kind = AuditKind::paused, .table = table}));
+  }
+  using Strings = std::vector<std::string>;
+  EXPECT_EQ(anchored(log, head_of(log), {2, sha256("another")}),
+            Strings{"entry 2: is not the one that the anchor names; the log was written anew, or "
+                    "the anchor is that of another log"});
+  EXPECT_EQ(anchored({log[0], log[2]}, head_of(log), head_of(log[1])),
+            Strings{"entry 2, which the anchor names, is missing"});
+  EXPECT_EQ(anchored({}, head_of(log), head_of(log)),
+            Strings{"entry 3, which the anchor names, is missing"})
+      << "all deleted, the head left";
+  EXPECT_EQ(anchored({log[0]}, head_of(log[0]), head_of(log)),
+            Strings{"the log ends with entry 1, before the anchor at entry 3; it was cut or "
+                    "replaced"});
+  EXPECT_EQ(anchored(log, head_of(log), {0, sha256("x")}),
+            Strings{"the anchor has a hash but no entry; it is not one"});
+}
+
 TEST(AuditVerifier, SaysWhatIsWrong) {
   Log log;
   for (const auto* table : {"a", "b", "c", "d"}) {

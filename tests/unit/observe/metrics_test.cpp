@@ -31,7 +31,7 @@ TEST(MetricCatalogue, NamesAreUniqueAndFollowPrometheusConventions) {
     EXPECT_FALSE(metric.help.empty()) << metric.name;
     EXPECT_EQ(metric.labels.find("tenant"), std::string_view::npos) << metric.name;
   }
-  EXPECT_EQ(names.size(), 45U);
+  EXPECT_EQ(names.size(), 47U);
 }
 
 TEST(MetricCatalogue, TheDocumentNamesEveryMetricWithItsKindAndLabels) {

@@ -7,41 +7,52 @@
 namespace sagabox::outbox {
 namespace {
 
-using Sequences = std::set<Sequence>;
 using Keys = std::vector<spi::RetryingKey>;
+using Numbers = std::vector<std::uint64_t>;
+
+Numbers sequences(const Keys& keys) {
+  Numbers numbers;
+  for (const auto& key : keys) numbers.push_back(key.sequence.value);
+  return numbers;
+}
 
 TEST(BlockedKeysCheck, LastPageTellsWhichBlockersTheStoreDidNotShow) {
   BlockedKeysCheck check;
-  check.begin({Sequence{1}, Sequence{2}, Sequence{3}});
+  check.begin({{10, Sequence{1}}, {20, Sequence{2}}, {30, Sequence{3}}});
   const auto first = check.page();
   ASSERT_TRUE(first);
   EXPECT_TRUE(check.seen(*first, Keys{{10, Sequence{1}}}, false).empty());
   const auto second = check.page();
   ASSERT_TRUE(second);
   EXPECT_EQ(second->after, Sequence{1});
-  EXPECT_EQ(check.seen(*second, Keys{{30, Sequence{3}}}, true), Sequences{Sequence{2}});
+  EXPECT_EQ(sequences(check.seen(*second, Keys{{30, Sequence{3}}}, true)), Numbers{2});
   EXPECT_FALSE(check.page());
 }
 
-TEST(BlockedKeysCheck, WithoutBlockersThereIsNothingToAsk) {
+TEST(BlockedKeysCheck, BeforeItBeginsThereIsNothingToAsk) {
+  const BlockedKeysCheck check;
+  EXPECT_FALSE(check.page());
+}
+
+TEST(BlockedKeysCheck, BlockersMayComeInAnyOrder) {
   BlockedKeysCheck check;
-  EXPECT_FALSE(check.page());
-  check.begin({});
-  EXPECT_FALSE(check.page());
+  check.begin({{90, Sequence{9}}, {20, Sequence{2}}, {50, Sequence{5}}});
+  const Keys shown{{10, Sequence{1}}, {20, Sequence{5}}, {30, Sequence{7}}};
+  EXPECT_EQ(sequences(check.seen(*check.page(), shown, true)), (Numbers{2, 9}));
 }
 
 TEST(BlockedKeysCheck, PageOfAnEarlierCheckSaysNothing) {
   BlockedKeysCheck check;
-  check.begin({Sequence{1}});
+  check.begin({{10, Sequence{1}}});
   const auto stale = check.page();
-  check.begin({Sequence{1}, Sequence{2}});
+  check.begin({{10, Sequence{1}}, {20, Sequence{2}}});
   EXPECT_TRUE(check.seen(*stale, {}, true).empty());
-  EXPECT_EQ(check.seen(*check.page(), {}, true), (Sequences{Sequence{1}, Sequence{2}}));
+  EXPECT_EQ(sequences(check.seen(*check.page(), {}, true)), (Numbers{1, 2}));
 }
 
 TEST(BlockedKeysCheck, EndedOneSaysNothing) {
   BlockedKeysCheck check;
-  check.begin({Sequence{1}});
+  check.begin({{10, Sequence{1}}});
   const auto page = check.page();
   check.end();
   EXPECT_FALSE(check.page());

@@ -1,5 +1,6 @@
 #include "outbox/key_order.hpp"
 
+#include "core/key_hash.hpp"
 #include "unit/outbox/rows.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ using testing::entry;
 using testing::sequences;
 using Place = KeyOrder::Place;
 
-std::uint64_t hash(std::string_view key) { return stable_hash(key); }
+std::uint64_t hash(std::string_view key) { return key_hash(tenant_default, key); }
 
 class KeyOrderTest : public ::testing::Test {
  protected:
@@ -32,7 +33,7 @@ class KeyOrderTest : public ::testing::Test {
     return next ? std::optional(next->sequence.value) : std::nullopt;
   }
 
-  KeyOrder order{3};
+  KeyOrder order{{.chain_max = 3, .blocked_max = 4}};
 };
 
 TEST_F(KeyOrderTest, FirstGoesTheOthersWaitInSequence) {
@@ -131,10 +132,60 @@ TEST_F(KeyOrderTest, ClearGivesEverythingThatWaits) {
   EXPECT_EQ(offer(6, "c"), Place::head);
 }
 
+TEST_F(KeyOrderTest, BeyondTheBoundItIsOnlyKnownThatAKeyMayBeBlocked) {
+  for (std::uint64_t number = 1; number <= 6; ++number) {
+    (void)order.block(hash("k" + std::to_string(number)), Sequence{number});
+  }
+  EXPECT_EQ(order.blocked(), 6U);
+  EXPECT_TRUE(order.overflowed());
+  EXPECT_TRUE(order.blocks(hash("k4"), Sequence{4}));
+  EXPECT_FALSE(order.has_blocker(hash("k5")));
+  EXPECT_EQ(offer(14, "k4"), Place::blocked);
+  EXPECT_EQ(offer(15, "k5"), Place::maybe_blocked);
+  EXPECT_EQ(offer(20, "other"), Place::head);
+  auto retry = entry(5, "k5");
+  retry.was_retrying = true;
+  EXPECT_EQ(order.offer(retry), Place::head) << "it is what its key waits for";
+  EXPECT_TRUE(retry.was_blocking);
+  EXPECT_EQ(offer(15, "k5"), Place::maybe_blocked);
+}
+
+TEST_F(KeyOrderTest, RecountOfTheOverflowKeepsThoseThatAreStillBlocked) {
+  for (std::uint64_t number = 1; number <= 7; ++number) {
+    (void)order.block(hash("k" + std::to_string(number)), Sequence{number});
+  }
+  EXPECT_FALSE(order.end_recount()) << "none goes on";
+  order.begin_recount();
+  order.still_blocked(hash("k1"), Sequence{1});
+  order.still_blocked(hash("k6"), Sequence{6});
+  (void)order.block(hash("k8"), Sequence{8});
+  EXPECT_EQ(offer(17, "k7"), Place::maybe_blocked) << "not before the end of the count";
+  EXPECT_TRUE(order.end_recount());
+  EXPECT_EQ(order.blocked(), 6U);
+  EXPECT_EQ(offer(15, "k5"), Place::head);
+  EXPECT_EQ(offer(16, "k6"), Place::maybe_blocked);
+  EXPECT_EQ(offer(17, "k7"), Place::head);
+  EXPECT_EQ(offer(18, "k8"), Place::maybe_blocked) << "blocked meanwhile";
+}
+
+TEST_F(KeyOrderTest, RecountDoesNotForgetAFailureThatIsNotSettledYet) {
+  for (std::uint64_t number = 1; number <= 4; ++number) {
+    (void)order.block(hash("k" + std::to_string(number)), Sequence{number});
+  }
+  (void)order.block_unsettled(hash("k5"), Sequence{5});
+  order.begin_recount();
+  EXPECT_TRUE(order.end_recount());
+  EXPECT_EQ(offer(15, "k5"), Place::maybe_blocked) << "the store could not show it";
+  order.settled(Sequence{5});
+  order.begin_recount();
+  EXPECT_TRUE(order.end_recount());
+  EXPECT_EQ(offer(15, "k5"), Place::head);
+}
+
 /// Offers rows in sequence, ends or fails heads at random, offers again what was not kept.
 RC_GTEST_PROP(KeyOrderProperty, EachKeyGoesInOrderAndOneAtATime, ()) {
   const auto chain_max = *rc::gen::inRange<std::size_t>(1, 4);
-  KeyOrder order(chain_max);
+  KeyOrder order({.chain_max = chain_max});
   const std::vector<std::string> names{"a", "b", "c"};
   struct Key {
     std::set<std::uint64_t> store;  // not kept by `order` and not running: reads show them

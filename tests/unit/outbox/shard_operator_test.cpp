@@ -1,3 +1,4 @@
+#include "core/key_hash.hpp"
 #include "unit/outbox/shard_world.hpp"
 
 #include <gtest/gtest.h>
@@ -143,7 +144,7 @@ TEST(ShardOperator, MessageTakenAwayDuringTheFirstLookIsLookedForAgain) {
   ShardWorld world({});
   world.write(2, "a");
   world.state.acquire({.shard = Shard{0}, .epoch = Epoch{1}});
-  const spi::RetryingKey gone{stable_hash("a"), Sequence{1}};
+  const spi::RetryingKey gone{key_hash(tenant_default, "a"), Sequence{1}};
   world.state.keys_loaded(std::span(&gone, 1), false);
   world.state.check_blocked_keys();
   world.state.keys_loaded({}, true);
@@ -216,10 +217,10 @@ TEST(ShardOperator, DelayedMessageThatIsPutOffBlocksNobody) {
   ShardWorld world(with_gate(gate));
   world.own();
   world.waiting_rows.emplace(1, of_topic(1, "t", "a"));
-  world.write(of_topic(2, "u", "a"));
   world.read_due();
   gate.close("t");
   EXPECT_EQ(world.run(), Numbers{});
+  world.write(of_topic(2, "u", "a"));
   world.read_until_calm();
   EXPECT_EQ(world.run(), Numbers{2});
   world.settle();

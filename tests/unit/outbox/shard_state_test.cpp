@@ -1,5 +1,6 @@
 #include "outbox/shard_state.hpp"
 
+#include "core/key_hash.hpp"
 #include "unit/outbox/shard_world.hpp"
 
 #include <gtest/gtest.h>
@@ -26,11 +27,11 @@ TEST(ShardState, ReadsNothingBeforeItKnowsWhichKeysWaitForARetry) {
   EXPECT_EQ(world.state.phase(), Phase::loading);
   EXPECT_TRUE(world.plan().empty());
   EXPECT_TRUE(world.state.eager());
-  const spi::RetryingKey first{stable_hash("a"), Sequence{4}};
+  const spi::RetryingKey first{key_hash(tenant_default, "a"), Sequence{4}};
   world.state.keys_loaded(std::span(&first, 1), false);
   EXPECT_EQ(world.state.phase(), Phase::loading);
   EXPECT_EQ(world.state.keys_after(), Sequence{4});
-  const spi::RetryingKey second{stable_hash("b"), Sequence{9}};
+  const spi::RetryingKey second{key_hash(tenant_default, "b"), Sequence{9}};
   world.state.keys_loaded(std::span(&second, 1), true);
   EXPECT_EQ(world.state.phase(), Phase::active);
   EXPECT_EQ(world.state.blocked_keys(), 2U);

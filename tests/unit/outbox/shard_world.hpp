@@ -48,7 +48,7 @@ class ShardWorld {
     state.acquire({.shard = Shard{0}, .epoch = Epoch{++epoch_}, .unclean = unclean});
     std::vector<spi::RetryingKey> keys;
     for (const auto& [sequence, waiting] : waiting_rows) {
-      if (waiting.attempts == 0 || !waiting.message || !waiting.message->has_key()) continue;
+      if (!is_retrying(waiting) || !waiting.message || !waiting.message->has_key()) continue;
       keys.push_back({waiting.message->key_hash(), Sequence{sequence}});
     }
     state.keys_loaded(keys, true);
@@ -56,6 +56,8 @@ class ShardWorld {
 
   void write(spi::Row row) { rows.emplace(row.sequence.value, std::move(row)); }
   void write(std::uint64_t sequence, std::string key = {}) { write(row(sequence, std::move(key))); }
+  /// What waits and has been tried waits for a retry.
+  [[nodiscard]] static bool is_retrying(const spi::Row& waiting) { return waiting.attempts > 0; }
   /// Written, its time has come, and it is no retry.
   void write_delayed(std::uint64_t sequence, std::string key) {
     waiting_rows.emplace(sequence, row(sequence, std::move(key)));
@@ -100,7 +102,13 @@ class ShardWorld {
       read();
     } while (state.eager());
   }
+  /// A read of what is due, and the forward read that it waits for.
   ShardState::Taken read_due(std::uint32_t rows_max = 100) {
+    auto taken = read_due_only(rows_max);
+    while (state.keeps_due()) read();
+    return taken;
+  }
+  ShardState::Taken read_due_only(std::uint32_t rows_max = 100) {
     std::vector<spi::Row> shown;
     bool exhausted = true;
     const auto range = state.due_range(rows_max);
@@ -110,6 +118,7 @@ class ShardWorld {
         break;
       }
       shown.push_back(at->second);
+      shown.back().retrying = is_retrying(at->second);
     }
     ShardState::Taken taken;
     state.take_due(shown, exhausted, taken);

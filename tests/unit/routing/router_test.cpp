@@ -218,12 +218,39 @@ TEST_F(RouterTest, BusyWaitsAsLongAsTheDestinationAsksFor) {
     return spi::SendResult{
         .kind = Kind::busy, .error = "429", .retry_after = std::chrono::hours(1)};
   });
-  const auto what = message("t");
-  EXPECT_TRUE(answers.of(deliver(what)).put_off);
-  EXPECT_TRUE(router->closed(*router->class_of(*what)));
-  EXPECT_TRUE(answers.of(deliver(what)).put_off);
-  EXPECT_EQ(transport->sent("a").size(), 1U);
-  EXPECT_GT(router->destinations()[0].next_probe, seconds(200));
+  const auto first = message("t");
+  EXPECT_TRUE(answers.of(deliver(first)).put_off);
+  EXPECT_TRUE(router->closed(*router->class_of(*first)));
+  // Others are asked whether it means them too.
+  while (router->destinations()[0].next_probe < seconds(200)) {
+    const auto next = answers.of(deliver(message("t")));
+    EXPECT_FALSE(next.outcome.spends_attempt);
+    if (next.put_off) continue;
+    EXPECT_EQ(next.outcome.delay, std::chrono::minutes(5));
+  }
+  const auto asked = transport->sent("a").size();
+  EXPECT_LE(asked, 32U);
+  EXPECT_TRUE(answers.of(deliver(message("t"))).put_off);
+  EXPECT_EQ(transport->sent("a").size(), asked);
+}
+
+TEST_F(RouterTest, ABusyProbeLetsAnotherGoNext) {
+  open({{.topic = "**", .to = {{"test:a"}}}});
+  const auto poison = message("poison");
+  transport->script("a", [&](const spi::Parcel& parcel) {
+    return parcel.message == poison ? spi::SendResult{Kind::busy, "503"} : spi::SendResult{};
+  });
+  EXPECT_TRUE(answers.of(deliver(poison)).put_off);
+  auto probe = answers.of(deliver(poison));
+  while (probe.put_off) probe = answers.of(deliver(poison));
+  EXPECT_FALSE(probe.outcome.spends_attempt);
+  EXPECT_TRUE(probe.outcome.delay);
+  while (answers.of(deliver(message("fine"))).put_off) std::this_thread::yield();
+  const auto again = answers.of(deliver(poison));
+  EXPECT_TRUE(again.outcome.spends_attempt);
+  EXPECT_FALSE(again.outcome.delay) << "the policy's";
+  EXPECT_FALSE(router->destinations()[0].down) << "it is not the destination's fault";
+  EXPECT_EQ(answers.of(deliver(message("fine"))).outcome.kind, Outcome::Kind::done);
 }
 
 TEST_F(RouterTest, ATimeoutCostsAnAttemptOnlyWhereOthersArriveMeanwhile) {
@@ -382,7 +409,9 @@ TEST_F(RouterTest, TellsWhatHoldsUpATopic) {
     return spi::SendResult{
         .kind = Kind::busy, .error = "429", .retry_after = std::chrono::minutes(4)};
   });
-  (void)answers.of(deliver(message("down")));
+  while (router->destinations()[0].next_probe < seconds(200)) {
+    (void)answers.of(deliver(message("down")));
+  }
   const auto down = router->held_up("down", "default");
   ASSERT_EQ(down.size(), 1U) << "the other one is up";
   EXPECT_EQ(down[0].by, HeldUp::By::down);

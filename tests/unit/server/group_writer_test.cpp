@@ -126,6 +126,28 @@ TEST_F(GroupWriting, TooMuchIsRefusedAndWhatWaitsIsWrittenAtTheEnd) {
   EXPECT_EQ(rows(), 3U);
 }
 
+TEST_F(GroupWriting, HeadersCountAsPayloadsDo) {
+  constexpr std::size_t waiting_bytes_max = 100'000;
+  GroupWriter writer(store_, always(outbox_),
+                     {.writers = 1, .waiting_bytes_max = waiting_bytes_max});
+  auto first = submit_first(writer);
+  const std::string value(1'000, 'v');
+  std::size_t taken = 0;
+  const auto with_headers = [&] {
+    auto made = message("h" + std::to_string(taken));
+    for (int header = 0; header < 10; ++header) {
+      made.headers.emplace_back("x-" + std::to_string(header), value);
+    }
+    return made;
+  };
+  std::vector<std::future<GroupWriter::Outcome>> waiting;
+  for (; taken < 9; ++taken) waiting.push_back(submit(writer, {with_headers()}));
+  EXPECT_FALSE(writer.submit({with_headers()}, [](const GroupWriter::Outcome&) {}))
+      << "ten of them take more than 100,000 bytes";
+  gate_.set_value();
+  for (auto& one : waiting) EXPECT_TRUE(one.get().ok());
+}
+
 TEST_F(GroupWriting, GroupsAreBounded) {
   GroupWriter writer(store_, always(outbox_), {.writers = 1, .group_rows_max = 3});
   auto first = submit_first(writer);

@@ -295,12 +295,19 @@ TEST_F(RestAudit, IsExportedAndVerified) {
   const auto anchored =
       body(get("/v1/audit/verify?number=6&hash=" + std::string(head.at("hash").as_string())));
   EXPECT_TRUE(anchored.at("intact").as_bool());
+  EXPECT_EQ(anchored.at("entries").as_int64(), 6) << "also those before the anchor";
+  const auto earlier = hex(store_.audit().read(2, 1).value().at(0).hash);
+  EXPECT_TRUE(body(get("/v1/audit/verify?number=3&hash=" + earlier)).at("intact").as_bool());
   EXPECT_FALSE(
       body(get("/v1/audit/verify?number=9&hash=" + std::string(64, '0'))).at("intact").as_bool());
   EXPECT_EQ(refusal(get("/v1/audit/verify?number=9")),
             "400 SCHEMA.VALIDATION_FAILED hash: give the 64 hex digits of the anchor's hash");
   EXPECT_EQ(refusal(get("/v1/audit?store=other")),
             "400 SCHEMA.VALIDATION_FAILED store: \"other\" is not served; there are default");
+  store_.remove_audit(1, 6);
+  const auto emptied = body(get("/v1/audit/verify?number=3&hash=" + earlier));
+  EXPECT_FALSE(emptied.at("intact").as_bool()) << "all deleted, the head left";
+  EXPECT_EQ(emptied.at("entries").as_int64(), 0);
 }
 
 TEST_F(RestHealth, LiveSaysThatItAnswers) { EXPECT_EQ(get("/health/live").status, 200U); }

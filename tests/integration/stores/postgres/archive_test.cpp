@@ -20,10 +20,11 @@ class PostgresArchive : public PostgresTest {
     store_ = open_store();
     // At noon, so that what belongs to one day is written on it, and long ago: nothing is expected
     // to have ended in the future.
-    database_->sql("UPDATE " + database_->schema() +
-                   "_clock.shift SET by = date_trunc('day', pg_catalog.clock_timestamp() AT TIME "
-                   "ZONE 'UTC') AT TIME ZONE 'UTC' + interval '12 hours' - interval '20 days' - "
-                   "pg_catalog.clock_timestamp()");
+    database_->sql(
+        "UPDATE sagabox_test.shift SET by = date_trunc('day', true_clock_timestamp() AT TIME ZONE "
+        "'UTC') AT TIME ZONE 'UTC' + interval '12 hours' - interval '20 days' - "
+        "true_clock_timestamp() WHERE name = '" +
+        database_->schema() + "'");
     (void)purge(day * 7);
   }
   Result<std::vector<Written>> write(const std::shared_ptr<const Message>& one) {
@@ -147,9 +148,10 @@ TEST_F(PostgresArchive, UserWhoMayNotDropDeletes) {
   database_->advance_time(day * 9);
   const std::string role = database_->schema() + "_role";
   database_->sql("CREATE ROLE " + role + " LOGIN; GRANT USAGE ON SCHEMA " + database_->schema() +
-                 ", " + database_->schema() + "_clock TO " + role +
-                 "; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " +
-                 database_->schema() + ", " + database_->schema() + "_clock TO " + role);
+                 " TO " + role + "; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " +
+                 database_->schema() + " TO " + role +
+                 "; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA " + database_->schema() + " TO " +
+                 role);
   store_ = open(database_->url() + " user=" + role, database_->options()).value();
   EXPECT_EQ(purge(day * 7).rows, 1U);
   EXPECT_TRUE(is_day(at(begun)));

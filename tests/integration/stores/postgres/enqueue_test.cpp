@@ -311,23 +311,6 @@ TEST_F(PostgresEnqueue, DelayedMessageWaitsForItsTime) {
             (std::vector<std::string>{"1"}));
 }
 
-TEST_F(PostgresEnqueue, RoleWithTheDocumentedRightsCanWrite) {
-  const std::string role = database_->schema() + "_role";
-  const auto schema = database_->schema();
-  database_->sql("CREATE ROLE " + role + " LOGIN; GRANT USAGE ON SCHEMA " + schema + ", " + schema +
-                 "_clock TO " + role + "; GRANT SELECT ON " + schema + "_clock.shift TO " + role +
-                 "; GRANT INSERT, SELECT, DELETE ON " + in_schema("orders_outbox") + " TO " + role +
-                 "; GRANT SELECT ON " + in_schema("orders_dead") + ", " +
-                 in_schema("orders_archive") + " TO " + role + "; GRANT USAGE ON SEQUENCE " +
-                 in_schema("orders_seq") + ", " + in_schema("orders_flags") + " TO " + role);
-  const auto connection = PgConnection(PQconnectdb((database_->url() + " user=" + role).c_str()));
-  run_sql(connection.get(), "SELECT " + in_schema("enqueue(" + plain() + ", outbox => 'orders')"));
-  run_sql(connection.get(),
-          "SELECT " + in_schema("enqueue(" + plain() + ", id => 'mine', outbox => 'orders')"));
-  EXPECT_EQ(count("orders_outbox"), "2");
-  database_->sql("DROP OWNED BY " + role + "; DROP ROLE " + role);
-}
-
 TEST_F(PostgresEnqueue, OutboxesMadeLaterHaveABranchOfTheirOwn) {
   store_->outbox().prepare(TableName::parse("Billing").value()).value();
   database_->sql("SELECT " + in_schema("enqueue('t', '{}', outbox => 'Billing')"));

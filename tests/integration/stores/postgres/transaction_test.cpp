@@ -177,7 +177,7 @@ TEST_F(PostgresTransaction, BlindInsertsNoticeATriggerThatLeavesSomeOut) {
   const auto one = message();
   const auto refused = tx.insert_blind(table_, std::span(&one, 1));
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, Code::storage_conflict);
+  EXPECT_EQ(refused.error().code, Code::config_invalid);
   sql("ROLLBACK");
 }
 
@@ -272,7 +272,6 @@ TEST_F(PostgresTransaction, ForgottenPreparedStatementsCostOneRetry) {
     sql("COMMIT");
   }
   sql("DISCARD ALL");
-  sql("SET search_path = " + database_->schema() + "_clock, pg_catalog");
   sql("BEGIN");
   auto tx = enlist().value();
   const auto refused = write(tx, message());
@@ -388,7 +387,7 @@ TEST_F(PostgresTransaction, TriggerThatLeavesMessagesOutIsTold) {
   const auto refused =
       store_->transaction([&](OwnedTransaction& tx) { return tx.insert(table_, messages); });
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, Code::storage_conflict);
+  EXPECT_EQ(refused.error().code, Code::config_invalid);
   EXPECT_EQ(count("orders_outbox"), "0");
 }
 

@@ -142,10 +142,9 @@ TEST_F(PostgresVacuum, LeavesTablesOfOthersAloneWithoutAWord) {
   const auto strange = TableName::parse("strange").value();
   store_->outbox().prepare(strange).value();
   const std::string role = database_->schema() + "_role";
-  const auto schemas = database_->schema() + ", " + database_->schema() + "_clock";
-  database_->sql("CREATE ROLE " + role + " LOGIN; GRANT USAGE ON SCHEMA " + schemas + " TO " +
-                 role + "; ALTER TABLE " + in_schema("orders_outbox") + " OWNER TO " + role +
-                 "; ALTER TABLE " + in_schema("orders_claim") + " OWNER TO " + role);
+  database_->sql("CREATE ROLE " + role + " LOGIN; GRANT USAGE ON SCHEMA " + database_->schema() +
+                 " TO " + role + "; ALTER TABLE " + in_schema("orders_outbox") + " OWNER TO " +
+                 role + "; ALTER TABLE " + in_schema("orders_claim") + " OWNER TO " + role);
   {
     auto as_role = settings();
     as_role.url += " user=" + role;

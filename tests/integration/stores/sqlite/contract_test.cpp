@@ -83,6 +83,55 @@ TEST_F(SqliteContract, KnownIdIsLeftAlone) {
   EXPECT_EQ(stats().pending, 0U);
 }
 
+TEST_F(SqliteContract, KnownIdOfAnotherTenantIsAnotherMessage) {
+  const auto insert = [&](const std::string& tenant) {
+    sql("INSERT INTO orders_outbox (id, tenant, topic, payload) VALUES ('same', '" + tenant +
+        "', 'a.b.c.v1', '1')");
+  };
+  insert("acme");
+  insert("other");
+  insert("acme");
+  EXPECT_EQ(count("orders_outbox"), "2");
+  const std::vector ids{MessageId::parse("same").value()};
+  (void)store_->outbox_admin()
+      .move({.table = table_, .move = spi::Move::quarantine, .ids = ids, .tenant = "acme"})
+      .value();
+  insert("acme");
+  EXPECT_EQ(count("orders_outbox"), "1") << "it is quarantined, and still a duplicate";
+  sql("INSERT INTO orders_outbox (id, topic, payload) VALUES ('same', 'a.b.c.v1', '1')");
+  EXPECT_EQ(count("orders_outbox WHERE tenant = 'default'"), "1");
+}
+
+TEST_F(SqliteContract, IdThatIsDeadAlreadyCanDieAgain) {
+  // Past the view, as a program can do it that does not keep to the contract.
+  const auto insert = [&](int place) {
+    sql("INSERT INTO orders_pending (place, id, written_at, tenant, topic, aggregate_type, "
+        "priority, "
+        "is_json, content_type, occurred_at, payload) VALUES (105553116266496 + " +
+        std::to_string(place) +
+        ", 'same', 1, 'default', 'a.b.c.v1', '__GLOBAL__', 1, 1, 'application/json', 1, x'31')");
+  };
+  const auto worker = ids_.next<WorkerId>();
+  const std::vector<spi::Scope> scopes{"outbox:orders"};
+  ASSERT_TRUE(store_->ownership().join(worker, std::chrono::seconds(15), scopes, 1).value().live);
+  const auto taken = store_->ownership().take(scopes[0], worker, 1).value();
+  const std::vector<spi::Fence> fences{{taken.at(0).shard, taken.at(0).epoch}};
+  for (const int place : {1, 2}) {
+    insert(place);
+    const std::vector<spi::Settlement> items{
+        {.sequence = Sequence{static_cast<std::uint64_t>(place)},
+         .id = MessageId::parse("same").value(),
+         .verdict = spi::Verdict::dead,
+         .attempts = 1,
+         .error = "refused"}};
+    const auto settled = store_->outbox().settle(
+        {.table = table_, .owner = worker, .fences = fences, .items = items});
+    ASSERT_TRUE(settled.ok()) << settled.error().text();
+    EXPECT_EQ(settled->parts.at(0).rows, 1U);
+  }
+  EXPECT_EQ(count("orders_dead"), "2");
+}
+
 TEST_F(SqliteContract, RollbackTakesItBack) {
   sql("BEGIN; INSERT INTO orders_outbox (topic, payload) VALUES ('a.b.c.v1', '1'); ROLLBACK");
   EXPECT_TRUE(read().empty());

@@ -17,11 +17,11 @@ class SqliteMigrations : public SqliteTest {
 TEST_F(SqliteMigrations, StatusTellsWhatIsAppliedToWhat) {
   sql("PRAGMA user_version = 1");
   const auto before = status();
-  ASSERT_EQ(before.size(), 1U);
-  EXPECT_FALSE(before[0].applied_at.has_value());
+  ASSERT_EQ(before.size(), 2U);
+  for (const auto& step : before) EXPECT_FALSE(step.applied_at.has_value());
   make();
   const auto after = status();
-  ASSERT_EQ(after.size(), 2U);
+  ASSERT_EQ(after.size(), 4U) << "of two steps";
   EXPECT_EQ(after[0].outbox, "");
   EXPECT_EQ(after[1].outbox, "orders");
   for (const auto& step : after) EXPECT_TRUE(step.applied_at.has_value());
@@ -79,7 +79,7 @@ TEST_F(SqliteMigrations, UpTwiceChangesNothing) {
   migrate(path()).value();
   store_->outbox().prepare(table_).value();
   EXPECT_EQ(count("orders_outbox"), "1");
-  EXPECT_EQ(status().size(), 2U);
+  EXPECT_EQ(status().size(), 4U);
 }
 
 TEST_F(SqliteMigrations, TwoAtOnceBothSucceed) {
@@ -94,7 +94,7 @@ TEST_F(SqliteMigrations, TwoAtOnceBothSucceed) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(count("sagabox_outbox"), "1");
-  EXPECT_EQ(status().size(), 2U);
+  EXPECT_EQ(status().size(), 4U);
 }
 
 TEST_F(SqliteMigrations, DownTakesEverythingBackAndNothingElse) {

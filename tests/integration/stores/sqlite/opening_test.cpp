@@ -39,6 +39,36 @@ TEST_F(SqliteOpening, WrongPathIsTold) {
   EXPECT_TRUE(told(folder_.path(), "cannot open"));
 }
 
+unsigned mode_of(const std::string& path) {
+  struct stat facts{};
+  return ::stat(path.c_str(), &facts) == 0 ? facts.st_mode & 0777U : 0U;
+}
+
+/// They hold payloads. The umask of the process may say less, never more.
+TEST_F(SqliteOpening, NewFilesAreForTheirOwnerOnly) {
+  const auto before = ::umask(0);
+  const auto store = open(path()).value();
+  run_sql(connect().get(), "CREATE TABLE t (x)");
+  for (const auto* suffix : {"", "-wal", "-shm", "-owners"}) {
+    EXPECT_EQ(mode_of(path() + suffix), 0600U) << suffix;
+  }
+  ASSERT_TRUE(migrate(folder_.file("migrated.db")).ok());
+  EXPECT_EQ(mode_of(folder_.file("migrated.db")), 0600U);
+  ::umask(before);
+}
+
+TEST_F(SqliteOpening, AFileThatIsThereKeepsItsModeAndThoseBesideItHaveTheSame) {
+  std::ofstream(path()).close();
+  ASSERT_EQ(::chmod(path().c_str(), 0660), 0);
+  const auto before = ::umask(0077);
+  const auto store = open(path()).value();
+  run_sql(connect().get(), "CREATE TABLE t (x)");
+  for (const auto* suffix : {"", "-wal", "-shm", "-owners"}) {
+    EXPECT_EQ(mode_of(path() + suffix), 0660U) << suffix;
+  }
+  ::umask(before);
+}
+
 TEST_F(SqliteOpening, WhatIsNoDatabaseIsTold) {
   std::ofstream(path()) << std::string(5000, 'x');
   EXPECT_TRUE(told(path(), "not a SQLite database"));

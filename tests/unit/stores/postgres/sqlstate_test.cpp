@@ -33,6 +33,14 @@ TEST(PublicName, LeavesOutWhoConnectsAndHow) {
             "postgres://db.example:5433/orders");
   EXPECT_EQ(public_name("host=db password=pw dbname=orders").value(), "postgres://db/orders");
   EXPECT_FALSE(public_name("postgres://bob:pw@[db").ok());
+  EXPECT_EQ(public_name("host=@abstract").value(), "postgres://@abstract");
+  // Parts of the password would be shown as a host or a port.
+  for (const auto* url : {"postgres://bob:p@hunter2@db/x", "postgres://bob:hunter2/x@db/x",
+                          "host=db port=hunter2", "postgres://bob:hunter2@db:hunter2/x"}) {
+    const auto refused = public_name(url);
+    ASSERT_FALSE(refused.ok()) << url;
+    EXPECT_EQ(refused.error().message.find("hunter2"), std::string::npos);
+  }
 }
 
 TEST(Names, FillIntoQuotes) {

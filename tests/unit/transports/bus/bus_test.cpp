@@ -25,10 +25,13 @@ class BusTest : public ::testing::Test, public spi::SendResults {
     changed_.notify_all();
   }
 
-  std::uint64_t send(const std::string& topic, std::string key = {}, Duration time = 30s) {
-    auto message =
-        Message::build({.topic = "t", .key = std::move(key), .payload = json("\"card 4111-1111\"")},
-                       {}, ids_, system_clock());
+  std::uint64_t send(const std::string& topic, std::string key = {}, Duration time = 30s,
+                     std::string tenant = std::string(tenant_default)) {
+    auto message = Message::build({.topic = "t",
+                                   .key = std::move(key),
+                                   .payload = json("\"card 4111-1111\""),
+                                   .tenant = std::move(tenant)},
+                                  {}, ids_, system_clock());
     std::vector<spi::Parcel> parcels{
         {.ticket = spi::Ticket{++last_},
          .message = std::make_shared<const Message>(std::move(message).value()),
@@ -121,6 +124,8 @@ TEST_F(BusTest, PastItsDeadlineASubscriberIsToldAndItsKeyIsNotOvertaken) {
   EXPECT_NE(next.error.find("past its deadline"), std::string::npos) << next.error;
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(result(send("orders", "key-2")).kind, Kind::delivered);
+  EXPECT_EQ(result(send("orders", "key-1", 30s, "acme")).kind, Kind::delivered)
+      << "another tenant's key";
   EXPECT_EQ(result(send("orders")).kind, Kind::delivered);
 
   may_return.set_value();

@@ -57,6 +57,27 @@ TEST_F(LineFileTest, AppendsToWhatIsThere) {
   EXPECT_EQ(content(path()), "one\ntwo\nthree\nfour\n");
 }
 
+TEST_F(LineFileTest, ANewFileIsForItsOwnerOnly) {
+  const auto mode = [](const std::string& path) {
+    struct stat facts{};
+    return ::stat(path.c_str(), &facts) == 0 ? facts.st_mode & 0777U : 0U;
+  };
+  const auto before = ::umask(0);
+  LineFile made(path());
+  expect_appended(made, "one\n");
+  EXPECT_EQ(mode(path()), 0600U);
+  put(path("shared"), "");
+  ASSERT_EQ(::chmod(path("shared").c_str(), 0664), 0);
+  LineFile shared(path("shared"));
+  expect_appended(shared, "one\n");
+  EXPECT_EQ(mode(path("shared")), 0664U) << "what is there keeps its mode";
+  ::umask(0277);
+  LineFile narrow(path("narrow"));
+  (void)append(narrow, "one\n");
+  EXPECT_EQ(mode(path("narrow")), 0400U);
+  ::umask(before);
+}
+
 TEST_F(LineFileTest, HalfALineOfACrashIsEndedFirst) {
   put(path(), "one\n{\"half");
   LineFile file(path());

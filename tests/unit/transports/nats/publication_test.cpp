@@ -60,6 +60,27 @@ TEST(NatsPublication, IdIsOfTheSubjectAndTheEventsStaysPlain) {
   EXPECT_EQ(header("ce-id"), "m-1");
 }
 
+TEST(NatsPublication, IdIsOneTenants) {
+  ASSERT_EQ(nats_Open(-1), NATS_OK);
+  UlidSource ids(system_clock(), system_random());
+  const auto table = TableName::parse("orders").value();
+  const auto id_for = [&](const std::string& tenant) {
+    const spi::Parcel parcel{
+        .message = std::make_shared<const Message>(
+            Message::build({.topic = "t", .payload = json("1"), .tenant = tenant, .id = "m-1"}, {},
+                           ids, system_clock())
+                .value()),
+        .address = Subject::parse("nats:billing.issued", {}).value(),
+        .table = &table};
+    const auto made = Publication().make(parcel, "_INBOX.x");
+    const char* value = nullptr;
+    EXPECT_EQ(natsMsgHeader_Get(made.message.get(), "Nats-Msg-Id", &value), NATS_OK);
+    return std::string(value);
+  };
+  EXPECT_EQ(id_for("acme"), "m-1 billing.issued acme");
+  EXPECT_EQ(id_for("b c"), "m-1 billing.issued b%20c");
+}
+
 TEST(NatsOptions, AreCheckedBeforeAnythingIsConnected) {
   const auto refused = [](const Options& options) {
     const auto opened = open(options);

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <sagabox/error.hpp>
+#include <sagabox/id.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace sagabox {
+
+/// A message that this process holds back: the store refused its result, and its quarantine too. It
+/// is pending in the table, is not delivered again by this process, and its result is tried again
+/// now and then. The next owner of its shard delivers it again.
+struct RefusedResult {
+  MessageId id;
+  Sequence sequence{};
+  Shard shard{};
+  bool delivered = false;  ///< false: an attempt failed, or could not be recorded
+  Code code = Code::unknown_internal;
+  std::string error{};      ///< why the store refuses it
+  std::uint32_t tries = 0;  ///< in vain so far
+};
+
+/// nullopt if the message with this sequence is not held back.
+using AskRefused = std::function<std::optional<RefusedResult>(Sequence sequence)>;
+
+}  // namespace sagabox

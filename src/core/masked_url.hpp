@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace sagabox {
+
+/// `text`, a URL, an address or a connection string, as an error, a log line or a person may see
+/// it. Shown are the scheme, hosts, ports, the path, and parameters that are known to be harmless
+/// (`sslmode`). Masked by *** are
+/// - everything before the last @, but not the user where it is certain and the scheme is not HTTP,
+/// - every other parameter behind ?, or only its value where its name says that it is a secret,
+/// - what follows # or a name like `password` in a path,
+/// - everything behind the scheme where hosts and ports cannot be told from a password.
+/// It need not be well-formed: in doubt it is masked.
+std::string masked_url(std::string_view text);
+
+}  // namespace sagabox

@@ -1,0 +1,81 @@
+#pragma once
+
+#include "flow/deferred.hpp"
+#include "flow/key_filter.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace sagabox::flow {
+
+/// What forward reads of one lane have passed over, and from where it is taken up again: classes
+/// that may not go now, the keys of their messages, and keys that wait for a message of their own.
+/// Nothing is written to the store for any of them. Pure.
+///
+/// A key behind a class has no state of its own: it waits as long as the class does and is taken up
+/// with it, so that a class that closes again costs nothing for its keys. However many keys there
+/// are, they take at most `key_bytes_max` and 256 bytes a class, each class half of what the
+/// others have left; beyond that some keys wait that need not (see KeyFilter), and none goes that
+/// must not.
+class PassedOver {
+ public:
+  static constexpr std::size_t key_bytes_default = std::size_t{8} << 20U;
+  /// 0 remembers no keys: they are overtaken. For tests that show that this is noticed.
+  explicit PassedOver(std::size_t key_bytes_max = key_bytes_default)
+      : key_bytes_max_(key_bytes_max) {}
+
+  /// Whether a row may be considered that a page beginning above `page_after` shows: asked for its
+  /// key first, then for its class. A yes counts as taken unless the row is deferred or put back.
+  [[nodiscard]] bool key_may_go(std::uint64_t key_hash, Sequence sequence, Sequence page_after);
+  [[nodiscard]] bool class_may_go(ClassId id, Sequence sequence, Sequence page_after) {
+    return classes_.may_consider(id, sequence, page_after);
+  }
+
+  /// The class is closed.
+  void defer(ClassId id, Sequence sequence) { classes_.defer(id, sequence); }
+  /// Later messages of the key wait with the class, which is deferred.
+  void wait_behind(ClassId id, std::uint64_t key_hash);
+  /// The key waits for a message of its own until it is resumed.
+  void defer_key(std::uint64_t key_hash, Sequence sequence) {
+    keys_.defer(ClassId{key_hash}, sequence);
+  }
+
+  /// Returns false if it was not deferred.
+  bool resume(ClassId id) { return classes_.resume(id); }
+  bool resume_key(std::uint64_t key_hash) { return keys_.resume(ClassId{key_hash}); }
+  /// Resumes the classes that `may_go` allows.
+  template <class MayGo>
+  void resume_if(MayGo&& may_go) {
+    classes_.resume_if(std::forward<MayGo>(may_go));
+  }
+
+  /// The row was considered, but there was no room for it; the page ends before it.
+  void put_back(ClassId id, Sequence sequence) { classes_.put_back(id, sequence); }
+  void put_back_key(std::uint64_t key_hash, Sequence sequence);
+
+  /// Where the next catch-up read begins; nullopt if nothing is resuming.
+  [[nodiscard]] std::optional<Sequence> catch_up_after() const;
+  /// See DeferredClasses.
+  void page_seen(Sequence after, Sequence last, bool level);
+
+  /// Messages of the key below `sequence` may have been passed over and not been taken up yet.
+  [[nodiscard]] bool may_lack(std::uint64_t key_hash, Sequence sequence) const;
+
+  [[nodiscard]] bool deferred(ClassId id) const { return classes_.contains(id); }
+  /// Keys that wait for a message of their own.
+  [[nodiscard]] std::size_t keys() const noexcept { return keys_.size(); }
+  [[nodiscard]] std::size_t key_bytes() const noexcept { return key_bytes_; }
+  [[nodiscard]] bool empty() const noexcept { return classes_.size() == 0 && keys_.size() == 0; }
+
+ private:
+  DeferredClasses classes_;
+  DeferredClasses keys_;  // by their hash
+  std::map<ClassId, KeyFilter> behind_;
+  std::size_t key_bytes_max_;
+  std::size_t key_bytes_ = 0;
+};
+
+}  // namespace sagabox::flow

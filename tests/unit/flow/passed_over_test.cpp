@@ -1,0 +1,136 @@
+#include "flow/passed_over.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sagabox::flow {
+namespace {
+
+constexpr ClassId down{1};
+constexpr ClassId slow{2};
+constexpr std::uint64_t key = 77;
+constexpr std::uint64_t other = 78;
+
+Sequence seq(std::uint64_t value) { return Sequence{value}; }
+
+TEST(PassedOver, KeyWaitsWithTheClassOfItsMessage) {
+  PassedOver passed;
+  passed.defer(down, seq(5));
+  passed.wait_behind(down, key);
+  EXPECT_FALSE(passed.key_may_go(key, seq(6), seq(0))) << "whatever class its next message has";
+  EXPECT_TRUE(passed.key_may_go(other, seq(7), seq(0)));
+  EXPECT_TRUE(passed.resume(down));
+  EXPECT_FALSE(passed.key_may_go(key, seq(9), seq(8))) << "5 and 6 have not gone yet";
+  EXPECT_EQ(passed.catch_up_after(), seq(4));
+  EXPECT_TRUE(passed.key_may_go(key, seq(6), seq(4)));
+  passed.page_seen(seq(4), seq(10), true);
+  EXPECT_TRUE(passed.empty());
+  EXPECT_EQ(passed.key_bytes(), 0U);
+  EXPECT_TRUE(passed.key_may_go(key, seq(11), seq(10)));
+}
+
+TEST(PassedOver, ClassThatClosesAgainKeepsItsKeysWithoutReadingThemAgain) {
+  PassedOver passed;
+  passed.defer(down, seq(5));
+  passed.wait_behind(down, key);
+  passed.resume(down);
+  passed.defer(down, seq(5));
+  EXPECT_EQ(passed.catch_up_after(), std::nullopt);
+  EXPECT_FALSE(passed.key_may_go(key, seq(9), seq(0)));
+}
+
+TEST(PassedOver, KeyThatWaitsBehindTwoClassesGoesWhenBothMay) {
+  PassedOver passed;
+  passed.defer(down, seq(5));
+  passed.wait_behind(down, key);
+  passed.defer(slow, seq(3));
+  passed.wait_behind(slow, key);
+  passed.resume(down);
+  EXPECT_FALSE(passed.key_may_go(key, seq(5), seq(2)));
+  passed.page_seen(seq(2), seq(10), true);
+  EXPECT_FALSE(passed.key_may_go(key, seq(11), seq(10)));
+  passed.resume(slow);
+  EXPECT_EQ(passed.catch_up_after(), seq(2));
+  EXPECT_TRUE(passed.key_may_go(key, seq(5), seq(2)));
+}
+
+TEST(PassedOver, KeyOfItsOwnIsResumedByName) {
+  PassedOver passed;
+  passed.defer_key(key, seq(5));
+  EXPECT_FALSE(passed.key_may_go(key, seq(6), seq(0)));
+  passed.resume_if([](ClassId) { return true; });
+  EXPECT_FALSE(passed.key_may_go(key, seq(6), seq(0))) << "a class that opens says nothing of it";
+  EXPECT_TRUE(passed.resume_key(key));
+  EXPECT_TRUE(passed.key_may_go(key, seq(5), seq(4)));
+  EXPECT_FALSE(passed.resume_key(other));
+}
+
+TEST(PassedOver, RowWithoutRoomIsReadAgain) {
+  PassedOver passed;
+  passed.defer(down, seq(5));
+  passed.wait_behind(down, key);
+  passed.resume(down);
+  ASSERT_TRUE(passed.key_may_go(key, seq(5), seq(4)));
+  passed.put_back_key(key, seq(5));
+  passed.page_seen(seq(4), seq(4), false);
+  EXPECT_EQ(passed.catch_up_after(), seq(4));
+}
+
+TEST(PassedOver, SaysWhichKeysMayLackAnEarlierMessage) {
+  PassedOver passed;
+  passed.defer(down, seq(5));
+  passed.wait_behind(down, key);
+  passed.defer_key(other, seq(8));
+  EXPECT_TRUE(passed.may_lack(key, seq(6)));
+  EXPECT_FALSE(passed.may_lack(key, seq(5))) << "nothing below it was passed over";
+  EXPECT_TRUE(passed.may_lack(other, seq(9)));
+  EXPECT_FALSE(passed.may_lack(other, seq(8)));
+  EXPECT_FALSE(passed.may_lack(79, seq(100)));
+}
+
+TEST(PassedOver, AMillionKeysTakeNoMoreThanTheirBound) {
+  constexpr std::size_t bytes_max = std::size_t{1} << 20U;
+  PassedOver passed(bytes_max);
+  passed.defer(down, seq(1));
+  for (std::uint64_t number = 1; number <= 1'000'000; ++number) passed.wait_behind(down, number);
+  EXPECT_LE(passed.key_bytes(), bytes_max);
+  for (std::uint64_t number = 1; number <= 1'000'000; number += 997) {
+    EXPECT_FALSE(passed.key_may_go(number, seq(2'000'000), seq(1'999'999)));
+  }
+}
+
+TEST(PassedOver, LargeClassLeavesMemoryForTheNext) {
+  constexpr std::size_t bytes_max = std::size_t{256} << 10U;
+  PassedOver passed(bytes_max);
+  passed.defer(down, seq(1));
+  for (std::uint64_t number = 1; number <= 200'000; ++number) passed.wait_behind(down, number);
+  passed.defer(slow, seq(2));
+  constexpr std::uint64_t first = 1'000'000;
+  for (std::uint64_t number = 0; number < 5'000; ++number) passed.wait_behind(slow, first + number);
+  EXPECT_LE(passed.key_bytes(), bytes_max);
+  passed.resume(down);
+  passed.page_seen(seq(0), seq(10), true);
+  std::uint64_t false_hits = 0;
+  for (std::uint64_t number = 2 * first; number < 2 * first + 1'000; ++number) {
+    false_hits += passed.key_may_go(number, seq(20), seq(19)) ? 0 : 1;
+  }
+  EXPECT_LT(false_hits, 10U);
+}
+
+TEST(PassedOver, ManyClassesShareTheBound) {
+  constexpr std::size_t bytes_max = std::size_t{16} << 10U;
+  constexpr std::uint64_t classes = 100;
+  PassedOver passed(bytes_max);
+  for (std::uint64_t id = 1; id <= classes; ++id) {
+    passed.defer(ClassId{id}, seq(id));
+    for (std::uint64_t number = 0; number < 1'000; ++number) {
+      passed.wait_behind(ClassId{id}, id * 1'000'000 + number);
+    }
+  }
+  EXPECT_LE(passed.key_bytes(), bytes_max + classes * KeyFilter::bytes_min);
+  for (std::uint64_t id = 1; id <= classes; ++id) {
+    EXPECT_FALSE(passed.key_may_go(id * 1'000'000 + 999, seq(900), seq(899)));
+  }
+}
+
+}  // namespace
+}  // namespace sagabox::flow
