@@ -27,6 +27,8 @@ struct Entry {
   TargetsDone targets_done{};
   /// The time this shard was in our hands; entries of an earlier time are void.
   std::uint32_t tenure = 0;
+  /// How often keys that wait had been checked from outside when it was read.
+  std::uint32_t key_checks = 0;
   Shard shard{};
   Source source = Source::cold;
   /// The attempt is written before the dispatch: it may kill the process.

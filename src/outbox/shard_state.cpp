@@ -39,9 +39,12 @@ void ShardState::acquire(const spi::OwnedShard& shard) {
   keys_after_ = {};
   keys_check_.end();
   check_after_loading_ = false;
+  check_again_ = false;
   due_after_time_ = {};
   due_after_ = {};
   due_kept_.clear();
+  due_pass_ended_ = false;
+  due_missed_ = false;
   recount_at_ = {};
   recount_since_.reset();
   cautious_left_ = shard.unclean ? settings_.cautious_rows : 0;
@@ -60,7 +63,7 @@ void ShardState::keys_loaded(std::span<const spi::RetryingKey> keys, bool exhaus
   }
   if (!exhausted) return;
   phase_ = Phase::active;
-  if (check_after_loading_) check_blocked_keys();
+  if (check_after_loading_) begin_keys_check();
 }
 
 std::size_t ShardState::drain() {
@@ -95,6 +98,7 @@ std::size_t ShardState::drop() {
 void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
                       std::vector<PlannedRange>& out) {
   if (phase_ != Phase::active) return;
+  if (std::exchange(check_again_, false)) begin_keys_check();
   look_after_overflow(now);
   for (std::uint8_t step = 0; step < spi::lane_count; ++step) {
     const auto number = static_cast<std::uint8_t>(low_first ? spi::lane_count - 1 - step : step);
@@ -234,6 +238,8 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
     lane.reader.seen(page.range.after, last, exhausted, now);
     if (exhausted) seen_once(page.range.lane.value);
     take_due_up_to(exhausted ? Sequence{~std::uint64_t{0}} : last);
+    due_missed_ = due_missed_ || due != kept.end();
+    due_looked_at();
   } else if (page.purpose == Purpose::safety) {
     lane.safety_after = level ? std::nullopt : std::optional(last);
     lane.sweeping = page.range.others_too && !level && taken.admitted > admitted_before;
@@ -299,6 +305,7 @@ ShardState::Fate ShardState::admit(spi::Row& row, LaneState* lane, Sequence page
            .attempts = row.attempts,
            .targets_done = row.targets_done,
            .tenure = tenure_,
+           .key_checks = key_checks_,
            .shard = shard_,
            .source = Source::cold,
            .cautious = cautious_left_ > 0,
@@ -476,6 +483,8 @@ bool ShardState::orphan_returned(const Entry& entry) {
   for (auto& lane : lanes_) lane.reader.rewind(Sequence{entry.sequence.value - 1});
   if (orphan->key_hash == 0) return true;
   if (!orphan->retrying) (void)keys_.unblock(orphan->key_hash, entry.sequence);
+  // No check has looked at it while it ran.
+  check_again_ = check_again_ || orphan->retrying;
   resume_key(orphan->key_hash);
   return true;
 }

@@ -250,6 +250,9 @@ class ShardState {
   std::vector<spi::Row> kept_due_for(const PlannedRange& page);
   /// Everything below it has been looked at.
   void take_kept_due(spi::Row& row, Taken& taken);
+  /// A pass over the due rows is at an end when none of them is kept any more.
+  void due_looked_at();
+  void begin_keys_check();
   /// Whether the overflow of blocked keys is to be counted again.
   void look_after_overflow(BootTime now);
   [[nodiscard]] spi::ClassId overflow_class() const;
@@ -274,10 +277,14 @@ class ShardState {
   Sequence keys_after_{};
   BlockedKeysCheck keys_check_;
   bool check_after_loading_ = false;
+  bool check_again_ = false;  // a key waits again for what the last check passed over
+  std::uint32_t key_checks_ = 0;
   WallTime due_after_time_{};
   Sequence due_after_{};
   std::vector<spi::Row> due_kept_;
   std::uint32_t due_reads_ = 0;
+  bool due_pass_ended_ = false;  // but rows of it may still be kept
+  bool due_missed_ = false;      // rows of this pass were let go without having been taken
   /// Keys of the overflow are passed over behind one of two classes: while one is taken up again,
   /// those that are still blocked wait behind the other.
   std::size_t overflow_ = 0;

@@ -22,6 +22,11 @@ bool is_overflow(spi::ClassId id) { return id == overflow_classes[0] || id == ov
 }  // namespace
 
 void ShardState::check_blocked_keys() {
+  ++key_checks_;
+  begin_keys_check();
+}
+
+void ShardState::begin_keys_check() {
   // Pages of the first look that have been seen may be out of date by now.
   check_after_loading_ = phase_ == Phase::loading;
   if (phase_ != Phase::active) return;
@@ -52,7 +57,7 @@ void ShardState::look_after_overflow(BootTime now) {
     overflow_ = 1 - overflow_;
   } else if (now >= recount_at_) {
     recount_since_ = now;
-    check_blocked_keys();
+    begin_keys_check();
   }
 }
 
@@ -71,7 +76,11 @@ bool ShardState::blocked_keys_seen(const BlockedKeysPage& page,
     overflow_ = 1 - overflow_;
   }
   for (const auto& [key_hash, sequence] : keys_check_.seen(page, keys, exhausted)) {
-    if (tracker_->in_hand(sequence)) continue;
+    if (tracker_->in_hand(sequence)) {
+      // Taken up meanwhile. Should it have to wait again, this check says nothing about it.
+      ++key_checks_;
+      continue;
+    }
     if (keys_.unblock(key_hash, sequence)) resumed |= resume_key(key_hash);
   }
   return resumed;
@@ -84,6 +93,8 @@ spi::DueRange ShardState::due_range(std::uint32_t rows_max) const {
 void ShardState::take_due(std::span<spi::Row> rows, bool exhausted, Taken& taken) {
   if (phase_ != Phase::active) return;
   ++due_reads_;
+  if (!due_pass_open()) due_missed_ = false;
+  due_missed_ = due_missed_ || !due_kept_.empty();
   due_kept_.clear();
   for (auto& row : rows) {
     const auto due = row.due;
@@ -110,7 +121,14 @@ void ShardState::take_due(std::span<spi::Row> rows, bool exhausted, Taken& taken
   if (!exhausted) return;
   due_after_time_ = {};
   due_after_ = {};
-  seen_once(due_bit);
+  due_pass_ended_ = true;
+  due_looked_at();
+}
+
+void ShardState::due_looked_at() {
+  if (!due_pass_ended_ || !due_kept_.empty()) return;
+  due_pass_ended_ = false;
+  if (!due_missed_) seen_once(due_bit);
 }
 
 std::vector<spi::Row> ShardState::kept_due_for(const PlannedRange& page) {
@@ -130,6 +148,7 @@ void ShardState::take_kept_due(spi::Row& row, Taken& taken) {
   if (!head && lane_of_keys().passed.may_lack(row.message->key_hash(), row.sequence)) return;
   Entry entry;
   const auto fate = admit(row, nullptr, {}, entry, taken);
+  due_missed_ = due_missed_ || fate == Fate::no_room;
   if (fate == Fate::no_room || fate == Fate::passed) return;
   ++taken.due;
   keep(fate, std::move(entry), taken);
@@ -150,7 +169,11 @@ void ShardState::set_aside(const Entry& entry, spi::ClassId gated) {
   }
   if (!message.has_key()) return;
   const auto key_hash = message.key_hash();
-  if (entry.was_blocking) return block(entry, keys_.block(key_hash, entry.sequence));
+  if (entry.was_blocking) {
+    // Checks pass over what is in hand: its row may be gone.
+    check_again_ = check_again_ || entry.key_checks != key_checks_;
+    return block(entry, keys_.block(key_hash, entry.sequence));
+  }
   // Its key does not wait for it, and nobody else would let those behind it go on.
   pass_over(keys_.release(key_hash));
   resume_key(key_hash);

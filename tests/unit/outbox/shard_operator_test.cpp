@@ -16,8 +16,7 @@ using testing::TopicGate;
 using Numbers = std::vector<std::uint64_t>;
 
 /// Asks the store which keys wait, page by page, as intake does.
-bool check_blocked_keys(ShardWorld& world, std::size_t page = 1000) {
-  world.state.check_blocked_keys();
+bool ask_which_keys_wait(ShardWorld& world, std::size_t page = 1000) {
   bool resumed = false;
   while (const auto asked = world.state.blocked_keys_page()) {
     std::vector<spi::RetryingKey> keys;
@@ -29,6 +28,11 @@ bool check_blocked_keys(ShardWorld& world, std::size_t page = 1000) {
     resumed |= world.state.blocked_keys_seen(*asked, keys, at == world.waiting_rows.end());
   }
   return resumed;
+}
+
+bool check_blocked_keys(ShardWorld& world, std::size_t page = 1000) {
+  world.state.check_blocked_keys();
+  return ask_which_keys_wait(world, page);
 }
 
 ShardWorld::Options with_gate(const TopicGate& gate) {
@@ -210,6 +214,65 @@ TEST(ShardOperator, RetryThatIsPutOffStillBlocksItsKey) {
   world.settle();
   world.read_until_calm();
   EXPECT_EQ(world.run(), Numbers{2});
+}
+
+TEST(ShardOperator, RetryTakenAwayWhileItWasQueuedDoesNotBlockItsKeyWhenItIsPutOff) {
+  TopicGate gate;
+  ShardWorld world(with_gate(gate));
+  world.own();
+  world.write(of_topic(1, "t", "a"));
+  world.write(of_topic(2, "u", "a"));
+  world.read_until_calm();
+  EXPECT_EQ(world.run(Verdict::retry), Numbers{1});
+  world.settle();
+  world.read_due();
+  ASSERT_EQ(world.ready.size(), 1U);
+  world.waiting_rows.erase(1);
+  EXPECT_FALSE(check_blocked_keys(world)) << "1 is in hand";
+  gate.close("t");
+  EXPECT_EQ(world.run(), Numbers{});
+  world.read_until_calm();
+  EXPECT_TRUE(ask_which_keys_wait(world));
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), Numbers{2});
+  EXPECT_EQ(world.state.blocked_keys(), 0U);
+}
+
+TEST(ShardOperator, RetryReadBeforeItWasTakenAwayDoesNotBlockItsKeyWhenItIsPutOff) {
+  TopicGate gate;
+  ShardWorld world(with_gate(gate));
+  world.own();
+  world.write(of_topic(1, "t", "a"));
+  world.read_until_calm();
+  EXPECT_EQ(world.run(Verdict::retry), Numbers{1});
+  world.settle();
+  world.state.check_blocked_keys();
+  const auto asked = world.state.blocked_keys_page();
+  ASSERT_TRUE(asked);
+  world.read_due();
+  world.waiting_rows.erase(1);
+  EXPECT_FALSE(world.state.blocked_keys_seen(*asked, {}, true)) << "1 is in hand";
+  gate.close("t");
+  EXPECT_EQ(world.run(), Numbers{});
+  world.read_until_calm();
+  EXPECT_TRUE(world.state.blocked_keys_page());
+  ask_which_keys_wait(world);
+  EXPECT_EQ(world.state.blocked_keys(), 0U);
+}
+
+TEST(ShardOperator, OnlyWhatACheckPassedOverIsAskedForAgain) {
+  TopicGate gate;
+  ShardWorld world(with_gate(gate));
+  world.own();
+  world.write(of_topic(1, "t", "a"));
+  world.read_until_calm();
+  world.run(Verdict::retry);
+  world.settle();
+  world.read_due();
+  gate.close("t");
+  EXPECT_EQ(world.run(), Numbers{});
+  world.read_until_calm();
+  EXPECT_FALSE(world.state.blocked_keys_page()) << "nothing was checked while 1 was in hand";
 }
 
 TEST(ShardOperator, DelayedMessageThatIsPutOffBlocksNobody) {

@@ -412,6 +412,27 @@ TEST(ShardState, CautionEndsAfterWhatAProcessCanHaveInFlight) {
   EXPECT_EQ(sequences(world.ready), (Numbers{3, 4}));
 }
 
+TEST(ShardState, UncleanTakeOverGoesCautiouslyWithDueRowsThatWaitForAPage) {
+  ShardWorld::Options options;
+  options.rows_each = 2;
+  ShardWorld world(options);
+  for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) world.write(sequence);
+  world.write_delayed(9, "a");
+  world.own(true);
+  world.read_until_calm();
+  world.read_due_only();
+  EXPECT_TRUE(world.state.cautious()) << "9 waits for a page";
+  world.write(4);
+  world.write(5);
+  world.write(6);
+  world.read();
+  EXPECT_TRUE(world.state.cautious()) << "the page did not reach 9";
+  world.read_until_calm();
+  world.read_due();
+  EXPECT_EQ(sequences(world.cautious), (Numbers{1, 2, 3, 4, 5, 6, 9}));
+  EXPECT_FALSE(world.state.cautious());
+}
+
 TEST(ShardState, CleanTakeOverIsNotCautious) {
   ShardWorld world({});
   world.own(false);
