@@ -27,6 +27,7 @@ struct Trouble {
   std::optional<Code> code;  ///< of the last failure
   std::string error;
   std::string decode_error;
+  std::string tenant;  ///< of a row that cannot be decoded
   std::string note;  ///< quarantined: why
   std::uint32_t replays = 0;
   std::vector<FailedAttempt> history;

@@ -54,7 +54,8 @@ bool fits(const Slot& slot, const MessageFilter& filter) {
 }
 
 std::string_view tenant_of(const Slot& slot) noexcept {
-  return slot.message ? std::string_view(slot.message->tenant()) : std::string_view();
+  if (slot.message) return slot.message->tenant();
+  return slot.trouble ? std::string_view(slot.trouble->tenant) : std::string_view();
 }
 
 MessageRecord record_of(Sequence sequence, const Slot& slot, RecordParts parts) {
@@ -63,8 +64,8 @@ MessageRecord record_of(Sequence sequence, const Slot& slot, RecordParts parts) 
   record.id = slot.id;
   record.sequence = sequence;
   record.shard = slot.shard;
+  record.tenant = tenant_of(slot);
   if (const Message* message = slot.message.get()) {
-    record.tenant = message->tenant();
     record.topic = message->topic();
     record.aggregate_type = message->aggregate_type();
     record.aggregate_id = message->aggregate_id();

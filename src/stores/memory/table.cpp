@@ -322,8 +322,10 @@ std::vector<Inspected> Table::inspect() const {
 bool Table::corrupt(Sequence sequence) {
   Slot* slot = rows_.find(sequence);
   if (slot == nullptr || slot->state == SlotState::open) return false;
-  amend(*slot,
-        [](Trouble& trouble) { trouble.decode_error = "headers: not a JSON object of strings"; });
+  amend(*slot, [tenant = std::string(tenant_of(*slot))](Trouble& trouble) {
+    trouble.decode_error = "headers: not a JSON object of strings";
+    trouble.tenant = tenant;
+  });
   slot->message.reset();
   return true;
 }

@@ -99,6 +99,7 @@ void Table::replay(Sequence sequence, TransactionId writer, WallTime now) {
   if (old.trouble) {
     kept.replays += old.trouble->replays;
     kept.decode_error = old.trouble->decode_error;
+    kept.tenant = old.trouble->tenant;
   }
   fresh.trouble = std::make_shared<const Trouble>(std::move(kept));
   ids_.erase(old.id, sequence);
