@@ -1,5 +1,6 @@
 #include "admin/doctor.hpp"
 
+#include "admin/thresholds.hpp"
 #include "core/error_text.hpp"
 #include "core/text.hpp"
 
@@ -12,7 +13,6 @@ namespace {
 
 using spi::Finding;
 
-constexpr Duration transaction_max = std::chrono::seconds(60);
 constexpr std::uint64_t slot_transactions_max = 1'000'000;
 constexpr Duration skew_max = std::chrono::seconds(2);
 /// A key that waits for less is an ordinary retry.

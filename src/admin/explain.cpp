@@ -1,5 +1,6 @@
 #include "admin/explain.hpp"
 
+#include "admin/thresholds.hpp"
 #include "core/error_text.hpp"
 #include "core/refused_note.hpp"
 #include "core/text.hpp"
@@ -15,8 +16,6 @@ constexpr std::size_t line_bytes_max = 300;
 constexpr std::size_t note_bytes_max = 500;
 /// Pending for longer than this, a message that nothing holds is worth a question.
 constexpr Duration noticed_min = std::chrono::minutes(1);
-/// Open for longer, a transaction makes itself felt.
-constexpr Duration transaction_max = std::chrono::seconds(60);
 /// Open for longer, it may be the one that writes what is looked for.
 constexpr Duration transaction_noticed = std::chrono::seconds(1);
 

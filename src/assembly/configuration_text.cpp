@@ -15,7 +15,6 @@ using Shape = Setting::Shape;
 using Kind = Setting::Kind;
 using Secret = Setting::Secret;
 
-constexpr std::string_view mask = "***";
 /// In a schema: what can be written as a text.
 constexpr std::string_view any_text = R"({"type":["string","number","boolean"]})";
 
@@ -144,7 +143,7 @@ class Printer {
   /// A URL or a connection string may stand where no secret is expected, too.
   [[nodiscard]] std::string hidden(Secret secret, const std::string& text) const {
     if (secrets_ == Secrets::shown) return text;
-    if (secret == Secret::yes) return std::string(mask);
+    if (secret == Secret::yes) return std::string(secret_mask);
     const bool url = secret == Secret::password_of_url || text.find("://") != std::string::npos ||
                      text.find_first_of("@=") != std::string::npos;
     return url ? masked_url(text) : text;

@@ -28,20 +28,20 @@
 namespace sagabox {
 namespace {
 
-using Opened = Result<std::unique_ptr<spi::Transport>>;
-using Scheme = assembly::Scheme<Opened (*)(const std::string& url)>;
+using OpenedTransport = Result<std::unique_ptr<spi::Transport>>;
+using TransportScheme = assembly::Scheme<OpenedTransport (*)(const std::string& url)>;
 
-Opened open_file(const std::string&) { return file::open(); }
+OpenedTransport open_file(const std::string&) { return file::open(); }
 
 #ifdef SAGABOX_HTTP
-Opened open_http(const std::string&) { return http::open({}); }
+OpenedTransport open_http(const std::string&) { return http::open({}); }
 #else
 constexpr auto open_http = nullptr;
 #endif
 
 constexpr std::string_view kafka_scheme = "kafka://";
 #ifdef SAGABOX_KAFKA
-Opened open_kafka(const std::string& url) {
+OpenedTransport open_kafka(const std::string& url) {
   kafka::Options options;
   options.brokers = url.substr(kafka_scheme.size());
   return kafka::open(std::move(options));
@@ -51,7 +51,7 @@ constexpr auto open_kafka = nullptr;
 #endif
 
 #ifdef SAGABOX_NATS
-Opened open_nats(const std::string& url) {
+OpenedTransport open_nats(const std::string& url) {
   nats::Options options;
   options.servers = {url};
   return nats::open(std::move(options));
@@ -62,26 +62,32 @@ constexpr auto open_nats = nullptr;
 
 /// For those whose options can be read from a URL.
 template <class Options>
-Opened open_by_url(const std::string& url, Opened (*open)(Options)) {
+OpenedTransport open_by_url(const std::string& url, OpenedTransport (*open)(Options)) {
   auto options = Options::from_url(url);
   if (!options.ok()) return options.error();
   return open(std::move(options).value());
 }
 
 #ifdef SAGABOX_REDIS
-Opened open_redis(const std::string& url) { return open_by_url<redis::Options>(url, redis::open); }
+OpenedTransport open_redis(const std::string& url) {
+  return open_by_url<redis::Options>(url, redis::open);
+}
 #else
 constexpr auto open_redis = nullptr;
 #endif
 
 #ifdef SAGABOX_AMQP
-Opened open_amqp(const std::string& url) { return open_by_url<amqp::Options>(url, amqp::open); }
+OpenedTransport open_amqp(const std::string& url) {
+  return open_by_url<amqp::Options>(url, amqp::open);
+}
 #else
 constexpr auto open_amqp = nullptr;
 #endif
 
 #ifdef SAGABOX_MQTT
-Opened open_mqtt(const std::string& url) { return open_by_url<mqtt::Options>(url, mqtt::open); }
+OpenedTransport open_mqtt(const std::string& url) {
+  return open_by_url<mqtt::Options>(url, mqtt::open);
+}
 #else
 constexpr auto open_mqtt = nullptr;
 #endif
@@ -90,26 +96,29 @@ constexpr std::string_view no_redis = "built without hiredis, or with SAGABOX_RE
 constexpr std::string_view no_amqp = "built without librabbitmq, or with SAGABOX_AMQP=OFF";
 constexpr std::string_view no_mqtt = "built without libmosquitto, or with SAGABOX_MQTT=OFF";
 
-constexpr std::array schemes{
-    Scheme{"file:", open_file},
-    Scheme{"http:", open_http, "built without libcurl, or with SAGABOX_HTTP=OFF"},
-    Scheme{kafka_scheme, open_kafka, "built without librdkafka, or with SAGABOX_KAFKA=OFF"},
-    Scheme{"nats://", open_nats, "built without libnats, or with SAGABOX_NATS=OFF"},
-    Scheme{"redis://", open_redis, no_redis},
-    Scheme{"rediss://", open_redis, no_redis},
-    Scheme{"amqp://", open_amqp, no_amqp},
-    Scheme{"amqps://", open_amqp, no_amqp},
-    Scheme{"mqtt://", open_mqtt, no_mqtt},
-    Scheme{"mqtts://", open_mqtt, no_mqtt},
+constexpr std::array transport_schemes{
+    TransportScheme{"file:", open_file},
+    TransportScheme{"http:", open_http, "built without libcurl, or with SAGABOX_HTTP=OFF"},
+    TransportScheme{kafka_scheme, open_kafka,
+                    "built without librdkafka, or with SAGABOX_KAFKA=OFF"},
+    TransportScheme{"nats://", open_nats, "built without libnats, or with SAGABOX_NATS=OFF"},
+    TransportScheme{"redis://", open_redis, no_redis},
+    TransportScheme{"rediss://", open_redis, no_redis},
+    TransportScheme{"amqp://", open_amqp, no_amqp},
+    TransportScheme{"amqps://", open_amqp, no_amqp},
+    TransportScheme{"mqtt://", open_mqtt, no_mqtt},
+    TransportScheme{"mqtts://", open_mqtt, no_mqtt},
 };
 
 }  // namespace
 
 Result<std::unique_ptr<spi::Transport>> open_transport(const std::string& url) {
-  const auto found = assembly::find<Scheme>(schemes, url, "transport");
+  const auto found = assembly::find<TransportScheme>(transport_schemes, url, "transport");
   return found.ok() ? (*found)->open(url) : found.error();
 }
 
-std::vector<std::string> transport_schemes() { return assembly::names<Scheme>(schemes); }
+std::vector<std::string> transport_schemes() {
+  return assembly::names<TransportScheme>(transport_schemes);
+}
 
 }  // namespace sagabox

@@ -7,7 +7,6 @@
 namespace sagabox::assembly {
 namespace {
 
-constexpr std::string_view mask = "***";
 /// A shorter one would be found by chance in the middle of words.
 constexpr std::size_t secret_bytes_min = 6;
 
@@ -39,10 +38,10 @@ void SecretTexts::add_text(const std::string& text) {
   const auto shown = masked_url(text);
   if (shown == text) return;
   add(text, shown);
-  add(password_in(text), mask);
+  add(password_in(text), secret_mask);
 }
 
-void SecretTexts::add_secret(const std::string& text) { add(text, mask); }
+void SecretTexts::add_secret(const std::string& text) { add(text, secret_mask); }
 
 std::string SecretTexts::masked(std::string text) const {
   for (const auto& [said, shown] : replacements_) {

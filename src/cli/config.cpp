@@ -2,6 +2,7 @@
 
 #include "assembly/configuration_text.hpp"
 #include "assembly/daemon.hpp"
+#include "cli/exit_codes.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +13,6 @@
 namespace sagabox::cli {
 namespace {
 
-constexpr int exit_wrong_use = 2;
 constexpr auto file_default = "sagabox.yaml";
 
 int check(const assembly::Source& source) {

@@ -257,7 +257,7 @@ int run_demo(const DemoOptions& options) {
   return Demo(options, std::move(*book)).run();
 }
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* demo_examples = R"(Examples:
   sagabox demo                            500 orders a second until Ctrl-C
   sagabox demo --store sqlite:demo.db     in a file: kill it, start it again, it goes on
   sagabox demo --rate 5000 --fail 20      more orders, a bad day for the mailer
@@ -279,7 +279,7 @@ void add_demo(CLI::App& app, std::function<int()>& run) {
   auto options = std::make_shared<DemoOptions>();
   auto* verb = app.add_subcommand(
       "demo", "An order service that writes orders and messages in one transaction, live");
-  verb->footer(examples);
+  verb->footer(demo_examples);
   add_option(*verb, "--store", "URL", options->store, parse_store,
              "where orders and messages are kept: memory:, or sqlite:FILE");
   add_option(

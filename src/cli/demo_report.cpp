@@ -12,11 +12,11 @@ namespace {
 
 constexpr Duration rate_window_min = std::chrono::milliseconds(900);
 
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+double as_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 std::string age_of_oldest(const spi::TableStats& stats) {
   if (!stats.oldest_pending) return "-";
-  const auto age = std::max(seconds(stats.now - *stats.oldest_pending), 0.0);
+  const auto age = std::max(as_seconds(stats.now - *stats.oldest_pending), 0.0);
   return age < 1 ? fmt::format("{:.0f} ms", age * 1000) : fmt::format("{:.1f} s", age);
 }
 
@@ -31,7 +31,7 @@ std::string why_pending(const DemoFigures& figures) {
 
 std::uint64_t a_second(std::uint64_t now, std::uint64_t before, Duration between) {
   return static_cast<std::uint64_t>(
-      std::llround(static_cast<double>(now - before) / seconds(between)));
+      std::llround(static_cast<double>(now - before) / as_seconds(between)));
 }
 
 Line row(std::string_view name, std::uint64_t count, Style style = Style::strong) {
@@ -83,7 +83,7 @@ Line demo_line(const DemoFigures& figures, const Rates& rates) {
   return fmt::format(
       "{:>5.0f} s  in {}/s  out {}/s  pending {}  oldest {}  hot {}  cold {}  retrying {}  "
       "blocked keys {}  dead {}  shards {}{}",
-      seconds(figures.elapsed), rates.in(), rates.out(), figures.stats.pending,
+      as_seconds(figures.elapsed), rates.in(), rates.out(), figures.stats.pending,
       age_of_oldest(figures.stats), outbox.hot_depth, outbox.cold_depth, figures.stats.waiting,
       outbox.blocked_keys, figures.stats.dead + figures.stats.quarantined, outbox.shards_owned,
       figures.paused ? "  PAUSED" : "");
@@ -102,7 +102,7 @@ std::vector<Line> demo_summary(const DemoFigures& figures) {
                   grouped(stats.pending), grouped(stats.dead), grouped(stats.quarantined));
   const bool right = adds_up(figures);
   std::vector<Line> lines{
-      fmt::format("counted from the store after {:.1f} s:", seconds(figures.elapsed)),
+      fmt::format("counted from the store after {:.1f} s:", as_seconds(figures.elapsed)),
       row("committed", figures.committed).add("   orders in the business table"),
       row("delivered", stats.done, Style::good),
       row("pending", stats.pending).add(why_pending(figures)),
@@ -124,7 +124,7 @@ std::vector<Line> demo_summary(const DemoFigures& figures) {
 std::string demo_summary_json(const DemoFigures& figures, std::string_view store) {
   return boost::json::serialize(boost::json::object{
       {"store", store},
-      {"seconds", seconds(figures.elapsed)},
+      {"seconds", as_seconds(figures.elapsed)},
       {"committed", figures.committed},
       {"delivered", figures.stats.done},
       {"pending", figures.stats.pending},

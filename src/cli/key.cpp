@@ -1,5 +1,6 @@
 #include "cli/key.hpp"
 
+#include "cli/exit_codes.hpp"
 #include "cli/option.hpp"
 #include "core/secret_random.hpp"
 #include "core/text.hpp"
@@ -16,9 +17,7 @@
 namespace sagabox::cli {
 namespace {
 
-constexpr int exit_failed = 1;
-
-constexpr const char* examples = R"(Examples:
+constexpr const char* key_examples = R"(Examples:
   sagabox key create --name shop --role operate     prints the key, once
   sagabox key create --name acme --role operate --tenant acme --payloads
   sagabox key list
@@ -126,7 +125,7 @@ void add_key(CLI::App& app, std::function<int()>& run) {
   auto options = std::make_shared<KeyOptions>();
   auto* verb = app.add_subcommand("key", "Who may call a daemon: API keys");
   verb->require_subcommand(1);
-  verb->footer(examples);
+  verb->footer(key_examples);
 
   auto* create_verb =
       add_act(*verb, "create", "Makes a key and prints it, once", options, run, create);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr char escape = '\x1b';
 
-std::optional<Key> key_of(char typed) {
+std::optional<Key> key_typed(char typed) {
   switch (typed) {
     case 'd':
       return Key::dead_letters;
@@ -108,7 +108,7 @@ std::vector<Key> keys_in(std::string_view typed) {
       typed = skip_escape(typed);
       continue;
     }
-    if (const auto key = key_of(typed.front())) keys.push_back(*key);
+    if (const auto key = key_typed(typed.front())) keys.push_back(*key);
     typed.remove_prefix(1);
   }
   return keys;

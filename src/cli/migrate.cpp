@@ -21,7 +21,7 @@ SchemaPlace place_of(const MigrateArguments& arguments, bool must_be_there) {
 }
 
 template <class T>
-T right(Result<T> result) {
+T value_or_throw(Result<T> result) {
   if (!result.ok() && result.error().code == Code::config_invalid) {
     throw WrongUse(result.error().text());
   }
@@ -77,7 +77,7 @@ void print_plan(const MigrateArguments& arguments, const std::vector<SchemaStep>
 }  // namespace
 
 int run_migrate_status(const MigrateArguments& arguments) {
-  const auto steps = right(schema_status(place_of(arguments, true)));
+  const auto steps = value_or_throw(schema_status(place_of(arguments, true)));
   print_steps(arguments, steps);
   const bool current = !steps.empty() && std::ranges::all_of(steps, [](const SchemaStep& step) {
     return step.applied_at.has_value();
@@ -93,7 +93,7 @@ int run_migrate_up(const MigrateArguments& arguments) {
     }
   }
   if (arguments.act.dry_run) {
-    const auto steps = right(schema_status(place));
+    const auto steps = value_or_throw(schema_status(place));
     std::vector<std::string> plan;
     if (steps.empty()) plan.emplace_back("everything would be made");
     for (const auto& step : steps) {
@@ -107,13 +107,13 @@ int run_migrate_up(const MigrateArguments& arguments) {
     return exit_fine;
   }
   must(schema_up(place, arguments.table));
-  print_steps(arguments, right(schema_status(place)));
+  print_steps(arguments, value_or_throw(schema_status(place)));
   return exit_fine;
 }
 
 int run_migrate_down(const MigrateArguments& arguments) {
   const auto place = place_of(arguments, true);
-  const auto steps = right(schema_status(place));
+  const auto steps = value_or_throw(schema_status(place));
   std::vector<std::string> plan;
   for (const auto& step : steps) {
     if (step.applied_at && step.number > arguments.to) {
@@ -136,14 +136,14 @@ int run_migrate_down(const MigrateArguments& arguments) {
     throw Failure({done.error().code, done.error().message + " (--force)"});
   }
   must(done);
-  print_steps(arguments, right(schema_status(place)));
+  print_steps(arguments, value_or_throw(schema_status(place)));
   return exit_fine;
 }
 
 int run_reshard(const MigrateArguments& arguments) {
   const auto place = place_of(arguments, true);
   const ReshardOrder look{.outbox = arguments.table, .force = true, .dry_run = true};
-  const auto found = right(reshard(place, look));
+  const auto found = value_or_throw(reshard(place, look));
   Terminal out(stdout);
   const auto say = [&](const Reshard& report) {
     if (arguments.json) {
@@ -173,7 +173,7 @@ int run_reshard(const MigrateArguments& arguments) {
     return nothing_done();
   }
   const ReshardOrder order{.outbox = arguments.table, .force = arguments.force, .dry_run = false};
-  say(right(reshard(place, order)));
+  say(value_or_throw(reshard(place, order)));
   return exit_fine;
 }
 

@@ -12,7 +12,7 @@ namespace sagabox::cli {
 namespace {
 
 constexpr std::size_t id_tail = 6;
-constexpr std::size_t topic_columns_max = 24;
+constexpr std::size_t narrow_topic_columns_max = 24;
 constexpr std::size_t error_columns_max = 48;
 constexpr std::uint64_t bar_columns = 20;
 
@@ -58,7 +58,7 @@ std::vector<Line> dead_letter_view(std::span<const MessageRecord> oldest, std::u
   TextTable table({{"ID"}, {"TOPIC"}, {"TRIES", right}, {"AGE", right}, {"CODE"}, {"ERROR"}});
   for (const auto& letter : oldest) {
     table.add({{short_id(letter.id)},
-               {shortened(letter.topic, topic_columns_max)},
+               {shortened(letter.topic, narrow_topic_columns_max)},
                {std::to_string(letter.attempts)},
                {letter.ended_at ? age_text(now - *letter.ended_at) : "-"},
                {letter.code ? std::string(code_name(*letter.code)) : "-"},

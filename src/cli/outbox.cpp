@@ -44,7 +44,7 @@ void print_list(Session& session, const TableName& table, const MessagePage& pag
   }
 }
 
-std::string whole(std::istream& in) {
+std::string read_all(std::istream& in) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
@@ -52,9 +52,9 @@ Payload payload_of(const EnqueueArguments& arguments) {
   if (!arguments.payload_file.empty()) {
     std::ifstream file(arguments.payload_file, std::ios::binary);
     if (!file) throw WrongUse("cannot read " + arguments.payload_file);
-    return bytes(whole(file));
+    return bytes(read_all(file));
   }
-  return json(arguments.payload == "-" ? whole(std::cin) : arguments.payload);
+  return json(arguments.payload == "-" ? read_all(std::cin) : arguments.payload);
 }
 
 Headers headers_of(const EnqueueArguments& arguments) {

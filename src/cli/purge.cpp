@@ -13,7 +13,7 @@
 namespace sagabox::cli {
 namespace {
 
-Purged counted(Session& session, const TableName& table, PurgeOrder order) {
+Purged count_first(Session& session, const TableName& table, PurgeOrder order) {
   order.dry_run = true;
   auto found = session.operations().purge(table, order, {});
   if (!found.ok() && found.error().code == Code::config_invalid) {
@@ -58,7 +58,7 @@ int run_purge(const PurgeArguments& arguments) {
         "pending messages have not been delivered and would be lost; say --force-pending "
         "if that is meant, or quarantine them");
   }
-  const auto found = counted(session, table, order);
+  const auto found = count_first(session, table, order);
   const auto what =
       fmt::format("{} {} of {} older than {}", grouped(found.rows),
                   found.rows == 1 ? std::string(state_name(order.state)) + " message"

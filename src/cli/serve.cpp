@@ -2,6 +2,7 @@
 
 #include "assembly/daemon.hpp"
 #include "cli/config.hpp"
+#include "cli/exit_codes.hpp"
 #include "cli/show.hpp"
 #include "cli/signals.hpp"
 #include "cli/systemd.hpp"
@@ -21,8 +22,6 @@
 namespace sagabox::cli {
 namespace {
 
-constexpr int exit_failed = 1;
-constexpr int exit_wrong_use = 2;
 /// How often the file is looked at, and the demo writes.
 constexpr Duration tick = std::chrono::seconds(1);
 /// The first line tells of shards; it does not wait longer for them.
@@ -319,7 +318,7 @@ class Serving {
   std::uint64_t demo_messages_ = 0;
 };
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* serve_examples = R"(Examples:
   sagabox serve                          a SQLite file in this folder, nothing to set up
   sagabox serve --demo                   the same, with something to look at
   sagabox serve --config sagabox.yaml    what is there: sagabox config schema
@@ -333,7 +332,7 @@ or configuration.)";
 void add_serve(CLI::App& app, std::function<int()>& run) {
   auto options = std::make_shared<ServeOptions>();
   auto* verb = app.add_subcommand("serve", "The daemon: delivers what is in the tables");
-  verb->footer(examples);
+  verb->footer(serve_examples);
   add_config_option(*verb, options->config);
   verb->add_flag("--demo", options->demo, "writes a message a second to look at");
   verb->callback([options, &run] { run = [options] { return Serving(*options).run(); }; });

@@ -48,7 +48,7 @@ std::string variable(const char* name) {
 }
 
 /// In the file that is named, or in SAGABOX_KEY; empty: none.
-std::string key_of(const ServerArguments& arguments) {
+std::string api_key_of(const ServerArguments& arguments) {
   auto text = variable("SAGABOX_KEY");
   std::string where = "SAGABOX_KEY";
   if (!arguments.key_file.empty()) {
@@ -79,7 +79,7 @@ std::unique_ptr<Operations> operations_over(const OperatorArguments& arguments) 
   check_for_server(arguments);
   const auto url = parse_server(arguments.server.url);
   if (!url.ok()) throw WrongUse(url.error().message);
-  const auto key = key_of(arguments.server);
+  const auto key = api_key_of(arguments.server);
   if (!key.empty() && is_readable_by_others(*url)) {
     std::cerr << "sagabox: the key goes to " << *url << " unencrypted; https:// would hide it\n";
   }

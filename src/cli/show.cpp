@@ -12,7 +12,7 @@ namespace {
 /// Above that it begins anew: who is refused twice can be replayed twice.
 constexpr std::size_t refused_max = 10'000;
 /// Who makes ids of his own need not put the time into them.
-constexpr Duration age_max = std::chrono::hours(1);
+constexpr Duration shown_age_max = std::chrono::hours(1);
 
 /// What a ULID says of when it was made: " in 0.3 ms", nothing where it cannot be one.
 std::string since_made(std::string_view id, WallTime now) {
@@ -26,7 +26,7 @@ std::string since_made(std::string_view id, WallTime now) {
     millis = millis * 32 + static_cast<std::int64_t>(digit);
   }
   const Duration age = now - WallTime(std::chrono::milliseconds(millis));
-  if (age < Duration{} || age > age_max) return {};
+  if (age < Duration{} || age > shown_age_max) return {};
   return fmt::format(" in {:.1f} ms", std::chrono::duration<double, std::milli>(age).count());
 }
 

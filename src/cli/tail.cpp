@@ -25,7 +25,7 @@ std::string_view ended_event(MessageState state) {
   return state == MessageState::done ? "delivered" : state_name(state);
 }
 
-Style style_of(std::string_view event) {
+Style event_style(std::string_view event) {
   if (event == "delivered") return Style::good;
   if (event == "written") return Style::plain;
   return event == "dead" ? Style::bad : Style::warning;
@@ -104,7 +104,7 @@ class Follower {
     constexpr std::size_t clock_at = 11;
     constexpr std::size_t clock_length = 8;
     Line line(utc_text(at).substr(clock_at, clock_length) + " ");
-    line.add(event, style_of(event));
+    line.add(event, event_style(event));
     line.add(fmt::format(" {}{} {}", with_table_ ? table_.str() + " " : "",
                          shortened(row.topic, 60), row.id.view()));
     if (row.attempts > 0) line.add(fmt::format(" attempt {}", row.attempts));

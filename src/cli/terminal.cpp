@@ -11,7 +11,7 @@
 namespace sagabox::cli {
 namespace {
 
-std::string_view escape(Style style) {
+std::string_view escape_of(Style style) {
   switch (style) {
     case Style::plain:
       return "";
@@ -67,7 +67,7 @@ std::string Line::render(std::size_t columns_max, bool colour) const {
   for (const auto& piece : pieces_) {
     const auto text = cut(piece.text, columns_max);
     const bool styled = colour && piece.style != Style::plain && !text.empty();
-    if (styled) out += escape(piece.style);
+    if (styled) out += escape_of(piece.style);
     out += text;
     if (styled) out += style_off;
   }

@@ -39,7 +39,7 @@ json::value maybe_text(const std::optional<T>& value) {
   return value ? text(*value) : json::value(nullptr);
 }
 
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+double in_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 json::object finding_object(const spi::Finding& finding) {
   return {{"severity", severity_name(finding.severity)},
@@ -108,10 +108,11 @@ json::object job_object(const ReplayJob& job) {
 
 json::object shard_object(const spi::ShardOwner& shard) {
   const bool owned = !shard.owner.empty();
-  return {{"shard", shard.shard.value},
-          {"owner", owned ? json::value(shard.owner.view()) : json::value(nullptr)},
-          {"lease_seconds", owned ? json::value(seconds(shard.lease_left)) : json::value(nullptr)},
-          {"epoch", shard.epoch.value}};
+  return {
+      {"shard", shard.shard.value},
+      {"owner", owned ? json::value(shard.owner.view()) : json::value(nullptr)},
+      {"lease_seconds", owned ? json::value(in_seconds(shard.lease_left)) : json::value(nullptr)},
+      {"epoch", shard.epoch.value}};
 }
 
 json::value owner_value(const std::optional<spi::ShardOwner>& owner) {
@@ -154,7 +155,7 @@ json::object status_object(const TableStatus& status) {
 
 json::object target_object(const DestinationState& target) {
   const auto while_down = [&](Duration duration) {
-    return target.down ? json::value(seconds(duration)) : json::value(nullptr);
+    return target.down ? json::value(in_seconds(duration)) : json::value(nullptr);
   };
   return {{"target", text(target.target)},
           {"down", target.down},
@@ -320,7 +321,7 @@ std::string reshard_json(const std::string& table, const Reshard& report) {
       {"shards_before", report.shards_before},
       {"shards", report.shards},
       {"pending", report.pending},
-      {"blocked_seconds", seconds(report.blocked)},
+      {"blocked_seconds", in_seconds(report.blocked)},
       {"relays",
        array_of(report.relays, [](const WorkerId& id) { return json::value(id.view()); })},
       {"changed", report.changed}});

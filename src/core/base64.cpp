@@ -15,7 +15,7 @@ unsigned char* octets(std::string& text, std::size_t at) {
   return reinterpret_cast<unsigned char*>(text.data() + at);
 }
 
-bool is_digit(char c) {
+bool is_base64_digit(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
          c == '/';
 }
@@ -35,7 +35,8 @@ std::optional<std::string> from_base64(std::string_view text) {
   const auto digits = text.substr(0, text.find_last_not_of('=') + 1);
   const auto padding = text.size() - digits.size();
   // OpenSSL would skip white space at the ends.
-  if (text.size() % 4 != 0 || padding > 2 || !std::all_of(digits.begin(), digits.end(), is_digit)) {
+  if (text.size() % 4 != 0 || padding > 2 ||
+      !std::all_of(digits.begin(), digits.end(), is_base64_digit)) {
     return std::nullopt;
   }
   std::string bytes(text.size() / 4 * 3, '\0');

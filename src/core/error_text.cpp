@@ -1,5 +1,6 @@
 #include "core/error_text.hpp"
 
+#include "core/masked_url.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -9,10 +10,9 @@
 namespace sagabox {
 namespace {
 
-constexpr std::string_view mask = "***";
 constexpr std::string_view payload_mark = "[payload]";
 constexpr std::string_view replacement_character = "\xef\xbf\xbd";
-constexpr std::size_t npos = std::string_view::npos;
+constexpr std::size_t nowhere = std::string_view::npos;
 
 constexpr std::array<std::string_view, 17> secret_names{
     "password",   "passwd",     "pwd",         "passphrase", "secret",     "token",
@@ -26,8 +26,8 @@ constexpr bool is_space(char c) noexcept { return is_blank(c) || c == '\n' || c 
 
 /// A secret's place in a text: from `begin` up to `end`.
 struct Span {
-  std::size_t begin = npos;
-  std::size_t end = npos;
+  std::size_t begin = nowhere;
+  std::size_t end = nowhere;
 };
 
 /// Where a text has secrets. Each function looks at one position only.
@@ -39,12 +39,12 @@ class Secrets {
   [[nodiscard]] Span announced_at(std::size_t at) const {
     const char c = lower(text_[at]);
     if (c == ':') return userinfo(at);
-    if (std::string_view("abcpst").find(c) == npos) return {};
+    if (std::string_view("abcpst").find(c) == nowhere) return {};
     if (has_word(at, "authorization")) return authorization(at + 13);
     if (has_word(at, "bearer")) return bearer(at + 6);
     for (const auto name : secret_names) {
       if (!has_word(at, name)) continue;
-      if (const Span value = value_after(at + name.size()); value.begin != npos) return value;
+      if (const Span value = value_after(at + name.size()); value.begin != nowhere) return value;
     }
     return {};
   }
@@ -70,23 +70,23 @@ class Secrets {
     std::size_t end = skip_while(begin, [&](char c) { return c != '/' && in_url(c); });
     if (!has_port_at_most(text_.substr(begin, end - begin))) end = skip_while(begin, in_url);
     const std::size_t at_sign = text_.substr(begin, end - begin).rfind('@');
-    return at_sign == npos ? Span{} : Span{begin, begin + at_sign};
+    return at_sign == nowhere ? Span{} : Span{begin, begin + at_sign};
   }
 
   /// Of "host", "host:8443" and "[::1]:8443", not of "user:pass".
   [[nodiscard]] static bool has_port_at_most(std::string_view authority) {
     const auto host_end = std::min(authority.find(']'), authority.size());
     const auto colon = authority.find(':', host_end == authority.size() ? 0 : host_end);
-    if (colon == npos) return true;
+    if (colon == nowhere) return true;
     const auto port = authority.substr(colon + 1);
     return std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
   }
 
-  /// Behind `= ` or `": "` and the like; npos when no = or : follows.
+  /// Behind `= ` or `": "` and the like; nowhere when no = or : follows.
   [[nodiscard]] std::size_t value_begin(std::size_t at) const {
     if (at < text_.size() && is_quote(text_[at])) ++at;
     at = skip_while(at, is_blank);
-    if (at == text_.size() || (text_[at] != '=' && text_[at] != ':')) return npos;
+    if (at == text_.size() || (text_[at] != '=' && text_[at] != ':')) return nowhere;
     return skip_while(at + 1, is_blank);
   }
 
@@ -100,7 +100,7 @@ class Secrets {
 
   [[nodiscard]] Span value_after(std::size_t name_end) const {
     const std::size_t begin = value_begin(name_end);
-    if (begin == npos || begin == text_.size()) return {};
+    if (begin == nowhere || begin == text_.size()) return {};
     if (is_quote(text_[begin])) return quoted_value(begin);
     return {begin, skip_while(begin, [](char c) {
               return !is_space(c) && !is_quote(c) && c != '&' && c != ',' && c != ';';
@@ -110,7 +110,7 @@ class Secrets {
   /// Schemes have several words ("Digest username=…, response=…"): everything goes.
   [[nodiscard]] Span authorization(std::size_t name_end) const {
     const std::size_t begin = value_begin(name_end);
-    if (begin == npos || begin == text_.size()) return {};
+    if (begin == nowhere || begin == text_.size()) return {};
     if (is_quote(text_[begin])) return quoted_value(begin);
     return {begin, skip_while(begin, [](char c) { return c != '\n' && c != '\r' && c != '"'; })};
   }
@@ -147,10 +147,11 @@ class Bounded {
 
 /// memmem is linear; std::string_view::find is not, and handlers choose both texts.
 std::size_t find_payload(std::string_view text, std::size_t from, std::string_view payload) {
-  if (payload.size() < payload_bytes_recognised || payload.size() > text.size() - from) return npos;
+  if (payload.size() < payload_bytes_recognised || payload.size() > text.size() - from)
+    return nowhere;
   const void* found =
       memmem(text.data() + from, text.size() - from, payload.data(), payload.size());
-  return found == nullptr ? npos
+  return found == nullptr ? nowhere
                           : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
 }
 
@@ -165,7 +166,7 @@ bool is_plain(std::string_view text) noexcept {
 
 std::string clean_error(std::string_view text, std::size_t bytes_max, std::string_view payload) {
   std::size_t payload_at = find_payload(text, 0, payload);
-  if (payload_at == npos && text.size() <= std::min(bytes_max, error_characters_max) &&
+  if (payload_at == nowhere && text.size() <= std::min(bytes_max, error_characters_max) &&
       is_plain(text)) {
     return std::string(text);
   }
@@ -181,9 +182,9 @@ std::string clean_error(std::string_view text, std::size_t bytes_max, std::strin
       if (secret.begin < at) secret = secret.end > at ? Span{at, secret.end} : Span{};
       continue;
     }
-    if (secret.begin == npos) secret = secrets.announced_at(at);
+    if (secret.begin == nowhere) secret = secrets.announced_at(at);
     if (at == secret.begin) {
-      if (secret.end > at && !out.add(mask, mask.size())) break;
+      if (secret.end > at && !out.add(secret_mask, secret_mask.size())) break;
       at = secret.end;
       secret = {};
       if (payload_at < at) payload_at = find_payload(text, at, payload);

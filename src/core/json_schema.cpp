@@ -18,7 +18,9 @@ namespace {
 
 using rapidjson::Value;
 
-Error invalid(const std::string& what) { return {Code::config_invalid, "JSON Schema: " + what}; }
+Error wrong_schema(const std::string& what) {
+  return {Code::config_invalid, "JSON Schema: " + what};
+}
 
 bool among(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -67,7 +69,7 @@ bool nests_too_deeply(std::string_view json) {
 
 /// Keywords that would be passed over in silence, wherever they stand.
 std::optional<Error> problem_of(const Value& schema) {
-  if (!schema.IsObject()) return invalid("a schema is an object");
+  if (!schema.IsObject()) return wrong_schema("a schema is an object");
   for (const auto& member : schema.GetObject()) {
     const auto name = text_of(member.name);
     std::optional<Error> problem;
@@ -81,11 +83,11 @@ std::optional<Error> problem_of(const Value& schema) {
       problem = problem_of(member.value);
     } else if (name == "$ref") {
       if (!member.value.IsString() || !text_of(member.value).starts_with('#')) {
-        problem = invalid("$ref must point into the schema itself: #/definitions/…");
+        problem = wrong_schema("$ref must point into the schema itself: #/definitions/…");
       }
     } else if (among(name, {"exclusiveMinimum", "exclusiveMaximum"}) && !member.value.IsBool()) {
-      problem =
-          invalid(std::string(name) + " is true or false in draft 4, beside minimum or maximum");
+      problem = wrong_schema(std::string(name) +
+                             " is true or false in draft 4, beside minimum or maximum");
     } else if (!among(name, {"$schema",
                              "id",
                              "title",
@@ -112,7 +114,7 @@ std::optional<Error> problem_of(const Value& schema) {
                              "required",
                              "$comment",
                              "examples"})) {
-      problem = invalid("keyword " + quoted(name) + " is not one of draft 4");
+      problem = wrong_schema("keyword " + quoted(name) + " is not one of draft 4");
     }
     if (problem) return problem;
   }
@@ -130,8 +132,9 @@ Result<JsonSchema> JsonSchema::parse(std::string_view text) {
   rapidjson::Document document;
   document.Parse<rapidjson::kParseIterativeFlag>(text.data(), text.size());
   if (document.HasParseError()) {
-    return invalid(std::string("not JSON at byte ") + std::to_string(document.GetErrorOffset()) +
-                   ": " + rapidjson::GetParseError_En(document.GetParseError()));
+    return wrong_schema(std::string("not JSON at byte ") +
+                        std::to_string(document.GetErrorOffset()) + ": " +
+                        rapidjson::GetParseError_En(document.GetParseError()));
   }
   if (auto problem = problem_of(document)) return *problem;
   JsonSchema schema;

@@ -1,5 +1,6 @@
 #include "core/masked_url.hpp"
 
+#include "core/ascii.hpp"
 #include "core/error_text.hpp"
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 namespace sagabox {
 namespace {
 
-constexpr std::string_view mask = "***";
 constexpr std::size_t npos = std::string_view::npos;
 constexpr std::size_t name_length_max = 40;
 constexpr std::size_t path_bytes_max = 2000;
@@ -34,10 +34,6 @@ constexpr std::array<std::string_view, 16> harmless{"application_name",
 constexpr std::array<std::string_view, 9> secret_words{
     "password", "passwd", "pwd", "passphrase", "secret", "token", "key", "sig", "credential"};
 
-constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-constexpr bool is_letter(char c) noexcept {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 constexpr bool is_word(char c) noexcept {
   return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.';
 }
@@ -126,8 +122,8 @@ std::string masked_parameter(std::string_view pair) {
       all(value, [](char c) { return is_word(c) || c == ','; })) {
     return std::string(pair);
   }
-  if (equals == npos || !is_name_of_secret(name)) return std::string(mask);
-  return std::string(name) + "=" + std::string(mask);
+  if (equals == npos || !is_name_of_secret(name)) return std::string(secret_mask);
+  return std::string(name) + "=" + std::string(secret_mask);
 }
 
 /// From its ? on.
@@ -142,19 +138,19 @@ std::string masked_query(std::string_view query) {
     made += rest[end];
     rest.remove_prefix(end + 1);
   }
-  return fragment == npos ? made : made + "#" + std::string(mask);
+  return fragment == npos ? made : made + "#" + std::string(secret_mask);
 }
 
 /// A path and what follows it from one of `ends` on. Nothing is shown behind a secret: where it
 /// ends is not certain.
 std::string masked_path(std::string_view text, std::string_view ends) {
   const auto end = std::min(text.find_first_of(ends), text.size());
-  if (end > path_bytes_max) return std::string(mask);
+  if (end > path_bytes_max) return std::string(secret_mask);
   auto made = clean_error(text.substr(0, end), path_bytes_max);
-  if (const auto hidden = made.find(mask); hidden != npos)
-    return made.substr(0, hidden) + std::string(mask);
+  if (const auto hidden = made.find(secret_mask); hidden != npos)
+    return made.substr(0, hidden) + std::string(secret_mask);
   if (end == text.size()) return made;
-  if (text[end] == '#') return made + "#" + std::string(mask);
+  if (text[end] == '#') return made + "#" + std::string(secret_mask);
   return made + masked_query(text.substr(end));
 }
 
@@ -176,7 +172,7 @@ std::string masked_login(std::string_view scheme, std::string_view login) {
   const auto user = login.substr(0, login.find(':'));
   const bool shown = user.size() < login.size() && !user.empty() && all(user, is_word) &&
                      !lower_case(scheme).starts_with("http");
-  return (shown ? std::string(user) + ":" : std::string()) + std::string(mask) + "@";
+  return (shown ? std::string(user) + ":" : std::string()) + std::string(secret_mask) + "@";
 }
 
 /// Where the last @ ends a login. Nothing: there is none. Behind ?, # or = it may as well stand in
@@ -194,14 +190,14 @@ Login login_in(std::string_view text) {
 std::string masked_with_host(std::string_view scheme, std::string_view rest) {
   auto made = std::string(scheme) + "://";
   const auto login = login_in(rest);
-  if (!login.certain) return made + std::string(mask);
+  if (!login.certain) return made + std::string(secret_mask);
   if (login.end != npos) {
     // Passwords have / and @ in them: whatever stands before the last @ may be one.
     made += masked_login(scheme, rest.substr(0, login.end));
     rest.remove_prefix(login.end + 1);
   }
   const auto hosts = rest.substr(0, rest.find_first_of("/?#"));
-  if (!are_hosts(hosts)) return std::string(scheme) + "://" + std::string(mask);
+  if (!are_hosts(hosts)) return std::string(scheme) + "://" + std::string(secret_mask);
   return made + std::string(hosts) + masked_path(rest.substr(hosts.size()), "?#");
 }
 
@@ -211,17 +207,17 @@ std::string masked_url(std::string_view text) {
   if (const auto slashes = text.find("://"); slashes != npos) {
     const auto scheme = text.substr(0, slashes);
     return is_scheme(scheme) ? masked_with_host(scheme, text.substr(slashes + 3))
-                             : std::string(mask);
+                             : std::string(secret_mask);
   }
   const auto login = login_in(text);
   const auto equals = text.find('=');
   const bool pairs =
       equals < text.find_first_of("?#:") && all(text.substr(0, equals), is_word_or_space);
   if (pairs) return masked_pairs(text);
-  if (!login.certain) return std::string(mask);
+  if (!login.certain) return std::string(secret_mask);
   // Topics have # in them.
   if (login.end == npos) return masked_path(text, "?");
-  return std::string(mask) + masked_path(text.substr(login.end), "?");
+  return std::string(secret_mask) + masked_path(text.substr(login.end), "?");
 }
 
 }  // namespace sagabox

@@ -5,6 +5,9 @@
 
 namespace sagabox {
 
+/// Stands where a secret was.
+inline constexpr std::string_view secret_mask = "***";
+
 /// `text`, a URL, an address or a connection string, as an error, a log line or a person may see
 /// it. Shown are the scheme, hosts, ports, the path, and parameters that are known to be harmless
 /// (`sslmode`). Masked by *** are

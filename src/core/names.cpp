@@ -1,3 +1,4 @@
+#include "core/ascii.hpp"
 #include "core/text.hpp"
 
 #include <sagabox/message.hpp>
@@ -9,10 +10,6 @@ namespace sagabox {
 namespace {
 
 constexpr std::size_t table_name_length_max = 48;
-
-constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-constexpr bool is_lower(char c) noexcept { return c >= 'a' && c <= 'z'; }
-constexpr bool is_letter(char c) noexcept { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
 
 /// "v1", "v27"; not "v0" or "v01".
 bool is_version(std::string_view part) noexcept {

@@ -27,7 +27,7 @@ Duration nanoseconds(double count) {
   return Duration(static_cast<Duration::rep>(std::max(count, 0.0)));
 }
 
-Error invalid(std::string text) { return {Code::config_invalid, "retry." + std::move(text)}; }
+Error wrong_retry(std::string text) { return {Code::config_invalid, "retry." + std::move(text)}; }
 
 std::string number(double value) {
   std::array<char, 32> text{};
@@ -37,8 +37,8 @@ std::string number(double value) {
 
 Status check_wait(std::string_view name, Duration wait) {
   if (wait >= Duration::zero() && wait <= wait_max) return {};
-  return invalid(std::string(name) + ": " + duration_text(wait) + " is not between 0s and " +
-                 duration_text(wait_max) + " (a year)");
+  return wrong_retry(std::string(name) + ": " + duration_text(wait) + " is not between 0s and " +
+                     duration_text(wait_max) + " (a year)");
 }
 
 }  // namespace
@@ -56,26 +56,26 @@ Duration RetryPolicy::delay(std::uint32_t attempt, Random& random) const {
 
 Status RetryPolicy::check() const {
   if (attempts_max == 0) {
-    return invalid("attempts_max: 0 would never deliver anything; it must be at least 1");
+    return wrong_retry("attempts_max: 0 would never deliver anything; it must be at least 1");
   }
   if (auto status = check_wait("backoff_min", backoff_min); !status) return status;
   if (auto status = check_wait("backoff_max", backoff_max); !status) return status;
   if (auto status = check_wait("jitter_added_max", jitter_added_max); !status) return status;
   if (auto status = check_wait("floor", floor); !status) return status;
   if (backoff_max < backoff_min) {
-    return invalid("backoff_max: " + duration_text(backoff_max) + " is below backoff_min (" +
-                   duration_text(backoff_min) + "); it must be at least as long");
+    return wrong_retry("backoff_max: " + duration_text(backoff_max) + " is below backoff_min (" +
+                       duration_text(backoff_min) + "); it must be at least as long");
   }
   if (!(factor >= 1 && factor <= factor_max)) {
-    return invalid("factor: " + number(factor) + " is not between 1 and " + number(factor_max));
+    return wrong_retry("factor: " + number(factor) + " is not between 1 and " + number(factor_max));
   }
   if (!(jitter_min >= 0 && jitter_min <= jitter_ceiling)) {
-    return invalid("jitter_min: " + number(jitter_min) + " is not between 0 and " +
-                   number(jitter_ceiling));
+    return wrong_retry("jitter_min: " + number(jitter_min) + " is not between 0 and " +
+                       number(jitter_ceiling));
   }
   if (!(jitter_max >= jitter_min && jitter_max <= jitter_ceiling)) {
-    return invalid("jitter_max: " + number(jitter_max) + " is not between jitter_min (" +
-                   number(jitter_min) + ") and " + number(jitter_ceiling));
+    return wrong_retry("jitter_max: " + number(jitter_max) + " is not between jitter_min (" +
+                       number(jitter_min) + ") and " + number(jitter_ceiling));
   }
   return {};
 }

@@ -7,7 +7,7 @@ namespace sagabox::flow {
 namespace {
 
 constexpr std::uint64_t row = 1'000'000'000;  // a row a second earns one of it a nanosecond
-constexpr std::uint32_t bursts_a_second = 5;
+constexpr std::uint32_t paced_bursts_a_second = 5;
 constexpr std::uint32_t chunks_a_second = 10;
 
 }  // namespace
@@ -16,7 +16,7 @@ Pace::Pace(std::uint32_t rows_a_second, BootTime now) : rate_(rows_a_second), co
 
 std::uint32_t Pace::burst() const noexcept {
   if (rate_ == 0) return std::numeric_limits<std::uint32_t>::max();
-  return std::max(rate_ / bursts_a_second, 1U);
+  return std::max(rate_ / paced_bursts_a_second, 1U);
 }
 
 std::uint64_t Pace::chunk(std::uint32_t rows_max) const noexcept {

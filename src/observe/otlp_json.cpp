@@ -23,7 +23,7 @@ constexpr int kind_producer = 4;
 constexpr int status_error = 2;
 
 /// A collector refuses the whole request for a text that is not UTF-8.
-json::string text_value(std::string_view text) {
+json::string text_of(std::string_view text) {
   if (text_facts(text).unprintable_at == std::string_view::npos) return json::string(text);
   return json::string(clean_error(text));
 }
@@ -45,11 +45,11 @@ json::string nanoseconds_of(WallTime time, Duration later = {}) {
 }
 
 json::object pair_of(std::string_view name, json::object value) {
-  return {{"key", text_value(name)}, {"value", std::move(value)}};
+  return {{"key", text_of(name)}, {"value", std::move(value)}};
 }
 
 json::object text_pair(std::string_view name, std::string_view text) {
-  return pair_of(name, {{"stringValue", text_value(text)}});
+  return pair_of(name, {{"stringValue", text_of(text)}});
 }
 
 /// Whole numbers of 64 bits are texts in the JSON encoding.
@@ -67,8 +67,8 @@ json::object attribute_of(const SpanAttribute& attribute) {
 json::object span_of(const TraceSpan& span) {
   json::object object{{"traceId", hex_of(span.trace)}, {"spanId", hex_of(span.id)}};
   if (span.parent != SpanId{}) object["parentSpanId"] = hex_of(span.parent);
-  if (!span.tracestate.empty()) object["traceState"] = text_value(span.tracestate);
-  object["name"] = text_value(span.name);
+  if (!span.tracestate.empty()) object["traceState"] = text_of(span.tracestate);
+  object["name"] = text_of(span.name);
   object["kind"] = kind_producer;
   object["startTimeUnixNano"] = nanoseconds_of(span.started);
   object["endTimeUnixNano"] = nanoseconds_of(span.started, span.lasted);
@@ -76,7 +76,7 @@ json::object span_of(const TraceSpan& span) {
   for (const auto& attribute : span.attributes) attributes.push_back(attribute_of(attribute));
   object["attributes"] = std::move(attributes);
   if (span.failed) {
-    object["status"] = json::object{{"code", status_error}, {"message", text_value(span.error)}};
+    object["status"] = json::object{{"code", status_error}, {"message", text_of(span.error)}};
   }
   return object;
 }

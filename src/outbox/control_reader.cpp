@@ -6,7 +6,7 @@ namespace sagabox::outbox {
 namespace {
 
 /// Before the first look nothing is delivered: it is not put off for long.
-constexpr Duration retry_min = std::chrono::milliseconds(50);
+constexpr Duration control_retry_min = std::chrono::milliseconds(50);
 
 }  // namespace
 
@@ -14,7 +14,7 @@ Result<spi::Controls> ControlReader::perform() { return parts_.store.controls(pa
 
 void ControlReader::apply(const Result<spi::Controls>& reply, BootTime now) {
   if (!reply.ok()) {
-    next_ = now + std::min(interval_, retry_min * (1 << std::min(failures_, 7U)));
+    next_ = now + std::min(interval_, control_retry_min * (1 << std::min(failures_, 7U)));
     if (failures_++ == 0) {
       parts_.log.log(LogLevel::warning, "pauses could not be read, the last ones hold",
                      {{"table", std::string_view(parts_.table.str())},

@@ -9,8 +9,8 @@ namespace sagabox::outbox {
 namespace {
 
 constexpr std::uint32_t keys_page = 1000;
-constexpr Duration retry_min = std::chrono::milliseconds(10);
-constexpr Duration retry_max = std::chrono::seconds(1);
+constexpr Duration read_retry_min = std::chrono::milliseconds(10);
+constexpr Duration read_retry_max = std::chrono::seconds(1);
 /// Every so many reads the lowest priority comes first, so that it does not starve.
 constexpr std::uint32_t low_first_every = 8;
 constexpr int safety_share = 20;
@@ -272,7 +272,7 @@ void Intake::mark_seen(const ReadPlan& plan) {
 
 void Intake::failed(const Error& error, BootTime now) {
   figures_.errors.count(error.code);
-  const auto wait = std::min(retry_max, retry_min * (1 << std::min(failures_, 7U)));
+  const auto wait = std::min(read_retry_max, read_retry_min * (1 << std::min(failures_, 7U)));
   ++failures_;
   retry_at_ = now + wait;
   wake();

@@ -7,9 +7,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr Duration wait_min = milliseconds(1);
-constexpr Duration wait_max = milliseconds(100);
-constexpr Duration leave_timeout = milliseconds(2000);
+constexpr Duration keeper_wait_min = milliseconds(1);
+constexpr Duration keeper_wait_max = milliseconds(100);
+constexpr Duration keeper_leave_timeout = milliseconds(2000);
 
 }  // namespace
 
@@ -20,7 +20,7 @@ void Keeper::start() {
 
 bool Keeper::worker_stopped_by(BootTime limit) {
   while (!worker_.stopped() && clock_.boot_now() < limit) {
-    bell_.wait_for(wait_min, [this] { return worker_.stopped(); });
+    bell_.wait_for(keeper_wait_min, [this] { return worker_.stopped(); });
   }
   return worker_.stopped();
 }
@@ -32,7 +32,7 @@ void Keeper::stop(Duration drain_timeout) {
   if (!worker_stopped_by(limit)) {
     worker_.abandon_remaining();
     ring();
-    (void)worker_stopped_by(limit + leave_timeout);
+    (void)worker_stopped_by(limit + keeper_leave_timeout);
   }
   end();
 }
@@ -55,12 +55,12 @@ void Keeper::keep_lease() {
   while (!ending()) {
     // One that stops gives its shards back, whatever hangs.
     if (!worker_.stopping() && relay_hangs(clock_.boot_now())) {
-      bell_.wait_for(wait_max, [this] { return ending(); });
+      bell_.wait_for(keeper_wait_max, [this] { return ending(); });
       continue;
     }
     if (worker_.step()) continue;
     const auto wait = worker_.next_due() - clock_.boot_now();
-    bell_.wait_for(std::clamp(wait, wait_min, wait_max), [this] { return ending(); });
+    bell_.wait_for(std::clamp(wait, keeper_wait_min, keeper_wait_max), [this] { return ending(); });
   }
 }
 
@@ -68,7 +68,7 @@ void Keeper::keep_up() {
   while (!ending()) {
     if (upkeep_.step()) continue;
     const auto now = clock_.boot_now();
-    const auto wait = std::clamp(upkeep_.next(now) - now, wait_min, wait_max);
+    const auto wait = std::clamp(upkeep_.next(now) - now, keeper_wait_min, keeper_wait_max);
     bell_.wait_for(wait, [this] { return ending(); });
   }
 }

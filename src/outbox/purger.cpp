@@ -9,10 +9,10 @@
 namespace sagabox::outbox {
 namespace {
 
-constexpr Duration retry_min = std::chrono::seconds(1);
-constexpr Duration retry_max = std::chrono::seconds(60);
-constexpr std::uint32_t doublings_max = 6;
-constexpr Duration ownership_poll = std::chrono::seconds(1);
+constexpr Duration purge_retry_min = std::chrono::seconds(1);
+constexpr Duration purge_retry_max = std::chrono::seconds(60);
+constexpr std::uint32_t purge_doublings_max = 6;
+constexpr Duration purge_ownership_poll = std::chrono::seconds(1);
 
 std::size_t index(MessageState state) { return static_cast<std::size_t>(state); }
 
@@ -46,7 +46,7 @@ std::optional<PurgePlan> Purger::plan(BootTime now) {
 
 BootTime Purger::next(BootTime now) const {
   const auto tenure = shard_.tenure(now);
-  if (!tenure) return now + ownership_poll;
+  if (!tenure) return now + purge_ownership_poll;
   return tenure_ == tenure ? std::max(now, resume_at_) : now;
 }
 
@@ -140,8 +140,8 @@ bool Purger::purged(MessageState state, const spi::PurgeReply& reply) {
 }
 
 void Purger::failed(const Error& error, BootTime now) {
-  const auto delay = retry_min * (1U << std::min(failures_, doublings_max));
-  resume_at_ = now + std::min<Duration>(delay, retry_max);
+  const auto delay = purge_retry_min * (1U << std::min(failures_, purge_doublings_max));
+  resume_at_ = now + std::min<Duration>(delay, purge_retry_max);
   ++failures_;
   auto step = std::move(steps_.front());
   steps_.pop_front();

@@ -9,7 +9,7 @@ namespace {
 
 /// Texts of rows that are kept for long.
 constexpr std::size_t text_bytes_max = 256;
-constexpr std::uint32_t doublings_max = 16;
+constexpr std::uint32_t tries_counted_max = 16;
 
 /// What a later try needs, and no more.
 RefusedRows::Row shortened(RefusedRows::Row row) {
@@ -58,7 +58,7 @@ RefusedRows::Held RefusedRows::hold_back(Row row, Error why, BootTime now) {
   // It no longer has one of the places for results on their way.
   entry.row.result.holds_place = false;
   entry.why = shortened(why);
-  const auto doublings = std::min(entry.tries, doublings_max);
+  const auto doublings = std::min(entry.tries, tries_counted_max);
   entry.retry_at = now + std::min<Duration>(retry_max, retry_min * (1 << doublings));
   ++entry.tries;
   due_.emplace(entry.retry_at, key);

@@ -9,16 +9,16 @@
 namespace sagabox::outbox {
 namespace {
 
-constexpr Duration retry_min = std::chrono::milliseconds(200);
-constexpr Duration retry_max = std::chrono::seconds(10);
-constexpr std::uint32_t doublings_max = 6;
-constexpr Duration ownership_poll = std::chrono::seconds(1);
+constexpr Duration replay_retry_min = std::chrono::milliseconds(200);
+constexpr Duration replay_retry_max = std::chrono::seconds(10);
+constexpr std::uint32_t replay_doublings_max = 6;
+constexpr Duration replay_ownership_poll = std::chrono::seconds(1);
 /// In the audit log, where no person did it.
 constexpr std::string_view own_actor = "sagabox";
 
 Duration retry_delay(std::uint32_t errors) {
-  const auto doublings = std::min(errors == 0 ? 0 : errors - 1, doublings_max);
-  return std::min<Duration>(retry_min * (1U << doublings), retry_max);
+  const auto doublings = std::min(errors == 0 ? 0 : errors - 1, replay_doublings_max);
+  return std::min<Duration>(replay_retry_min * (1U << doublings), replay_retry_max);
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ bool Replayer::look_due(BootTime now) const {
 
 BootTime Replayer::next(BootTime now) const {
   const auto tenure = shard_.tenure(now);
-  if (!tenure) return now + ownership_poll;
+  if (!tenure) return now + replay_ownership_poll;
   if (tenure_ != tenure || look_due(now)) return now;
   auto first = look_at_;
   for (const auto& [id, running] : jobs_) first = std::min(first, due(running, now));

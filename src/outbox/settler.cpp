@@ -11,8 +11,8 @@
 namespace sagabox::outbox {
 namespace {
 
-constexpr Duration retry_min = std::chrono::milliseconds(10);
-constexpr Duration retry_max = std::chrono::seconds(1);
+constexpr Duration settle_retry_min = std::chrono::milliseconds(10);
+constexpr Duration settle_retry_max = std::chrono::seconds(1);
 /// So many failures in a row of one batch are repeated as they are: the store may be away. Then
 /// other batches are tried in between, and the batch in parts: its rows may be the reason.
 constexpr std::uint32_t failures_max = 5;
@@ -221,7 +221,7 @@ void Settler::failed(SettlePlan plan, const Error& error, BootTime now) {
                   {"rows", std::uint64_t{plan.items.size()}},
                   {"code", code_name(error.code)},
                   {"error", std::string_view(error.message)}});
-  retry_at_ = now + std::min(retry_max, retry_min * (1 << std::min(failures_, 7U)));
+  retry_at_ = now + std::min(settle_retry_max, settle_retry_min * (1 << std::min(failures_, 7U)));
   if (++failures_ < failures_max) {
     again_.push_front(std::move(plan));
   } else if (is_alone) {
@@ -249,7 +249,7 @@ void Settler::split(SettlePlan plan, const Error& error) {
 void Settler::alone(SettlePlan plan, const Error& error, BootTime now, bool for_good) {
   // The message has not been dispatched: it waits until its attempt can be recorded.
   if (!for_good && plan.items.front().verdict == spi::Verdict::attempt) {
-    retry_at_ = now + retry_max / 4;
+    retry_at_ = now + settle_retry_max / 4;
     again_.push_back(std::move(plan));
     return;
   }

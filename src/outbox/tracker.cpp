@@ -16,7 +16,7 @@ struct Settled {
   ReadTicket last_read;  ///< the newest read that may still show the row
 };
 
-struct Reservation {
+struct Reserved {
   Sequence sequence;
   BootTime expires;
 };
@@ -98,7 +98,7 @@ class InFlightTracker final : public Tracker {
  private:
   /// Most reservations are claimed long before they expire.
   void compact() {
-    std::erase_if(reservations_, [&](const Reservation& reservation) {
+    std::erase_if(reservations_, [&](const Reserved& reservation) {
       const auto found = held_.find(reservation.sequence.value);
       return found == held_.end() || found->second != Held::reserved;
     });
@@ -109,7 +109,7 @@ class InFlightTracker final : public Tracker {
   std::size_t compact_at_ = compact_at_min;
   boost::unordered_flat_map<std::uint64_t, Held> held_;
   std::deque<Settled> settled_;
-  std::deque<Reservation> reservations_;
+  std::deque<Reserved> reservations_;
   std::vector<std::uint64_t> reads_out_;  // ascending
   ReadTicket last_ticket_{};
 };

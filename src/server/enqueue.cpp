@@ -101,7 +101,7 @@ Result<NewMessage> message_from(Fields fields, const Call& call, const std::stri
   return message;
 }
 
-void put(JsonOut& json, const ServedTable& table, const Written& written) {
+void put_written(JsonOut& json, const ServedTable& table, const Written& written) {
   json.begin_object()
       .field("id", written.id.view())
       .field("table", table.table.str())
@@ -128,7 +128,7 @@ Response written_one(const Asker& asker, const std::vector<Written>& written) {
     return {.status = 200, .body = std::move(json).take()};
   }
   const auto& one = written.front();
-  put(json, *asker.table, one);
+  put_written(json, *asker.table, one);
   Response response{.status = one.duplicate ? 200U : 201U, .body = std::move(json).take()};
   response.headers.emplace_back("Location", "/v1/tables/" + asker.table->table.str() +
                                                 "/messages/" + percent_encoded(one.id.view()));
@@ -141,7 +141,7 @@ Response written_many(const Asker& asker, const std::vector<Written>& messages,
   JsonOut json;
   json.begin_object().name("messages").begin_array();
   for (const auto& one : messages) {
-    put(json, *asker.table, one);
+    put_written(json, *asker.table, one);
     duplicates += one.duplicate ? 1 : 0;
   }
   const auto written = messages.size() - duplicates;

@@ -17,7 +17,9 @@ constexpr std::size_t members_max = 1000;
 
 constexpr std::string_view time_example = "a time like \"2026-01-01T00:00:00Z\"";
 
-Error invalid(std::string message) { return {Code::schema_validation_failed, std::move(message)}; }
+Error wrong_body(std::string message) {
+  return {Code::schema_validation_failed, std::move(message)};
+}
 
 /// Walks through text that is known to be JSON.
 class Walk {
@@ -129,10 +131,10 @@ std::vector<std::string_view> elements_of(std::string_view array) {
 
 Result<Fields> Fields::parse(std::string_view text, std::string where, Nulls nulls) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
-    return invalid("the body is empty; give a JSON object");
+    return wrong_body("the body is empty; give a JSON object");
   }
   if (const auto problem = json_problem(text); !problem.empty()) {
-    return invalid("the body is " + problem + "; give a JSON object");
+    return wrong_body("the body is " + problem + "; give a JSON object");
   }
   return split(text, std::move(where), nulls);
 }
@@ -143,20 +145,21 @@ Result<Fields> Fields::split(std::string_view text, std::string where, Nulls nul
     const auto found = walk.value();
     const auto prefix =
         where.empty() ? "the body is " : where.substr(0, where.size() - 1) + ": is ";
-    return invalid(prefix + std::string(kind(found)) + "; give an object");
+    return wrong_body(prefix + std::string(kind(found)) + "; give an object");
   }
   walk.skip('{');
   std::vector<Member> members;
   while (walk.front() != '}') {
     if (members.size() == members_max) {
-      return invalid(where + "more than " + std::to_string(members_max) + " members; give fewer");
+      return wrong_body(where + "more than " + std::to_string(members_max) +
+                        " members; give fewer");
     }
     auto name = unquoted(walk.value());
     walk.skip(':');
     const auto value = walk.value();
     walk.skip(',');
     if (std::ranges::find(members, name, &Member::name) != members.end()) {
-      return invalid(where + clean_name(name) + ": given twice; give it once");
+      return wrong_body(where + clean_name(name) + ": given twice; give it once");
     }
     members.push_back({std::move(name), value});
   }
@@ -318,7 +321,7 @@ std::vector<Fields> Fields::objects(std::string_view name) {
 }
 
 void Fields::wrong(std::string_view name, std::string what) {
-  fail(invalid(where_ + std::string(name) + ": " + what));
+  fail(wrong_body(where_ + std::string(name) + ": " + what));
 }
 
 Status Fields::status() const {
@@ -327,8 +330,8 @@ Status Fields::status() const {
     if (std::ranges::find(known_, member.name) != known_.end()) continue;
     std::string names;
     for (const auto& known : known_) names += (names.empty() ? "" : ", ") + known;
-    return invalid(where_ + clean_name(member.name) + ": unknown; " +
-                   (names.empty() ? "no field is expected here" : "the fields are " + names));
+    return wrong_body(where_ + clean_name(member.name) + ": unknown; " +
+                      (names.empty() ? "no field is expected here" : "the fields are " + names));
   }
   return {};
 }

@@ -11,7 +11,7 @@ namespace {
 
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-void put(JsonOut& json, const Looked& looked) {
+void put_looked(JsonOut& json, const Looked& looked) {
   json.begin_object().field("table", looked.table).field("ready", looked.ready);
   json.field_if("text", looked.text);
   if (looked.oldest_pending) {
@@ -32,7 +32,7 @@ Result<Response> ready(const Call& call) {
   for (const auto& table : call.options.tables) {
     const auto looked = call.readiness.look(table);
     all = all && looked.ready;
-    put(tables, looked);
+    put_looked(tables, looked);
   }
   tables.end_array();
   JsonOut json;

@@ -1,4 +1,5 @@
 #include "core/text.hpp"
+#include "server/json_response.hpp"
 #include "server/operations.hpp"
 #include "server/problem.hpp"
 #include "server/records_json.hpp"
@@ -7,10 +8,6 @@
 
 namespace sagabox::server::operations {
 namespace {
-
-Response ok(JsonOut json, unsigned status = 200) {
-  return {.status = status, .body = std::move(json).take()};
-}
 
 Response no_message(const Call& call) {
   return not_found("message " + quoted(call.names.at(0)) + " is not in table " +

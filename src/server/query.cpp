@@ -10,7 +10,9 @@
 namespace sagabox::server {
 namespace {
 
-Error invalid(std::string message) { return {Code::schema_validation_failed, std::move(message)}; }
+Error wrong_query(std::string message) {
+  return {Code::schema_validation_failed, std::move(message)};
+}
 
 }  // namespace
 
@@ -80,7 +82,7 @@ Query::Query(std::string_view target) {
     auto plain_name = percent_decoded(pair.substr(0, equals));
     auto plain_value = percent_decoded(value);
     if (!plain_name || !plain_value) {
-      if (!error_) error_ = invalid("the query has a % without two hex digits after it");
+      if (!error_) error_ = wrong_query("the query has a % without two hex digits after it");
       continue;
     }
     const bool twice = std::ranges::any_of(
@@ -128,7 +130,7 @@ std::optional<WallTime> Query::time(std::string_view name) {
 }
 
 void Query::wrong(std::string_view name, const std::string& what) {
-  if (!error_) error_ = invalid(std::string(name) + ": " + what);
+  if (!error_) error_ = wrong_query(std::string(name) + ": " + what);
 }
 
 Status Query::status() const {
@@ -137,8 +139,8 @@ Status Query::status() const {
     if (std::ranges::find(known_, name) != known_.end()) continue;
     std::string names;
     for (const auto& known : known_) names += (names.empty() ? "" : ", ") + known;
-    return invalid("query parameter " + quoted(name) + " is unknown; " +
-                   (names.empty() ? "none is expected here" : "there are " + names));
+    return wrong_query("query parameter " + quoted(name) + " is unknown; " +
+                       (names.empty() ? "none is expected here" : "there are " + names));
   }
   return {};
 }

@@ -1,4 +1,5 @@
 #include "core/text.hpp"
+#include "server/json_response.hpp"
 #include "server/operations.hpp"
 #include "server/problem.hpp"
 #include "server/records_json.hpp"
@@ -12,10 +13,6 @@ namespace sagabox::server::operations {
 namespace {
 
 constexpr std::uint32_t preview_rows_default = 10;
-
-Response ok(JsonOut json, unsigned status = 200) {
-  return {.status = status, .body = std::move(json).take()};
-}
 
 /// Nothing that is no number is a job's.
 std::optional<ReplayJobId> job_from(const std::string& text) {

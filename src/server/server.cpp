@@ -18,7 +18,7 @@ Status check_reach(const ServerOptions& options) {
                    "create makes one), or listen on 127.0.0.1"};
 }
 
-std::string host_of(const ListenerOptions& options) {
+std::string listened_host(const ListenerOptions& options) {
   const bool six = options.address.find(':') != std::string::npos;
   return (options.tls ? "https://" : "http://") +
          (six ? "[" + options.address + "]" : options.address);
@@ -44,8 +44,9 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
     if (!opened.ok()) return opened.error();
     keys = std::move(*opened);
   }
-  auto server = std::unique_ptr<Server>(new Server(
-      std::make_unique<Api>(std::move(options.api), std::move(keys)), host_of(options.listener)));
+  auto server = std::unique_ptr<Server>(
+      new Server(std::make_unique<Api>(std::move(options.api), std::move(keys)),
+                 listened_host(options.listener)));
   auto listener = Listener::start(std::move(options.listener), *server->api_);
   if (!listener.ok()) return listener.error();
   server->listener_ = std::move(*listener);

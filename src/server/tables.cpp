@@ -1,4 +1,5 @@
 #include "core/text.hpp"
+#include "server/json_response.hpp"
 #include "server/operations.hpp"
 #include "server/problem.hpp"
 #include "server/records_json.hpp"
@@ -10,10 +11,6 @@ namespace {
 
 /// A request lasts so long at most; whoever has more to purge asks again.
 constexpr std::uint64_t purge_rows_max = 10'000;
-
-Response ok(JsonOut json, unsigned status = 200) {
-  return {.status = status, .body = std::move(json).take()};
-}
 
 /// The body may be left out where nothing must be said.
 Result<Fields> fields_of(const Call& call) {

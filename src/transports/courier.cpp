@@ -1,6 +1,7 @@
 #include "transports/courier.hpp"
 
 #include "transports/broken_pipes.hpp"
+#include "transports/room_wait.hpp"
 
 #include <poll.h>
 
@@ -13,12 +14,10 @@ namespace sagabox::transports {
 namespace {
 
 using spi::SendResult;
-using Kind = SendResult::Kind;
+using Kind = spi::SendResult::Kind;
 
 /// A resolver that hangs must not cost a thread every few seconds.
 constexpr std::uint32_t dials_max = 4;
-/// By then there is room again, most likely.
-constexpr Duration room_wait = std::chrono::milliseconds(20);
 
 timespec until(BootTime then, BootTime now) {
   constexpr auto longest = std::chrono::seconds(3600);

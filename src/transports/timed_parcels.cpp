@@ -1,14 +1,13 @@
 #include "transports/timed_parcels.hpp"
 
+#include "transports/room_wait.hpp"
+
 #include <algorithm>
 #include <utility>
 
 namespace sagabox::transports {
 
 using Kind = spi::SendResult::Kind;
-
-/// By then there is room again, most likely.
-constexpr Duration room_wait = std::chrono::milliseconds(20);
 
 TimedParcels::TimedParcels(Options options)
     : options_(std::move(options)), watcher_([this] { watch(); }) {}

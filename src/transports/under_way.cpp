@@ -1,13 +1,12 @@
 #include "transports/under_way.hpp"
 
+#include "transports/room_wait.hpp"
+
 #include <algorithm>
 #include <string>
 #include <utility>
 
 namespace sagabox::transports {
-
-/// By then there is room again, most likely.
-constexpr Duration room_wait = std::chrono::milliseconds(20);
 
 UnderWay::UnderWay(std::uint32_t parcels_max) : slots_(parcels_max) {
   free_.reserve(parcels_max);

@@ -78,14 +78,34 @@ def problems(text, tests, open_issues=OPEN_ISSUES):
     return found
 
 
+def output_of(command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def listed_cases(text):
+    """The names in what a test binary prints for --gtest_list_tests."""
+    suite = ""
+    for line in text.split("\n"):
+        words = line.split("#", 1)[0].rstrip()
+        if not line.startswith(" ") and words.endswith("."):
+            suite = words
+        elif line.startswith("  ") and suite:
+            yield suite + words.strip()
+
+
 def registered_tests(build):
-    listing = subprocess.run(
-        ["ctest", "--test-dir", build, "--show-only=json-v1"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return {plain_name(test["name"]) for test in json.loads(listing.stdout)["tests"]}
+    """The cases of a suite that runs in parts are asked for, those of others are ctest tests."""
+    listing = json.loads(output_of(["ctest", "--test-dir", build, "--show-only=json-v1"]))
+    names, binaries = set(), set()
+    for test in listing["tests"]:
+        if re.search(r"\.part_\d+$", test["name"]):
+            binaries.add(test["command"][0])
+        else:
+            names.add(plain_name(test["name"]))
+    for binary in binaries:
+        for case in listed_cases(output_of([binary, "--gtest_list_tests"])):
+            names.add(plain_name(f"part.{case}"))
+    return names
 
 
 def main():

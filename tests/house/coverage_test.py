@@ -61,6 +61,15 @@ class Coverage(unittest.TestCase):
         lines[0] = "| O1 words " + "| –: reason " * 5 + "|"
         self.assertEqual(len(problems("\n".join(lines), TESTS)), 1)
 
+    def test_cases_of_a_suite_in_parts_are_listed(self):
+        printed = (
+            "Running main() from gtest_main.cc\nUlid.\n  Sorts\n"
+            "Memory/Store.\n  Reads/visible  # GetParam() = visible\n"
+        )
+        cases = list(coverage.listed_cases(printed))
+        self.assertEqual(cases, ["Ulid.Sorts", "Memory/Store.Reads/visible"])
+        self.assertEqual(plain_name(f"part.{cases[1]}"), "Store.Reads")
+
     def test_names_of_parameterised_tests(self):
         self.assertEqual(plain_name("unit.Ulid.Sorts"), "Ulid.Sorts")
         self.assertEqual(plain_name("conformance.Memory/Store.Reads/visible"), "Store.Reads")

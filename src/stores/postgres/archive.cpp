@@ -18,8 +18,8 @@ struct OldDays {
   std::uint64_t rows = 0;
 };
 
-Result<OldDays> old_days(Connection& connection, const AdminStatements& statements,
-                         Duration older_than) {
+Result<OldDays> days_older_than(Connection& connection, const AdminStatements& statements,
+                                Duration older_than) {
   Params age;
   age.microseconds(older_than);
   auto days = connection.run(statements.old_days, age, Effect::none);
@@ -77,7 +77,7 @@ Result<std::uint64_t> drop_old_days(Pool& pool, const AdminStatements& statement
   {
     auto connection = pool.take();
     if (!connection.ok()) return connection.error();
-    auto found = old_days(**connection, statements, older_than);
+    auto found = days_older_than(**connection, statements, older_than);
     if (!found.ok()) return found.error();
     days = std::move(*found);
   }

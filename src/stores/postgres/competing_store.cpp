@@ -32,9 +32,6 @@ WHERE NOT EXISTS (SELECT FROM "{schema}"."{table}_outbox" AS o WHERE o.seq = c.s
 )sql";
 
 std::int16_t int2_of(Shard shard) { return static_cast<std::int16_t>(shard.value); }
-std::int64_t int8_of(std::uint64_t value) {
-  return static_cast<std::int64_t>(std::min<std::uint64_t>(value, INT64_MAX));
-}
 
 /// One range of a lane is enough to look at the others' shards.
 std::vector<spi::Range> looking_at_others(std::span<const spi::Range> ranges) {

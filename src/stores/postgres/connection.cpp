@@ -47,7 +47,7 @@ FROM (SELECT pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.<>) $4 AS shared) A
 const Statement system_statement{"",
                                  "SELECT CAST(system_identifier AS text) FROM pg_control_system()"};
 
-std::string milliseconds(Duration duration) {
+std::string milliseconds_text(Duration duration) {
   return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(duration).count());
 }
 
@@ -123,7 +123,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const ConnectSettings& sett
   if (auto name = public_name(settings.url); !name.ok()) return name.error();
   const auto seconds =
       std::to_string(std::chrono::ceil<std::chrono::seconds>(settings.connect_max).count());
-  const auto answer_max = milliseconds(
+  const auto answer_max = milliseconds_text(
       std::min<Duration>(settings.statement_max + settings.answer_grace, user_timeout_max));
   // Those before `dbname` give way to what the URL says, those after it do not.
   const std::array keywords{"connect_timeout", "fallback_application_name", "tcp_user_timeout",
@@ -146,11 +146,11 @@ Result<std::unique_ptr<Connection>> Connection::open(const ConnectSettings& sett
 Status Connection::set_up(const ConnectSettings& settings) {
   // No server process has this number.
   constexpr std::int32_t nobody = 0;
-  limits_.text(milliseconds(settings.statement_max))
-      .text(milliseconds(settings.lock_max))
+  limits_.text(milliseconds_text(settings.statement_max))
+      .text(milliseconds_text(settings.lock_max))
       .text(settings.custom_plans ? "force_custom_plan" : "auto")
       .int4(settings.pooled ? nobody : PQbackendPID(handle_.get()))
-      .text(milliseconds(settings.idle_max));
+      .text(milliseconds_text(settings.idle_max));
   auto facts = link_.run(set_up_statement, limits_, Effect::none);
   if (!facts.ok()) return facts.error();
   may_ask_system_ = facts->boolean(0, 2);

@@ -79,7 +79,7 @@ RETURNING {job}
 )sql";
 
 /// Who runs replays: $1 scope, $2 owner, $3 epoch. Held until the transaction ends.
-constexpr std::string_view hold = R"sql(
+constexpr std::string_view hold_replays_sql = R"sql(
 SELECT shard FROM "{schema}".shard_owner
 WHERE scope = $1 AND shard = 0 AND owner = $2 AND epoch = $3
 FOR SHARE
@@ -108,7 +108,7 @@ constexpr std::string_view move_head = R"sql(
 UPDATE "{schema}".audit_head SET number = $1, hash = $2
 )sql";
 
-constexpr std::string_view read = R"sql(
+constexpr std::string_view audit_read_sql = R"sql(
 SELECT {entry} FROM "{schema}".audit_log WHERE number > $1 ORDER BY number LIMIT $2
 )sql";
 
@@ -136,13 +136,13 @@ ControlStatements::ControlStatements(const Names& names)
       lock_job(filled(names, "lock_job", postgres::lock_job)),
       change_job(filled(names, "change_job", postgres::change_job)),
       advance_job(filled(names, "advance_job", postgres::advance_job)),
-      hold(filled(names, "hold_replays", postgres::hold)) {}
+      hold(filled(names, "hold_replays", hold_replays_sql)) {}
 
 AuditStatements::AuditStatements(const Names& names)
     : lock_head(filled(names, "audit_lock_head", postgres::lock_head)),
       head(filled(names, "audit_head", postgres::head)),
       append(filled(names, "audit_append", postgres::append)),
       move_head(filled(names, "audit_move_head", postgres::move_head)),
-      read(filled(names, "audit_read", postgres::read)) {}
+      read(filled(names, "audit_read", audit_read_sql)) {}
 
 }  // namespace sagabox::postgres

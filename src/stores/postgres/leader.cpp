@@ -23,7 +23,7 @@ SELECT set_config('application_name', left('sagabox leader ' || $1, 63), false),
        CASE WHEN $2 <> '0' THEN set_config('idle_session_timeout', $2, false) END
 )sql";
 
-constexpr std::string_view lock_sql = R"sql(
+constexpr std::string_view lead_sql = R"sql(
 SELECT pg_try_advisory_lock(hashtextextended('sagabox leader {schema} ' || $1, 0))
 )sql";
 
@@ -62,7 +62,7 @@ LIMIT $3
 FOR UPDATE
 )sql";
 
-constexpr std::string_view take_sql = R"sql(
+constexpr std::string_view lead_take_sql = R"sql(
 WITH others AS MATERIALIZED (
   SELECT o.shard, o.owner FROM "{schema}".shard_owner o
   WHERE o.scope = $1 AND o.shard = ANY ($3::smallint[])
@@ -90,12 +90,12 @@ LeaderOwnership::LeaderOwnership(Context& context, Ownership& leases)
     : context_(context),
       leases_(leases),
       introduce_{"", std::string(introduce_sql)},
-      lock_{"lead", context.names.fill(lock_sql)},
+      lock_{"lead", context.names.fill(lead_sql)},
       unlock_{"step_down", context.names.fill(unlock_sql)},
       put_out_{"", context.names.fill(put_out_sql)},
       led_{"led", context.names.fill(led_sql)},
       lock_others_{"lead_lock_others", context.names.fill(lock_others_sql)},
-      take_{"lead_take", context.names.fill(take_sql)},
+      take_{"lead_take", context.names.fill(lead_take_sql)},
       owns_any_{"owns_any", context.names.fill(owns_any_sql)} {}
 
 std::shared_ptr<LeaderOwnership::Session> LeaderOwnership::find(const WorkerId& worker,

@@ -22,7 +22,7 @@ constexpr std::string_view listen_sql = R"sql(LISTEN "sagabox {schema}")sql";
 constexpr std::string_view sleeper_sql = R"sql(SELECT "{schema}".take_sleeper())sql";
 const Statement probe{"", "SELECT 1"};
 
-int milliseconds(Duration duration) {
+int whole_milliseconds(Duration duration) {
   return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(duration).count());
 }
 
@@ -82,7 +82,7 @@ void Listener::listen(Connection& connection) {
   heard_({});
   for (;;) {
     std::array<pollfd, 2> sockets{{{PQsocket(connection.handle()), POLLIN, 0}, {end_, POLLIN, 0}}};
-    const int ready = poll(sockets.data(), sockets.size(), milliseconds(silence_max));
+    const int ready = poll(sockets.data(), sockets.size(), whole_milliseconds(silence_max));
     if (sockets[1].revents != 0) return;
     if (ready == 0 && !connection.run(probe, {}, Effect::none).ok()) return;
     if (!hear(connection)) return;
@@ -102,7 +102,7 @@ bool Listener::hear(Connection& connection) {
 
 bool Listener::pause(Duration for_long) {
   pollfd end{end_, POLLIN, 0};
-  return poll(&end, 1, milliseconds(for_long)) > 0;
+  return poll(&end, 1, whole_milliseconds(for_long)) > 0;
 }
 
 }  // namespace sagabox::postgres

@@ -13,11 +13,6 @@
 namespace sagabox::postgres {
 namespace {
 
-/// Sequences and counts have no values above.
-std::int64_t int8_of(std::uint64_t value) {
-  return static_cast<std::int64_t>(std::min<std::uint64_t>(value, INT64_MAX));
-}
-
 /// Payloads up to an even share of `bytes_max` come along: no read exceeds it.
 template <class Range>
 std::int64_t payload_max(std::span<const Range> ranges, std::size_t bytes_max) {

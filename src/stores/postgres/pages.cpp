@@ -25,7 +25,7 @@ std::vector<std::vector<int>> by_range(const Rows& answer, std::size_t ranges) {
   return found;
 }
 
-std::uint64_t sequence_of(const Rows& answer, int row) {
+std::uint64_t row_sequence(const Rows& answer, int row) {
   return answer.uint8(row, row_column + RowColumns::sequence);
 }
 
@@ -95,7 +95,7 @@ Result<spi::ReadReply> Pages::finish(Connection& connection, const Statement& pa
 Status Pages::fetch_late(Connection& connection, const Statement& payloads) {
   Params params;
   params.array(Type::int8, late_, [this](const Late& late) {
-    return static_cast<std::int64_t>(sequence_of(kept_[late.answer], late.row));
+    return static_cast<std::int64_t>(row_sequence(kept_[late.answer], late.row));
   });
   auto answer = connection.run(payloads, params, Effect::none);
   if (!answer.ok()) return answer.error();
@@ -106,7 +106,7 @@ Status Pages::fetch_late(Connection& connection, const Statement& payloads) {
   // From the last to the first, so that those which are gone meanwhile can be left out.
   for (auto late = late_.rbegin(); late != late_.rend(); ++late) {
     const auto& rows = kept_[late->answer];
-    const auto payload = by_sequence.find(sequence_of(rows, late->row));
+    const auto payload = by_sequence.find(row_sequence(rows, late->row));
     if (payload != by_sequence.end()) {
       reply_.rows[late->place] =
           decode_row(rows, late->row, row_column, late->shard, payload->second);

@@ -35,7 +35,7 @@ ORDER BY w.id
 )sql";
 
 /// $1: so many are counted; what is more is estimated.
-constexpr std::string_view pending_sql = R"sql(
+constexpr std::string_view move_pending_sql = R"sql(
 SELECT CASE WHEN counted < $1 THEN counted
        ELSE greatest(counted, pg_stat_get_live_tuples('"{schema}"."{table}_outbox"'::regclass)) END
 FROM (SELECT count(*) AS counted FROM (
@@ -158,7 +158,7 @@ Result<ReshardReport> Migrations::look_at_shards(Connection& connection, const T
   Params counted;
   counted.int8(stats_rows_exact);
   const Statement statements[] = {{"", names_.fill(relays_sql)},
-                                  {"", names_.fill(pending_sql, table)}};
+                                  {"", names_.fill(move_pending_sql, table)}};
   const Call calls[] = {{&statements[0], &scope}, {&statements[1], &counted}};
   auto answers = connection.run(calls, Effect::none);
   if (!answers.ok()) return answers.error();

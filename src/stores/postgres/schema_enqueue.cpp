@@ -4,7 +4,7 @@
 namespace sagabox::postgres {
 namespace {
 
-constexpr std::string_view up = R"sql(
+constexpr std::string_view enqueue_up = R"sql(
 -- What a written message became. With `duplicate` the id was there already, nothing was inserted,
 -- and `sequence` is the first one's.
 CREATE TYPE "{schema}".written AS (id text, sequence bigint, duplicate boolean);
@@ -234,7 +234,7 @@ $make$;
 SELECT "{schema}".make_enqueue();
 )sql";
 
-constexpr std::string_view down = R"sql(
+constexpr std::string_view enqueue_down = R"sql(
 DROP FUNCTION "{schema}".enqueue(
   text, text, text, text, text, text, text, integer, jsonb, text, timestamptz, timestamptz,
   interval, text, text, text, text, text);
@@ -358,13 +358,13 @@ END
 $body$;
 )sql";
 
-constexpr std::string_view table_up = R"sql(
+constexpr std::string_view enqueue_table_up = R"sql(
 ALTER TABLE "{schema}"."{table}_outbox" ALTER COLUMN id SET DEFAULT "{schema}".new_id();
 {put}
 SELECT "{schema}".make_enqueue();
 )sql";
 
-constexpr std::string_view table_down = R"sql(
+constexpr std::string_view enqueue_table_down = R"sql(
 ALTER TABLE "{schema}"."{table}_outbox" ALTER COLUMN id SET DEFAULT gen_random_uuid()::text;
 DROP FUNCTION "{schema}"."{table}_put", "{schema}"."{table}_first";
 SELECT "{schema}".make_enqueue();
@@ -381,8 +381,9 @@ std::string put_functions(IdScope scope) {
 }
 
 Migration enqueue_step() {
-  static const std::string whole = replaced(table_up, "{put}", put_functions(IdScope::outbox));
-  return {2, "enqueue", up, down, whole, table_down};
+  static const std::string whole =
+      replaced(enqueue_table_up, "{put}", put_functions(IdScope::outbox));
+  return {2, "enqueue", enqueue_up, enqueue_down, whole, enqueue_table_down};
 }
 
 }  // namespace sagabox::postgres

@@ -3,7 +3,7 @@
 namespace sagabox::postgres {
 namespace {
 
-constexpr std::string_view up = R"sql(
+constexpr std::string_view operators_up = R"sql(
 -- A payload as text, where it is JSON and the database can show it.
 CREATE FUNCTION "{schema}".payload_text(payload bytea, is_json boolean) RETURNS text
 LANGUAGE plpgsql STABLE AS $body$
@@ -172,13 +172,13 @@ $body$;
 )sql";
 
 // What is watched is no longer: the triggers would fail without their function.
-constexpr std::string_view down = R"sql(
+constexpr std::string_view operators_down = R"sql(
 DROP FUNCTION "{schema}".watch_table, "{schema}".unwatch_table,
   "{schema}".horizon_holders, "{schema}".payload_text;
 DROP FUNCTION "{schema}".row_changed() CASCADE;
 )sql";
 
-constexpr std::string_view table_up = R"sql(
+constexpr std::string_view operators_table_up = R"sql(
 -- For people: every message, where it stands, newest state in words.
 CREATE VIEW "{schema}"."{table}_messages" AS
 SELECT CASE WHEN m.due IS NULL THEN 'pending' WHEN m.retrying THEN 'retrying' ELSE 'waiting' END
@@ -203,7 +203,7 @@ SELECT 'done', m.seq, m.id, m.tenant, m.topic, m.key, m.aggregate_type, m.aggreg
 FROM "{schema}"."{table}_archive" AS m;
 )sql";
 
-constexpr std::string_view table_down = R"sql(
+constexpr std::string_view operators_table_down = R"sql(
 DO $body$
 DECLARE
   watched regclass;
@@ -222,6 +222,8 @@ DROP VIEW "{schema}"."{table}_messages";
 
 }  // namespace
 
-Migration operators_step() noexcept { return {4, "operators", up, down, table_up, table_down}; }
+Migration operators_step() noexcept {
+  return {4, "operators", operators_up, operators_down, operators_table_up, operators_table_down};
+}
 
 }  // namespace sagabox::postgres

@@ -6,7 +6,7 @@ namespace {
 // A function without a search_path of its own looks its names up in that of the caller. There a
 // function or operator of another user counts where its argument types fit exactly and those of
 // pg_catalog only after a cast; it would run with the rights of the caller.
-constexpr std::string_view up = R"sql(
+constexpr std::string_view rights_up = R"sql(
 ALTER FUNCTION "{schema}".archive_ahead(text, integer) SET search_path = pg_catalog, pg_temp;
 ALTER FUNCTION "{schema}".ulid_head(bigint) SET search_path = pg_catalog, pg_temp;
 ALTER FUNCTION "{schema}".text_problem SET search_path = pg_catalog, pg_temp;
@@ -76,7 +76,7 @@ END
 $body$;
 )sql";
 
-constexpr std::string_view down = R"sql(
+constexpr std::string_view rights_down = R"sql(
 DO $body$
 DECLARE
   one regprocedure;
@@ -111,7 +111,7 @@ ALTER FUNCTION "{schema}".unwatch_table RESET search_path;
 
 // The sequence becomes that of an identity column: its numbers are drawn without any right on it,
 // and a number of one's own is refused at no cost. Those who had rights on the sequence keep them.
-constexpr std::string_view table_up = R"sql(
+constexpr std::string_view rights_table_up = R"sql(
 SELECT "{schema}".pin_enqueue();
 ALTER FUNCTION "{schema}"."{table}_put" SET search_path = pg_catalog, pg_temp;
 ALTER FUNCTION "{schema}"."{table}_first" SET search_path = pg_catalog, pg_temp;
@@ -164,7 +164,7 @@ END
 $body$;
 )sql";
 
-constexpr std::string_view table_down = R"sql(
+constexpr std::string_view rights_table_down = R"sql(
 DO $body$
 DECLARE
   rights  CONSTANT aclitem[] := (SELECT c.relacl FROM pg_class AS c
@@ -198,6 +198,8 @@ GRANT EXECUTE ON FUNCTION "{schema}"."{table}_put", "{schema}"."{table}_first" T
 
 }  // namespace
 
-Migration rights_step() noexcept { return {5, "rights", up, down, table_up, table_down}; }
+Migration rights_step() noexcept {
+  return {5, "rights", rights_up, rights_down, rights_table_up, rights_table_down};
+}
 
 }  // namespace sagabox::postgres

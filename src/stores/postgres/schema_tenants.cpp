@@ -56,11 +56,11 @@ END
 $shard$;
 )sql";
 
-constexpr std::string_view up = R"sql(
+constexpr std::string_view tenants_up = R"sql(
 ALTER TABLE "{schema}".replay_job ADD COLUMN skipped bigint NOT NULL DEFAULT 0;
 )sql";
 
-constexpr std::string_view down = R"sql(
+constexpr std::string_view tenants_down = R"sql(
 ALTER TABLE "{schema}".replay_job DROP COLUMN skipped;
 )sql";
 
@@ -148,7 +148,7 @@ std::string rebuild_shard_sql(std::string_view hash) {
 Migration tenants_step() {
   static const auto table_up = table_change(by_tenant, tenant_key_hash_sql, IdScope::tenant);
   static const auto table_down = table_change(by_id, key_hash_sql, IdScope::outbox);
-  return {6, "tenants", up, down, table_up, table_down};
+  return {6, "tenants", tenants_up, tenants_down, table_up, table_down};
 }
 
 }  // namespace sagabox::postgres

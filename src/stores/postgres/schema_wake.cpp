@@ -6,7 +6,7 @@ namespace {
 // Who sleeps is kept in the value of a sequence, a bit for each sleeping process below bit 31, and
 // above it the second until which that holds. A sequence is read and written outside of snapshots:
 // a transaction of any isolation sees a flag that went up a moment ago, and nothing bloats.
-constexpr std::string_view up = R"sql(
+constexpr std::string_view wake_up = R"sql(
 -- The lowest number that no other process of this schema has: held by the session, so that it is
 -- free again when the session ends. NULL when all are taken.
 CREATE FUNCTION "{schema}".take_sleeper() RETURNS integer
@@ -62,14 +62,14 @@ LANGUAGE sql STABLE AS $body$
 $body$;
 )sql";
 
-constexpr std::string_view down = R"sql(
+constexpr std::string_view wake_down = R"sql(
 DROP FUNCTION "{schema}".may_notify(), "{schema}".set_asleep(regclass, integer, boolean),
   "{schema}".take_sleeper();
 )sql";
 
 // After the insert: whoever raised the flag before sees the row or is told, whoever raises it after
 // waits for this transaction to end.
-constexpr std::string_view table_up = R"sql(
+constexpr std::string_view wake_table_up = R"sql(
 CREATE SEQUENCE "{schema}"."{table}_flags" AS bigint MINVALUE 0 START 0 CACHE 1;
 
 CREATE FUNCTION "{schema}"."{table}_wake"() RETURNS trigger
@@ -89,7 +89,7 @@ CREATE TRIGGER "{table}_wake" AFTER INSERT ON "{schema}"."{table}_outbox"
   FOR EACH STATEMENT EXECUTE FUNCTION "{schema}"."{table}_wake"();
 )sql";
 
-constexpr std::string_view table_down = R"sql(
+constexpr std::string_view wake_table_down = R"sql(
 DROP TRIGGER "{table}_wake" ON "{schema}"."{table}_outbox";
 DROP FUNCTION "{schema}"."{table}_wake"();
 DROP SEQUENCE "{schema}"."{table}_flags";
@@ -97,6 +97,8 @@ DROP SEQUENCE "{schema}"."{table}_flags";
 
 }  // namespace
 
-Migration wake_step() noexcept { return {3, "wake", up, down, table_up, table_down}; }
+Migration wake_step() noexcept {
+  return {3, "wake", wake_up, wake_down, wake_table_up, wake_table_down};
+}
 
 }  // namespace sagabox::postgres

@@ -80,12 +80,12 @@ Params fence_params(const spi::SettleRequest& request) {
 
 using Item = spi::Settlement;
 
-std::int64_t sequence_of(const Item* item) {
+std::int64_t item_sequence(const Item* item) {
   return static_cast<std::int64_t>(item->sequence.value);
 }
 
 void add_rows(Params& params, const SettledRows& items) {
-  params.array(Type::int8, items, sequence_of);
+  params.array(Type::int8, items, item_sequence);
   params.array(Type::int2, items,
                [](const Item* i) { return static_cast<std::int16_t>(i->shard.value); });
   params.array(Type::text, items, [](const Item* i) { return i->id.view(); });
@@ -106,9 +106,9 @@ Params done_params(const spi::SettleRequest& request, const SettledRows& items) 
 
 Params dense_params(const spi::SettleRequest& request, const SettledRows& items) {
   auto params = fence_params(request);
-  params.array(Type::int8, items, sequence_of);
+  params.array(Type::int8, items, item_sequence);
   params.array(Type::text, items, [](const Item* i) { return i->id.view(); });
-  params.int8(sequence_of(items.front())).int8(sequence_of(items.back()));
+  params.int8(item_sequence(items.front())).int8(item_sequence(items.back()));
   params.int2(items.front()->lane.value().value);
   if (request.retain_done) add_attempts(params, items);
   return params;

@@ -35,7 +35,7 @@ constexpr Oid array_of(Type element) {
 std::int64_t wire_time(WallTime time) { return (time - epoch).count(); }
 
 template <class Int>
-Int read(std::string_view wire) {
+Int from_wire(std::string_view wire) {
   assert(wire.size() == sizeof(Int));
   std::make_unsigned_t<Int> value = 0;
   for (const char byte : wire) {
@@ -226,11 +226,17 @@ bool Rows::boolean(int row, int column) const {
   return *PQgetvalue(result_.get(), row, column) != '\0';
 }
 
-std::int16_t Rows::int2(int row, int column) const { return read<std::int16_t>(text(row, column)); }
+std::int16_t Rows::int2(int row, int column) const {
+  return from_wire<std::int16_t>(text(row, column));
+}
 
-std::int32_t Rows::int4(int row, int column) const { return read<std::int32_t>(text(row, column)); }
+std::int32_t Rows::int4(int row, int column) const {
+  return from_wire<std::int32_t>(text(row, column));
+}
 
-std::int64_t Rows::int8(int row, int column) const { return read<std::int64_t>(text(row, column)); }
+std::int64_t Rows::int8(int row, int column) const {
+  return from_wire<std::int64_t>(text(row, column));
+}
 
 WallTime Rows::timestamptz(int row, int column) const { return time_of(int8(row, column)); }
 
@@ -241,25 +247,25 @@ Composite::Composite(std::string_view bytes) {
     bytes.remove_prefix(size);
     return taken;
   };
-  const auto count = static_cast<std::size_t>(read<std::int32_t>(next(word)));
+  const auto count = static_cast<std::size_t>(from_wire<std::int32_t>(next(word)));
   assert(count <= fields_max);
   for (std::size_t field = 0; field < count; ++field) {
     next(word);  // its type
-    const auto size = read<std::int32_t>(next(word));
+    const auto size = from_wire<std::int32_t>(next(word));
     if (size >= 0) fields_[field] = next(static_cast<std::size_t>(size));
   }
 }
 
 bool Composite::boolean(int field) const { return text(field).front() != '\0'; }
 
-std::int16_t Composite::int2(int field) const { return read<std::int16_t>(text(field)); }
+std::int16_t Composite::int2(int field) const { return from_wire<std::int16_t>(text(field)); }
 
-std::int32_t Composite::int4(int field) const { return read<std::int32_t>(text(field)); }
-std::int64_t Composite::int8(int field) const { return read<std::int64_t>(text(field)); }
+std::int32_t Composite::int4(int field) const { return from_wire<std::int32_t>(text(field)); }
+std::int64_t Composite::int8(int field) const { return from_wire<std::int64_t>(text(field)); }
 
 std::optional<WallTime> Composite::maybe_timestamptz(int field) const {
   if (is_null(field)) return std::nullopt;
-  return time_of(read<std::int64_t>(text(field)));
+  return time_of(from_wire<std::int64_t>(text(field)));
 }
 
 }  // namespace sagabox::postgres

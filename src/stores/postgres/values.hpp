@@ -4,6 +4,7 @@
 
 #include <libpq-fe.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +25,11 @@ enum class Type : Oid {
   text = 25,
   timestamptz = 1184,
 };
+
+/// Sequences and counts have no values above.
+inline std::int64_t int8_of(std::uint64_t value) {
+  return static_cast<std::int64_t>(std::min<std::uint64_t>(value, INT64_MAX));
+}
 
 /// As one writes it in SQL.
 std::string_view sql_name(Type type) noexcept;

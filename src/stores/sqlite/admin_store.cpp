@@ -33,8 +33,8 @@ struct Old {
   bool more = false;
 };
 
-Result<Old> old_done(Connection& connection, const Sql& sql, WallTime limit,
-                     std::uint32_t rows_max) {
+Result<Old> done_before(Connection& connection, const Sql& sql, WallTime limit,
+                        std::uint32_t rows_max) {
   Old old;
   auto run = connection.run(sql);
   for (;;) {
@@ -51,7 +51,7 @@ Result<Old> old_done(Connection& connection, const Sql& sql, WallTime limit,
 Result<Old> old_rows(Connection& connection, const AdminStatements& statements,
                      const spi::PurgeRequest& request, WallTime limit) {
   if (request.state == MessageState::done) {
-    return old_done(connection, statements.old_done, limit, request.rows_max);
+    return done_before(connection, statements.old_done, limit, request.rows_max);
   }
   Old old;
   auto run = connection.run(request.state == MessageState::pending ? statements.old_pending

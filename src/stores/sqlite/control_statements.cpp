@@ -6,13 +6,13 @@ namespace sagabox::sqlite {
 namespace {
 
 /// Everything of an outbox has its name as ?1.
-constexpr std::string_view counts = R"sql(
+constexpr std::string_view counts_sql = R"sql(
 SELECT gone, waiting, done, dead, quarantined, taken FROM sagabox_outbox WHERE name = ?1
 )sql";
 
 /// By how much each changes, in the same order; ?8 the highest sequence that is no
 /// longer in the normal lane.
-constexpr std::string_view count = R"sql(
+constexpr std::string_view count_sql = R"sql(
 UPDATE sagabox_outbox
 SET seq = max(seq, ?8), gone = gone + ?2, waiting = waiting + ?3, done = done + ?4, dead = dead + ?5,
     quarantined = quarantined + ?6, taken = taken + ?7
@@ -99,7 +99,7 @@ constexpr std::string_view move_head = R"sql(
 UPDATE sagabox_audit_head SET number = ?1, hash = ?2
 )sql";
 
-constexpr std::string_view read = R"sql(
+constexpr std::string_view audit_read_sql = R"sql(
 SELECT {entry} FROM sagabox_audit_log WHERE number > ?1 ORDER BY number LIMIT ?2
 )sql";
 
@@ -110,8 +110,8 @@ Sql filled(std::string_view sql) {
 }  // namespace
 
 ControlStatements::ControlStatements()
-    : counts(filled(sqlite::counts)),
-      count(filled(sqlite::count)),
+    : counts(filled(counts_sql)),
+      count(filled(count_sql)),
       pauses(filled(sqlite::pauses)),
       pause(filled(sqlite::pause)),
       resume(filled(sqlite::resume)),
@@ -126,6 +126,6 @@ AuditStatements::AuditStatements()
     : head(filled(sqlite::head)),
       append(filled(sqlite::append)),
       move_head(filled(sqlite::move_head)),
-      read(filled(sqlite::read)) {}
+      read(filled(audit_read_sql)) {}
 
 }  // namespace sagabox::sqlite

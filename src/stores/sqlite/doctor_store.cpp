@@ -17,7 +17,7 @@ const Sql journal_sql{"PRAGMA journal_mode"};
 const Sql pages_sql{
     "SELECT page_count, freelist_count FROM pragma_page_count, pragma_freelist_count"};
 const Sql check_sql{"PRAGMA quick_check(1)"};
-constexpr std::string_view last_sql = R"sql(
+constexpr std::string_view last_written_sql = R"sql(
 SELECT {last} FROM sagabox_outbox WHERE name = ?1
 )sql";
 
@@ -88,7 +88,7 @@ Result<Sequence> SqliteDoctor::last_sequence(const TableName& table) {
   if (!reader.ok()) return reader.error();
   // The statement must not outlive its text.
   Link link((*reader)->handle());
-  const Sql sql{Filler(table).text(last_sql)};
+  const Sql sql{Filler(table).text(last_written_sql)};
   auto run = link.run(sql);
   run.with(table.str());
   auto row = run.step();

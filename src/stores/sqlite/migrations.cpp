@@ -10,7 +10,7 @@
 namespace sagabox::sqlite {
 namespace {
 
-const std::string begin_sql = R"sql(
+const std::string first_tables_sql = R"sql(
 CREATE TABLE IF NOT EXISTS sagabox_migration (
   number     INTEGER NOT NULL,
   outbox     TEXT    NOT NULL DEFAULT '',
@@ -22,12 +22,12 @@ CREATE TABLE IF NOT EXISTS sagabox_migration (
 
 const Sql begun_sql{
     "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'sagabox_migration'"};
-const Sql note_sql{
+const Sql note_step_sql{
     "INSERT INTO sagabox_migration (number, outbox, name, applied_at) VALUES (?1, ?2, ?3, ?4)"};
 const Sql forget_sql{"DELETE FROM sagabox_migration WHERE number = ?1 AND outbox = ?2"};
 const Sql applied_sql{
     "SELECT number, outbox, applied_at FROM sagabox_migration ORDER BY number, outbox"};
-const Sql count_sql{"SELECT count(*) FROM sagabox_migration WHERE outbox IN ('', ?1)"};
+const Sql count_steps_sql{"SELECT count(*) FROM sagabox_migration WHERE outbox IN ('', ?1)"};
 const Sql outboxes_sql{
     "SELECT DISTINCT outbox FROM sagabox_migration WHERE outbox <> '' ORDER BY outbox"};
 
@@ -91,7 +91,7 @@ Result<bool> Migrations::is_begun(Connection& connection) {
 Result<bool> Migrations::is_ready(Connection& connection, const TableName& table) {
   auto begun = is_begun(connection);
   if (!begun.ok() || !*begun) return begun;
-  auto run = connection.run(count_sql);
+  auto run = connection.run(count_steps_sql);
   run.with(table.str());
   auto count = value_of(std::move(run));
   if (!count.ok()) return count.error();
@@ -136,7 +136,7 @@ Status Migrations::change(const std::optional<TableName>& wanted) {
   auto transaction = writer_.begin();
   if (!transaction.ok()) return transaction.error();
   auto& connection = transaction->connection();
-  if (auto made = connection.link().script(begin_sql); !made.ok()) return made;
+  if (auto made = connection.link().script(first_tables_sql); !made.ok()) return made;
   auto done = applied(connection);
   if (!done.ok()) return done.error();
   auto tables = outboxes(connection);
@@ -170,7 +170,7 @@ Status Migrations::apply(Connection& connection, int number, std::string_view na
                              (outbox.empty() ? "" : ", outbox " + outbox) + "): ";
     return Error{made.error().code, what + made.error().message};
   }
-  return connection.run(note_sql)
+  return connection.run(note_step_sql)
       .with(number)
       .with(outbox)
       .with(name)

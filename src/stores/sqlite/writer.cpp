@@ -20,7 +20,7 @@ constexpr std::uint64_t checkpoint_share = 4;
 /// How long the next writers wait for readers when the log has become too long.
 constexpr Duration restart_wait_max = std::chrono::milliseconds(20);
 
-Result<std::int64_t> value_of(Connection& connection, const Sql& sql) {
+Result<std::int64_t> pragma_value(Connection& connection, const Sql& sql) {
   auto run = connection.run(sql);
   auto row = run.step();
   if (!row.ok()) return row.error();
@@ -29,7 +29,7 @@ Result<std::int64_t> value_of(Connection& connection, const Sql& sql) {
 
 /// Opened by the first read.
 Result<sqlite3_file*> log_of(Connection& connection) {
-  if (auto read = value_of(connection, schema_version_sql); !read.ok()) return read.error();
+  if (auto read = pragma_value(connection, schema_version_sql); !read.ok()) return read.error();
   sqlite3_file* log = nullptr;
   const int result = sqlite3_file_control(connection.handle(), "main", SQLITE_FCNTL_JOURNAL_POINTER,
                                           static_cast<void*>(&log));
@@ -80,7 +80,7 @@ Result<std::unique_ptr<Writer>> Writer::open(const std::string& path, const Opti
   if (!connection.ok()) return connection.error();
   auto log = log_of(**connection);
   if (!log.ok()) return log.error();
-  auto page_size = value_of(**connection, page_size_sql);
+  auto page_size = pragma_value(**connection, page_size_sql);
   if (!page_size.ok()) return page_size.error();
   const auto pages = static_cast<std::int64_t>(options.wal_bytes_max) / *page_size;
   return std::unique_ptr<Writer>(new Writer(
@@ -157,7 +157,7 @@ void Writer::check_point() {
 
 std::optional<std::int64_t> Writer::version_of_others() {
   if (!turn_.try_take()) return std::nullopt;
-  auto version = value_of(*connection_, data_version_sql);
+  auto version = pragma_value(*connection_, data_version_sql);
   end_turn();
   if (!version.ok()) return std::nullopt;
   return *version;

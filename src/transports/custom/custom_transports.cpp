@@ -9,7 +9,7 @@
 namespace sagabox {
 namespace {
 
-constexpr std::string_view scheme = "custom:";
+constexpr std::string_view custom_scheme = "custom:";
 
 struct Forwarded final : spi::Address {
   std::shared_ptr<spi::Transport> transport;
@@ -57,8 +57,8 @@ Result<std::shared_ptr<const spi::Address>> CustomTransports::address(
   const auto invalid = [&](const std::string& what) {
     return Error{Code::config_invalid, quoted(masked_url(text)) + ": " + what};
   };
-  if (!text.starts_with(scheme)) return invalid("is not of this transport; say custom:name");
-  const auto rest = text.substr(scheme.size());
+  if (!text.starts_with(custom_scheme)) return invalid("is not of this transport; say custom:name");
+  const auto rest = text.substr(custom_scheme.size());
   const auto name = rest.substr(0, rest.find('/'));
   std::string known;
   for (const auto& [its_name, transport] : all()) {

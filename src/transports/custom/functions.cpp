@@ -15,7 +15,7 @@ using spi::SendResult;
 using transports::LocalName;
 using Kind = SendResult::Kind;
 
-constexpr std::string_view scheme = "fn:";
+constexpr std::string_view function_scheme = "fn:";
 
 SendResult result_of(Outcome outcome) {
   switch (outcome.kind) {
@@ -74,7 +74,7 @@ spi::TransportTraits Functions::traits() const { return parts_->crew.traits(); }
 
 Result<std::shared_ptr<const spi::Address>> Functions::address(
     std::string_view text, const spi::AddressSettings& settings) {
-  auto name = transports::local_name(scheme, text, settings, parts_->crew.threads());
+  auto name = transports::local_name(function_scheme, text, settings, parts_->crew.threads());
   if (!name) return name.error();
   const std::lock_guard lock(parts_->mutex);
   if (!parts_->functions.contains((*name)->str())) {

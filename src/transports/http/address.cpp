@@ -24,7 +24,7 @@ struct UrlCleanup {
 };
 using Url = std::unique_ptr<CURLU, UrlCleanup>;
 
-Error wrong(std::string text) { return {Code::config_invalid, std::move(text)}; }
+Error wrong_address(std::string text) { return {Code::config_invalid, std::move(text)}; }
 
 std::optional<std::string> part(CURLU* url, CURLUPart which, unsigned int flags = 0) {
   char* text = nullptr;
@@ -43,31 +43,31 @@ Status check_literal(const HttpAddress& address, const AddressGuard& guard) {
   if (!ip) return {};
   auto refusal = guard.refusal({address.host, *ip, address.encrypted});
   if (refusal.empty()) return {};
-  return wrong(std::move(refusal));
+  return wrong_address(std::move(refusal));
 }
 
 Status parse_url(std::string_view text, const AddressGuard& guard, HttpAddress& address) {
   if (text.size() > url_bytes_max) {
-    return wrong("URL: " + std::to_string(text.size()) + " bytes, at most " +
-                 std::to_string(url_bytes_max) + " are allowed");
+    return wrong_address("URL: " + std::to_string(text.size()) + " bytes, at most " +
+                         std::to_string(url_bytes_max) + " are allowed");
   }
   const Url url(curl_url());
   const std::string whole(text);
   if (whole.find('\0') != std::string::npos ||
       curl_url_set(url.get(), CURLUPART_URL, whole.c_str(), 0) != CURLUE_OK) {
-    return wrong(shown(text) + " is no URL; write https://host/path");
+    return wrong_address(shown(text) + " is no URL; write https://host/path");
   }
   const auto scheme = part(url.get(), CURLUPART_SCHEME).value_or("");
   if (scheme != "https" && scheme != "http") {
-    return wrong(shown(text) + ": only https:// and http:// are spoken here");
+    return wrong_address(shown(text) + ": only https:// and http:// are spoken here");
   }
   if (part(url.get(), CURLUPART_USER) || part(url.get(), CURLUPART_PASSWORD)) {
-    return wrong("a user or password in a URL of " +
-                 quoted(part(url.get(), CURLUPART_HOST).value_or("")) +
-                 " would show in logs; use the tenant's credentials or header.Authorization");
+    return wrong_address(
+        "a user or password in a URL of " + quoted(part(url.get(), CURLUPART_HOST).value_or("")) +
+        " would show in logs; use the tenant's credentials or header.Authorization");
   }
   if (part(url.get(), CURLUPART_FRAGMENT)) {
-    return wrong(shown(text) + ": what follows # is never sent; leave it out");
+    return wrong_address(shown(text) + ": what follows # is never sent; leave it out");
   }
   address.encrypted = scheme == "https";
   address.host = lower_case(part(url.get(), CURLUPART_HOST).value_or(""));
@@ -75,8 +75,8 @@ Status parse_url(std::string_view text, const AddressGuard& guard, HttpAddress& 
                           part(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT).value_or("");
   address.url = part(url.get(), CURLUPART_URL).value_or("");
   if (!address.encrypted && !guard.allows_anything()) {
-    return wrong(shown(text) +
-                 ": http:// is only for what `allow` names; use https://, or allow it");
+    return wrong_address(shown(text) +
+                         ": http:// is only for what `allow` names; use https://, or allow it");
   }
   return check_literal(address, guard);
 }
@@ -86,8 +86,8 @@ Result<std::uint32_t> parse_concurrency(const std::string& value, std::uint32_t 
   const auto* const end = value.data() + value.size();
   const auto read = std::from_chars(value.data(), end, number);
   if (read.ec != std::errc{} || read.ptr != end || number == 0 || number > max) {
-    return wrong("concurrency: " + quoted(value) + " is not a number from 1 to " +
-                 std::to_string(max));
+    return wrong_address("concurrency: " + quoted(value) + " is not a number from 1 to " +
+                         std::to_string(max));
   }
   return number;
 }
@@ -104,7 +104,7 @@ Result<Duration> parse_timeout(const std::string& value) {
                                          [&](const auto& known) { return known.first == unit; });
   if (read.ec != std::errc{} || found == units.end() || number == 0 ||
       number > timeout_max / found->second) {
-    return wrong("timeout: " + quoted(value) + " is not a time such as 500ms, 10s or 1m");
+    return wrong_address("timeout: " + quoted(value) + " is not a time such as 500ms, 10s or 1m");
   }
   return number * found->second;
 }
@@ -118,16 +118,17 @@ Status parse_secrets(const std::string& value, SigningKeys& keys) {
     keys.push_back(std::move(key).value());
     at = end;
   }
-  if (keys.empty()) return wrong("secret: empty; give a key that begins with whsec_ or whsk_");
+  if (keys.empty())
+    return wrong_address("secret: empty; give a key that begins with whsec_ or whsk_");
   return {};
 }
 
 Status add_header(const std::string& name, const std::string& value, Headers& headers) {
   if (!is_header_name(name) || belongs_to_protocol(name)) {
-    return wrong("header." + name + ": not the name of a header that a route may set");
+    return wrong_address("header." + name + ": not the name of a header that a route may set");
   }
   if (!is_header_value(value)) {
-    return wrong("header." + name + ": its value has a control character in it");
+    return wrong_address("header." + name + ": its value has a control character in it");
   }
   headers.emplace_back(name, value);
   return {};
@@ -137,14 +138,14 @@ Status apply(const std::string& name, const std::string& value, const AddressRul
              HttpAddress& address) {
   if (name == "mode") {
     if (value != "binary" && value != "structured") {
-      return wrong("mode: " + quoted(value) + " is neither binary nor structured");
+      return wrong_address("mode: " + quoted(value) + " is neither binary nor structured");
     }
     address.mode = value == "binary" ? Mode::binary : Mode::structured;
     return {};
   }
   if (name == "method") {
     if (std::find(methods.begin(), methods.end(), value) == methods.end()) {
-      return wrong("method: " + quoted(value) + " is none of POST, PUT and PATCH");
+      return wrong_address("method: " + quoted(value) + " is none of POST, PUT and PATCH");
     }
     address.method = value;
     return {};
@@ -165,9 +166,10 @@ Status apply(const std::string& name, const std::string& value, const AddressRul
   if (name.starts_with(header_prefix)) {
     return add_header(name.substr(header_prefix.size()), value, address.headers);
   }
-  return wrong("unknown setting " + quoted(name) +
-               "; an HTTP address has mode, method, secret, secrets, concurrency, timeout and "
-               "header.<name>");
+  return wrong_address(
+      "unknown setting " + quoted(name) +
+      "; an HTTP address has mode, method, secret, secrets, concurrency, timeout and "
+      "header.<name>");
 }
 
 }  // namespace
@@ -181,7 +183,7 @@ Result<std::shared_ptr<HttpAddress>> parse_address(std::string_view text,
   for (auto setting = settings.begin(); setting != settings.end(); ++setting) {
     const auto is_same = [&](const auto& other) { return other.first == setting->first; };
     if (std::any_of(settings.begin(), setting, is_same)) {
-      return wrong(quoted(setting->first) + " is given twice");
+      return wrong_address(quoted(setting->first) + " is given twice");
     }
     if (auto status = apply(setting->first, setting->second, rules, *address); !status) {
       return status.error();

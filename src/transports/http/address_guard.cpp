@@ -117,7 +117,7 @@ bool is_host_name(std::string_view text) {
   });
 }
 
-Error wrong(std::string_view entry, std::string_view what) {
+Error wrong_entry(std::string_view entry, std::string_view what) {
   return {Code::config_invalid, "allow: " + quoted(masked_url(entry)) + " " + std::string(what)};
 }
 
@@ -129,12 +129,13 @@ Result<IpRange> range_of(const IpAddress& address, std::string_view entry,
     const auto* const end = prefix_text.data() + prefix_text.size();
     const auto read = std::from_chars(prefix_text.data(), end, prefix);
     if (read.ec != std::errc{} || read.ptr != end || prefix > bits) {
-      return wrong(entry, "does not end in /0 to /" + std::to_string(bits));
+      return wrong_entry(entry, "does not end in /0 to /" + std::to_string(bits));
     }
   }
   for (auto bit = prefix; bit < bits; ++bit) {
     if ((address.bytes()[bit / 8] >> (7 - bit % 8) & 1U) != 0) {
-      return wrong(entry, "has bits set behind its prefix; write the first address of the range");
+      return wrong_entry(entry,
+                         "has bits set behind its prefix; write the first address of the range");
     }
   }
   return IpRange{address, prefix};
@@ -198,16 +199,17 @@ Result<AddressGuard> AddressGuard::make(std::span<const std::string> allow) {
     if (address) {
       const auto is_range = slash != std::string::npos;
       const auto prefix = is_range ? std::string_view(entry).substr(slash + 1) : "";
-      if (is_range && prefix.empty()) return wrong(entry, "has no number behind its /");
+      if (is_range && prefix.empty()) return wrong_entry(entry, "has no number behind its /");
       auto range = range_of(*address, entry, prefix);
       if (!range) return range.error();
       guard.ranges_.push_back(*range);
     } else if (auto host = lower_case(entry); is_host_name(host)) {
       guard.hosts_.push_back(std::move(host));
     } else {
-      return wrong(entry,
-                   "is neither an address (10.1.2.3), a range (10.1.0.0/16, fd00::/8) nor the "
-                   "name of a host (hooks.internal)");
+      return wrong_entry(
+          entry,
+          "is neither an address (10.1.2.3), a range (10.1.0.0/16, fd00::/8) nor the "
+          "name of a host (hooks.internal)");
     }
   }
   return guard;

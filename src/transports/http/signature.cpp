@@ -106,28 +106,30 @@ class Ed25519Key final : public SigningKey {
   Key key_;
 };
 
-Error wrong(std::string what) { return {Code::config_invalid, "secret: " + std::move(what)}; }
+Error wrong_secret(std::string what) {
+  return {Code::config_invalid, "secret: " + std::move(what)};
+}
 
 }  // namespace
 
 Result<std::unique_ptr<const SigningKey>> SigningKey::parse(std::string_view text) {
   const auto is_symmetric = text.starts_with(symmetric_prefix);
   if (!is_symmetric && !text.starts_with(asymmetric_prefix)) {
-    return wrong(
+    return wrong_secret(
         "does not begin with whsec_ (symmetric) or whsk_ (ed25519), as Standard Webhooks keys do");
   }
   const auto prefix = is_symmetric ? symmetric_prefix : asymmetric_prefix;
   const auto bytes = from_base64(text.substr(prefix.size()));
-  if (!bytes) return wrong("what follows " + std::string(prefix) + " is not base64");
+  if (!bytes) return wrong_secret("what follows " + std::string(prefix) + " is not base64");
   if (is_symmetric) {
     if (bytes->size() < symmetric_bytes_min || bytes->size() > symmetric_bytes_max) {
-      return wrong(std::to_string(bytes->size()) + " bytes after whsec_; it takes 24 to 64");
+      return wrong_secret(std::to_string(bytes->size()) + " bytes after whsec_; it takes 24 to 64");
     }
     return std::unique_ptr<const SigningKey>(std::make_unique<HmacKey>(*bytes));
   }
   if (bytes->size() != seed_bytes) {
-    return wrong(std::to_string(bytes->size()) +
-                 " bytes after whsk_; it takes the 32 bytes of an ed25519 seed");
+    return wrong_secret(std::to_string(bytes->size()) +
+                        " bytes after whsk_; it takes the 32 bytes of an ed25519 seed");
   }
   return std::unique_ptr<const SigningKey>(std::make_unique<Ed25519Key>(*bytes));
 }

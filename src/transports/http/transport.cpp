@@ -29,7 +29,7 @@ constexpr std::size_t endpoints_swept_min = 1024;
 /// Files that the rest of the process has open.
 constexpr std::uint64_t files_elsewhere = 256;
 
-Error wrong(std::string text) { return {Code::config_invalid, std::move(text)}; }
+Error wrong_option(std::string text) { return {Code::config_invalid, std::move(text)}; }
 
 Status check(const Options& options) {
   const auto in_bounds = [](std::uint32_t value) {
@@ -37,12 +37,13 @@ Status check(const Options& options) {
   };
   if (!in_bounds(options.in_flight_max) || !in_bounds(options.connections_max) ||
       !in_bounds(options.concurrency)) {
-    return wrong("in_flight_max, connections_max and concurrency are from 1 to " +
-                 std::to_string(in_flight_ceiling));
+    return wrong_option("in_flight_max, connections_max and concurrency are from 1 to " +
+                        std::to_string(in_flight_ceiling));
   }
-  if (options.connect_max <= Duration::zero()) return wrong("connect_max: must be more than 0");
+  if (options.connect_max <= Duration::zero())
+    return wrong_option("connect_max: must be more than 0");
   if (!options.ca_file.empty() && access(options.ca_file.c_str(), R_OK) != 0) {
-    return wrong("ca_file: " + quoted(options.ca_file) + " cannot be read");
+    return wrong_option("ca_file: " + quoted(options.ca_file) + " cannot be read");
   }
   return {};
 }

@@ -29,7 +29,7 @@ std::string topic_problem(std::string_view name) {
   return {};
 }
 
-Error wrong(std::string_view text, const std::string& problem) {
+Error wrong_address(std::string_view text, const std::string& problem) {
   return {Code::config_invalid, "address " + quoted(masked_url(text)) + ": " + problem};
 }
 
@@ -39,11 +39,11 @@ Result<std::shared_ptr<const KafkaTopic>> KafkaTopic::parse(std::string_view tex
                                                             const spi::AddressSettings& settings) {
   const auto name = text.starts_with(scheme) ? text.substr(scheme.size()) : std::string_view();
   if (auto problem = topic_problem(name); !problem.empty()) {
-    return wrong(text, problem + "; give one such as kafka:orders");
+    return wrong_address(text, problem + "; give one such as kafka:orders");
   }
   if (!settings.empty()) {
-    return wrong(text,
-                 "setting " + quoted(settings.front().first) + " is unknown; kafka: has none");
+    return wrong_address(
+        text, "setting " + quoted(settings.front().first) + " is unknown; kafka: has none");
   }
   auto topic = std::make_shared<KafkaTopic>();
   topic->name_ = name;

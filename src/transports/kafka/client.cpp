@@ -49,7 +49,7 @@ bool is_secret(std::string_view name) {
   });
 }
 
-Error wrong(std::string_view name, const std::string& problem) {
+Error wrong_property(std::string_view name, const std::string& problem) {
   return {Code::config_invalid, "transports kafka: property " + quoted(name) + ": " + problem};
 }
 
@@ -59,9 +59,10 @@ Status set(rd_kafka_conf_t* conf, const std::string& name, const std::string& va
     case RD_KAFKA_CONF_OK:
       return {};
     case RD_KAFKA_CONF_UNKNOWN:
-      return wrong(name, "librdkafka has no such property; its CONFIGURATION.md names all");
+      return wrong_property(name,
+                            "librdkafka has no such property; its CONFIGURATION.md names all");
     default:
-      return wrong(name, "librdkafka does not take this value; see its CONFIGURATION.md");
+      return wrong_property(name, "librdkafka does not take this value; see its CONFIGURATION.md");
   }
 }
 
@@ -88,7 +89,7 @@ Result<ConfHandle> client_conf(const Options& options) {
   }
   for (const auto& [name, value] : options.properties) {
     if (std::find(not_the_users.begin(), not_the_users.end(), name) != not_the_users.end()) {
-      return wrong(name, "cannot be changed here; brokers are given as `brokers`");
+      return wrong_property(name, "cannot be changed here; brokers are given as `brokers`");
     }
     if (auto status = set(conf.get(), name, value); !status) return status.error();
   }

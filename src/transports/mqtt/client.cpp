@@ -17,7 +17,6 @@ namespace sagabox::mqtt {
 namespace {
 
 constexpr int qos = 1;
-constexpr int first_error_reason = 0x80;
 constexpr std::string_view header_prefix = "header:";
 
 Error unusable(std::string message) { return {Code::provider_unavailable, std::move(message)}; }

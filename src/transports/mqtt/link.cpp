@@ -8,8 +8,6 @@ namespace {
 
 using Kind = spi::SendResult::Kind;
 
-constexpr int first_error_reason = 0x80;
-
 }  // namespace
 
 spi::SendResult reason_meaning(int code, bool require_subscriber) {

@@ -14,6 +14,9 @@ struct mosquitto;
 
 namespace sagabox::mqtt {
 
+/// Reason codes of MQTT 5 from here on are failures.
+inline constexpr int first_error_reason = 0x80;
+
 struct TopicAddress final : spi::Address {
   std::string topic;
   bool retain = false;

@@ -1,0 +1,36 @@
+# Most of the time of a compile goes into headers. So that they are read once for several files, the
+# files of one folder are compiled together, a few at a time: `SAGABOX_UNITY`. Their helpers must have
+# different names then, which tests/house/unique_names.py looks after; that each file has the
+# includes it needs is what `./dev lint` looks after.
+option(SAGABOX_UNITY "compile several files of a folder at once" OFF)
+set(sagabox_unity_files_max 10)
+
+# sagabox_unity(TARGET): groups of at most so many, as equal as can be, in the order of their names.
+function(sagabox_unity target)
+  if(NOT SAGABOX_UNITY)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  set(folders)
+  foreach(source ${sources})
+    cmake_path(ABSOLUTE_PATH source NORMALIZE)
+    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
+    string(MAKE_C_IDENTIFIER "${folder}" name)
+    list(APPEND folders ${name})
+    list(APPEND files_${name} ${source})
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(name ${folders})
+    list(LENGTH files_${name} count)
+    math(EXPR groups "(${count} + ${sagabox_unity_files_max} - 1) / ${sagabox_unity_files_max}")
+    set(at 0)
+    foreach(source ${files_${name}})
+      math(EXPR group "${at} * ${groups} / ${count}")
+      set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES
+        UNITY_GROUP ${name}_${group})
+      math(EXPR at "${at} + 1")
+    endforeach()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
