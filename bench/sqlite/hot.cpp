@@ -16,7 +16,7 @@
 namespace sagabox::bench::sqlite {
 namespace {
 
-void insert_order(OwnedTransaction& tx, std::uint32_t number) {
+void insert_hot_order(OwnedTransaction& tx, std::uint32_t number) {
   const auto sql = fmt::format("INSERT INTO bench_orders VALUES ({}, 'two chairs')", number);
   const int done =
       sqlite3_exec(sagabox::sqlite::connection_of(tx), sql.c_str(), nullptr, nullptr, nullptr);
@@ -33,7 +33,7 @@ Latency hot_latency(std::uint32_t count, bool with_order) {
     const auto store = world().open({.vfs = sync.vfs()});
     taken = hot_microseconds(
         *store, count, [&](Steady::time_point called) { return sync.first_after(called); },
-        with_order ? WriteBeside(insert_order) : WriteBeside());
+        with_order ? WriteBeside(insert_hot_order) : WriteBeside());
   }
   world().require(0, count, with_order ? count : 0);
   return latency_of(std::move(taken));

@@ -16,7 +16,8 @@ namespace {
 
 /// What `run` says of a new queue that keeps the last few: a queue that grows slows the server
 /// down.
-double measure(std::uint16_t port, int number, const std::function<double(std::string)>& run) {
+double rate_with_new_queue(std::uint16_t port, int number,
+                           const std::function<double(std::string)>& run) {
   const auto queue = "bench-" + std::to_string(number);
   sagabox::testing::AmqpClient client(port);
   client.declare_queue(queue, {{"x-max-length", "1000"}});
@@ -34,18 +35,19 @@ void amqp_publish(const Size& size, Report& report) {
   const amqp::Options options{.port = server.port()};
   int queues = 0;
   const auto ours = [&] {
-    return measure(server.port(), ++queues, [&](const std::string& queue) {
+    return rate_with_new_queue(server.port(), ++queues, [&](const std::string& queue) {
       const auto transport = amqp::open(options).value();
       return feed.deliver(*transport, "amqp:/" + queue);
     });
   };
   const auto with_window = [&](std::uint32_t window) {
     return Contender{"librabbitmq, confirms, window of " + std::to_string(window), [&, window] {
-                       return measure(server.port(), ++queues, [&](const std::string& queue) {
-                         return baselines::amqp_loop(
-                             server.port(), queue, feed.size(), window,
-                             [&](std::uint32_t number) { return feed.parcel(number, {}); });
-                       });
+                       return rate_with_new_queue(
+                           server.port(), ++queues, [&](const std::string& queue) {
+                             return baselines::amqp_loop(
+                                 server.port(), queue, feed.size(), window,
+                                 [&](std::uint32_t number) { return feed.parcel(number, {}); });
+                           });
                      }};
   };
   const auto best = best_of("amqp.publish",

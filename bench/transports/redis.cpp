@@ -15,7 +15,8 @@ namespace sagabox::bench::transports {
 namespace {
 
 /// What `run` says; the stream has all messages afterwards, and is gone then.
-double measure(std::uint16_t port, std::uint32_t messages, const std::function<double()>& run) {
+double rate_when_all_stored(std::uint16_t port, std::uint32_t messages,
+                            const std::function<double()>& run) {
   const auto rate = run();
   const std::unique_ptr<redisContext, decltype(&redisFree)> client(redisConnect("127.0.0.1", port),
                                                                    redisFree);
@@ -43,14 +44,14 @@ void redis_publish(const Size& size, Report& report) {
   const Feed feed(size.messages / 5);
   const redis::Options options{.port = server.port()};
   const auto ours = [&] {
-    return measure(server.port(), feed.size(), [&] {
+    return rate_when_all_stored(server.port(), feed.size(), [&] {
       const auto transport = redis::open(options).value();
       return feed.deliver(*transport, "redis:bench");
     });
   };
   const auto with_window = [&](std::uint32_t window) {
     return Contender{"hiredis, pipelines of " + std::to_string(window), [&, window] {
-                       return measure(server.port(), feed.size(), [&] {
+                       return rate_when_all_stored(server.port(), feed.size(), [&] {
                          return baselines::redis_loop(
                              server.port(), "bench", feed.size(), window,
                              [&](std::uint32_t number) { return feed.parcel(number, {}); });

@@ -101,7 +101,6 @@ class PostgresFixture final : public StoreFixture {
                   std::to_string(first) + " AND " + std::to_string(last));
   }
   std::optional<StoredRow> look(const TableName& table, const MessageId& id) override {
-    using State = StoredRow::State;
     const std::string where = " WHERE id = '" + id.str() + "'";
     const std::string columns = ", seq, attempts, code, error FROM ";
     const auto row = database_.sql("SELECT CASE WHEN due IS NULL THEN 0 ELSE 1 END" + columns +
@@ -110,7 +109,7 @@ class PostgresFixture final : public StoreFixture {
                                    " UNION ALL SELECT CASE state WHEN 'dead' THEN 3 ELSE 4 END" +
                                    columns + name(table, "_dead") + where);
     if (row.empty()) return std::nullopt;
-    return StoredRow{.state = static_cast<State>(std::stoi(row[0])),
+    return StoredRow{.state = static_cast<StoredRow::State>(std::stoi(row[0])),
                      .sequence = Sequence{std::stoull(row[1])},
                      .attempts = static_cast<std::uint32_t>(std::stoul(row[2])),
                      .code = code_from_name(row[3]),

@@ -281,9 +281,9 @@ void World::check_counts() {
   std::uint64_t there = 0;
   const bool retained = settings_.options.retention > Duration{};
   for (const auto& record : ledger_.records()) {
-    using State = Record::State;
-    there += record.state == State::dead || record.state == State::quarantined ||
-             record.state == State::pending || (retained && record.state == State::done);
+    there += record.state == Record::State::dead || record.state == Record::State::quarantined ||
+             record.state == Record::State::pending ||
+             (retained && record.state == Record::State::done);
   }
   if (stats.done + stats.pending + stats.dead + stats.quarantined == there) return;
   violate(std::string(name_of(Event::counts_add_up)) + ": " + std::to_string(there) +

@@ -18,9 +18,9 @@
 namespace sagabox::testing {
 namespace {
 
-constexpr auto patience = std::chrono::seconds(30);
+constexpr auto nginx_start_max = std::chrono::seconds(30);
 
-std::filesystem::path program() {
+std::filesystem::path nginx_program() {
   for (const auto* place : {"/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/sbin/nginx"}) {
     if (std::filesystem::exists(place)) return place;
   }
@@ -60,7 +60,7 @@ bool somebody_listens(std::uint16_t port) {
 }  // namespace
 
 std::string HttpNginx::problem() {
-  if (program().empty()) return "nginx is not installed; ./dev setup does it";
+  if (nginx_program().empty()) return "nginx is not installed; ./dev setup does it";
   if (!std::filesystem::exists("/usr/bin/openssl")) return "openssl is not installed";
   return {};
 }
@@ -117,7 +117,7 @@ void HttpNginx::write_configuration(Speaks what, int processes) const {
 
 void HttpNginx::start() {
   const auto configuration = (folder_ / "nginx.conf").string();
-  const auto nginx = program().string();
+  const auto nginx = nginx_program().string();
   const auto errors = (folder_ / "error.log").string();
   id_ = fork();
   if (id_ < 0) throw std::runtime_error("no process for nginx");
@@ -129,7 +129,7 @@ void HttpNginx::start() {
 }
 
 void HttpNginx::wait_until_it_listens() const {
-  const auto until = system_clock().boot_now() + patience;
+  const auto until = system_clock().boot_now() + nginx_start_max;
   while (!somebody_listens(port_)) {
     if (waitpid(id_, nullptr, WNOHANG) != 0 || system_clock().boot_now() > until) {
       throw std::runtime_error("nginx does not start");

@@ -9,12 +9,12 @@
 namespace sagabox::testing {
 namespace {
 
-std::string program() { return program_path("mosquitto"); }
+std::string mosquitto_program() { return program_path("mosquitto"); }
 
 }  // namespace
 
 std::string MosquittoServer::missing() {
-  return program().empty() ? "Mosquitto is not installed (Debian package mosquitto)" : "";
+  return mosquitto_program().empty() ? "Mosquitto is not installed (Debian package mosquitto)" : "";
 }
 
 MosquittoServer::MosquittoServer(const std::vector<std::string>& settings)
@@ -37,7 +37,7 @@ MosquittoServer::MosquittoServer(const std::vector<std::string>& settings)
 }
 
 void MosquittoServer::start() {
-  server_.run({program(), "-c", (server_.folder() / "mosquitto.conf").string()});
+  server_.run({mosquitto_program(), "-c", (server_.folder() / "mosquitto.conf").string()});
   if (!wait_for_port(port_)) {
     problem_ = "Mosquitto did not start; see " + (server_.folder() / "log").string();
   }

@@ -9,7 +9,7 @@
 namespace sagabox::testing {
 namespace {
 
-constexpr auto patience = std::chrono::seconds(120);
+constexpr auto mqtt_wait_max = std::chrono::seconds(120);
 constexpr auto pause = std::chrono::milliseconds(20);
 
 std::string taken(char* text) {
@@ -97,21 +97,21 @@ void MqttClient::run() {
 
 bool MqttClient::wait_for_subscription() {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, patience, [&] { return subscribed_; });
+  return changed_.wait_for(lock, mqtt_wait_max, [&] { return subscribed_; });
 }
 
 bool MqttClient::wait_for_loss() {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, patience, [&] { return !subscribed_; });
+  return changed_.wait_for(lock, mqtt_wait_max, [&] { return !subscribed_; });
 }
 
 std::vector<MqttClient::Got> MqttClient::wait_for(const std::string& topic, std::size_t count) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, patience, [&] { return by_topic_[topic].size() >= count; });
+  changed_.wait_for(lock, mqtt_wait_max, [&] { return by_topic_[topic].size() >= count; });
   // More may be there than was asked for. What the server has had before this comes before it.
   const auto last = filter_.substr(0, filter_.find('#')) + "last/" + std::to_string(++lasts_);
   mosquitto_publish(client_, nullptr, last.c_str(), 0, nullptr, 1, false);
-  changed_.wait_for(lock, patience, [&] { return !by_topic_[last].empty(); });
+  changed_.wait_for(lock, mqtt_wait_max, [&] { return !by_topic_[last].empty(); });
   return by_topic_[topic];
 }
 

@@ -21,9 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto program = "/usr/sbin/pgbouncer";
+constexpr auto pgbouncer_program = "/usr/sbin/pgbouncer";
 
-PgConnection connected(const std::string& url) {
+PgConnection connected_to_pooler(const std::string& url) {
   PgConnection connection(PQconnectdb(url.c_str()));
   if (PQstatus(connection.get()) != CONNECTION_OK) {
     throw std::runtime_error(PQerrorMessage(connection.get()));
@@ -35,7 +35,8 @@ PgConnection connected(const std::string& url) {
 
 std::string Pgbouncer::missing() {
   if (const auto& problem = PostgresServer::shared().problem; !problem.empty()) return problem;
-  return fs::exists(program) ? "" : "pgbouncer is not installed (Debian package pgbouncer)";
+  return fs::exists(pgbouncer_program) ? ""
+                                       : "pgbouncer is not installed (Debian package pgbouncer)";
 }
 
 Pgbouncer::Pgbouncer(const PostgresServer& server, const std::string& connect_query)
@@ -72,8 +73,8 @@ Pgbouncer::~Pgbouncer() {
 void Pgbouncer::lead_to(const PostgresServer& server) {
   write_settings(server);
   // Open connections to the former one end with the transactions on them.
-  const auto console =
-      connected("host=127.0.0.1 port=" + std::to_string(port_) + " user=postgres dbname=pgbouncer");
+  const auto console = connected_to_pooler("host=127.0.0.1 port=" + std::to_string(port_) +
+                                           " user=postgres dbname=pgbouncer");
   run_sql(console.get(), "RELOAD");
   run_sql(console.get(), "RECONNECT");
 }
@@ -114,13 +115,14 @@ void Pgbouncer::start() {
     _exit(126);
   }
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  execl(program, program, settings.c_str(), nullptr);
+  execl(pgbouncer_program, pgbouncer_program, settings.c_str(), nullptr);
   _exit(127);
 }
 
 void Pgbouncer::warm_up() const {
   std::vector<PgConnection> open;
-  for (int i = 0; i < spread; ++i) run_sql(open.emplace_back(connected(url())).get(), "BEGIN");
+  for (int i = 0; i < spread; ++i)
+    run_sql(open.emplace_back(connected_to_pooler(url())).get(), "BEGIN");
   for (const auto& connection : open) run_sql(connection.get(), "COMMIT");
 }
 

@@ -15,7 +15,7 @@ std::string fresh_schema() {
   return "t" + std::to_string(getpid()) + "_" + std::to_string(++count);
 }
 
-PgConnection connected(const std::string& url) {
+PgConnection connected_without_notices(const std::string& url) {
   PgConnection connection(PQconnectdb(url.c_str()));
   if (PQstatus(connection.get()) != CONNECTION_OK) {
     throw std::runtime_error(PQerrorMessage(connection.get()));
@@ -69,7 +69,7 @@ PostgresDatabase::PostgresDatabase()
     : schema_(fresh_schema()),
       url_(PostgresServer::shared().url() + " options='-c sagabox_test.clock=" + schema_ +
            " -c search_path=" + schema_ + "_own'"),
-      admin_(connected(url_)) {
+      admin_(connected_without_notices(url_)) {
   // Other test processes make it at the same time.
   sql("SELECT pg_advisory_lock(7315)");
   sql(clock_sql);
@@ -92,7 +92,7 @@ void PostgresDatabase::drop() {
       "_own CASCADE; DELETE FROM sagabox_test.shift WHERE name = '" + schema_ + "'");
 }
 
-PgConnection PostgresDatabase::connect() const { return connected(url_); }
+PgConnection PostgresDatabase::connect() const { return connected_without_notices(url_); }
 
 void PostgresDatabase::advance_time(Duration by) {
   const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(by).count();

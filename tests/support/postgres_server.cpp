@@ -37,7 +37,7 @@ fs::path server_programs() {
 }
 
 /// Runs it with its output in `log`; whether it ended well.
-bool run(Words words, const fs::path& log) {
+bool run_as_owner(Words words, const fs::path& log) {
   if (geteuid() == 0) words.insert(words.begin(), {"runuser", "-u", owner, "--"});
   std::vector<char*> arguments;
   for (auto& word : words) arguments.push_back(word.data());
@@ -59,7 +59,7 @@ bool run(Words words, const fs::path& log) {
 
 /// A process of its own that waits for the end of `watched` and then stops the server. It holds
 /// nothing of ours open, so that whoever waits for our output does not wait for it.
-void guard(const fs::path& folder, int watched) {
+void guard_postgres(const fs::path& folder, int watched) {
   const pid_t first = fork();
   if (first != 0) {
     int status = 0;
@@ -105,7 +105,7 @@ PostgresServer start_in(const fs::path& folder, const fs::path& programs, int wa
                         PostgresServer::Disk disk) {
   const auto data = (folder / "data").string();
   const auto log = folder / "log";
-  guard(folder, watched);
+  guard_postgres(folder, watched);
   // Somebody else may take the port first.
   for (int attempt = 0; attempt < 5; ++attempt) {
     const auto port = free_port();
@@ -114,16 +114,16 @@ PostgresServer start_in(const fs::path& folder, const fs::path& programs, int wa
         " -c listen_addresses=127.0.0.1 -c unix_socket_directories=''"
         " -c max_connections=200 -c max_prepared_transactions=10" +
         (disk == PostgresServer::Disk::unsynced ? " -c fsync=off -c full_page_writes=off" : "");
-    if (run({programs / "pg_ctl", "-D", data, "-l", (folder / "data/server.log").string(), "-w",
-             "-o", options, "start"},
-            log)) {
+    if (run_as_owner({programs / "pg_ctl", "-D", data, "-l", (folder / "data/server.log").string(),
+                      "-w", "-o", options, "start"},
+                     log)) {
       return {.port = port, .folder = folder};
     }
   }
   return missing("PostgreSQL did not start; see " + log.string());
 }
 
-PostgresServer scratch_folder() {
+PostgresServer new_server_folder() {
   std::string folder = (fs::temp_directory_path() / "sagabox-postgres-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return missing("cannot make a folder for PostgreSQL");
   return {.folder = folder};
@@ -145,7 +145,7 @@ PostgresServer PostgresServer::start(int watched, Disk disk) {
             .installed = false};
   }
   // Not in the build folder: the server's user may not reach it.
-  const auto scratch = scratch_folder();
+  const auto scratch = new_server_folder();
   if (!scratch.problem.empty()) return scratch;
   const auto& folder = scratch.folder;
   const auto log = folder / "log";
@@ -154,36 +154,37 @@ PostgresServer PostgresServer::start(int watched, Disk disk) {
     return missing("root may not run PostgreSQL, and no user postgres exists");
   }
   const auto data = (folder / "data").string();
-  if (!run({programs / "initdb", "-D", data, "-U", owner, "-A", "trust", "-E", "UTF8",
-            "--locale=C.UTF-8"},
-           log)) {
+  if (!run_as_owner({programs / "initdb", "-D", data, "-U", owner, "-A", "trust", "-E", "UTF8",
+                     "--locale=C.UTF-8"},
+                    log)) {
     return missing("initdb failed; see " + log.string());
   }
   return start_in(folder, programs, watched, disk);
 }
 
 PostgresServer PostgresServer::start_replica() const {
-  auto copy = scratch_folder();
+  auto copy = new_server_folder();
   if (!copy.problem.empty()) return copy;
   const auto programs = server_programs();
   if (!give_to_owner(copy.folder)) return missing("chown failed");
-  if (!run({programs / "pg_basebackup", "-D", (copy.folder / "data").string(), "-R", "-X", "stream",
-            "-c", "fast", "-d", url()},
-           copy.folder / "log")) {
+  if (!run_as_owner({programs / "pg_basebackup", "-D", (copy.folder / "data").string(), "-R", "-X",
+                     "stream", "-c", "fast", "-d", url()},
+                    copy.folder / "log")) {
     return missing("pg_basebackup failed; see " + (copy.folder / "log").string());
   }
   return start_in(copy.folder, programs, getpid(), Disk::durable);
 }
 
 bool PostgresServer::promote() const {
-  return run({server_programs() / "pg_ctl", "-D", (folder / "data").string(), "-w", "promote"},
-             folder / "log");
+  return run_as_owner(
+      {server_programs() / "pg_ctl", "-D", (folder / "data").string(), "-w", "promote"},
+      folder / "log");
 }
 
 bool PostgresServer::crash_and_restart() const {
-  return run({server_programs() / "pg_ctl", "-D", (folder / "data").string(), "-l",
-              (folder / "data/server.log").string(), "-m", "immediate", "-w", "restart"},
-             folder / "log");
+  return run_as_owner({server_programs() / "pg_ctl", "-D", (folder / "data").string(), "-l",
+                       (folder / "data/server.log").string(), "-m", "immediate", "-w", "restart"},
+                      folder / "log");
 }
 
 void PostgresServer::write(const fs::path& file) const {
@@ -204,7 +205,8 @@ void PostgresServer::stop(const fs::path& folder) {
   std::error_code ignored;
   const auto data = folder / "data";
   if (fs::exists(data / "postmaster.pid", ignored)) {
-    run({server_programs() / "pg_ctl", "-D", data.string(), "-m", "immediate", "-w", "stop"},
+    run_as_owner(
+        {server_programs() / "pg_ctl", "-D", data.string(), "-m", "immediate", "-w", "stop"},
         folder / "log");
   }
   fs::remove_all(folder, ignored);

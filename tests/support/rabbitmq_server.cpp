@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto program = "/usr/lib/rabbitmq/bin/rabbitmq-server";
+constexpr auto rabbitmq_program = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 
 struct Ports {
   std::string node;
@@ -31,8 +31,9 @@ Ports ports_of(const fs::path& folder) {
 }  // namespace
 
 std::string RabbitmqServer::missing() {
-  return access(program, X_OK) != 0 ? "RabbitMQ is not installed (Debian package rabbitmq-server)"
-                                    : "";
+  return access(rabbitmq_program, X_OK) != 0
+             ? "RabbitMQ is not installed (Debian package rabbitmq-server)"
+             : "";
 }
 
 RabbitmqServer RabbitmqServer::start_new(int watched) {
@@ -75,7 +76,7 @@ std::vector<std::string> RabbitmqServer::environment() const {
 
 bool RabbitmqServer::start() const {
   const auto names = ports_of(server_.folder()).names;
-  server_.run({"sh", "-c", "epmd -port " + names + " & exec " + program}, environment());
+  server_.run({"sh", "-c", "epmd -port " + names + " & exec " + rabbitmq_program}, environment());
   // It needs longer than others.
   for (int patience = 0; patience < 5; ++patience) {
     if (wait_for_port(port_)) return true;

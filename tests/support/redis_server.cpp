@@ -7,12 +7,12 @@
 namespace sagabox::testing {
 namespace {
 
-std::string program() { return program_path("redis-server"); }
+std::string redis_program() { return program_path("redis-server"); }
 
 }  // namespace
 
 std::string RedisServer::missing() {
-  return program().empty() ? "Redis is not installed (Debian package redis-server)" : "";
+  return redis_program().empty() ? "Redis is not installed (Debian package redis-server)" : "";
 }
 
 RedisServer::RedisServer(std::vector<std::string> settings)
@@ -25,7 +25,7 @@ RedisServer::RedisServer(std::vector<std::string> settings)
 }
 
 void RedisServer::start() {
-  std::vector<std::string> words{program(),
+  std::vector<std::string> words{redis_program(),
                                  "--port",
                                  std::to_string(port_),
                                  "--bind",

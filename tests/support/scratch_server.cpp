@@ -82,7 +82,7 @@ void end_group(pid_t group, int signal) {
 }
 
 /// A process of its own, holding nothing of ours open, that waits for the end of `watched`.
-void guard(const fs::path& folder, int watched) {
+void guard_scratch(const fs::path& folder, int watched) {
   const pid_t first = fork();
   if (first != 0) {
     int status = 0;
@@ -117,7 +117,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 ScratchServer ScratchServer::make(const std::string& name, int watched) {
   std::string folder = (fs::temp_directory_path() / ("sagabox-" + name + "-XXXXXX")).string();
   if (mkdtemp(folder.data()) == nullptr) return ScratchServer({});
-  guard(folder, watched);
+  guard_scratch(folder, watched);
   return ScratchServer(folder);
 }
 

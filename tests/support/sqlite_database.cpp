@@ -21,7 +21,7 @@ int keep_all(void* into, int columns, char** values, char** names) {
   return keep_first(&row, columns, values, names);
 }
 
-void run(sqlite3* connection, const std::string& sql, sqlite3_callback keep, void* into) {
+void execute(sqlite3* connection, const std::string& sql, sqlite3_callback keep, void* into) {
   char* error = nullptr;
   if (sqlite3_exec(connection, sql.c_str(), keep, into, &error) == SQLITE_OK) return;
   const std::string text = error == nullptr ? sqlite3_errmsg(connection) : error;
@@ -46,13 +46,13 @@ SqliteConnection connect_sqlite(const std::string& path, Duration lock_max,
 
 std::vector<std::string> run_sql(sqlite3* connection, const std::string& sql) {
   std::vector<std::string> row;
-  run(connection, sql, &keep_first, &row);
+  execute(connection, sql, &keep_first, &row);
   return row;
 }
 
 std::vector<std::vector<std::string>> rows_of(sqlite3* connection, const std::string& sql) {
   std::vector<std::vector<std::string>> rows;
-  run(connection, sql, &keep_all, &rows);
+  execute(connection, sql, &keep_all, &rows);
   return rows;
 }
 

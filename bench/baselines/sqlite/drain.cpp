@@ -14,7 +14,7 @@ SELECT place, id, tenant, topic, aggregate_type, aggregate_id, key, attempts, co
        occurred_at, traceparent, tracestate, request_id, correlation_id, digest, payload
 FROM default_pending WHERE place > ?1 ORDER BY place LIMIT ?2
 )sql";
-constexpr int columns = 17;
+constexpr int row_columns = 17;
 
 const std::string carried =
     "seq, id, attempts, failed_for_good, replays, written_at, tenant, topic, aggregate_type, "
@@ -59,7 +59,7 @@ class Owner {
 
   /// What the handler would be called with. The sum keeps the compiler honest.
   void handle(sqlite3_stmt* row) {
-    for (int column = 1; column < columns; ++column) {
+    for (int column = 1; column < row_columns; ++column) {
       bytes_ += static_cast<std::size_t>(sqlite3_column_bytes(row, column));
     }
   }

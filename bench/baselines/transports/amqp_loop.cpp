@@ -18,11 +18,12 @@ amqp_bytes_t as_bytes(std::string_view text) {
   return {text.size(), const_cast<char*>(text.data())};
 }
 
-void check(const amqp_rpc_reply_t& reply) {
+void require_normal(const amqp_rpc_reply_t& reply) {
   if (reply.reply_type != AMQP_RESPONSE_NORMAL) throw std::runtime_error("RabbitMQ: not taken");
 }
 
-void publish(amqp_connection_state_t state, const std::string& queue, const spi::Parcel& parcel) {
+void publish_to_queue(amqp_connection_state_t state, const std::string& queue,
+                      const spi::Parcel& parcel) {
   const auto& message = *parcel.message;
   std::vector<std::pair<std::string, std::string>> attributes;
   for_each_attribute(parcel, "cloudEvents:", [&](std::string name, std::string value) {
@@ -74,16 +75,16 @@ double amqp_loop(std::uint16_t port, const std::string& to, std::uint32_t messag
   if (amqp_socket_open(amqp_tcp_socket_new(state), "127.0.0.1", port) != AMQP_STATUS_OK) {
     throw std::runtime_error("no RabbitMQ");
   }
-  check(amqp_login(state, "/", 0, AMQP_DEFAULT_FRAME_SIZE, 0, AMQP_SASL_METHOD_PLAIN, "guest",
-                   "guest"));
+  require_normal(amqp_login(state, "/", 0, AMQP_DEFAULT_FRAME_SIZE, 0, AMQP_SASL_METHOD_PLAIN,
+                            "guest", "guest"));
   amqp_channel_open(state, 1);
-  check(amqp_get_rpc_reply(state));
+  require_normal(amqp_get_rpc_reply(state));
   amqp_confirm_select(state, 1);
-  check(amqp_get_rpc_reply(state));
+  require_normal(amqp_get_rpc_reply(state));
   const auto begin = Steady::now();
   std::uint64_t confirmed = 0;
   for (std::uint64_t sent = 0; sent < messages; ++sent) {
-    publish(state, to, parcel(static_cast<std::uint32_t>(sent)));
+    publish_to_queue(state, to, parcel(static_cast<std::uint32_t>(sent)));
     while (sent + 1 - confirmed >= window) {
       confirmed = std::max(confirmed, next_confirm(state));
       amqp_maybe_release_buffers(state);

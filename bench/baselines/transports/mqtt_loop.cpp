@@ -23,7 +23,7 @@ void wait_for(std::atomic<std::uint32_t>& counter, std::uint32_t count) {
   for (auto now = counter.load(); now < count; now = counter.load()) counter.wait(now);
 }
 
-void publish(mosquitto* client, const std::string& topic, const spi::Parcel& parcel) {
+void publish_to_topic(mosquitto* client, const std::string& topic, const spi::Parcel& parcel) {
   const auto& message = *parcel.message;
   mosquitto_property* properties = nullptr;
   mosquitto_property_add_string(&properties, MQTT_PROP_CONTENT_TYPE,
@@ -72,7 +72,7 @@ double mqtt_loop(std::uint16_t port, const std::string& to, std::uint32_t messag
   const auto begin = Steady::now();
   for (std::uint32_t sent = 0; sent < messages; ++sent) {
     if (sent >= window) wait_for(progress.answered, sent - window + 1);
-    publish(client, to, parcel(sent));
+    publish_to_topic(client, to, parcel(sent));
   }
   wait_for(progress.answered, messages);
   const auto rate = messages / seconds_since(begin);

@@ -10,7 +10,7 @@
 namespace sagabox::bench::baselines {
 namespace {
 
-void check(natsStatus status) {
+void require_ok(natsStatus status) {
   if (status != NATS_OK) throw std::runtime_error(natsStatus_GetText(status));
 }
 
@@ -28,28 +28,28 @@ double nats_loop(const std::string& url, const std::string& subject, std::uint32
   jsCtx* context = nullptr;
   bool has_failed = false;
   jsOptions options;
-  check(jsOptions_Init(&options));
+  require_ok(jsOptions_Init(&options));
   options.PublishAsync.MaxPending = under_way_max;
   options.PublishAsync.StallWait = 30'000;
   options.PublishAsync.ErrHandler = failed;
   options.PublishAsync.ErrHandlerClosure = &has_failed;
-  check(natsConnection_ConnectTo(&connection, url.c_str()));
-  check(natsConnection_JetStream(&context, connection, &options));
+  require_ok(natsConnection_ConnectTo(&connection, url.c_str()));
+  require_ok(natsConnection_JetStream(&context, connection, &options));
   const auto begin = Steady::now();
   for (std::uint32_t number = 0; number < messages; ++number) {
     const auto one = parcel(number);
     const auto payload = one.message->payload().view();
     natsMsg* message = nullptr;
-    check(natsMsg_Create(&message, subject.c_str(), nullptr, payload.data(),
-                         static_cast<int>(payload.size())));
-    check(natsMsgHeader_Set(message, "Nats-Msg-Id", one.message->id().str().c_str()));
-    check(natsMsgHeader_Set(message, "content-type", one.message->content_type().c_str()));
+    require_ok(natsMsg_Create(&message, subject.c_str(), nullptr, payload.data(),
+                              static_cast<int>(payload.size())));
+    require_ok(natsMsgHeader_Set(message, "Nats-Msg-Id", one.message->id().str().c_str()));
+    require_ok(natsMsgHeader_Set(message, "content-type", one.message->content_type().c_str()));
     for_each_attribute(one, "ce-", [&](const std::string& name, const std::string& value) {
-      check(natsMsgHeader_Set(message, name.c_str(), value.c_str()));
+      require_ok(natsMsgHeader_Set(message, name.c_str(), value.c_str()));
     });
-    check(js_PublishMsgAsync(context, &message, nullptr));
+    require_ok(js_PublishMsgAsync(context, &message, nullptr));
   }
-  check(js_PublishAsyncComplete(context, nullptr));
+  require_ok(js_PublishAsyncComplete(context, nullptr));
   const auto rate = messages / seconds_since(begin);
   jsCtx_Destroy(context);
   natsConnection_Destroy(connection);

@@ -13,7 +13,7 @@ std::map<std::string_view, std::size_t> counted(const std::vector<Arrived>& arri
   return counts;
 }
 
-std::string name_of(const spi::Parcel& parcel) {
+std::string parcel_name(const spi::Parcel& parcel) {
   return "ticket " + std::to_string(parcel.ticket.value);
 }
 
@@ -25,7 +25,7 @@ std::string lost(std::span<const spi::Parcel> sent, const std::vector<Arrived>& 
   std::string first;
   for (const auto& parcel : sent) {
     if (counts.contains(parcel.message->payload().view())) continue;
-    if (missing++ == 0) first = name_of(parcel);
+    if (missing++ == 0) first = parcel_name(parcel);
   }
   if (missing == 0) return {};
   return std::to_string(missing) + " of " + std::to_string(sent.size()) + " are not there, first " +
@@ -38,7 +38,7 @@ std::string doubled(std::span<const spi::Parcel> sent, const std::vector<Arrived
     const auto found = counts.find(parcel.message->payload().view());
     if (found == counts.end()) continue;
     if (found->second > 1) {
-      return name_of(parcel) + " is there " + std::to_string(found->second) + " times";
+      return parcel_name(parcel) + " is there " + std::to_string(found->second) + " times";
     }
     counts.erase(found);
   }
@@ -64,8 +64,8 @@ std::string out_of_order(std::span<const spi::Parcel> sent, const std::vector<Ar
     const auto [key, number] = place->second;
     const auto [before, first] = last.try_emplace(key, number);
     if (!first && number < before->second) {
-      return name_of(sent[number]) + " of key " + std::string(key) + " came after " +
-             name_of(sent[before->second]);
+      return parcel_name(sent[number]) + " of key " + std::string(key) + " came after " +
+             parcel_name(sent[before->second]);
     }
     before->second = number;
   }

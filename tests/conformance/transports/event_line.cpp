@@ -11,6 +11,15 @@
 namespace sagabox::testing {
 namespace {
 
+/// As it stands in the line, not as a parser would say it again.
+std::string data_of(std::string_view line) {
+  constexpr std::string_view before = "\"data\":";
+  const auto begin = line.find(before) + before.size();
+  return std::string(line.substr(begin, line.size() - begin - 1));
+}
+
+}  // namespace
+
 std::string from_base64(std::string_view text) {
   std::string bytes(text.size(), '\0');
   const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
@@ -20,15 +29,6 @@ std::string from_base64(std::string_view text) {
   bytes.resize(static_cast<std::size_t>(size - padding));
   return bytes;
 }
-
-/// As it stands in the line, not as a parser would say it again.
-std::string data_of(std::string_view line) {
-  constexpr std::string_view before = "\"data\":";
-  const auto begin = line.find(before) + before.size();
-  return std::string(line.substr(begin, line.size() - begin - 1));
-}
-
-}  // namespace
 
 std::optional<Arrived> event_of(const std::string& line) {
   boost::json::error_code error;

@@ -33,7 +33,7 @@ std::string percent_decoded(std::string_view text) {
   return decoded;
 }
 
-Arrived arrived_as(const HttpRequest& request) {
+Arrived arrived_in_request(const HttpRequest& request) {
   Arrived arrived{.payload = request.body, .content_type = request.header("content-type")};
   for (const auto& [name, value] : request.headers) {
     if (name.starts_with("ce-")) {
@@ -55,7 +55,7 @@ class HttpSide final : public FarSide {
   std::vector<Arrived> arrived(const std::string& address, std::size_t count) override {
     std::vector<Arrived> all;
     for (const auto& request : server_.requests(path_of(address), count)) {
-      all.push_back(arrived_as(request));
+      all.push_back(arrived_in_request(request));
     }
     return all;
   }

@@ -7,9 +7,9 @@
 namespace sagabox::testing {
 namespace {
 
-constexpr std::string_view scheme = "kafka:";
+constexpr std::string_view kafka_scheme = "kafka:";
 
-Arrived arrived_as(const KafkaCluster::Record& record) {
+Arrived arrived_in_record(const KafkaCluster::Record& record) {
   Arrived arrived{.payload = record.value};
   EXPECT_TRUE(record.has_value) << "a message without a value deletes its key";
   for (const auto& [name, value] : record.headers) {
@@ -38,14 +38,14 @@ class KafkaFarSide final : public FarSide {
   [[nodiscard]] std::string fresh_address() override {
     const auto topic = "topic-" + std::to_string(++addresses_);
     rd_kafka_mock_topic_create(cluster_.mock(), topic.c_str(), 3, 1);
-    return std::string(scheme) + topic;
+    return std::string(kafka_scheme) + topic;
   }
 
   [[nodiscard]] std::vector<Arrived> arrived(const std::string& address,
                                              std::size_t count) override {
     std::vector<Arrived> all;
-    for (const auto& record : cluster_.records(address.substr(scheme.size()), count)) {
-      all.push_back(arrived_as(record));
+    for (const auto& record : cluster_.records(address.substr(kafka_scheme.size()), count)) {
+      all.push_back(arrived_in_record(record));
     }
     return all;
   }

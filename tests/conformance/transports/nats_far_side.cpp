@@ -13,7 +13,7 @@
 namespace sagabox::testing {
 namespace {
 
-constexpr std::string_view scheme = "nats:";
+constexpr std::string_view nats_scheme = "nats:";
 
 /// CloudEvents' encoding of header values, undone.
 std::string decoded(std::string_view text) {
@@ -27,24 +27,6 @@ std::string decoded(std::string_view text) {
     } else {
       out += text[i];
     }
-  }
-  return out;
-}
-
-std::string from_base64(std::string_view text) {
-  constexpr std::string_view alphabet =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  unsigned bits = 0;
-  int count = 0;
-  for (const char letter : text) {
-    const auto value = alphabet.find(letter);
-    if (value == std::string_view::npos) break;
-    bits = (bits << 6U) | static_cast<unsigned>(value);
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    out += static_cast<char>((bits >> static_cast<unsigned>(count)) & 0xffU);
   }
   return out;
 }
@@ -140,12 +122,12 @@ class NatsFarSide final : public FarSide {
   [[nodiscard]] std::string fresh_address() override {
     const auto number = std::to_string(++addresses_);
     StreamReader(server_.url()).create("stream-" + number, "stream-" + number);
-    return std::string(scheme) + "stream-" + number;
+    return std::string(nats_scheme) + "stream-" + number;
   }
 
   [[nodiscard]] std::vector<Arrived> arrived(const std::string& address,
                                              std::size_t count) override {
-    const auto stream = address.substr(scheme.size());
+    const auto stream = address.substr(nats_scheme.size());
     StreamReader reader(server_.url());
     const auto give_up = system_clock().boot_now() + OutTray::patience;
     auto there = reader.count(stream);

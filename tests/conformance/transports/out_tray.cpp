@@ -7,7 +7,7 @@
 namespace sagabox::testing {
 namespace {
 
-std::string name_of(spi::Ticket ticket) { return "ticket " + std::to_string(ticket.value); }
+std::string ticket_name(spi::Ticket ticket) { return "ticket " + std::to_string(ticket.value); }
 
 std::string millis(Duration duration) {
   return std::to_string(std::chrono::floor<std::chrono::milliseconds>(duration).count()) + " ms";
@@ -34,10 +34,10 @@ void OutTray::sent(spi::Ticket ticket, spi::SendResult result) noexcept {
   const auto now = system_clock().boot_now();
   const std::lock_guard lock(mutex_);
   changed_.notify_all();
-  if (shut_) offences_.push_back(name_of(ticket) + ": a result after the end");
+  if (shut_) offences_.push_back(ticket_name(ticket) + ": a result after the end");
   const auto found = items_.find(ticket);
   if (found == items_.end()) {
-    offences_.push_back(name_of(ticket) + ": a result of a parcel that nobody handed over");
+    offences_.push_back(ticket_name(ticket) + ": a result of a parcel that nobody handed over");
     return;
   }
   auto& item = found->second;
@@ -124,7 +124,7 @@ std::vector<std::string> OutTray::problems() const {
   auto found = offences_;
   for (const auto& [ticket, item] : items_) {
     const auto say = [&, which = ticket](const std::string& what) {
-      found.push_back(name_of(which) + ": " + what);
+      found.push_back(ticket_name(which) + ": " + what);
     };
     if (item.results == 0) {
       say("no result");
@@ -159,8 +159,8 @@ std::vector<std::string> OutTray::overtakings(const std::vector<Arrived>& arrive
       const bool there = payloads.contains(item.parcel.message->payload().view());
       if (before == failed.end() && !there) failed.emplace(lane, &item);
     } else if (before != failed.end() && item.handed_over < before->second->answered) {
-      found.push_back(name_of(ticket) + " was delivered though " +
-                      name_of(before->second->parcel.ticket) + " of its key was " +
+      found.push_back(ticket_name(ticket) + " was delivered though " +
+                      ticket_name(before->second->parcel.ticket) + " of its key was " +
                       std::string(kind_name(before->second->result.kind)));
     }
   }

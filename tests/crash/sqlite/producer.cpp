@@ -17,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::run_sql;
 
-constexpr const char* topic = "orders.order.placed.v1";
+constexpr const char* order_topic = "orders.order.placed.v1";
 constexpr std::uint64_t keys = 6;
 
 class Producer {
@@ -49,7 +49,7 @@ class Producer {
 
   NewMessage draw() {
     NewMessage message;
-    message.topic = topic;
+    message.topic = order_topic;
     message.payload = bytes(std::string(chance(5) ? 9'000 : random_->below(200), 'x'));
     message.id = settings_.name + "-" + std::to_string(number_) + "-" + std::to_string(++place_);
     if (chance(70)) {
@@ -131,7 +131,7 @@ class Producer {
     const auto message = draw();
     run_sql(connection_.get(),
             "BEGIN IMMEDIATE; INSERT INTO orders_outbox (id, topic, payload, key) VALUES ('" +
-                message.id + "', '" + topic + "', '{}', '" + message.key +
+                message.id + "', '" + order_topic + "', '{}', '" + message.key +
                 "'); INSERT INTO ledger SELECT id, seq, coalesce(key, ''), 0 FROM orders_pending "
                 "WHERE id = '" +
                 message.id + "'; COMMIT");

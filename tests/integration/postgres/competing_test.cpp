@@ -8,9 +8,6 @@
 namespace sagabox::integration {
 namespace {
 
-constexpr std::uint16_t shard_count = 16;
-const std::vector<spi::Scope> scopes{"outbox:orders"};
-
 class PostgresCompeting : public PostgresWorld {
  protected:
   void SetUp() override {
@@ -132,8 +129,8 @@ TEST_F(PostgresCompeting, ClaimsOfADeadRelayAreRedeliveredAndItsSettlesRefused) 
   std::vector<Written> written;
   for (int i = 0; i < 64; ++i) written.push_back(write(producer, placed()));
   const auto dead = WorkerId::parse("dead").value();
-  (void)roles(*store).ownership.join(dead, seconds(2), scopes, shard_count).value();
-  const auto shards = roles(*store).ownership.take(scopes[0], dead, shard_count).value();
+  (void)roles(*store).ownership.join(dead, seconds(2), orders_scopes, shard_count).value();
+  const auto shards = roles(*store).ownership.take(orders_scopes[0], dead, shard_count).value();
   ASSERT_EQ(shards.size(), shard_count);
   // All of them into one shard, whatever shard they were written to.
   const spi::Range range{Shard{3}, spi::Lane{1}, {}, 1000, true};
@@ -170,8 +167,8 @@ TEST_F(PostgresCompeting, MessageThatKillsEveryRelayDiesInTheEnd) {
   // Claimed by one relay after the other; each is gone without a word.
   for (int life = 0; life < 3; ++life) {
     const auto dead = WorkerId::parse("dead" + std::to_string(life)).value();
-    (void)roles(*store).ownership.join(dead, seconds(60), scopes, shard_count).value();
-    const auto taken = roles(*store).ownership.take(scopes[0], dead, shard_count).value();
+    (void)roles(*store).ownership.join(dead, seconds(60), orders_scopes, shard_count).value();
+    const auto taken = roles(*store).ownership.take(orders_scopes[0], dead, shard_count).value();
     ASSERT_EQ(taken.size(), shard_count);
     EXPECT_EQ(taken[0].unclean, life > 0) << "the next one goes cautiously";
     const spi::Range range{killer.shard, spi::Lane{1}, {}, 10};

@@ -36,9 +36,8 @@ class PostgresRaces : public PostgresWorld {
 
 TEST_F(PostgresRaces, StaleSettleThatWaitedForATakeOverChangesNothing) {
   const auto worker = WorkerId::parse("stale").value();
-  const std::vector<spi::Scope> scopes{"outbox:orders"};
-  (void)store->ownership().join(worker, seconds(60), scopes, 16).value();
-  const auto shards = store->ownership().take(scopes[0], worker, 16).value();
+  (void)store->ownership().join(worker, seconds(60), orders_scopes, 16).value();
+  const auto shards = store->ownership().take(orders_scopes[0], worker, 16).value();
   const auto written = write_one("k");
   const auto held = std::ranges::find(shards, written.shard, &spi::OwnedShard::shard);
   ASSERT_NE(held, shards.end());
@@ -93,20 +92,19 @@ TEST_F(PostgresRaces, StaleSettleThatWaitedForATakeOverChangesNothing) {
 
 TEST_F(PostgresRaces, TakeOverWaitsForASettleThatHoldsTheShard) {
   const auto worker = WorkerId::parse("owner").value();
-  const std::vector<spi::Scope> scopes{"outbox:orders"};
-  (void)store->ownership().join(worker, seconds(60), scopes, 16).value();
-  const auto shards = store->ownership().take(scopes[0], worker, 16).value();
+  (void)store->ownership().join(worker, seconds(60), orders_scopes, 16).value();
+  const auto shards = store->ownership().take(orders_scopes[0], worker, 16).value();
   auto settling = database->connect();
   run_sql(settling.get(), "BEGIN");
   run_sql(settling.get(), "SELECT FROM " + database->schema() +
                               ".shard_owner WHERE scope = 'outbox:orders' FOR SHARE");
   store->ownership().leave(worker).value();
   const auto next = WorkerId::parse("next").value();
-  (void)store->ownership().join(next, seconds(60), scopes, 16).value();
-  EXPECT_TRUE(store->ownership().take(scopes[0], next, 16).value().empty())
+  (void)store->ownership().join(next, seconds(60), orders_scopes, 16).value();
+  EXPECT_TRUE(store->ownership().take(orders_scopes[0], next, 16).value().empty())
       << "while a settle is under way";
   run_sql(settling.get(), "COMMIT");
-  EXPECT_EQ(store->ownership().take(scopes[0], next, 16).value().size(), shards.size());
+  EXPECT_EQ(store->ownership().take(orders_scopes[0], next, 16).value().size(), shards.size());
 }
 
 TEST_F(PostgresRaces, YoungTransactionWithALowerSequenceIsNamedByTheReadThatPassesIt) {

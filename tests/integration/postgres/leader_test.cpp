@@ -8,9 +8,6 @@
 namespace sagabox::integration {
 namespace {
 
-constexpr std::uint16_t shard_count = 16;
-const std::vector<spi::Scope> scopes{"outbox:orders"};
-
 /// As a store whose reads or settles do not come back, from when it is told until it is told
 /// otherwise.
 class HangingStore final : public Store {
@@ -66,8 +63,8 @@ class PostgresLeader : public PostgresWorld {
   spi::OwnershipStore& owners(Store& on) { return on.claim_roles(ClaimMode::leader)->ownership; }
   /// A leader without a relay: it does what the test says, and nothing else.
   std::vector<spi::OwnedShard> lead(Store& on, const WorkerId& worker, Duration ttl) {
-    EXPECT_TRUE(owners(on).join(worker, ttl, scopes, shard_count).value().live);
-    return owners(on).take(scopes[0], worker, shard_count).value();
+    EXPECT_TRUE(owners(on).join(worker, ttl, orders_scopes, shard_count).value().live);
+    return owners(on).take(orders_scopes[0], worker, shard_count).value();
   }
   std::string leader() {
     return database->sql("SELECT coalesce(max(owner), '') FROM " + database->schema() +
@@ -248,7 +245,7 @@ TEST_F(PostgresLeader, ExpiredSessionIsPutOutByWhoeverWantsToLead) {
   EXPECT_TRUE(lead(*other_store, next, std::chrono::hours(1)).empty());
   EXPECT_EQ(sessions_of("late"), "1") << "its lease runs";
   database->advance_time(seconds(61));
-  const auto taken = owners(*other_store).take(scopes[0], next, shard_count).value();
+  const auto taken = owners(*other_store).take(orders_scopes[0], next, shard_count).value();
   ASSERT_EQ(taken.size(), shard_count);
   EXPECT_TRUE(taken[0].unclean);
   EXPECT_EQ(sessions_of("late"), "0");
@@ -256,8 +253,8 @@ TEST_F(PostgresLeader, ExpiredSessionIsPutOutByWhoeverWantsToLead) {
 
 TEST_F(PostgresLeader, LeaderTakesShardsFromRelaysThatShareThem) {
   const auto sharing = WorkerId::parse("sharing").value();
-  (void)store->ownership().join(sharing, std::chrono::hours(1), scopes, shard_count).value();
-  const auto shared = store->ownership().take(scopes[0], sharing, 5).value();
+  (void)store->ownership().join(sharing, std::chrono::hours(1), orders_scopes, shard_count).value();
+  const auto shared = store->ownership().take(orders_scopes[0], sharing, 5).value();
   ASSERT_EQ(shared.size(), 5U);
   const auto led = lead(*other_store, WorkerId::parse("leader").value(), seconds(60));
   ASSERT_EQ(led.size(), shard_count);
@@ -265,7 +262,7 @@ TEST_F(PostgresLeader, LeaderTakesShardsFromRelaysThatShareThem) {
     EXPECT_GT(led[shard.shard.value].epoch, shard.epoch);
     EXPECT_TRUE(led[shard.shard.value].unclean);
   }
-  EXPECT_TRUE(store->ownership().take(scopes[0], sharing, shard_count).value().empty());
+  EXPECT_TRUE(store->ownership().take(orders_scopes[0], sharing, shard_count).value().empty());
 }
 
 TEST_F(PostgresLeader, StandByHoldsNoConnectionForTheLock) {

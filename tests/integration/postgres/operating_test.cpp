@@ -10,8 +10,6 @@
 namespace sagabox::integration {
 namespace {
 
-constexpr std::uint16_t shard_count = 16;
-
 class RecordingHook final : public WriterHook {
  public:
   void before_write(std::vector<NewMessage>& drafts) override {

@@ -6,12 +6,17 @@
 
 #include <sagabox/stores/postgres.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 /// Outboxes on a real PostgreSQL.
 namespace sagabox::integration {
+
+inline constexpr std::uint16_t shard_count = 16;
+inline const std::vector<spi::Scope> orders_scopes{"outbox:orders"};
 
 class PostgresWorld : public ::testing::Test {
  protected:

@@ -9,7 +9,7 @@
 namespace sagabox::integration {
 namespace {
 
-constexpr int messages = 300;
+constexpr int message_count = 300;
 
 /// An outbox with routes to a real Redis and a real HTTP server.
 class OutageTest : public OutboxWorld {
@@ -45,7 +45,7 @@ class OutageTest : public OutboxWorld {
   }
   void write_many(const std::string& where) {
     std::vector<NewMessage> drafts;
-    for (int number = 0; number < messages; ++number) {
+    for (int number = 0; number < message_count; ++number) {
       drafts.push_back({.topic = where,
                         .key = number % 2 == 0 ? "" : where + std::to_string(number % 10),
                         .payload = json(std::to_string(number))});
@@ -75,7 +75,7 @@ class OutageTest : public OutboxWorld {
     return std::any_of(all.begin(), all.end(), [](const auto& one) { return one.down; });
   }
   void expect_all_delivered_at_the_first_attempt() {
-    ASSERT_TRUE(settles_to(2 * messages));
+    ASSERT_TRUE(settles_to(2 * message_count));
     for (const auto& row : rows()) ASSERT_EQ(row.row.attempts, 1U) << row.row.id.str();
     EXPECT_FALSE(down());
   }
@@ -91,16 +91,16 @@ TEST_F(OutageTest, AServerThatIsStoppedForLongerThanAllRetriesCostsNothing) {
   write_many("stream.order.placed.v1");
   ASSERT_TRUE(eventually([&] { return sends("redis", "unreachable") >= 5; })) << "it is probed";
   write_many("hook.order.placed.v1");
-  ASSERT_TRUE(eventually([&] { return stats().done == messages; }))
+  ASSERT_TRUE(eventually([&] { return stats().done == message_count; }))
       << "others are not delayed: " << state();
   EXPECT_TRUE(down());
-  EXPECT_EQ(stats().pending, static_cast<std::uint64_t>(messages));
+  EXPECT_EQ(stats().pending, static_cast<std::uint64_t>(message_count));
   EXPECT_LE(static_cast<double>(stats().waiting), sends("redis", "unreachable"))
       << "only what has probed is written";
   EXPECT_EQ(stats().dead, 0U);
   redis->start();
   expect_all_delivered_at_the_first_attempt();
-  EXPECT_EQ(http.requests("/hook", messages).size(), static_cast<std::size_t>(messages));
+  EXPECT_EQ(http.requests("/hook", message_count).size(), static_cast<std::size_t>(message_count));
 }
 
 TEST_F(OutageTest, AServerThatStopsAnsweringCostsNothing) {
@@ -108,10 +108,10 @@ TEST_F(OutageTest, AServerThatStopsAnsweringCostsNothing) {
   write_many("stream.order.placed.v1");
   ASSERT_TRUE(eventually([&] { return down(); }));
   write_many("hook.order.placed.v1");
-  ASSERT_TRUE(eventually([&] { return stats().done == messages; }))
+  ASSERT_TRUE(eventually([&] { return stats().done == message_count; }))
       << "others are not delayed: " << state();
   redis->go_on();
-  ASSERT_TRUE(settles_to(2 * messages));
+  ASSERT_TRUE(settles_to(2 * message_count));
   EXPECT_EQ(stats().dead, 0U);
 }
 
@@ -121,7 +121,7 @@ TEST_F(OutageTest, AServerThatRestartsInTheMiddleLosesNothing) {
   redis->stop();
   write_many("hook.order.placed.v1");
   redis->start();
-  ASSERT_TRUE(settles_to(2 * messages));
+  ASSERT_TRUE(settles_to(2 * message_count));
   EXPECT_EQ(stats().dead, 0U);
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 using Kind = spi::SendResult::Kind;
 
-constexpr Duration brief = std::chrono::seconds(3);
+constexpr Duration stall_max = std::chrono::seconds(3);
 
 /// Until one is delivered; those before must blame the destination.
 void deliver_at_last(Sender& sender, const std::string& address) {
@@ -88,7 +88,7 @@ TEST(KafkaBrokerTest, RealBrokerTakesRefusesStallsAndComesBack) {
   {
     SCOPED_TRACE("stalled");
     broker.stall();
-    const auto stalled = sender.send_one({}, "kafka:orders", brief);
+    const auto stalled = sender.send_one({}, "kafka:orders", stall_max);
     EXPECT_EQ(stalled.kind, Kind::timed_out) << stalled.error;
     broker.go_on();
     deliver_at_last(sender, "kafka:orders");
@@ -96,7 +96,7 @@ TEST(KafkaBrokerTest, RealBrokerTakesRefusesStallsAndComesBack) {
   {
     SCOPED_TRACE("stopped");
     broker.stop();
-    const auto stopped = sender.send_one({}, "kafka:orders", brief);
+    const auto stopped = sender.send_one({}, "kafka:orders", stall_max);
     EXPECT_EQ(stopped.kind, Kind::unreachable) << stopped.error;
     broker.start();
     ASSERT_EQ(broker.problem(), "");

@@ -14,7 +14,7 @@ namespace {
 using Kind = spi::SendResult::Kind;
 
 constexpr std::int16_t produce_request = 0;
-constexpr Duration brief = std::chrono::milliseconds(1500);
+constexpr Duration slow_send_max = std::chrono::milliseconds(1500);
 
 /// On librdkafka's mock cluster.
 class KafkaMockTest : public ::testing::Test {
@@ -121,7 +121,7 @@ TEST_F(KafkaMockTest, ProducerIsMadeAnewAfterAFatalError) {
 TEST_F(KafkaMockTest, PartitionWithoutALeaderIsUnreachableAndNeverArrivesLater) {
   topic("headless");
   rd_kafka_mock_partition_set_leader(cluster_.mock(), "headless", 0, -1);
-  const auto result = sender_->send_one({}, "kafka:headless", brief);
+  const auto result = sender_->send_one({}, "kafka:headless", slow_send_max);
   EXPECT_EQ(result.kind, Kind::unreachable) << result.error;
   rd_kafka_mock_partition_set_leader(cluster_.mock(), "headless", 0, 1);
   EXPECT_EQ(sender_->send_one({.id = "the-next"}, "kafka:headless").kind, Kind::delivered);
@@ -138,7 +138,7 @@ TEST_F(KafkaMockTest, DeadlineOfOneOnTheWireEndsItsProducerAndTheNextIsDelivered
     rd_kafka_mock_broker_push_request_error_rtts(cluster_.mock(), broker, produce_request, 1,
                                                  RD_KAFKA_RESP_ERR_NO_ERROR, long_time);
   }
-  const auto slow = sender_->send_one({}, "kafka:slow", brief);
+  const auto slow = sender_->send_one({}, "kafka:slow", slow_send_max);
   EXPECT_EQ(slow.kind, Kind::timed_out) << slow.error;
   rd_kafka_mock_clear_request_errors(cluster_.mock(), produce_request);
   const auto next = sender_->send_one({}, "kafka:slow");

@@ -1,13 +1,14 @@
 #include "admin/checks.hpp"
 
+#include "support/noon.hpp"
+
 #include <gtest/gtest.h>
 
 namespace sagabox::admin {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr WallTime noon{std::chrono::seconds(1'767'268'800)};
+using testing::noon;
 
 std::string why_not(const Status& status) {
   if (status.ok()) return "fine";

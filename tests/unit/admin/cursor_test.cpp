@@ -1,5 +1,7 @@
 #include "admin/cursor.hpp"
 
+#include "support/noon.hpp"
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -42,7 +44,7 @@ TEST(Cursor, SaysWhatToDoWithAWrongOne) {
 }
 
 TEST(Cursor, EveryPartOfAListMarksIt) {
-  const WallTime noon{std::chrono::seconds(1'767'268'800)};
+  using testing::noon;
   const auto mark = [](const MessageFilter& filter) {
     return list_mark(orders(), MessageState::dead, filter);
   };

@@ -1,5 +1,7 @@
 #include "admin/doctor.hpp"
 
+#include "support/noon.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,8 +10,7 @@ namespace sagabox::admin {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr WallTime noon{std::chrono::seconds(1'767'268'800)};
+using testing::noon;
 
 TableFacts healthy() {
   TableFacts facts;

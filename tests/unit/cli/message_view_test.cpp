@@ -1,6 +1,7 @@
 #include "cli/message_view.hpp"
 
 #include "cli/text_table.hpp"
+#include "support/noon.hpp"
 #include "unit/cli/plain_lines.hpp"
 
 #include <gtest/gtest.h>
@@ -11,9 +12,8 @@ namespace sagabox::cli {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::noon;
 using Texts = std::vector<std::string>;
-
-constexpr WallTime noon{std::chrono::seconds(1'767'268'800)};
 
 MessageRecord record(std::string_view id, MessageState state) {
   MessageRecord made;

@@ -1,5 +1,6 @@
 #include "cli/operator_view.hpp"
 
+#include "support/noon.hpp"
 #include "unit/cli/plain_lines.hpp"
 
 #include <gtest/gtest.h>
@@ -8,8 +9,7 @@ namespace sagabox::cli {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr WallTime noon{std::chrono::seconds(1'767'268'800)};
+using testing::noon;
 
 MessageRecord letter(std::string_view id, std::string topic, std::string error) {
   MessageRecord record;

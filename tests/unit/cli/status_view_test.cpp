@@ -1,6 +1,7 @@
 #include "cli/status_view.hpp"
 
 #include "cli/view_json.hpp"
+#include "support/noon.hpp"
 #include "unit/cli/plain_lines.hpp"
 
 #include <gtest/gtest.h>
@@ -9,9 +10,8 @@ namespace sagabox::cli {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::noon;
 using Texts = std::vector<std::string>;
-
-constexpr WallTime noon{std::chrono::seconds(1'767'268'800)};
 
 TableStatus table(const std::string& name) {
   TableStatus status;

@@ -1,6 +1,7 @@
 #include "cli/values.hpp"
 
 #include "core/text.hpp"
+#include "support/noon.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -9,8 +10,7 @@ namespace sagabox::cli {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr WallTime noon{std::chrono::seconds(1'767'268'800)};  // 2026-01-01T12:00:00Z
+using testing::noon;
 
 TEST(Values, AgesHaveUnitsAndMayBeNothing) {
   EXPECT_EQ(parse_age("0").value(), Duration{});

@@ -1,5 +1,7 @@
 #include "flow/deferred.hpp"
 
+#include "unit/flow/classes.hpp"
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -11,91 +13,86 @@
 namespace sagabox::flow {
 namespace {
 
-constexpr ClassId down{1};
-constexpr ClassId slow{2};
-
-Sequence seq(std::uint64_t value) { return Sequence{value}; }
-
 TEST(DeferredClasses, RowsOfAClosedClassArePassedOver) {
   DeferredClasses deferred;
-  EXPECT_TRUE(deferred.may_consider(down, seq(5), seq(0)));
-  deferred.defer(down, seq(5));
-  EXPECT_TRUE(deferred.closed(down));
-  EXPECT_FALSE(deferred.may_consider(down, seq(6), seq(0)));
-  EXPECT_TRUE(deferred.may_consider(slow, seq(6), seq(0)));
+  EXPECT_TRUE(deferred.may_consider(down_class, seq(5), seq(0)));
+  deferred.defer(down_class, seq(5));
+  EXPECT_TRUE(deferred.closed(down_class));
+  EXPECT_FALSE(deferred.may_consider(down_class, seq(6), seq(0)));
+  EXPECT_TRUE(deferred.may_consider(slow_class, seq(6), seq(0)));
   EXPECT_EQ(deferred.catch_up_after(), std::nullopt) << "closed: nothing to catch up yet";
   EXPECT_EQ(deferred.size(), 1U);
 }
 
 TEST(DeferredClasses, ResumeReadsFromTheLowestRowPassedOver) {
   DeferredClasses deferred;
-  deferred.defer(down, seq(50));
-  EXPECT_FALSE(deferred.may_consider(down, seq(40), seq(0))) << "committed late";
-  deferred.defer(down, seq(60));
-  deferred.defer(slow, seq(20));
-  deferred.resume(down);
+  deferred.defer(down_class, seq(50));
+  EXPECT_FALSE(deferred.may_consider(down_class, seq(40), seq(0))) << "committed late";
+  deferred.defer(down_class, seq(60));
+  deferred.defer(slow_class, seq(20));
+  deferred.resume(down_class);
   EXPECT_EQ(deferred.catch_up_after(), seq(39));
-  deferred.resume(slow);
+  deferred.resume(slow_class);
   EXPECT_EQ(deferred.catch_up_after(), seq(19));
-  EXPECT_FALSE(deferred.closed(down));
+  EXPECT_FALSE(deferred.closed(down_class));
 }
 
 TEST(DeferredClasses, ResumeOfAClassThatWasNotDeferredIsNothing) {
   DeferredClasses deferred;
-  deferred.resume(down);
+  deferred.resume(down_class);
   EXPECT_EQ(deferred.size(), 0U);
 }
 
 TEST(DeferredClasses, ForwardReadsDoNotOvertakeTheCatchUp) {
   DeferredClasses deferred;
-  deferred.defer(down, seq(10));
-  deferred.resume(down);
-  EXPECT_FALSE(deferred.may_consider(down, seq(101), seq(100))) << "10 has not gone yet";
-  EXPECT_TRUE(deferred.may_consider(down, seq(10), seq(9)));
+  deferred.defer(down_class, seq(10));
+  deferred.resume(down_class);
+  EXPECT_FALSE(deferred.may_consider(down_class, seq(101), seq(100))) << "10 has not gone yet";
+  EXPECT_TRUE(deferred.may_consider(down_class, seq(10), seq(9)));
   deferred.page_seen(seq(9), seq(30), false);
   EXPECT_EQ(deferred.catch_up_after(), seq(30));
-  EXPECT_FALSE(deferred.may_consider(down, seq(102), seq(100)));
-  EXPECT_TRUE(deferred.may_consider(down, seq(31), seq(30)));
+  EXPECT_FALSE(deferred.may_consider(down_class, seq(102), seq(100)));
+  EXPECT_TRUE(deferred.may_consider(down_class, seq(31), seq(30)));
   deferred.page_seen(seq(30), seq(110), true);
   EXPECT_EQ(deferred.size(), 0U);
-  EXPECT_TRUE(deferred.may_consider(down, seq(111), seq(110)));
+  EXPECT_TRUE(deferred.may_consider(down_class, seq(111), seq(110)));
 }
 
 TEST(DeferredClasses, PageAboveTheLowestRowDoesNotEndTheCatchUp) {
   DeferredClasses deferred;
-  deferred.defer(down, seq(10));
-  deferred.resume(down);
+  deferred.defer(down_class, seq(10));
+  deferred.resume(down_class);
   deferred.page_seen(seq(50), seq(100), true);
   EXPECT_EQ(deferred.catch_up_after(), seq(9));
 }
 
 TEST(DeferredClasses, ClosingAgainWhileResumingKeepsWhatHasGone) {
   DeferredClasses deferred;
-  deferred.defer(down, seq(10));
-  deferred.resume(down);
-  ASSERT_TRUE(deferred.may_consider(down, seq(10), seq(9)));
-  ASSERT_TRUE(deferred.may_consider(down, seq(12), seq(9)));
-  deferred.defer(down, seq(14));
-  EXPECT_TRUE(deferred.closed(down));
-  deferred.resume(down);
+  deferred.defer(down_class, seq(10));
+  deferred.resume(down_class);
+  ASSERT_TRUE(deferred.may_consider(down_class, seq(10), seq(9)));
+  ASSERT_TRUE(deferred.may_consider(down_class, seq(12), seq(9)));
+  deferred.defer(down_class, seq(14));
+  EXPECT_TRUE(deferred.closed(down_class));
+  deferred.resume(down_class);
   EXPECT_EQ(deferred.catch_up_after(), seq(12)) << "13 and up";
 }
 
 TEST(DeferredClasses, RowWithoutRoomIsReadAgain) {
   DeferredClasses deferred;
-  deferred.defer(down, seq(10));
-  deferred.resume(down);
-  ASSERT_TRUE(deferred.may_consider(down, seq(10), seq(9)));
-  ASSERT_TRUE(deferred.may_consider(down, seq(11), seq(9)));
-  deferred.put_back(down, seq(11));
+  deferred.defer(down_class, seq(10));
+  deferred.resume(down_class);
+  ASSERT_TRUE(deferred.may_consider(down_class, seq(10), seq(9)));
+  ASSERT_TRUE(deferred.may_consider(down_class, seq(11), seq(9)));
+  deferred.put_back(down_class, seq(11));
   deferred.page_seen(seq(9), seq(10), false);
   EXPECT_EQ(deferred.catch_up_after(), seq(10));
 }
 
 TEST(DeferredClasses, ResumeAllConsidersEverythingAgain) {
   DeferredClasses deferred;
-  deferred.defer(down, seq(10));
-  deferred.defer(slow, seq(5));
+  deferred.defer(down_class, seq(10));
+  deferred.defer(slow_class, seq(5));
   deferred.resume_all();
   EXPECT_EQ(deferred.catch_up_after(), seq(4));
   EXPECT_EQ(deferred.size(), 2U);

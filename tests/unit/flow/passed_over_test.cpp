@@ -1,24 +1,22 @@
 #include "flow/passed_over.hpp"
 
+#include "unit/flow/classes.hpp"
+
 #include <gtest/gtest.h>
 
 namespace sagabox::flow {
 namespace {
 
-constexpr ClassId down{1};
-constexpr ClassId slow{2};
 constexpr std::uint64_t key = 77;
-constexpr std::uint64_t other = 78;
-
-Sequence seq(std::uint64_t value) { return Sequence{value}; }
+constexpr std::uint64_t other_key = 78;
 
 TEST(PassedOver, KeyWaitsWithTheClassOfItsMessage) {
   PassedOver passed;
-  passed.defer(down, seq(5));
-  passed.wait_behind(down, key);
+  passed.defer(down_class, seq(5));
+  passed.wait_behind(down_class, key);
   EXPECT_FALSE(passed.key_may_go(key, seq(6), seq(0))) << "whatever class its next message has";
-  EXPECT_TRUE(passed.key_may_go(other, seq(7), seq(0)));
-  EXPECT_TRUE(passed.resume(down));
+  EXPECT_TRUE(passed.key_may_go(other_key, seq(7), seq(0)));
+  EXPECT_TRUE(passed.resume(down_class));
   EXPECT_FALSE(passed.key_may_go(key, seq(9), seq(8))) << "5 and 6 have not gone yet";
   EXPECT_EQ(passed.catch_up_after(), seq(4));
   EXPECT_TRUE(passed.key_may_go(key, seq(6), seq(4)));
@@ -30,25 +28,25 @@ TEST(PassedOver, KeyWaitsWithTheClassOfItsMessage) {
 
 TEST(PassedOver, ClassThatClosesAgainKeepsItsKeysWithoutReadingThemAgain) {
   PassedOver passed;
-  passed.defer(down, seq(5));
-  passed.wait_behind(down, key);
-  passed.resume(down);
-  passed.defer(down, seq(5));
+  passed.defer(down_class, seq(5));
+  passed.wait_behind(down_class, key);
+  passed.resume(down_class);
+  passed.defer(down_class, seq(5));
   EXPECT_EQ(passed.catch_up_after(), std::nullopt);
   EXPECT_FALSE(passed.key_may_go(key, seq(9), seq(0)));
 }
 
 TEST(PassedOver, KeyThatWaitsBehindTwoClassesGoesWhenBothMay) {
   PassedOver passed;
-  passed.defer(down, seq(5));
-  passed.wait_behind(down, key);
-  passed.defer(slow, seq(3));
-  passed.wait_behind(slow, key);
-  passed.resume(down);
+  passed.defer(down_class, seq(5));
+  passed.wait_behind(down_class, key);
+  passed.defer(slow_class, seq(3));
+  passed.wait_behind(slow_class, key);
+  passed.resume(down_class);
   EXPECT_FALSE(passed.key_may_go(key, seq(5), seq(2)));
   passed.page_seen(seq(2), seq(10), true);
   EXPECT_FALSE(passed.key_may_go(key, seq(11), seq(10)));
-  passed.resume(slow);
+  passed.resume(slow_class);
   EXPECT_EQ(passed.catch_up_after(), seq(2));
   EXPECT_TRUE(passed.key_may_go(key, seq(5), seq(2)));
 }
@@ -61,14 +59,14 @@ TEST(PassedOver, KeyOfItsOwnIsResumedByName) {
   EXPECT_FALSE(passed.key_may_go(key, seq(6), seq(0))) << "a class that opens says nothing of it";
   EXPECT_TRUE(passed.resume_key(key));
   EXPECT_TRUE(passed.key_may_go(key, seq(5), seq(4)));
-  EXPECT_FALSE(passed.resume_key(other));
+  EXPECT_FALSE(passed.resume_key(other_key));
 }
 
 TEST(PassedOver, RowWithoutRoomIsReadAgain) {
   PassedOver passed;
-  passed.defer(down, seq(5));
-  passed.wait_behind(down, key);
-  passed.resume(down);
+  passed.defer(down_class, seq(5));
+  passed.wait_behind(down_class, key);
+  passed.resume(down_class);
   ASSERT_TRUE(passed.key_may_go(key, seq(5), seq(4)));
   passed.put_back_key(key, seq(5));
   passed.page_seen(seq(4), seq(4), false);
@@ -77,21 +75,22 @@ TEST(PassedOver, RowWithoutRoomIsReadAgain) {
 
 TEST(PassedOver, SaysWhichKeysMayLackAnEarlierMessage) {
   PassedOver passed;
-  passed.defer(down, seq(5));
-  passed.wait_behind(down, key);
-  passed.defer_key(other, seq(8));
+  passed.defer(down_class, seq(5));
+  passed.wait_behind(down_class, key);
+  passed.defer_key(other_key, seq(8));
   EXPECT_TRUE(passed.may_lack(key, seq(6)));
   EXPECT_FALSE(passed.may_lack(key, seq(5))) << "nothing below it was passed over";
-  EXPECT_TRUE(passed.may_lack(other, seq(9)));
-  EXPECT_FALSE(passed.may_lack(other, seq(8)));
+  EXPECT_TRUE(passed.may_lack(other_key, seq(9)));
+  EXPECT_FALSE(passed.may_lack(other_key, seq(8)));
   EXPECT_FALSE(passed.may_lack(79, seq(100)));
 }
 
 TEST(PassedOver, AMillionKeysTakeNoMoreThanTheirBound) {
   constexpr std::size_t bytes_max = std::size_t{1} << 20U;
   PassedOver passed(bytes_max);
-  passed.defer(down, seq(1));
-  for (std::uint64_t number = 1; number <= 1'000'000; ++number) passed.wait_behind(down, number);
+  passed.defer(down_class, seq(1));
+  for (std::uint64_t number = 1; number <= 1'000'000; ++number)
+    passed.wait_behind(down_class, number);
   EXPECT_LE(passed.key_bytes(), bytes_max);
   for (std::uint64_t number = 1; number <= 1'000'000; number += 997) {
     EXPECT_FALSE(passed.key_may_go(number, seq(2'000'000), seq(1'999'999)));
@@ -101,13 +100,15 @@ TEST(PassedOver, AMillionKeysTakeNoMoreThanTheirBound) {
 TEST(PassedOver, LargeClassLeavesMemoryForTheNext) {
   constexpr std::size_t bytes_max = std::size_t{256} << 10U;
   PassedOver passed(bytes_max);
-  passed.defer(down, seq(1));
-  for (std::uint64_t number = 1; number <= 200'000; ++number) passed.wait_behind(down, number);
-  passed.defer(slow, seq(2));
+  passed.defer(down_class, seq(1));
+  for (std::uint64_t number = 1; number <= 200'000; ++number)
+    passed.wait_behind(down_class, number);
+  passed.defer(slow_class, seq(2));
   constexpr std::uint64_t first = 1'000'000;
-  for (std::uint64_t number = 0; number < 5'000; ++number) passed.wait_behind(slow, first + number);
+  for (std::uint64_t number = 0; number < 5'000; ++number)
+    passed.wait_behind(slow_class, first + number);
   EXPECT_LE(passed.key_bytes(), bytes_max);
-  passed.resume(down);
+  passed.resume(down_class);
   passed.page_seen(seq(0), seq(10), true);
   std::uint64_t false_hits = 0;
   for (std::uint64_t number = 2 * first; number < 2 * first + 1'000; ++number) {

@@ -394,7 +394,7 @@ std::string why_not(std::string_view line) {
   return entry.error().message.substr(prefix.size());
 }
 
-std::string replaced(std::string text, std::string_view what, std::string_view with) {
+std::string replaced_once(std::string text, std::string_view what, std::string_view with) {
   const auto at = text.find(what);
   EXPECT_NE(at, std::string::npos) << what;
   return text.replace(at, what.size(), with);
@@ -412,32 +412,32 @@ TEST(AuditJson, BrokenLinesSayWhatIsWrong) {
       "not valid JSON at byte " + std::to_string(line.size()) + ": the value is not complete");
   EXPECT_EQ(why_not("[]"), "one JSON object is expected");
   EXPECT_EQ(why_not("{}"), R"("number" is missing)");
-  EXPECT_EQ(why_not(replaced(line, R"("table":"orders",)", "")), R"("table" is missing)");
-  EXPECT_EQ(why_not(replaced(line, R"("orders")", "5")),
+  EXPECT_EQ(why_not(replaced_once(line, R"("table":"orders",)", "")), R"("table" is missing)");
+  EXPECT_EQ(why_not(replaced_once(line, R"("orders")", "5")),
             R"("table" must be a string, or {"hex":"…"} for bytes that are not UTF-8)");
-  EXPECT_EQ(why_not(replaced(line, R"("orders")", R"({"hex":"f"})")),
+  EXPECT_EQ(why_not(replaced_once(line, R"("orders")", R"({"hex":"f"})")),
             R"("table" must be a string, or {"hex":"…"} for bytes that are not UTF-8)");
-  EXPECT_EQ(why_not(replaced(line, "\"Paused\"", "\"Slept\"")),
+  EXPECT_EQ(why_not(replaced_once(line, "\"Paused\"", "\"Slept\"")),
             R"("kind" "Slept" is not the name of an audit event)");
-  EXPECT_EQ(why_not(replaced(line, R"("attempt":0)", R"("attempt":-1)")),
+  EXPECT_EQ(why_not(replaced_once(line, R"("attempt":0)", R"("attempt":-1)")),
             R"("attempt" must be a whole number up to 4294967295)");
-  EXPECT_EQ(why_not(replaced(line, R"("attempt":0)", R"("attempt":4294967296)")),
+  EXPECT_EQ(why_not(replaced_once(line, R"("attempt":0)", R"("attempt":4294967296)")),
             R"("attempt" must be a whole number up to 4294967295)");
-  EXPECT_EQ(why_not(replaced(line, R"("number":1,)", R"("number":1.5,)")),
+  EXPECT_EQ(why_not(replaced_once(line, R"("number":1,)", R"("number":1.5,)")),
             R"("number" must be a whole number up to 18446744073709551615)");
-  EXPECT_EQ(why_not(replaced(line, R"("number":1,)", R"("number":"1",)")),
+  EXPECT_EQ(why_not(replaced_once(line, R"("number":1,)", R"("number":"1",)")),
             R"("number" must be a whole number up to 18446744073709551615)");
-  EXPECT_EQ(why_not(replaced(line, R"("digest":"0)", R"("digest":")")),
+  EXPECT_EQ(why_not(replaced_once(line, R"("digest":"0)", R"("digest":")")),
             R"("digest" must be 64 hexadecimal digits)");
-  EXPECT_EQ(why_not(replaced(line, R"("digest":"0)", R"("digest":"g)")),
+  EXPECT_EQ(why_not(replaced_once(line, R"("digest":"0)", R"("digest":"g)")),
             R"("digest" must be 64 hexadecimal digits)");
   for (const auto* time : {"2026-02-30T00:00:00.000000Z", "2026-01-01T24:00:00.000000Z",
                            "2026-01-01T00:00:00Z", "2026-01-01 00:00:00.000000Z", "now"}) {
-    EXPECT_EQ(why_not(replaced(line, "2026-01-01T00:00:00.000000Z", time)),
+    EXPECT_EQ(why_not(replaced_once(line, "2026-01-01T00:00:00.000000Z", time)),
               R"("at" must be a time such as 2026-01-01T00:00:00.000000Z)")
         << time;
   }
-  EXPECT_EQ(why_not(replaced(line, "{", R"({"approved":true,)")),
+  EXPECT_EQ(why_not(replaced_once(line, "{", R"({"approved":true,)")),
             "it has fields that an entry does not have");
   EXPECT_EQ(why_not(std::string(2000, '[') + std::string(2000, ']')),
             "not valid JSON at byte 513: nested deeper than 512 levels");
@@ -445,7 +445,7 @@ TEST(AuditJson, BrokenLinesSayWhatIsWrong) {
 
 TEST(AuditJson, AnEditedLineIsFound) {
   const AuditEntry entry = chain({}, {.kind = AuditKind::purged, .actor = "ann"});
-  const auto edited = audit_from_json(replaced(audit_json(entry), "ann", "bob"));
+  const auto edited = audit_from_json(replaced_once(audit_json(entry), "ann", "bob"));
   EXPECT_EQ(AuditVerifier().next(edited.value()),
             "entry 1: does not fit its hash; it was changed after it was written");
 }

@@ -17,7 +17,7 @@ namespace {
 
 using testing::RecordingLogger;
 using testing::RecordingMetrics;
-using Kind = MetricInfo::Kind;
+using MetricKind = MetricInfo::Kind;
 
 bool has_line(const std::string& text, const std::string& line) {
   return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
@@ -27,7 +27,7 @@ TEST(MetricCatalogue, NamesAreUniqueAndFollowPrometheusConventions) {
   std::set<std::string_view> names;
   for (const auto& metric : metric_catalogue()) {
     EXPECT_TRUE(names.insert(metric.name).second) << metric.name;
-    EXPECT_EQ(metric.name.ends_with("_total"), metric.kind == Kind::counter) << metric.name;
+    EXPECT_EQ(metric.name.ends_with("_total"), metric.kind == MetricKind::counter) << metric.name;
     EXPECT_FALSE(metric.help.empty()) << metric.name;
     EXPECT_EQ(metric.labels.find("tenant"), std::string_view::npos) << metric.name;
   }
@@ -44,9 +44,9 @@ TEST(MetricCatalogue, TheDocumentNamesEveryMetricWithItsKindAndLabels) {
     std::string labels;
     for (const char c : metric.labels) labels += c == ' ' ? std::string(", ") : std::string(1, c);
     if (labels.empty()) labels = "none";
-    const std::string kind = metric.kind == Kind::counter ? "counter"
-                             : metric.kind == Kind::gauge ? "gauge"
-                                                          : "histogram";
+    const std::string kind = metric.kind == MetricKind::counter ? "counter"
+                             : metric.kind == MetricKind::gauge ? "gauge"
+                                                                : "histogram";
     const std::string row = "| `" + std::string(metric.name) + "` | " + kind + " | " + labels +
                             " | " + std::string(metric.help) + " |";
     EXPECT_NE(document.find(row), std::string::npos) << "docs/metrics.md lacks\n" << row;
@@ -64,21 +64,22 @@ TEST(MetricCatalogue, BucketsRiseFrom50MicrosecondsTo60Seconds) {
 }
 
 TEST(MetricProblem, SaysWhatIsWrong) {
-  const auto problem = [](std::string_view name, Kind kind, Labels labels) {
+  const auto problem = [](std::string_view name, MetricKind kind, Labels labels) {
     return metric_problem(name, kind, std::span(labels.begin(), labels.size()));
   };
-  EXPECT_EQ(problem("outbox_pending", Kind::gauge, {{"table", "t"}}), "");
-  EXPECT_EQ(problem("outbox_enqueued_total", Kind::counter, {{"topic", "x"}, {"table", "t"}}), "")
+  EXPECT_EQ(problem("outbox_pending", MetricKind::gauge, {{"table", "t"}}), "");
+  EXPECT_EQ(problem("outbox_enqueued_total", MetricKind::counter, {{"topic", "x"}, {"table", "t"}}),
+            "")
       << "labels may come in any order";
-  EXPECT_EQ(problem("outbox_typo", Kind::gauge, {}),
+  EXPECT_EQ(problem("outbox_typo", MetricKind::gauge, {}),
             "metric outbox_typo: not in the catalogue (src/observe/catalogue.cpp)");
-  EXPECT_EQ(problem("outbox_pending", Kind::counter, {{"table", "t"}}),
+  EXPECT_EQ(problem("outbox_pending", MetricKind::counter, {{"table", "t"}}),
             "metric outbox_pending: used as a counter but it is a gauge");
-  EXPECT_EQ(problem("outbox_pending", Kind::gauge, {{"tenant", "t"}}),
+  EXPECT_EQ(problem("outbox_pending", MetricKind::gauge, {{"tenant", "t"}}),
             "metric outbox_pending: has the labels {table}, not {tenant}");
-  EXPECT_EQ(problem("outbox_pending", Kind::gauge, {{"table", "t"}, {"tenant", "x"}}),
+  EXPECT_EQ(problem("outbox_pending", MetricKind::gauge, {{"table", "t"}, {"tenant", "x"}}),
             "metric outbox_pending: has the labels {table}, not {table tenant}");
-  EXPECT_EQ(problem("outbox_pending", Kind::gauge, {}),
+  EXPECT_EQ(problem("outbox_pending", MetricKind::gauge, {}),
             "metric outbox_pending: has the labels {table}, not {}");
 }
 

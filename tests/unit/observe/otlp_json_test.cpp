@@ -6,8 +6,6 @@
 namespace sagabox {
 namespace {
 
-namespace json = boost::json;
-
 TraceSpan example() {
   TraceSpan span;
   span.trace = {0x5b, 0x8e, 0xff, 0xf7, 0x98, 0x03, 0x81, 0x03,
@@ -21,14 +19,14 @@ TraceSpan example() {
   return span;
 }
 
-json::object encoded(const TraceSpan& span, const Headers& resource = {}) {
+boost::json::object encoded(const TraceSpan& span, const Headers& resource = {}) {
   const auto body = otlp_json(resource, std::span(&span, 1));
-  const auto value = json::parse(body);
+  const auto value = boost::json::parse(body);
   EXPECT_EQ(value.as_object().size(), 1U) << body;
   return value.at("resourceSpans").at(0).as_object();
 }
 
-json::object span_of(const json::object& of_resource) {
+boost::json::object span_of(const boost::json::object& of_resource) {
   return of_resource.at("scopeSpans").at(0).at("spans").at(0).as_object();
 }
 
@@ -44,7 +42,7 @@ TEST(OtlpJson, HasTheFieldsOfTheProtocol) {
   EXPECT_EQ(span.at("startTimeUnixNano"), "1544712660300000000");
   EXPECT_EQ(span.at("endTimeUnixNano"), "1544712661300000007");
   EXPECT_EQ(span.at("attributes"),
-            json::parse(R"([{"key":"sagabox.table","value":{"stringValue":"orders"}},
+            boost::json::parse(R"([{"key":"sagabox.table","value":{"stringValue":"orders"}},
                             {"key":"sagabox.attempt","value":{"intValue":"2"}}])"));
   EXPECT_FALSE(span.contains("status"));
   EXPECT_FALSE(span.contains("traceState"));
@@ -61,13 +59,13 @@ TEST(OtlpJson, FailureIsAStatusWithItsReason) {
   span.failed = true;
   span.error = "503 from hooks.example.com";
   EXPECT_EQ(span_of(encoded(span)).at("status"),
-            json::parse(R"({"code":2,"message":"503 from hooks.example.com"})"));
+            boost::json::parse(R"({"code":2,"message":"503 from hooks.example.com"})"));
 }
 
 TEST(OtlpJson, ResourceAndScopeSayWhoseSpansTheyAre) {
   const auto of_resource = encoded(example(), {{"service.name", "relay"}});
   EXPECT_EQ(of_resource.at("resource").at("attributes"),
-            json::parse(R"([{"key":"service.name","value":{"stringValue":"relay"}}])"));
+            boost::json::parse(R"([{"key":"service.name","value":{"stringValue":"relay"}}])"));
   EXPECT_EQ(of_resource.at("scopeSpans").at(0).at("scope").at("name"), "sagabox");
 }
 
@@ -76,13 +74,13 @@ TEST(OtlpJson, TextThatIsNoUtf8DoesNotSpoilTheRequest) {
   span.name = "a \xff b";
   span.tracestate = "vendor=\x01";
   const auto found = span_of(encoded(span));
-  EXPECT_EQ(found.at("name").as_string().find('\xff'), json::string::npos);
+  EXPECT_EQ(found.at("name").as_string().find('\xff'), boost::json::string::npos);
   EXPECT_TRUE(found.at("name").as_string().starts_with("a "));
 }
 
 TEST(OtlpJson, ManySpansAreOneRequest) {
   const std::vector<TraceSpan> spans(3, example());
-  const auto value = json::parse(otlp_json({}, spans));
+  const auto value = boost::json::parse(otlp_json({}, spans));
   EXPECT_EQ(value.at("resourceSpans").at(0).at("scopeSpans").at(0).at("spans").as_array().size(),
             3U);
 }

@@ -16,7 +16,7 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using Kind = PostAnswer::Kind;
+using PostKind = PostAnswer::Kind;
 
 /// A wait that only a failure makes long.
 constexpr auto patience = seconds(60);
@@ -38,7 +38,7 @@ struct Collector {
     changed.notify_all();
     if (throws-- > 0) throw std::bad_alloc();
     while (hangs && !gives_up()) changed.wait_for(lock, milliseconds(5));
-    if (hangs) return {.kind = Kind::later, .error = "no answer"};
+    if (hangs) return {.kind = PostKind::later, .error = "no answer"};
     return answers[std::min(batches.size(), answers.size()) - 1];
   }
   bool wait_for_posts(std::size_t count) {
@@ -127,8 +127,8 @@ TEST_F(ExporterTest, FullQueueDropsAndCounts) {
 }
 
 TEST_F(ExporterTest, TriesAgainWhenTheCollectorAsksForIt) {
-  collector.answers = {{.kind = Kind::later, .error = "503", .retry_after = Duration{}},
-                       {.kind = Kind::later, .error = "503", .retry_after = Duration{}},
+  collector.answers = {{.kind = PostKind::later, .error = "503", .retry_after = Duration{}},
+                       {.kind = PostKind::later, .error = "503", .retry_after = Duration{}},
                        {}};
   options.batch_delay = {};
   const auto exporter = open();
@@ -141,7 +141,7 @@ TEST_F(ExporterTest, TriesAgainWhenTheCollectorAsksForIt) {
 }
 
 TEST_F(ExporterTest, GivesUpAfterTheLastAttempt) {
-  collector.answers = {{.kind = Kind::later, .error = "503", .retry_after = Duration{}}};
+  collector.answers = {{.kind = PostKind::later, .error = "503", .retry_after = Duration{}}};
   options.attempts_max = 3;
   options.batch_max = 1;
   const auto exporter = open();
@@ -153,7 +153,7 @@ TEST_F(ExporterTest, GivesUpAfterTheLastAttempt) {
 }
 
 TEST_F(ExporterTest, DoesNotRepeatWhatIsRefused) {
-  collector.answers = {{.kind = Kind::refused, .error = "400"}};
+  collector.answers = {{.kind = PostKind::refused, .error = "400"}};
   options.batch_max = 1;
   const auto exporter = open();
   take(*exporter, 1);
@@ -184,7 +184,7 @@ TEST_F(ExporterTest, CountsWhatWasTakenInPart) {
 }
 
 TEST_F(ExporterTest, StopCutsAWaitShort) {
-  collector.answers = {{.kind = Kind::later, .error = "503", .retry_after = hours(1)}, {}};
+  collector.answers = {{.kind = PostKind::later, .error = "503", .retry_after = hours(1)}, {}};
   options.batch_max = 1;
   const auto exporter = open();
   take(*exporter, 1);

@@ -17,9 +17,9 @@ namespace {
 
 using sagabox::testing::RecordingLogger;
 using sagabox::testing::RecordingMetrics;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
 using testing::at;
-using testing::milliseconds;
-using testing::seconds;
 
 constexpr WallTime database_now{seconds(1'767'225'600)};
 

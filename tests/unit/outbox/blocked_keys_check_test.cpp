@@ -10,7 +10,7 @@ namespace {
 using Keys = std::vector<spi::RetryingKey>;
 using Numbers = std::vector<std::uint64_t>;
 
-Numbers sequences(const Keys& keys) {
+Numbers sequences_of_keys(const Keys& keys) {
   Numbers numbers;
   for (const auto& key : keys) numbers.push_back(key.sequence.value);
   return numbers;
@@ -25,7 +25,7 @@ TEST(BlockedKeysCheck, LastPageTellsWhichBlockersTheStoreDidNotShow) {
   const auto second = check.page();
   ASSERT_TRUE(second);
   EXPECT_EQ(second->after, Sequence{1});
-  EXPECT_EQ(sequences(check.seen(*second, Keys{{30, Sequence{3}}}, true)), Numbers{2});
+  EXPECT_EQ(sequences_of_keys(check.seen(*second, Keys{{30, Sequence{3}}}, true)), Numbers{2});
   EXPECT_FALSE(check.page());
 }
 
@@ -38,7 +38,7 @@ TEST(BlockedKeysCheck, BlockersMayComeInAnyOrder) {
   BlockedKeysCheck check;
   check.begin({{90, Sequence{9}}, {20, Sequence{2}}, {50, Sequence{5}}});
   const Keys shown{{10, Sequence{1}}, {20, Sequence{5}}, {30, Sequence{7}}};
-  EXPECT_EQ(sequences(check.seen(*check.page(), shown, true)), (Numbers{2, 9}));
+  EXPECT_EQ(sequences_of_keys(check.seen(*check.page(), shown, true)), (Numbers{2, 9}));
 }
 
 TEST(BlockedKeysCheck, PageOfAnEarlierCheckSaysNothing) {
@@ -47,7 +47,7 @@ TEST(BlockedKeysCheck, PageOfAnEarlierCheckSaysNothing) {
   const auto stale = check.page();
   check.begin({{10, Sequence{1}}, {20, Sequence{2}}});
   EXPECT_TRUE(check.seen(*stale, {}, true).empty());
-  EXPECT_EQ(sequences(check.seen(*check.page(), {}, true)), (Numbers{1, 2}));
+  EXPECT_EQ(sequences_of_keys(check.seen(*check.page(), {}, true)), (Numbers{1, 2}));
 }
 
 TEST(BlockedKeysCheck, EndedOneSaysNothing) {

@@ -12,7 +12,7 @@ namespace {
 
 using testing::sequences;
 
-Entry entry(std::uint64_t sequence, std::uint32_t attempts = 0, std::uint16_t shard = 0) {
+Entry cautious_entry(std::uint64_t sequence, std::uint32_t attempts = 0, std::uint16_t shard = 0) {
   auto made = testing::entry(sequence);
   made.attempts = attempts;
   made.shard = Shard{shard};
@@ -31,7 +31,7 @@ std::vector<std::uint64_t> let_go(CautiousGate& gate) {
 
 TEST(CautiousGate, LetsAFewGoTogether) {
   CautiousGate gate;
-  for (std::uint64_t sequence = 1; sequence <= 6; ++sequence) gate.offer(entry(sequence));
+  for (std::uint64_t sequence = 1; sequence <= 6; ++sequence) gate.offer(cautious_entry(sequence));
   EXPECT_EQ(let_go(gate), (std::vector<std::uint64_t>{1, 2, 3, 4}));
   EXPECT_EQ(gate.in_flight(), CautiousGate::together_max);
   EXPECT_EQ(gate.waiting(), 2U);
@@ -41,9 +41,9 @@ TEST(CautiousGate, LetsAFewGoTogether) {
 
 TEST(CautiousGate, SuspectGoesAlone) {
   CautiousGate gate;
-  gate.offer(entry(1));
-  gate.offer(entry(2, 1));
-  gate.offer(entry(3));
+  gate.offer(cautious_entry(1));
+  gate.offer(cautious_entry(2, 1));
+  gate.offer(cautious_entry(3));
   EXPECT_EQ(let_go(gate), (std::vector<std::uint64_t>{1}));
   gate.finished();
   EXPECT_EQ(let_go(gate), (std::vector<std::uint64_t>{2})) << "nothing beside it";
@@ -53,7 +53,7 @@ TEST(CautiousGate, SuspectGoesAlone) {
 
 TEST(CautiousGate, IsDispatchedOnceItsAttemptIsWritten) {
   CautiousGate gate;
-  gate.offer(entry(1, 0, 5));
+  gate.offer(cautious_entry(1, 0, 5));
   (void)let_go(gate);
   EXPECT_FALSE(gate.written(Shard{4}, Sequence{1}, 1)) << "another shard";
   EXPECT_FALSE(gate.written(Shard{5}, Sequence{2}, 1)) << "another message";
@@ -67,12 +67,12 @@ TEST(CautiousGate, IsDispatchedOnceItsAttemptIsWritten) {
 
 TEST(CautiousGate, DropGivesWhatWaitsAndWhatIsBeingWritten) {
   CautiousGate gate;
-  gate.offer(entry(1, 0, 0));
-  gate.offer(entry(2, 0, 1));
-  gate.offer(entry(3, 0, 0));
-  gate.offer(entry(4, 0, 0));
-  gate.offer(entry(5, 0, 0));
-  gate.offer(entry(6, 0, 1));
+  gate.offer(cautious_entry(1, 0, 0));
+  gate.offer(cautious_entry(2, 0, 1));
+  gate.offer(cautious_entry(3, 0, 0));
+  gate.offer(cautious_entry(4, 0, 0));
+  gate.offer(cautious_entry(5, 0, 0));
+  gate.offer(cautious_entry(6, 0, 1));
   (void)let_go(gate);
   ASSERT_TRUE(gate.written(Shard{0}, Sequence{1}, 1)) << "running: it ends by itself";
   auto dropped = sequences(gate.drop(Shard{0}));
@@ -84,8 +84,8 @@ TEST(CautiousGate, DropGivesWhatWaitsAndWhatIsBeingWritten) {
 
 TEST(CautiousGate, DroppingASuspectLetsTheOthersGo) {
   CautiousGate gate;
-  gate.offer(entry(1, 3, 0));
-  gate.offer(entry(2, 0, 1));
+  gate.offer(cautious_entry(1, 3, 0));
+  gate.offer(cautious_entry(2, 0, 1));
   ASSERT_EQ(let_go(gate), (std::vector<std::uint64_t>{1}));
   EXPECT_EQ(sequences(gate.drop(Shard{0})), (std::vector<std::uint64_t>{1}));
   EXPECT_EQ(let_go(gate), (std::vector<std::uint64_t>{2}));

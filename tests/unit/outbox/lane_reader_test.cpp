@@ -17,19 +17,13 @@ namespace sagabox::outbox {
 namespace {
 
 using spi::LateCommits;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
 using testing::at;
-using testing::milliseconds;
+using testing::horizon;
 using testing::ModelTable;
-using testing::seconds;
 
-constexpr Duration window = seconds(5);
-
-std::optional<spi::Horizon> horizon(std::vector<std::uint64_t> in_progress, std::uint64_t next) {
-  spi::Horizon made;
-  for (const auto id : in_progress) made.in_progress.push_back(TransactionId{id});
-  made.next = TransactionId{next};
-  return made;
-}
+constexpr Duration late_commits_window = seconds(5);
 
 /// A forward read that shows everything up to `last`.
 bool read_to(LaneReader& reader, std::uint64_t last, const std::optional<spi::Horizon>& seen,
@@ -41,7 +35,7 @@ bool read_to(LaneReader& reader, std::uint64_t last, const std::optional<spi::Ho
 }
 
 TEST(LaneReader, ReadsOnFromTheLastRowWhereCommitsComeInOrder) {
-  LaneReader reader(LateCommits::none, window);
+  LaneReader reader(LateCommits::none, late_commits_window);
   EXPECT_EQ(reader.next_after(at({})), Sequence{0});
   ASSERT_TRUE(read_to(reader, 7, std::nullopt));
   EXPECT_EQ(reader.next_after(at({})), Sequence{7});
@@ -50,7 +44,7 @@ TEST(LaneReader, ReadsOnFromTheLastRowWhereCommitsComeInOrder) {
 }
 
 TEST(LaneReader, BeginsBelowAYoungTransactionSoThatItsEndCostsNoSecondRead) {
-  LaneReader reader(LateCommits::visible, window);
+  LaneReader reader(LateCommits::visible, late_commits_window);
   ASSERT_TRUE(read_to(reader, 10, horizon({}, 5)));
   ASSERT_TRUE(read_to(reader, 20, horizon({5}, 6)));
   EXPECT_EQ(reader.next_after(at({})), Sequence{10}) << "it can have drawn 11 at the lowest";
@@ -59,7 +53,7 @@ TEST(LaneReader, BeginsBelowAYoungTransactionSoThatItsEndCostsNoSecondRead) {
 }
 
 TEST(LaneReader, WaitsForALongTransactionAndGoesBackWhenItEnds) {
-  LaneReader reader(LateCommits::visible, window);
+  LaneReader reader(LateCommits::visible, late_commits_window);
   ASSERT_TRUE(read_to(reader, 10, horizon({}, 5)));
   for (int read = 0; read < 10; ++read) ASSERT_TRUE(read_to(reader, 20, horizon({5}, 6)));
   EXPECT_EQ(reader.next_after(at({})), Sequence{20}) << "old ones are not read over and over";
@@ -75,7 +69,7 @@ TEST(LaneReader, WaitsForALongTransactionAndGoesBackWhenItEnds) {
 }
 
 TEST(LaneReader, TransactionBegunLaterThanTheReadIsNotTakenForEnded) {
-  LaneReader reader(LateCommits::visible, window);
+  LaneReader reader(LateCommits::visible, late_commits_window);
   ASSERT_TRUE(read_to(reader, 10, horizon({5}, 6)));
   // A standby that lags behind: it does not know transaction 5 yet.
   ASSERT_TRUE(read_to(reader, 10, horizon({}, 5)));
@@ -83,7 +77,7 @@ TEST(LaneReader, TransactionBegunLaterThanTheReadIsNotTakenForEnded) {
 }
 
 TEST(LaneReader, EndSeenByAnotherReadRewindsTheForwardReads) {
-  LaneReader reader(LateCommits::visible, window);
+  LaneReader reader(LateCommits::visible, late_commits_window);
   ASSERT_TRUE(read_to(reader, 10, horizon({}, 5)));
   for (int read = 0; read < 10; ++read) ASSERT_TRUE(read_to(reader, 20, horizon({5}, 6)));
   EXPECT_TRUE(reader.accept(Sequence{3}, horizon({}, 6), false)) << "it began below";
@@ -92,7 +86,7 @@ TEST(LaneReader, EndSeenByAnotherReadRewindsTheForwardReads) {
 }
 
 TEST(LaneReader, EndSeenByAnotherReadThatBeganAboveDropsItToo) {
-  LaneReader reader(LateCommits::visible, window);
+  LaneReader reader(LateCommits::visible, late_commits_window);
   ASSERT_TRUE(read_to(reader, 10, horizon({}, 5)));
   for (int read = 0; read < 10; ++read) ASSERT_TRUE(read_to(reader, 20, horizon({5}, 6)));
   EXPECT_FALSE(reader.accept(Sequence{15}, horizon({}, 6), false));
@@ -100,7 +94,7 @@ TEST(LaneReader, EndSeenByAnotherReadThatBeganAboveDropsItToo) {
 }
 
 TEST(LaneReader, PassBehindThePositionGoesPageByPage) {
-  LaneReader reader(LateCommits::none, window);
+  LaneReader reader(LateCommits::none, late_commits_window);
   ASSERT_TRUE(read_to(reader, 100, std::nullopt));
   reader.rewind(Sequence{10});
   reader.rewind(Sequence{50});
@@ -114,7 +108,7 @@ TEST(LaneReader, PassBehindThePositionGoesPageByPage) {
 }
 
 TEST(LaneReader, RewindWhileAReadIsOnItsWayIsNotLost) {
-  LaneReader reader(LateCommits::none, window);
+  LaneReader reader(LateCommits::none, late_commits_window);
   ASSERT_TRUE(read_to(reader, 100, std::nullopt));
   const auto after = reader.next_after(at({}));
   reader.rewind(Sequence{10});
@@ -125,14 +119,14 @@ TEST(LaneReader, RewindWhileAReadIsOnItsWayIsNotLost) {
 }
 
 TEST(LaneReader, RewindAboveThePositionChangesNothing) {
-  LaneReader reader(LateCommits::none, window);
+  LaneReader reader(LateCommits::none, late_commits_window);
   ASSERT_TRUE(read_to(reader, 10, std::nullopt));
   reader.rewind(Sequence{10});
   EXPECT_TRUE(reader.level());
 }
 
 TEST(LaneReader, PageThatEndsExactlyAtThePositionIsFollowedByWhatLiesAhead) {
-  LaneReader reader(LateCommits::window, window);
+  LaneReader reader(LateCommits::window, late_commits_window);
   const auto first = reader.next_after(at({}));
   reader.seen(first, Sequence{10}, false, at({}));
   reader.seen(reader.next_after(at({})), Sequence{10}, false, at({}));
@@ -140,7 +134,7 @@ TEST(LaneReader, PageThatEndsExactlyAtThePositionIsFollowedByWhatLiesAhead) {
 }
 
 TEST(LaneReader, WindowIsReadAgainUntilAReadBegunAfterItsEndHasLooked) {
-  LaneReader reader(LateCommits::window, window);
+  LaneReader reader(LateCommits::window, late_commits_window);
   ASSERT_TRUE(read_to(reader, 10, std::nullopt, at({})));
   ASSERT_TRUE(read_to(reader, 20, std::nullopt, at(seconds(3))));
   EXPECT_EQ(reader.next_after(at(seconds(4))), Sequence{0});
@@ -154,7 +148,7 @@ TEST(LaneReader, WindowIsReadAgainUntilAReadBegunAfterItsEndHasLooked) {
 }
 
 TEST(LaneReader, SlowReadCountsFromItsBeginning) {
-  LaneReader reader(LateCommits::window, window);
+  LaneReader reader(LateCommits::window, late_commits_window);
   ASSERT_TRUE(read_to(reader, 10, std::nullopt, at({})));
   const auto after = reader.next_after(at(milliseconds(4900)));
   reader.seen(after, Sequence{10}, true, at(milliseconds(5100)));
@@ -163,7 +157,7 @@ TEST(LaneReader, SlowReadCountsFromItsBeginning) {
 }
 
 TEST(LaneReader, RememberedWindowStaysSmall) {
-  LaneReader reader(LateCommits::window, window);
+  LaneReader reader(LateCommits::window, late_commits_window);
   Duration now{};
   for (std::uint64_t last = 1; last < 20'000; ++last) {
     now += milliseconds(1);
@@ -214,7 +208,7 @@ class Reading {
  private:
   LateCommits kind_;
   std::size_t page_rows_;
-  LaneReader reader_{kind_, window};
+  LaneReader reader_{kind_, late_commits_window};
   std::set<std::uint64_t> taken_;
   std::set<std::uint64_t> in_hand_;
   std::map<std::string, std::vector<std::uint64_t>> by_key_;
@@ -249,7 +243,8 @@ void random_life(ModelTable& table, Reading& reading, std::size_t open_max, Dura
   for (int count = 0; count < steps; ++count) {
     now += step;
     // Expected to end within the window.
-    while (!table.open().empty() && now - table.open().begin()->second.begun > window - step) {
+    while (!table.open().empty() &&
+           now - table.open().begin()->second.begun > late_commits_window - step) {
       table.commit(table.open().begin()->first);
     }
     switch (*rc::gen::inRange(0, 8)) {

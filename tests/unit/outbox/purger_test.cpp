@@ -16,7 +16,7 @@ namespace {
 
 using ownership::testing::ManualClock;
 using ownership::testing::RecordingLog;
-using ownership::testing::RecordingMetrics;
+using OwnershipMetrics = ownership::testing::RecordingMetrics;
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
@@ -107,7 +107,7 @@ class PurgerTest : public ::testing::Test {
   }
 
   ManualClock clock;
-  RecordingMetrics metrics;
+  OwnershipMetrics metrics;
   RecordingLog log;
   OldRows store;
   TableName table = TableName::parse("orders").value();

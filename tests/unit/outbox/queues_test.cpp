@@ -66,7 +66,7 @@ RC_GTEST_PROP(RingProperty, BehavesLikeABoundedQueue, ()) {
   }
 }
 
-Entry entry(std::uint64_t sequence, Source source) {
+Entry queued_entry(std::uint64_t sequence, Source source) {
   static const auto message = testing::message({});
   return {.message = message, .sequence = Sequence{sequence}, .source = source};
 }
@@ -74,8 +74,8 @@ Entry entry(std::uint64_t sequence, Source source) {
 TEST(FairQueues, AreTakenFromTwoToOne) {
   FairQueues queues(100, 100);
   for (std::uint64_t number = 0; number < 30; ++number) {
-    queues.push(entry(number, Source::hot));
-    queues.push(entry(number, Source::cold));
+    queues.push(queued_entry(number, Source::hot));
+    queues.push(queued_entry(number, Source::cold));
   }
   std::uint32_t turn = 0;
   int hot = 0;
@@ -91,13 +91,15 @@ TEST(FairQueues, EmptyOneLosesItsTurnToTheOther) {
   FairQueues queues(100, 100);
   std::uint32_t turn = 0;
   Entry taken;
-  for (std::uint64_t number = 0; number < 6; ++number) queues.push(entry(number, Source::cold));
+  for (std::uint64_t number = 0; number < 6; ++number)
+    queues.push(queued_entry(number, Source::cold));
   for (int number = 0; number < 6; ++number) {
     ASSERT_TRUE(queues.pop(taken, turn));
     EXPECT_EQ(taken.source, Source::cold);
   }
   EXPECT_FALSE(queues.pop(taken, turn));
-  for (std::uint64_t number = 0; number < 6; ++number) queues.push(entry(number, Source::hot));
+  for (std::uint64_t number = 0; number < 6; ++number)
+    queues.push(queued_entry(number, Source::hot));
   EXPECT_FALSE(queues.seems_empty());
   for (int number = 0; number < 6; ++number) {
     ASSERT_TRUE(queues.pop(taken, turn));
@@ -121,7 +123,7 @@ TEST(FairQueues, LoseAndRepeatNothingWithManyThreads) {
       const auto source = producer == 0 ? Source::hot : Source::cold;
       for (std::uint64_t number = 0; number < each; ++number) {
         while (!room.take(source, 1)) std::this_thread::yield();
-        queues.push(entry(producer * each + number, source));
+        queues.push(queued_entry(producer * each + number, source));
       }
     });
   }

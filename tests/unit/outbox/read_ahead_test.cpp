@@ -10,55 +10,55 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr BootTime start{seconds(100)};
+constexpr BootTime read_start{seconds(100)};
 
 TEST(ReadAhead, BeginsWithTheQueueAlone) {
   ReadAhead ahead(1000, 3000);
-  EXPECT_EQ(ahead.capacity(0, start), 1000U);
+  EXPECT_EQ(ahead.capacity(0, read_start), 1000U);
 }
 
 TEST(ReadAhead, ReadsAheadWhatIsGoneInAMoment) {
   ReadAhead ahead(1000, 3000);
-  ahead.filled(1000, start);
-  EXPECT_EQ(ahead.capacity(0, start + milliseconds(25)), 2000U);
-  ahead.filled(2000, start);
-  EXPECT_EQ(ahead.capacity(0, start + milliseconds(1)), 4000U) << "not beyond its bound";
+  ahead.filled(1000, read_start);
+  EXPECT_EQ(ahead.capacity(0, read_start + milliseconds(25)), 2000U);
+  ahead.filled(2000, read_start);
+  EXPECT_EQ(ahead.capacity(0, read_start + milliseconds(1)), 4000U) << "not beyond its bound";
 }
 
 TEST(ReadAhead, SlowHandlersLeaveTheRestInTheDatabase) {
   ReadAhead ahead(1000, 3000);
-  ahead.filled(1000, start);
-  ASSERT_EQ(ahead.capacity(0, start + milliseconds(5)), 4000U);
-  ahead.filled(4000, start);
-  EXPECT_EQ(ahead.capacity(3990, start + seconds(1)), 1000U);
+  ahead.filled(1000, read_start);
+  ASSERT_EQ(ahead.capacity(0, read_start + milliseconds(5)), 4000U);
+  ahead.filled(4000, read_start);
+  EXPECT_EQ(ahead.capacity(3990, read_start + seconds(1)), 1000U);
 }
 
 TEST(ReadAhead, AFewSayNothing) {
   ReadAhead ahead(1000, 3000);
-  ahead.filled(1000, start);
-  EXPECT_EQ(ahead.capacity(990, start + milliseconds(1)), 1000U);
-  EXPECT_EQ(ahead.capacity(1000, start + milliseconds(1)), 1000U) << "nothing has gone";
+  ahead.filled(1000, read_start);
+  EXPECT_EQ(ahead.capacity(990, read_start + milliseconds(1)), 1000U);
+  EXPECT_EQ(ahead.capacity(1000, read_start + milliseconds(1)), 1000U) << "nothing has gone";
 }
 
 TEST(ReadAhead, HandlersThatHangLeaveTheRestInTheDatabase) {
   ReadAhead ahead(1000, 3000);
-  ahead.filled(1000, start);
-  ASSERT_EQ(ahead.capacity(0, start + milliseconds(5)), 4000U);
-  ahead.filled(4000, start);
-  EXPECT_EQ(ahead.capacity(4000, start + milliseconds(5)), 4000U) << "it has just been filled";
-  EXPECT_EQ(ahead.capacity(4000, start + ReadAhead::moment), 1000U) << "nothing moves";
+  ahead.filled(1000, read_start);
+  ASSERT_EQ(ahead.capacity(0, read_start + milliseconds(5)), 4000U);
+  ahead.filled(4000, read_start);
+  EXPECT_EQ(ahead.capacity(4000, read_start + milliseconds(5)), 4000U) << "it has just been filled";
+  EXPECT_EQ(ahead.capacity(4000, read_start + ReadAhead::moment), 1000U) << "nothing moves";
 }
 
 TEST(ReadAhead, WhatHandlersTakeAtTheirBeginningSaysNothingOfATinyQueue) {
   ReadAhead ahead(8, 3000);
-  ahead.filled(8, start);
-  EXPECT_EQ(ahead.capacity(0, start + milliseconds(1)), 8U);
+  ahead.filled(8, read_start);
+  EXPECT_EQ(ahead.capacity(0, read_start + milliseconds(1)), 8U);
 }
 
 TEST(ReadAhead, NoneIsNone) {
   ReadAhead ahead(1000, 0);
-  ahead.filled(1000, start);
-  EXPECT_EQ(ahead.capacity(0, start + milliseconds(1)), 1000U);
+  ahead.filled(1000, read_start);
+  EXPECT_EQ(ahead.capacity(0, read_start + milliseconds(1)), 1000U);
 }
 
 TEST(ReadAhead, RoomGrowsAndShrinksAroundWhatItHolds) {

@@ -25,7 +25,7 @@ using memory::Fault;
 using memory::Operation;
 using ownership::testing::ManualClock;
 using ownership::testing::RecordingLog;
-using ownership::testing::RecordingMetrics;
+using OwnershipMetrics = ownership::testing::RecordingMetrics;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using JobState = ReplayJob::State;
@@ -143,7 +143,7 @@ struct World {
   TableName table = TableName::parse("orders").value();
   std::unique_ptr<Random> random = seeded_random(7);
   UlidSource ids{clock, *random};
-  RecordingMetrics metrics;
+  OwnershipMetrics metrics;
   RecordingLog log;
   std::map<Operation, std::deque<Fault>> faults;
   std::map<Operation, int> calls;

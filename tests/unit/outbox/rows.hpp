@@ -61,6 +61,13 @@ inline spi::Row undecodable_row(std::uint64_t sequence) {
   return made;
 }
 
+inline spi::Horizon horizon(const std::vector<std::uint64_t>& in_progress, std::uint64_t next) {
+  spi::Horizon made;
+  for (const auto id : in_progress) made.in_progress.push_back(TransactionId{id});
+  made.next = TransactionId{next};
+  return made;
+}
+
 inline std::vector<std::uint64_t> sequences(const std::vector<Entry>& entries) {
   std::vector<std::uint64_t> numbers;
   for (const auto& entry : entries) numbers.push_back(entry.sequence.value);

@@ -19,7 +19,7 @@ namespace {
 using std::chrono::seconds;
 
 /// Refuses every settle that has one of these messages in it, as a rule of a table would.
-class RefusingStore final : public testing::ForwardingStore {
+class RefusingStore final : public sagabox::testing::ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
 
@@ -134,7 +134,7 @@ class SettlerTest : public ::testing::Test {
 
   memory::MemoryStore store;
   RefusingStore refusing{store.outbox()};
-  testing::RecordingLogger log;
+  sagabox::testing::RecordingLogger log;
   TableName table = TableName::parse("orders").value();
   OutboxOptions options{.log = &log};
   Registry registry{no_metrics(), table.str()};

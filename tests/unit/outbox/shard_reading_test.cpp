@@ -14,20 +14,14 @@ namespace sagabox::outbox {
 namespace {
 
 using spi::Verdict;
+using std::chrono::seconds;
+using testing::horizon;
 using testing::message;
 using testing::row;
-using testing::seconds;
 using testing::sequences;
 using testing::ShardWorld;
 using testing::TopicGate;
 using Numbers = std::vector<std::uint64_t>;
-
-spi::Horizon horizon(std::vector<std::uint64_t> in_progress, std::uint64_t next) {
-  spi::Horizon made;
-  for (const auto id : in_progress) made.in_progress.push_back(TransactionId{id});
-  made.next = TransactionId{next};
-  return made;
-}
 
 spi::Row about(std::uint64_t sequence, const char* topic, std::string key = {}) {
   return row(sequence, message({.topic = topic, .key = std::move(key)}));

@@ -11,9 +11,9 @@ namespace sagabox::outbox {
 namespace {
 
 using spi::Verdict;
+using std::chrono::seconds;
 using testing::at;
 using testing::row;
-using testing::seconds;
 using testing::sequences;
 using testing::ShardWorld;
 using Numbers = std::vector<std::uint64_t>;

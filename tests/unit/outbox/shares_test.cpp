@@ -10,7 +10,7 @@ constexpr spi::Lane high{0};
 constexpr spi::Lane normal{1};
 constexpr double usual = 10;
 
-Progress at(std::uint64_t sequence, double stride = usual) {
+Progress progress_at(std::uint64_t sequence, double stride = usual) {
   return {Sequence{1'000'000 + sequence}, stride};
 }
 
@@ -25,72 +25,74 @@ Shares divided(std::initializer_list<Progress> lanes, std::uint32_t rows = 1000)
 TEST(SharesTest, NobodyHasMoreThanFits) {
   const auto shares = divided({});
   EXPECT_TRUE(shares.nobody());
-  EXPECT_EQ(shares.of(normal, at(0)), 1000U);
+  EXPECT_EQ(shares.of(normal, progress_at(0)), 1000U);
 }
 
 TEST(SharesTest, OneAloneGetsEverything) {
   for (const std::uint32_t rows : {1U, 7U, 1000U}) {
-    const auto shares = divided({at(0)}, rows);
+    const auto shares = divided({progress_at(0)}, rows);
     EXPECT_FALSE(shares.nobody());
-    EXPECT_EQ(shares.of(normal, at(0)), rows);
+    EXPECT_EQ(shares.of(normal, progress_at(0)), rows);
   }
 }
 
 TEST(SharesTest, LanesAsDenseAndAsFarGetTheSame) {
-  const auto shares = divided({at(0), at(0)});
-  EXPECT_EQ(shares.of(normal, at(0)), 500U);
+  const auto shares = divided({progress_at(0), progress_at(0)});
+  EXPECT_EQ(shares.of(normal, progress_at(0)), 500U);
 }
 
 TEST(SharesTest, OneWithTwiceTheRowsGetsTwiceAsMany) {
-  const auto shares = divided({at(0), at(0, usual / 2)});
-  EXPECT_NEAR(shares.of(normal, at(0)), 333, 1);
-  EXPECT_NEAR(shares.of(normal, at(0, usual / 2)), 667, 1);
+  const auto shares = divided({progress_at(0), progress_at(0, usual / 2)});
+  EXPECT_NEAR(shares.of(normal, progress_at(0)), 333, 1);
+  EXPECT_NEAR(shares.of(normal, progress_at(0, usual / 2)), 667, 1);
 }
 
 TEST(SharesTest, OneThatIsBehindCatchesUp) {
-  const auto shares = divided({at(2000), at(0)});
-  EXPECT_NEAR(shares.of(normal, at(0)), 600, 1);
-  EXPECT_NEAR(shares.of(normal, at(2000)), 400, 1);
+  const auto shares = divided({progress_at(2000), progress_at(0)});
+  EXPECT_NEAR(shares.of(normal, progress_at(0)), 600, 1);
+  EXPECT_NEAR(shares.of(normal, progress_at(2000)), 400, 1);
 }
 
 TEST(SharesTest, OneThatIsFarAheadStillGetsSomethingAndNoMoreIsAskedThanFits) {
-  const auto shares = divided({at(40'000), at(0)});
-  EXPECT_NEAR(shares.of(normal, at(40'000)), 125, 1);
-  EXPECT_NEAR(shares.of(normal, at(0)), 875, 1);
+  const auto shares = divided({progress_at(40'000), progress_at(0)});
+  EXPECT_NEAR(shares.of(normal, progress_at(40'000)), 125, 1);
+  EXPECT_NEAR(shares.of(normal, progress_at(0)), 875, 1);
 }
 
 TEST(SharesTest, OneOfManyThatIsFarBehindDoesNotGetEverything) {
   Shares shares;
-  for (int lane = 0; lane < 9; ++lane) shares.add(normal, at(40'000));
-  shares.add(normal, at(0));
+  for (int lane = 0; lane < 9; ++lane) shares.add(normal, progress_at(40'000));
+  shares.add(normal, progress_at(0));
   shares.divide(1000);
-  EXPECT_EQ(shares.of(normal, at(0)), 400U);
-  EXPECT_EQ(shares.of(normal, at(40'000)), 25U);
+  EXPECT_EQ(shares.of(normal, progress_at(0)), 400U);
+  EXPECT_EQ(shares.of(normal, progress_at(40'000)), 25U);
 }
 
 TEST(SharesTest, NobodyWaitsForAShardThatComesWithAnOldBacklog) {
-  const auto old = at(0);
+  const auto old = progress_at(0);
   const auto live = Shares::apart_max_default + 1000;
-  const auto shares = divided({at(live), at(live + 2000), at(live), old}, 2000);
+  const auto shares =
+      divided({progress_at(live), progress_at(live + 2000), progress_at(live), old}, 2000);
   EXPECT_EQ(shares.of(normal, old), 500U);
-  EXPECT_NEAR(shares.of(normal, at(live)), 567, 1) << "the others are kept level beside it";
-  EXPECT_NEAR(shares.of(normal, at(live + 2000)), 367, 1);
+  EXPECT_NEAR(shares.of(normal, progress_at(live)), 567, 1)
+      << "the others are kept level beside it";
+  EXPECT_NEAR(shares.of(normal, progress_at(live + 2000)), 367, 1);
 }
 
 TEST(SharesTest, OneOfWhichNothingIsKnownGetsAnEvenShare) {
-  const auto shares = divided({at(0), at(2000), at(0, 0)}, 900);
-  EXPECT_EQ(shares.of(normal, at(0, 0)), 300U);
-  EXPECT_NEAR(shares.of(normal, at(0)), 400, 1);
+  const auto shares = divided({progress_at(0), progress_at(2000), progress_at(0, 0)}, 900);
+  EXPECT_EQ(shares.of(normal, progress_at(0, 0)), 300U);
+  EXPECT_NEAR(shares.of(normal, progress_at(0)), 400, 1);
 }
 
 TEST(SharesTest, WhatSomeGiveUpStaysInTheirPriority) {
   Shares shares;
-  shares.add(high, at(0));
-  for (int lane = 1; lane < 16; ++lane) shares.add(high, at(5000));
-  for (int lane = 0; lane < 16; ++lane) shares.add(normal, at(9000));
+  shares.add(high, progress_at(0));
+  for (int lane = 1; lane < 16; ++lane) shares.add(high, progress_at(5000));
+  for (int lane = 0; lane < 16; ++lane) shares.add(normal, progress_at(9000));
   shares.divide(3200);
-  EXPECT_EQ(shares.of(normal, at(9000)), 100U);
-  const auto all_high = shares.of(high, at(0)) + 15 * shares.of(high, at(5000));
+  EXPECT_EQ(shares.of(normal, progress_at(9000)), 100U);
+  const auto all_high = shares.of(high, progress_at(0)) + 15 * shares.of(high, progress_at(5000));
   EXPECT_GT(all_high, 1400U);
   EXPECT_LE(all_high, 1600U);
 }
@@ -98,18 +100,18 @@ TEST(SharesTest, WhatSomeGiveUpStaysInTheirPriority) {
 TEST(SharesTest, NobodyWaitsForOneBeside) {
   Shares shares;
   shares.add_beside();
-  shares.add(normal, at(0));
+  shares.add(normal, progress_at(0));
   shares.divide(1000);
   EXPECT_EQ(shares.even(), 500U);
-  EXPECT_EQ(shares.of(normal, at(0)), 500U);
+  EXPECT_EQ(shares.of(normal, progress_at(0)), 500U);
 }
 
 TEST(SharesTest, EverybodyGetsARowWhereThereIsLittleRoom) {
   Shares shares;
-  for (std::uint64_t lane = 0; lane < 100; ++lane) shares.add(normal, at(lane * 100));
+  for (std::uint64_t lane = 0; lane < 100; ++lane) shares.add(normal, progress_at(lane * 100));
   shares.divide(10);
-  EXPECT_EQ(shares.of(normal, at(9900)), 1U);
-  EXPECT_LE(shares.of(normal, at(0)), 4U);
+  EXPECT_EQ(shares.of(normal, progress_at(9900)), 1U);
+  EXPECT_LE(shares.of(normal, progress_at(0)), 4U);
 }
 
 TEST(StrideTest, IsMeasuredFromRowToRow) {

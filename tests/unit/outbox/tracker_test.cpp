@@ -12,9 +12,9 @@
 namespace sagabox::outbox {
 namespace {
 
+using std::chrono::hours;
+using std::chrono::seconds;
 using testing::at;
-using testing::hours;
-using testing::seconds;
 
 constexpr Sequence one{1};
 constexpr Sequence two{2};

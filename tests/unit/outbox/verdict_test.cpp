@@ -9,8 +9,8 @@ namespace sagabox::outbox {
 namespace {
 
 using spi::Verdict;
-using testing::milliseconds;
-using testing::seconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 class VerdictTest : public ::testing::Test {
  protected:

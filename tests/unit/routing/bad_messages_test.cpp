@@ -17,14 +17,14 @@ spi::SendResult busy(std::optional<Duration> retry_after = std::nullopt) {
   return {.kind = Kind::busy, .error = "503", .retry_after = retry_after};
 }
 
-struct Case {
+struct BadMessage {
   Kind kind;
   bool keys;
   std::uint16_t shards;
 };
 
 /// Messages that their destination never takes, whatever it takes of others.
-class BadMessages : public ::testing::TestWithParam<Case> {
+class BadMessages : public ::testing::TestWithParam<BadMessage> {
  protected:
   RoutedWorld world{{.shards = GetParam().shards}};
 
@@ -118,8 +118,8 @@ TEST_P(BadMessages, LaterMessagesOfItsKeyWaitForItOthersDoNot) {
   EXPECT_EQ(world.stats().dead, 1U) << "only then the rest of its key goes";
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<BadMessage> cases() {
+  std::vector<BadMessage> all;
   for (const auto kind : {Kind::busy, Kind::unreachable}) {
     for (const bool keys : {false, true}) {
       for (const auto shards : {std::uint16_t{1}, std::uint16_t{4}})
@@ -130,7 +130,7 @@ std::vector<Case> cases() {
   all.push_back({Kind::timed_out, true, 4});
   return all;
 }
-std::string name_of(const ::testing::TestParamInfo<Case>& info) {
+std::string name_of(const ::testing::TestParamInfo<BadMessage>& info) {
   const auto& what = info.param;
   std::string name = what.kind == Kind::busy          ? "Busy"
                      : what.kind == Kind::unreachable ? "Unreachable"

@@ -24,7 +24,7 @@ class GroupWriting : public ::testing::Test {
   }
 
   static NewMessage message(std::string id, std::string payload = "1") {
-    return {.topic = "t", .payload = json(std::move(payload)), .id = std::move(id)};
+    return {.topic = "t", .payload = sagabox::json(std::move(payload)), .id = std::move(id)};
   }
   std::future<GroupWriter::Outcome> submit(GroupWriter& writer, std::vector<NewMessage> messages) {
     auto promise = std::make_shared<std::promise<GroupWriter::Outcome>>();

@@ -1,6 +1,7 @@
 #include "transports/pending_parcels.hpp"
 
 #include "support/collected_results.hpp"
+#include "unit/transports/boot_times.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -12,8 +13,6 @@ namespace {
 
 using Kind = spi::SendResult::Kind;
 using testing::CollectedResults;
-
-BootTime at(int milliseconds) { return BootTime(std::chrono::milliseconds(milliseconds)); }
 
 Handed handed(std::uint64_t ticket, CollectedResults& results, BootTime deadline = at(1000)) {
   return {{.ticket = spi::Ticket{ticket}, .deadline = deadline}, &results};

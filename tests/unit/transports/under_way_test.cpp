@@ -1,5 +1,7 @@
 #include "transports/under_way.hpp"
 
+#include "unit/transports/boot_times.hpp"
+
 #include <gtest/gtest.h>
 
 #include <map>
@@ -33,8 +35,6 @@ class Notes final : public spi::SendResults {
   std::mutex mutex_;
   std::map<std::uint64_t, std::vector<spi::SendResult>> results_;
 };
-
-BootTime at(int ms) { return BootTime{milliseconds(ms)}; }
 
 class UnderWayTest : public ::testing::Test {
  protected:

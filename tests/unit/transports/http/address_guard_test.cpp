@@ -22,7 +22,7 @@ struct Row {
   const char* what;  ///< empty: public
 };
 
-constexpr Row table[] = {
+constexpr Row address_table[] = {
     {"0.0.0.0", "this network"},
     {"0.255.255.255", "this network"},
     {"1.0.0.0", ""},
@@ -119,11 +119,12 @@ constexpr Row table[] = {
 };
 
 TEST(AddressGuard, EveryRangeIsKnownToItsEdges) {
-  for (const auto& [address, what] : table) EXPECT_EQ(not_public(ip(address)), what) << address;
+  for (const auto& [address, what] : address_table)
+    EXPECT_EQ(not_public(ip(address)), what) << address;
 }
 
 TEST(AddressGuard, NothingThatIsNotPublicIsLetThroughUnlessNamed) {
-  for (const auto& [address, what] : table) {
+  for (const auto& [address, what] : address_table) {
     const auto refusal = guard().refusal({"host.example", ip(address), true});
     EXPECT_EQ(refusal.empty(), std::string_view(what).empty()) << address << ": " << refusal;
     if (refusal.empty()) continue;

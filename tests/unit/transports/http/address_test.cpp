@@ -1,11 +1,12 @@
 #include "transports/http/address.hpp"
 
+#include "unit/transports/http/webhook_key.hpp"
+
 #include <gtest/gtest.h>
 
 namespace sagabox::http {
 namespace {
 
-constexpr auto key = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 constexpr auto other_key = "whsk_VEVTVFNJR05JTkdLRVlET05PVFVTRVRISVNGT1JBTlk=";
 
 Result<std::shared_ptr<HttpAddress>> parsed(std::string_view text,
@@ -68,14 +69,15 @@ TEST(HttpAddress, PlainHttpNeedsToBeAllowed) {
 }
 
 TEST(HttpAddress, Settings) {
-  const auto address = parsed("https://host/", {{"mode", "structured"},
-                                                {"method", "PUT"},
-                                                {"secrets", std::string(key) + ", " + other_key},
-                                                {"concurrency", "7"},
-                                                {"timeout", "1500ms"},
-                                                {"header.X-Api-Key", "k"},
-                                                {"header.Authorization", "Bearer b"}})
-                           .value();
+  const auto address =
+      parsed("https://host/", {{"mode", "structured"},
+                               {"method", "PUT"},
+                               {"secrets", std::string(webhook_key) + ", " + other_key},
+                               {"concurrency", "7"},
+                               {"timeout", "1500ms"},
+                               {"header.X-Api-Key", "k"},
+                               {"header.Authorization", "Bearer b"}})
+          .value();
   EXPECT_EQ(address->mode, Mode::structured);
   EXPECT_EQ(address->method, "PUT");
   EXPECT_EQ(address->keys.size(), 2U);

@@ -1,5 +1,7 @@
 #include "transports/http/request.hpp"
 
+#include "unit/transports/http/webhook_key.hpp"
+
 #include <sagabox/random.hpp>
 
 #include <boost/json/object.hpp>
@@ -12,7 +14,6 @@
 namespace sagabox::http {
 namespace {
 
-constexpr auto key = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 constexpr WallTime now{std::chrono::seconds(1614265330)};
 
 class RequestTest : public ::testing::Test {
@@ -132,7 +133,7 @@ TEST_F(RequestTest, RouteStandsAboveTheAuthorAndTheCredentialAboveBoth) {
 TEST_F(RequestTest, SignedOverIdTimeAndTheBodyAsItIsSent) {
   const auto all =
       lines({.payload = json("{\"test\": 2432232314}"), .id = "msg_p5jXN8AQM9LWM0D4loKWxJek"},
-            {{"secret", key}});
+            {{"secret", webhook_key}});
   EXPECT_EQ(count(all, "webhook-id: msg_p5jXN8AQM9LWM0D4loKWxJek"), 1U);
   EXPECT_EQ(count(all, "webhook-timestamp: 1614265330"), 1U);
   EXPECT_EQ(count(all, "webhook-signature: v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="), 1U);
@@ -144,7 +145,7 @@ TEST_F(RequestTest, WithoutASecretNothingIsSigned) {
 
 TEST_F(RequestTest, UsedAgainItForgetsWhatItHad) {
   lines({.payload = json("\"" + std::string(200'000, 'x') + "\""), .headers = {{"x-shop", "1"}}},
-        {{"mode", "structured"}, {"secret", key}});
+        {{"mode", "structured"}, {"secret", webhook_key}});
   request_.clear();
   const auto all = lines({.payload = bytes("2")});
   EXPECT_EQ(request_.body(), "2");

@@ -1,12 +1,13 @@
 #include "transports/http/signature.hpp"
 
+#include "unit/transports/http/webhook_key.hpp"
+
 #include <gtest/gtest.h>
 
 namespace sagabox::http {
 namespace {
 
 // The vectors that the libraries of Standard Webhooks are tested with.
-constexpr auto symmetric = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 constexpr auto asymmetric = "whsk_VEVTVFNJR05JTkdLRVlET05PVFVTRVRISVNGT1JBTlk=";
 constexpr Signed what{"msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, "{\"test\": 2432232314}"};
 constexpr auto symmetric_signature = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
@@ -20,7 +21,7 @@ std::string signed_by(std::initializer_list<const char*> keys, const Signed& con
 }
 
 TEST(Signature, PublishedVectorOfSymmetricKeys) {
-  EXPECT_EQ(signed_by({symmetric}, what), symmetric_signature);
+  EXPECT_EQ(signed_by({webhook_key}, what), symmetric_signature);
 }
 
 TEST(Signature, PublishedVectorOfEd25519) {
@@ -28,12 +29,12 @@ TEST(Signature, PublishedVectorOfEd25519) {
 }
 
 TEST(Signature, WhileKeysRotateAllSign) {
-  EXPECT_EQ(signed_by({symmetric, asymmetric}, what),
+  EXPECT_EQ(signed_by({webhook_key, asymmetric}, what),
             std::string(symmetric_signature) + " " + asymmetric_signature);
 }
 
 TEST(Signature, KeySignsAgainAndAgain) {
-  const auto key = SigningKey::parse(symmetric).value();
+  const auto key = SigningKey::parse(webhook_key).value();
   for (int i = 0; i < 3; ++i) {
     std::string signature;
     key->sign(what, signature);
@@ -42,7 +43,7 @@ TEST(Signature, KeySignsAgainAndAgain) {
 }
 
 TEST(Signature, EveryByteOfIdTimeAndBodyCounts) {
-  for (const auto* key : {symmetric, asymmetric}) {
+  for (const auto* key : {webhook_key, asymmetric}) {
     const auto right = signed_by({key}, what);
     EXPECT_NE(signed_by({key}, {"msg_p5jXN8AQM9LWM0D4loKWxJeK", what.timestamp, what.body}), right);
     EXPECT_NE(signed_by({key}, {what.id, what.timestamp + 1, what.body}), right);
