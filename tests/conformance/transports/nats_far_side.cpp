@@ -1,3 +1,4 @@
+#include "conformance/transports/event_line.hpp"
 #include "conformance/transports/transport_conformance.hpp"
 #include "support/nats_server.hpp"
 #include "transports/envelope.hpp"
