@@ -22,8 +22,8 @@ std::string path_of(const StoreSettings& store, const TableSettings& table) {
   return "stores." + store.name + ".tables." + table.options.table;
 }
 
-const TableSettings* find(const Configuration& configuration, const std::string& store,
-                          const std::string& table) {
+const TableSettings* find_table(const Configuration& configuration, const std::string& store,
+                                const std::string& table) {
   for (const auto& one : configuration.stores) {
     if (one.name != store) continue;
     for (const auto& settings : one.tables) {
@@ -44,7 +44,7 @@ Configuration merged(const Configuration& current, const Configuration& next) {
   made.log.level = next.log.level;
   for (auto& store : made.stores) {
     for (auto& table : store.tables) {
-      const auto* const other = find(next, store.name, table.options.table);
+      const auto* const other = find_table(next, store.name, table.options.table);
       if (other == nullptr) continue;
       const auto claim = table.options.claim;
       table.preset = other->preset;

@@ -96,7 +96,7 @@ constexpr std::string_view no_redis = "built without hiredis, or with SAGABOX_RE
 constexpr std::string_view no_amqp = "built without librabbitmq, or with SAGABOX_AMQP=OFF";
 constexpr std::string_view no_mqtt = "built without libmosquitto, or with SAGABOX_MQTT=OFF";
 
-constexpr std::array transport_schemes{
+constexpr std::array known_transports{
     TransportScheme{"file:", open_file},
     TransportScheme{"http:", open_http, "built without libcurl, or with SAGABOX_HTTP=OFF"},
     TransportScheme{kafka_scheme, open_kafka,
@@ -113,12 +113,12 @@ constexpr std::array transport_schemes{
 }  // namespace
 
 Result<std::unique_ptr<spi::Transport>> open_transport(const std::string& url) {
-  const auto found = assembly::find<TransportScheme>(transport_schemes, url, "transport");
+  const auto found = assembly::find<TransportScheme>(known_transports, url, "transport");
   return found.ok() ? (*found)->open(url) : found.error();
 }
 
 std::vector<std::string> transport_schemes() {
-  return assembly::names<TransportScheme>(transport_schemes);
+  return assembly::names<TransportScheme>(known_transports);
 }
 
 }  // namespace sagabox

@@ -81,7 +81,7 @@ std::map<std::string, std::string> names_in(const Configuration& configuration) 
   return names;
 }
 
-Error unknown(const std::string& name, const std::string& path) {
+Error unknown_transport(const std::string& name, const std::string& path) {
   std::string list;
   for (const auto& way : ways) list += (list.empty() ? "" : ", ") + std::string(way.name) + ":";
   return {Code::config_invalid,
@@ -101,7 +101,7 @@ Result<OpenTransports> open_transports(const Configuration& configuration,
   for (const auto& [name, path] : names_in(configuration)) {
     const auto* const way = std::find_if(
         ways.begin(), ways.end(), [&known = name](const Way& one) { return one.name == known; });
-    if (way == ways.end()) return unknown(name, path);
+    if (way == ways.end()) return unknown_transport(name, path);
     auto transport = way->open(configuration, surroundings);
     if (!transport.ok()) {
       return Error{transport.error().code, "transports." + name + ": " + transport.error().message};

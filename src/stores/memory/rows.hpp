@@ -28,7 +28,7 @@ struct Trouble {
   std::string error;
   std::string decode_error;
   std::string tenant;  ///< of a row that cannot be decoded
-  std::string note;  ///< quarantined: why
+  std::string note;    ///< quarantined: why
   std::uint32_t replays = 0;
   std::vector<FailedAttempt> history;
   /// How attempts up to this one failed is settled: a failure with the same number spent nothing.

@@ -63,7 +63,7 @@ struct FreeOptions {
 using ConninfoOptions = std::unique_ptr<PQconninfoOption, FreeOptions>;
 
 /// A value of a key=value pair.
-std::string quoted(std::string_view value) {
+std::string conninfo_value(std::string_view value) {
   std::string out = "'";
   for (const char c : value) {
     if (c == '\'' || c == '\\') out += '\\';
@@ -321,7 +321,7 @@ Result<std::string> url_of(PGconn* connection) {
         keyword == "replication") {
       continue;
     }
-    url += std::string(keyword) + "=" + quoted(option->val) + " ";
+    url += std::string(keyword) + "=" + conninfo_value(option->val) + " ";
   }
   return url;
 }

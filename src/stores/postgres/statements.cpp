@@ -88,7 +88,7 @@ SELECT held_by, count(*) FROM gone GROUP BY held_by)sql"};
 /// The failures of a row with one more: an earlier one of the same number gives way, the newest
 /// are kept. Of row t and what the settle says of it. Producers may write any JSON into the column:
 /// what is not an array of objects counts as no failure, and no value in it is converted.
-constexpr Fragment history{"history", R"sql((
+constexpr Fragment history_fragment{"history", R"sql((
       SELECT jsonb_agg(entry ORDER BY place)
       FROM (
         SELECT entry, place
@@ -403,8 +403,8 @@ OutboxStatements::OutboxStatements(const Names& names, const TableName& table, C
   claims = mode == ClaimMode::competing;
   const auto& [bound, claimed, done, waiting, buried] = claims ? by_claim : by_shard;
   const Filler fill(names, table,
-                    {held, archived, history, row_fragment, holders_fragment, shards_fragment,
-                     bound, claimed, done, waiting, buried, own_between});
+                    {held, archived, history_fragment, row_fragment, holders_fragment,
+                     shards_fragment, bound, claimed, done, waiting, buried, own_between});
   const auto settling = [&](std::string_view name, std::string_view sql) {
     return fill(claims ? "competing_" + std::string(name) : std::string(name), sql);
   };

@@ -117,7 +117,7 @@ Status insert_one(Run& run, const Message& message, Place place, WallTime now) {
   return run.finish();
 }
 
-Result<std::optional<Sequence>> sequence_of(Run run, const Message& message) {
+Result<std::optional<Sequence>> known_sequence(Run run, const Message& message) {
   auto row = run.with(message.id().view()).with(message.tenant()).step();
   if (!row.ok()) return row.error();
   if (!*row) return std::optional<Sequence>();
@@ -178,7 +178,7 @@ class Batch {
     for (const auto& [place, message] : inserted_) {
       if (place >= normal_from) continue;
       waiting += waits(place) ? 1 : 0;
-      last = sqlite::sequence_of(place);
+      last = sequence_of(place);
     }
     if (last == Sequence{}) return {};
     auto run = link_.run(statements_.note);
@@ -235,7 +235,7 @@ class Batch {
   /// Where the tenant's message is that has this id and has ended.
   Result<std::optional<Sequence>> ended(const Message& message) {
     if (message.has_fresh_id()) return std::optional<Sequence>();
-    return sequence_of(link_.run(statements_.ended), message);
+    return known_sequence(link_.run(statements_.ended), message);
   }
 
   /// Where the tenant's message is that has this id and is pending; nothing: it is this one.
@@ -244,7 +244,7 @@ class Batch {
     const auto place = place_of(waits ? waiting_from : lane_from(spi::lane_of(message)),
                                 Sequence{last_.value + 1});
     if (auto done = insert_at(place, message); !done.ok()) return done.error();
-    if (link_.changes() == 0) return sequence_of(link_.run(statements_.pending), message);
+    if (link_.changes() == 0) return known_sequence(link_.run(statements_.pending), message);
     ++last_.value;
     inserted_.push_back({place, &message});
     return std::optional<Sequence>();

@@ -53,8 +53,8 @@ Result<ClientHandle> client(const Options& options) {
   return made;
 }
 
-void judge(const rd_kafka_metadata_topic_t& topic, int brokers,
-           std::vector<std::string>& findings) {
+void judge_topic(const rd_kafka_metadata_topic_t& topic, int brokers,
+                 std::vector<std::string>& findings) {
   const auto say = [&](const std::string& what) {
     findings.push_back("topic " + std::string(topic.topic) + ": " + what);
   };
@@ -125,7 +125,7 @@ Result<std::vector<std::string>> find_trouble(const Options& options,
     }
     const MetadataHandle metadata(raw);
     for (const auto& one : std::span(raw->topics, static_cast<std::size_t>(raw->topic_cnt))) {
-      judge(one, raw->broker_cnt, findings);
+      judge_topic(one, raw->broker_cnt, findings);
     }
   }
   for (const auto& name : topics) {
