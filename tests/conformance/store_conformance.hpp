@@ -148,6 +148,18 @@ class StoreConformance : public ::testing::TestWithParam<StoreKind> {
   spi::MoveReply move(spi::Move how, const std::vector<MessageId>& ids, std::string note = {});
   bool moved(spi::Move how, const MessageId& id) { return move(how, {id}).items.at(0).moved; }
   spi::PurgeReply purge(MessageState state, Duration older_than = {}, std::string actor = {});
+  /// The one row that is named by its id and sequence.
+  spi::MoveReply::Item move_row(spi::Move how, const MessageId& id, Sequence sequence) {
+    return admin()
+        .move({.table = table_,
+               .move = how,
+               .ids = std::span(&id, 1),
+               .actor = "ann",
+               .note = "why",
+               .sequences = std::span(&sequence, 1)})
+        .value()
+        .items.at(0);
+  }
   std::uint64_t taken() { return control().controls(table_).value().taken; }
 
   /// The whole audit log, or what came after an entry.
