@@ -270,5 +270,46 @@ TEST_P(StoreConformance, FindTakesTheRowOfTheStateOrSequenceThatIsWanted) {
             first.sequence);
 }
 
+/// Each of the states in which a message may have ended, in both orders.
+TEST_P(StoreConformance, KnownIdIsAnsweredByThePendingRowElseByTheNewest) {
+  const auto owner = own();
+  const std::vector<std::pair<spi::Verdict, spi::Verdict>> ends{
+      {spi::Verdict::dead, spi::Verdict::done},
+      {spi::Verdict::done, spi::Verdict::dead},
+      {spi::Verdict::dead, spi::Verdict::dead},
+      {spi::Verdict::done, spi::Verdict::done},
+      {spi::Verdict::park, spi::Verdict::done}};
+  for (const auto& [first_end, second_end] : ends) {
+    const auto sent = message();
+    const auto first = write(sent);
+    const auto again = build({.id = sent->id().str()});
+    end(owner, first, first_end);
+    const auto second = write(sent);
+    EXPECT_EQ(write(again).sequence, second.sequence) << "pending, though another has ended";
+    end(owner, second, second_end);
+
+    const auto answered = write(again);
+
+    EXPECT_TRUE(answered.duplicate);
+    EXPECT_EQ(answered.sequence, second.sequence)
+        << static_cast<int>(first_end) << " then " << static_cast<int>(second_end);
+  }
+  EXPECT_EQ(stats().pending, 0U);
+}
+
+TEST_P(StoreConformance, ReleasedRowAnswersForItsIdThoughAnotherEndedLater) {
+  const auto owner = own();
+  const auto sent = message();
+  const auto parked = write(sent);
+  end(owner, parked, spi::Verdict::park);
+  end(owner, write(sent), spi::Verdict::dead);
+  ASSERT_TRUE(move_row(spi::Move::release, sent->id(), parked.sequence).moved);
+
+  const auto answered = write(build({.id = sent->id().str()}));
+
+  EXPECT_TRUE(answered.duplicate);
+  EXPECT_EQ(answered.sequence, parked.sequence);
+}
+
 }  // namespace
 }  // namespace sagabox::conformance
