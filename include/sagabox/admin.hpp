@@ -138,10 +138,13 @@ class Admin {
                               const MessageFilter& filter) const;
   enum class PayloadToo : std::uint8_t { no, yes };
   using Whose = std::optional<std::string>;
-  /// With its history. Nothing when it is not there or belongs to another tenant.
+  /// With its history. Nothing when it is not there or belongs to another tenant. An id may be that
+  /// of several rows: with `state`, only one of that state is looked for; without it, the pending
+  /// one is returned, else the dead or quarantined one, else the delivered one.
   Result<std::optional<MessageRecord>> inspect(const TableName& table, const MessageId& id,
                                                PayloadToo payload = PayloadToo::no,
-                                               const Whose& tenant = {}) const;
+                                               const Whose& tenant = {},
+                                               std::optional<MessageState> state = {}) const;
   /// Why it has not been delivered.
   Result<Explanation> explain(const TableName& table, const MessageId& id,
                               const Whose& tenant = {}) const;
@@ -154,17 +157,22 @@ class Admin {
   Result<std::vector<spi::Stray>> strays(const TableName& table,
                                          std::uint32_t rows_max = 100) const;
 
-  // Messages that are named.
+  // Messages that are named. `sequences` says which row each id stands for, in the order of `ids`:
+  // give those of the rows that were listed, since an id may be that of several. If it is empty, a
+  // row is chosen as `inspect` does.
 
   /// They are pending again under a new sequence, attempts 0, due now. One whose tenant and id are
   /// pending already stays as it is.
   Result<std::vector<Moved>> replay(const TableName& table, std::span<const MessageId> ids,
-                                    const Whose& tenant = {});
+                                    const Whose& tenant = {},
+                                    std::span<const Sequence> sequences = {});
   /// No automatic retry until they are released. The note says why and is needed.
   Result<std::vector<Moved>> quarantine(const TableName& table, std::span<const MessageId> ids,
-                                        const std::string& note, const Whose& tenant = {});
+                                        const std::string& note, const Whose& tenant = {},
+                                        std::span<const Sequence> sequences = {});
   Result<std::vector<Moved>> release(const TableName& table, std::span<const MessageId> ids,
-                                     const Whose& tenant = {});
+                                     const Whose& tenant = {},
+                                     std::span<const Sequence> sequences = {});
 
   // Replays of many.
 

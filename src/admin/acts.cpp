@@ -42,10 +42,14 @@ MoveWords words(Move move) {
           "messages released", "quarantined"};
 }
 
-Status check_ids(std::span<const MessageId> ids) {
+Status check_ids(std::span<const MessageId> ids, std::span<const Sequence> sequences) {
   if (ids.empty() || ids.size() > Admin::ids_max) {
     return admin::wrong("ids: " + std::to_string(ids.size()) + " given; give 1 to " +
                         std::to_string(Admin::ids_max));
+  }
+  if (!sequences.empty() && sequences.size() != ids.size()) {
+    return admin::wrong("sequences: " + std::to_string(sequences.size()) + " given for " +
+                        std::to_string(ids.size()) + " ids; give one for each id, or none");
   }
   std::unordered_set<MessageId> seen;
   for (const auto& id : ids) {
@@ -88,12 +92,18 @@ struct Admin::MoveOrder {
   std::span<const MessageId> ids;
   std::string note{};
   Whose tenant{};
+  std::span<const Sequence> sequences{};
 };
 
 Admin::Records Admin::records_of(const MoveOrder& order) const {
   Records records;
-  for (const auto& id : order.ids) {
-    auto record = inspect(order.table, id, PayloadToo::yes, order.tenant);
+  const auto whose = limited(order.tenant);
+  if (!whose.ok()) return records;
+  for (std::size_t at = 0; at < order.ids.size(); ++at) {
+    const auto& id = order.ids[at];
+    spi::FindRequest wanted{.table = order.table, .id = id, .tenant = *whose, .with_payload = true};
+    if (!order.sequences.empty()) wanted.sequence = order.sequences[at];
+    auto record = store_->outbox_admin().find(wanted);
     // Without it the event says less; the act goes on, and the store's own log is complete.
     if (!record.ok() || !*record) {
       records[id].id = id;
@@ -105,7 +115,7 @@ Admin::Records Admin::records_of(const MoveOrder& order) const {
 }
 
 Result<std::vector<Moved>> Admin::move(const MoveOrder& order) {
-  if (auto ids = check_ids(order.ids); !ids.ok()) return ids.error();
+  if (auto ids = check_ids(order.ids, order.sequences); !ids.ok()) return ids.error();
   auto whose = limited(order.tenant);
   if (!whose.ok()) return whose.error();
   const MoveWords said = words(order.move);
@@ -115,7 +125,8 @@ Result<std::vector<Moved>> Admin::move(const MoveOrder& order) {
                                             .ids = order.ids,
                                             .tenant = *std::move(whose),
                                             .actor = options_.actor,
-                                            .note = order.note});
+                                            .note = order.note,
+                                            .sequences = order.sequences});
   if (!reply.ok()) return reply.error();
 
   std::vector<Moved> outcomes;
@@ -144,21 +155,23 @@ Result<std::vector<Moved>> Admin::move(const MoveOrder& order) {
 }
 
 Result<std::vector<Moved>> Admin::replay(const TableName& table, std::span<const MessageId> ids,
-                                         const Whose& tenant) {
-  return move({table, Move::replay, ids, {}, tenant});
+                                         const Whose& tenant, std::span<const Sequence> sequences) {
+  return move({table, Move::replay, ids, {}, tenant, sequences});
 }
 
 Result<std::vector<Moved>> Admin::quarantine(const TableName& table, std::span<const MessageId> ids,
-                                             const std::string& note, const Whose& tenant) {
+                                             const std::string& note, const Whose& tenant,
+                                             std::span<const Sequence> sequences) {
   if (auto status = admin::check_text("note", note, note_length_max); !status.ok()) {
     return status.error();
   }
-  return move({table, Move::quarantine, ids, note, tenant});
+  return move({table, Move::quarantine, ids, note, tenant, sequences});
 }
 
 Result<std::vector<Moved>> Admin::release(const TableName& table, std::span<const MessageId> ids,
-                                          const Whose& tenant) {
-  return move({table, Move::release, ids, {}, tenant});
+                                          const Whose& tenant,
+                                          std::span<const Sequence> sequences) {
+  return move({table, Move::release, ids, {}, tenant, sequences});
 }
 
 Result<bool> Admin::set_pause(const spi::PauseRequest& request) {

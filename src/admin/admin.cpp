@@ -110,13 +110,15 @@ Result<std::uint64_t> Admin::count(const TableName& table, MessageState state,
 }
 
 Result<std::optional<MessageRecord>> Admin::inspect(const TableName& table, const MessageId& id,
-                                                    PayloadToo payload, const Whose& tenant) const {
+                                                    PayloadToo payload, const Whose& tenant,
+                                                    std::optional<MessageState> state) const {
   auto whose = limited(tenant);
   if (!whose.ok()) return whose.error();
   return store_->outbox_admin().find({.table = table,
                                       .id = id,
                                       .tenant = *std::move(whose),
-                                      .with_payload = payload == PayloadToo::yes});
+                                      .with_payload = payload == PayloadToo::yes,
+                                      .state = state});
 }
 
 Result<std::vector<spi::Stray>> Admin::strays(const TableName& table,

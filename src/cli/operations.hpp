@@ -39,10 +39,12 @@ class Operations {
   virtual Result<MessagePage> list(const TableName& table, const ListQuery& query) = 0;
   virtual Result<std::uint64_t> count(const TableName& table, MessageState state,
                                       const MessageFilter& filter) = 0;
-  /// Where an id is given, `tenant` says whose message is meant; see `Admin`.
+  /// Where an id is given, `tenant` says whose message is meant, `state` and `sequences` which of
+  /// the rows that have the id; see `Admin`.
   virtual Result<std::optional<MessageRecord>> inspect(const TableName& table, const MessageId& id,
                                                        Admin::PayloadToo payload,
-                                                       const Admin::Whose& tenant) = 0;
+                                                       const Admin::Whose& tenant,
+                                                       std::optional<MessageState> state) = 0;
   virtual Result<Explanation> explain(const TableName& table, const MessageId& id,
                                       const Admin::Whose& tenant) = 0;
   virtual Result<BlockedKeyPage> blocked_keys(const TableName& table, std::uint32_t keys_max) = 0;
@@ -62,7 +64,8 @@ class Operations {
   virtual Result<Written> enqueue(const TableName& table, NewMessage message) = 0;
   virtual Result<std::vector<Moved>> move(const TableName& table, spi::Move move,
                                           std::span<const MessageId> ids, const std::string& note,
-                                          const Admin::Whose& tenant) = 0;
+                                          const Admin::Whose& tenant,
+                                          std::span<const Sequence> sequences) = 0;
   virtual Result<bool> set_pause(const TableName& table, const std::string& topic, bool paused,
                                  const std::string& note) = 0;
   virtual Result<Purged> purge(const TableName& table, const PurgeOrder& order,

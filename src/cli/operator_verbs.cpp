@@ -49,10 +49,11 @@ void add_id(CLI::App& verb, MessageArguments& arguments) {
   add_option(verb, "ID", "", arguments.id, MessageId::parse, "of the message")->required();
 }
 
-void add_show(CLI::App& app, Chosen& run) {
+void add_show(CLI::App& app, Chosen& run, std::optional<MessageState> state) {
   auto [verb, arguments] =
       add_verb(app, "show", "One message: its state, its failures", run, run_show);
   add_id(*verb, *arguments);
+  arguments->state = state;
   verb->add_flag("--payload", arguments->payload, "its headers and payload, too");
 }
 
@@ -98,7 +99,7 @@ void add_outbox(CLI::App& app, Chosen& run) {
   list->add_flag("--retrying", arguments->messages.retrying,
                  "only pending ones that failed and wait for another attempt");
   add_page_options(*list, *arguments);
-  add_show(*outbox, run);
+  add_show(*outbox, run, std::nullopt);
   add_enqueue(*outbox, run);
   auto [oldest, which] = add_verb(
       *outbox, "oldest", "The message that has been pending longest, and why", run, run_oldest);
@@ -150,7 +151,7 @@ void add_dead(CLI::App& app, Chosen& run) {
     add_filter_options(*list, arguments->messages);
     add_page_options(*list, *arguments);
   }
-  add_show(*dead, run);
+  add_show(*dead, run, MessageState::dead);
   add_move(*dead, "replay", "Dead letters become pending again", run, run_dead_replay,
            MessageState::dead);
   add_move(*dead, "quarantine", "Sets messages aside until they are released", run, run_quarantine,

@@ -134,12 +134,15 @@ int run_show(const MessageArguments& arguments) {
   Session session(arguments);
   auto& operations = session.operations();
   const auto table = found_table(session, arguments);
-  const auto record =
-      operations
-          .inspect(table, arguments.id,
-                   arguments.payload ? Admin::PayloadToo::yes : Admin::PayloadToo::no,
-                   arguments.tenant)
-          .value();
+  const auto inspect = [&](std::optional<MessageState> state) {
+    return operations
+        .inspect(table, arguments.id,
+                 arguments.payload ? Admin::PayloadToo::yes : Admin::PayloadToo::no,
+                 arguments.tenant, state)
+        .value();
+  };
+  auto record = inspect(arguments.state);
+  if (!record && arguments.state) record = inspect(std::nullopt);
   if (!record) not_there(session, arguments.id, arguments.table);
   if (session.json()) {
     session.out().print(message_json(table, *record));

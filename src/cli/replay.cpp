@@ -103,7 +103,7 @@ std::vector<MessageRecord> named(Session& session, const TableName& table, const
   std::vector<MessageRecord> records;
   for (const auto& id : arguments.ids) {
     auto record = session.operations()
-                      .inspect(table, id, Admin::PayloadToo::no, arguments.messages.tenant)
+                      .inspect(table, id, Admin::PayloadToo::no, arguments.messages.tenant, {})
                       .value();
     if (!record) {
       throw Failure({Code::config_invalid, "there is no message " + id.str() + " in " +
@@ -158,10 +158,12 @@ std::string states_text(std::span<const MessageRecord> records, MessageState usu
   return plain ? "" : " (" + text + ")";
 }
 
-/// What one act names: ids of one tenant, each once.
+/// What one act names: rows of one tenant, each id once. An id alone could mean another row than
+/// the one that was selected.
 struct Part {
   Admin::Whose tenant{};
   std::vector<MessageId> ids{};
+  std::vector<Sequence> sequences{};
 };
 
 /// So many at a time. What has its tenant and id twice is named twice, one part after the other.
@@ -175,8 +177,9 @@ std::vector<Part> parts_of(const std::vector<MessageRecord>& records) {
     const bool full = !first && (parts[at->second].ids.size() == Admin::ids_max ||
                                  named.contains({at->second, record.id}));
     if (full) at->second = parts.size();
-    if (first || full) parts.push_back({tenant, {}});
+    if (first || full) parts.push_back({tenant, {}, {}});
     parts[at->second].ids.push_back(record.id);
+    parts[at->second].sequences.push_back(record.sequence);
     named.emplace(at->second, record.id);
   }
   return parts;
@@ -199,7 +202,8 @@ int move_named(Session& session, const TableName& table, const MoveArguments& ar
   if (!asked(arguments, act, table, records.size())) return nothing_done();
   std::vector<Moved> moved;
   for (const auto& part : parts_of(records)) {
-    auto batch = session.operations().move(table, act.move, part.ids, arguments.note, part.tenant);
+    auto batch = session.operations().move(table, act.move, part.ids, arguments.note, part.tenant,
+                                           part.sequences);
     if (!batch.ok()) {
       if (moved.empty()) throw Failure(batch.error());
       print_moved(session, table, act, moved);

@@ -105,11 +105,17 @@ std::string enqueue(const Message& message, const std::optional<std::string>& te
 }
 
 std::string move(std::span<const MessageId> ids, const std::optional<std::string>& note,
-                 const std::optional<std::string>& tenant) {
+                 const std::optional<std::string>& tenant, std::span<const Sequence> sequences) {
   JsonOut json;
   json.begin_object().field_if("note", note).field_if("tenant", tenant).name("ids").begin_array();
   for (const auto& id : ids) json.value(id.view());
-  json.end_array().end_object();
+  json.end_array();
+  if (!sequences.empty()) {
+    json.name("sequences").begin_array();
+    for (const auto sequence : sequences) json.value(sequence.value);
+    json.end_array();
+  }
+  json.end_object();
   return std::move(json).take();
 }
 

@@ -73,8 +73,10 @@ class ServerOperations final : public Operations {
   }
   Result<std::optional<MessageRecord>> inspect(const TableName& table, const MessageId& id,
                                                Admin::PayloadToo payload,
-                                               const Admin::Whose& tenant) override {
+                                               const Admin::Whose& tenant,
+                                               std::optional<MessageState> state) override {
     auto target = requests::message(table, id);
+    if (state) target.add("state", state_name(*state));
     if (tenant) target.add("tenant", *tenant);
     if (payload == Admin::PayloadToo::yes) target.add("payload", "true");
     return daemon_.find(target, answers::message);
@@ -143,15 +145,16 @@ class ServerOperations final : public Operations {
   }
   Result<std::vector<Moved>> move(const TableName& table, spi::Move move,
                                   std::span<const MessageId> ids, const std::string& note,
-                                  const Admin::Whose& tenant) override {
+                                  const Admin::Whose& tenant,
+                                  std::span<const Sequence> sequences) override {
     const bool quarantines = move == spi::Move::quarantine;
     const auto path = quarantines                 ? "/dead-letters/quarantine"
                       : move == spi::Move::replay ? "/dead-letters/replay"
                                                   : "/dead-letters/release";
-    auto moved =
-        daemon_.act(Target(table, path),
-                    requests::move(ids, quarantines ? std::optional(note) : std::nullopt, tenant),
-                    answers::moved);
+    auto moved = daemon_.act(
+        Target(table, path),
+        requests::move(ids, quarantines ? std::optional(note) : std::nullopt, tenant, sequences),
+        answers::moved);
     if (moved.ok() && moved->size() != ids.size()) {
       return Error{Code::storage_in_doubt,
                    "the daemon was given " + std::to_string(ids.size()) + " ids and answered for " +

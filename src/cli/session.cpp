@@ -179,7 +179,7 @@ TableName Session::table(const std::string& wanted) {
 std::optional<TableName> Session::table_of(const MessageId& id, const std::string& wanted,
                                            const Admin::Whose& tenant) {
   for (const auto& table : tables(wanted)) {
-    if (operations().inspect(table, id, Admin::PayloadToo::no, tenant).value()) return table;
+    if (operations().inspect(table, id, Admin::PayloadToo::no, tenant, {}).value()) return table;
   }
   return std::nullopt;
 }

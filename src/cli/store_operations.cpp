@@ -43,8 +43,9 @@ class StoreOperations final : public Operations {
   }
   Result<std::optional<MessageRecord>> inspect(const TableName& table, const MessageId& id,
                                                Admin::PayloadToo payload,
-                                               const Admin::Whose& tenant) override {
-    return admin_.inspect(table, id, payload, tenant);
+                                               const Admin::Whose& tenant,
+                                               std::optional<MessageState> state) override {
+    return admin_.inspect(table, id, payload, tenant, state);
   }
   Result<Explanation> explain(const TableName& table, const MessageId& id,
                               const Admin::Whose& tenant) override {
@@ -82,16 +83,17 @@ class StoreOperations final : public Operations {
   }
   Result<std::vector<Moved>> move(const TableName& table, spi::Move move,
                                   std::span<const MessageId> ids, const std::string& note,
-                                  const Admin::Whose& tenant) override {
+                                  const Admin::Whose& tenant,
+                                  std::span<const Sequence> sequences) override {
     switch (move) {
       case spi::Move::replay:
-        return admin_.replay(table, ids, tenant);
+        return admin_.replay(table, ids, tenant, sequences);
       case spi::Move::quarantine:
-        return admin_.quarantine(table, ids, note, tenant);
+        return admin_.quarantine(table, ids, note, tenant, sequences);
       case spi::Move::release:
         break;
     }
-    return admin_.release(table, ids, tenant);
+    return admin_.release(table, ids, tenant, sequences);
   }
   Result<bool> set_pause(const TableName& table, const std::string& topic, bool paused,
                          const std::string& note) override {

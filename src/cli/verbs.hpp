@@ -65,6 +65,7 @@ struct MessageArguments : OperatorArguments {
   MessageId id{};
   std::optional<std::string> tenant{};
   bool payload = false;
+  std::optional<MessageState> state{};  ///< shown rather than another message of the same id
 };
 int run_show(const MessageArguments& arguments);
 int run_explain(const MessageArguments& arguments);

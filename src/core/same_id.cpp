@@ -21,10 +21,14 @@ bool is_meant_before(const RowOfId& a, const RowOfId& b) {
 
 }  // namespace
 
-ChosenRow choose_row(std::span<const RowOfId> rows, const std::optional<std::string>& tenant) {
+ChosenRow choose_row(std::span<const RowOfId> rows, const std::optional<std::string>& tenant,
+                     const std::optional<MessageState>& state,
+                     const std::optional<Sequence>& sequence) {
   ChosenRow chosen;
   for (std::size_t at = 0; at < rows.size(); ++at) {
     if (tenant && rows[at].tenant != *tenant) continue;
+    if (state && rows[at].state != *state) continue;
+    if (sequence && rows[at].sequence != *sequence) continue;
     if (std::ranges::find(chosen.tenants, rows[at].tenant) == chosen.tenants.end()) {
       chosen.tenants.push_back(rows[at].tenant);
     }

@@ -26,9 +26,11 @@ struct ChosenRow {
 };
 
 /// Which of the rows that have one id is meant: the tenant's, pending before dead or quarantined
-/// before done, and of these the newest.
+/// before done, and of these the newest. With `state` or `sequence`, other rows are ignored.
 [[nodiscard]] ChosenRow choose_row(std::span<const RowOfId> rows,
-                                   const std::optional<std::string>& tenant);
+                                   const std::optional<std::string>& tenant,
+                                   const std::optional<MessageState>& state = {},
+                                   const std::optional<Sequence>& sequence = {});
 
 /// "exists for several tenants (a, b); say which with --tenant, or with tenant= in a request".
 [[nodiscard]] std::string several_tenants_text(std::span<const std::string> tenants);

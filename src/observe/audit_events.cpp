@@ -109,6 +109,13 @@ AuditEvent batch_event(const ReplayJob& job, std::uint64_t rows, Sequence first,
   return event;
 }
 
+Error no_audit_head(std::string_view head_table) {
+  return {Code::config_invalid,
+          "the head row of the audit log, in table " + std::string(head_table) +
+              ", is missing or cannot be changed, and without it nothing can be added to the log; "
+              "sagabox doctor and sagabox audit verify tell more"};
+}
+
 std::string filter_text(const MessageFilter& filter) {
   std::string text;
   const auto add = [&](const std::string& part) {

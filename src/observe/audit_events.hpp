@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sagabox/audit.hpp>
+#include <sagabox/error.hpp>
 #include <sagabox/message.hpp>
 #include <sagabox/records.hpp>
 
@@ -37,6 +38,11 @@ AuditEvent job_event(AuditKind kind, const ReplayJob& job, const std::string& ac
 /// A batch of a job: so many messages, the first and the last of them.
 AuditEvent batch_event(const ReplayJob& job, std::uint64_t rows, Sequence first, Sequence last,
                        WallTime at);
+
+/// The row that says where the log ends is missing or cannot be changed. Nothing can be added until
+/// an operator has put it back, so it is not retryable, and no fault of the message that is
+/// settled.
+Error no_audit_head(std::string_view head_table);
 
 /// "tenant acme, topic orders.order.placed.v1, sequences 5 to 90"; "all" where nothing is asked.
 std::string filter_text(const MessageFilter& filter);

@@ -53,9 +53,11 @@ Result<Response> list(const Call& call, std::optional<MessageState> state) {
   return ok(std::move(json));
 }
 
-/// With its payload when it is asked for, which is a right of its own.
-Result<Response> get(const Call& call, std::optional<MessageState> only) {
+/// Of this state; nullopt: of the one that the query names, if any. With its payload when it is
+/// asked for, which is a right of its own.
+Result<Response> get(const Call& call, std::optional<MessageState> state) {
   Query query(call.request.target);
+  if (!state) state = maybe_state_from(query, "state");
   const bool payload = query.flag("payload");
   const auto tenant = query.maybe_text("tenant");
   if (auto status = query.status(); !status.ok()) return status.error();
@@ -68,10 +70,11 @@ Result<Response> get(const Call& call, std::optional<MessageState> only) {
   if (!id.ok()) return id.error();
   const auto admin = call.admin();
   if (!admin.ok()) return admin.error();
-  const auto found = admin->inspect(
-      call.table->table, *id, payload ? Admin::PayloadToo::yes : Admin::PayloadToo::no, tenant);
+  const auto found =
+      admin->inspect(call.table->table, *id,
+                     payload ? Admin::PayloadToo::yes : Admin::PayloadToo::no, tenant, state);
   if (!found.ok()) return found.error();
-  if (!*found || (only && (*found)->state != *only)) return no_message(call);
+  if (!*found) return no_message(call);
   JsonOut json;
   put(json, call.table->table, **found);
   return ok(std::move(json));
@@ -81,6 +84,7 @@ Result<Response> get(const Call& call, std::optional<MessageState> only) {
 struct Told {
   std::string note{};
   Admin::Whose tenant{};
+  std::vector<Sequence> sequences{};
 };
 
 using Act = Result<std::vector<Moved>> (*)(Admin& admin, const TableName& table,
@@ -88,22 +92,23 @@ using Act = Result<std::vector<Moved>> (*)(Admin& admin, const TableName& table,
 
 Result<std::vector<Moved>> replay(Admin& admin, const TableName& table,
                                   std::span<const MessageId> ids, const Told& told) {
-  return admin.replay(table, ids, told.tenant);
+  return admin.replay(table, ids, told.tenant, told.sequences);
 }
 Result<std::vector<Moved>> release(Admin& admin, const TableName& table,
                                    std::span<const MessageId> ids, const Told& told) {
-  return admin.release(table, ids, told.tenant);
+  return admin.release(table, ids, told.tenant, told.sequences);
 }
 Result<std::vector<Moved>> quarantine(Admin& admin, const TableName& table,
                                       std::span<const MessageId> ids, const Told& told) {
-  return admin.quarantine(table, ids, told.note, told.tenant);
+  return admin.quarantine(table, ids, told.note, told.tenant, told.sequences);
 }
 
 Result<Response> move_many(const Call& call, Act act, bool has_note) {
   auto fields = Fields::parse(call.request.body);
   if (!fields.ok()) return fields.error();
   const Told told{.note = has_note ? fields->text("note") : std::string(),
-                  .tenant = fields->maybe_text("tenant")};
+                  .tenant = fields->maybe_text("tenant"),
+                  .sequences = sequences_from(*fields)};
   const auto ids = ids_from(*fields);
   if (!ids.ok()) return ids.error();
   auto admin = call.admin();

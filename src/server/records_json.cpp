@@ -3,7 +3,9 @@
 #include "core/base64.hpp"
 #include "observe/error_figures.hpp"
 
+#include <charconv>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace sagabox::server {
@@ -95,12 +97,12 @@ MessageFilter read_filter(Source& from) {
 }
 
 template <class Source>
-MessageState read_state(Source& from, std::string_view name, MessageState otherwise) {
+std::optional<MessageState> read_state(Source& from, std::string_view name) {
   const auto text = from.maybe_text(name);
-  if (!text) return otherwise;
+  if (!text) return std::nullopt;
   const auto state = state_from_name(*text);
   if (!state) from.wrong(name, "is no state; give " + std::string(states));
-  return state.value_or(otherwise);
+  return state;
 }
 
 }  // namespace
@@ -260,11 +262,14 @@ void put_fields(JsonOut& json, const spi::TableStats& stats) {
 MessageFilter filter_from(Query& query) { return read_filter(query); }
 MessageFilter filter_from(Fields& fields) { return read_filter(fields); }
 
+std::optional<MessageState> maybe_state_from(Query& query, std::string_view name) {
+  return read_state(query, name);
+}
 MessageState state_from(Query& query, std::string_view name, MessageState otherwise) {
-  return read_state(query, name, otherwise);
+  return read_state(query, name).value_or(otherwise);
 }
 MessageState state_from(Fields& fields, std::string_view name, MessageState otherwise) {
-  return read_state(fields, name, otherwise);
+  return read_state(fields, name).value_or(otherwise);
 }
 
 Status no_fields(std::string_view body) {
@@ -277,6 +282,27 @@ Result<MessageId> id_from(std::string_view text) {
   auto id = MessageId::parse(text);
   if (!id.ok()) return Error{id.error().code, "id: " + id.error().message};
   return id;
+}
+
+std::vector<Sequence> sequences_from(Fields& fields) {
+  const auto elements = fields.elements("sequences");
+  if (!elements) return {};
+  std::vector<Sequence> sequences;
+  for (const auto element : *elements) {
+    Sequence sequence{};
+    const auto* const end = element.data() + element.size();
+    const auto [read, error] = std::from_chars(element.data(), end, sequence.value);
+    if (error != std::errc() || read != end) {
+      fields.wrong("sequences[" + std::to_string(sequences.size()) + "]",
+                   "is not a sequence; give the whole number that the message was listed with");
+      return {};
+    }
+    sequences.push_back(sequence);
+  }
+  // An empty array must not mean "any row of these ids".
+  if (sequences.empty())
+    fields.wrong("sequences", "is empty; give one for each id, or leave it out");
+  return sequences;
 }
 
 Result<std::vector<MessageId>> ids_from(Fields& fields) {

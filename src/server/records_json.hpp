@@ -31,6 +31,7 @@ void put_fields(JsonOut& json, const spi::TableStats& stats);
 /// What is wrong is noted in the query or the fields.
 MessageFilter filter_from(Query& query);
 MessageFilter filter_from(Fields& fields);
+std::optional<MessageState> maybe_state_from(Query& query, std::string_view name);
 MessageState state_from(Query& query, std::string_view name, MessageState otherwise);
 MessageState state_from(Fields& fields, std::string_view name, MessageState otherwise);
 
@@ -40,5 +41,8 @@ Status no_fields(std::string_view body);
 Result<MessageId> id_from(std::string_view text);
 /// Of the field `ids`. Every other field must have been asked for before.
 Result<std::vector<MessageId>> ids_from(Fields& fields);
+/// Which row each id stands for; empty when it is left out. Ask before `ids_from`, which reports
+/// what is wrong.
+std::vector<Sequence> sequences_from(Fields& fields);
 
 }  // namespace sagabox::server

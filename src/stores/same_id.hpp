@@ -10,14 +10,18 @@
 
 namespace sagabox {
 
-/// `MoveReply::Item::id_is_pending` where the chosen row cannot be moved: it is pending, and
-/// another of its tenant, which the move is for, has to wait until it has ended.
+/// `MoveReply::Item::id_is_pending`: the move would make a second pending message of one tenant and
+/// id. Either the chosen row is pending and the move is for another row, or the chosen row is to
+/// become pending and another row is.
 [[nodiscard]] inline bool waits_for_pending(std::span<const RowOfId> rows, std::size_t chosen,
                                             spi::Move move) {
-  return rows[chosen].state == MessageState::pending &&
-         std::ranges::any_of(rows, [&](const RowOfId& row) {
-           return row.tenant == rows[chosen].tenant && allows(move, row.state);
-         });
+  if (move == spi::Move::quarantine) return false;
+  const RowOfId& meant = rows[chosen];
+  return std::ranges::any_of(rows, [&](const RowOfId& row) {
+    if (row.tenant != meant.tenant) return false;
+    return meant.state == MessageState::pending ? allows(move, row.state)
+                                                : row.state == MessageState::pending;
+  });
 }
 
 }  // namespace sagabox

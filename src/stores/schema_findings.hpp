@@ -60,6 +60,14 @@ std::vector<spi::Finding> of_steps(std::span<const Step> steps) {
            "sagabox migrate up"}};
 }
 
+inline spi::Finding missing_audit_head(const std::string& table) {
+  return {Severity::error,
+          "the head row of the audit log is missing (table " + table +
+              "): no message can die, and no operator can act, until it is back",
+          "find out who deleted it, compare the log with the anchor that was kept (sagabox audit "
+          "verify), then put the row back: docs/operating.md, \"The audit log\""};
+}
+
 inline spi::Finding missing_index(const std::string& table, const std::string& index) {
   return {Severity::error,
           "outbox " + table + ": index " + index + " is missing or not valid; reads scan the table",

@@ -260,5 +260,45 @@ TEST_P(StoreConformance, ReplayJobIsInTheAuditLogFromRequestToEnd) {
   EXPECT_EQ(verifier.end(audit().head().value()), "");
 }
 
+TEST_P(StoreConformance, MissingAuditHeadIsToldAndNothingIsDoneWithoutIt) {
+  const auto owner = own();
+  const auto row = write(message());
+  end(owner, row, spi::Verdict::dead);
+  if (!fixture_->remove_audit_head()) GTEST_SKIP() << "the log of this store has no head row";
+  auto operator_ = Admin::open(store(), {.actor = "ann"}).value();
+
+  const auto told = [](const Error& error) {
+    EXPECT_EQ(error.code, Code::config_invalid) << error.text();
+    EXPECT_FALSE(is_retry_safe(error.code));
+    EXPECT_NE(error.message.find("head row of the audit log"), std::string::npos) << error.text();
+    EXPECT_NE(error.message.find("sagabox audit verify"), std::string::npos) << error.text();
+  };
+  for (int time = 0; time < 2; ++time) {
+    const auto refused = operator_.replay(table_, std::vector{row.id});
+    ASSERT_FALSE(refused.ok());
+    told(refused.error());
+    const std::vector<AuditEvent> events(1);
+    const auto appended = audit().append(events);
+    ASSERT_FALSE(appended.ok());
+    told(appended.error());
+  }
+  EXPECT_EQ(stats().dead, 1U);
+  EXPECT_EQ(operator_.verify_audit().value().problems_found, 1U);
+  const auto findings = store().doctor()->findings().value();
+  EXPECT_TRUE(std::ranges::any_of(findings, [](const spi::Finding& finding) {
+    return finding.severity == Severity::error &&
+           finding.what.find("head row of the audit log is missing") != std::string::npos;
+  }));
+}
+
+/// Also of a log that nothing was ever added to.
+TEST_P(StoreConformance, MissingHeadOfAnEmptyAuditLogIsTold) {
+  if (!fixture_->remove_audit_head()) GTEST_SKIP() << "the log of this store has no head row";
+  const auto refused = audit().append(std::vector<AuditEvent>(1));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::config_invalid) << refused.error().text();
+  EXPECT_TRUE(log().empty());
+}
+
 }  // namespace
 }  // namespace sagabox::conformance

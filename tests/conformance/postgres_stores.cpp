@@ -100,6 +100,10 @@ class PostgresFixture final : public StoreFixture {
     database_.sql("DELETE FROM " + database_.schema() + ".audit_log WHERE number BETWEEN " +
                   std::to_string(first) + " AND " + std::to_string(last));
   }
+  bool remove_audit_head() override {
+    database_.sql("DELETE FROM " + database_.schema() + ".audit_head");
+    return true;
+  }
   std::optional<StoredRow> look(const TableName& table, const MessageId& id) override {
     const std::string where = " WHERE id = '" + id.str() + "'";
     const std::string columns = ", seq, attempts, code, error FROM ";

@@ -179,5 +179,137 @@ TEST_P(StoreConformance, ReleaseOntoAPendingIdWaits) {
   EXPECT_EQ(stats().quarantined, 0U);
 }
 
+TEST_P(StoreConformance, MoveActsOnTheRowWhoseSequenceIsGiven) {
+  const auto owner = own();
+  const auto sent = message();
+  const auto first = write(sent);
+  ASSERT_EQ(settled(owner, {settlement(first, spi::Verdict::dead, 7)}), 1U);
+  const auto second = write(sent);
+  end(owner, second, spi::Verdict::dead);
+  const auto pending = write(sent);
+  const auto before = log_end();
+
+  const auto item = move_row(spi::Move::quarantine, sent->id(), first.sequence);
+
+  EXPECT_TRUE(item.moved);
+  EXPECT_EQ(item.was, MessageState::dead);
+  EXPECT_EQ(list(MessageState::quarantined).at(0).sequence, first.sequence);
+  EXPECT_EQ(list(MessageState::dead).at(0).sequence, second.sequence);
+  EXPECT_EQ(list(MessageState::pending).at(0).sequence, pending.sequence);
+  EXPECT_EQ(stats().quarantined, 1U);
+  EXPECT_EQ(stats().dead, 1U);
+  EXPECT_EQ(stats().pending, 1U);
+  ASSERT_EQ(log(before).size(), 1U);
+  EXPECT_EQ(log(before).at(0).event.attempt, 7U) << "the log names the row that was moved";
+}
+
+TEST_P(StoreConformance, MoveOfARowThatIsGoneMovesNoOtherOfItsId) {
+  const auto owner = own();
+  const auto sent = message();
+  const auto dead = write(sent);
+  end(owner, dead, spi::Verdict::dead);
+  ASSERT_TRUE(moved(spi::Move::replay, sent->id()));
+
+  const auto item = move_row(spi::Move::quarantine, sent->id(), dead.sequence);
+
+  EXPECT_FALSE(item.moved);
+  EXPECT_EQ(item.was, std::nullopt);
+  EXPECT_EQ(stats().pending, 1U);
+  EXPECT_EQ(stats().quarantined, 0U);
+}
+
+TEST_P(StoreConformance, RowThatIsNamedBySequenceDoesNotBecomeASecondPendingOne) {
+  const auto owner = own();
+  const auto sent = message();
+  const auto parked = write(sent);
+  end(owner, parked, spi::Verdict::park);
+  const auto dead = write(sent);
+  end(owner, dead, spi::Verdict::dead);
+  const auto pending = write(sent);
+
+  const auto released = move_row(spi::Move::release, sent->id(), parked.sequence);
+  EXPECT_FALSE(released.moved);
+  EXPECT_EQ(released.was, MessageState::quarantined);
+  EXPECT_TRUE(released.id_is_pending);
+  const auto replayed = move_row(spi::Move::replay, sent->id(), dead.sequence);
+  EXPECT_FALSE(replayed.moved);
+  EXPECT_EQ(replayed.was, MessageState::dead);
+  EXPECT_TRUE(replayed.id_is_pending);
+
+  end(owner, pending, spi::Verdict::done);
+  EXPECT_TRUE(move_row(spi::Move::release, sent->id(), parked.sequence).moved)
+      << "though the dead one is newer";
+  EXPECT_EQ(list(MessageState::pending).at(0).sequence, parked.sequence);
+  EXPECT_EQ(stats().dead, 1U);
+}
+
+TEST_P(StoreConformance, FindTakesTheRowOfTheStateOrSequenceThatIsWanted) {
+  const auto owner = own();
+  const auto sent = message();
+  const auto first = write(sent);
+  end(owner, first, spi::Verdict::dead);
+  const auto second = write(sent);
+  end(owner, second, spi::Verdict::dead);
+  const auto delivered = write(sent);
+  end(owner, delivered, spi::Verdict::done);
+  const auto pending = write(sent);
+  const auto sequence_of = [&](spi::FindRequest request) {
+    const auto found = admin().find(request).value();
+    return found ? found->sequence : Sequence{};
+  };
+  const auto of_state = [&](MessageState state) {
+    return sequence_of({.table = table_, .id = sent->id(), .state = state});
+  };
+
+  EXPECT_EQ(sequence_of({.table = table_, .id = sent->id()}), pending.sequence);
+  EXPECT_EQ(of_state(MessageState::pending), pending.sequence);
+  EXPECT_EQ(of_state(MessageState::dead), second.sequence) << "the newest";
+  EXPECT_EQ(of_state(MessageState::done), delivered.sequence);
+  EXPECT_EQ(of_state(MessageState::quarantined), Sequence{});
+  EXPECT_EQ(sequence_of({.table = table_, .id = sent->id(), .sequence = first.sequence}),
+            first.sequence);
+}
+
+/// Each of the states in which a message may have ended, in both orders.
+TEST_P(StoreConformance, KnownIdIsAnsweredByThePendingRowElseByTheNewest) {
+  const auto owner = own();
+  const std::vector<std::pair<spi::Verdict, spi::Verdict>> ends{
+      {spi::Verdict::dead, spi::Verdict::done},
+      {spi::Verdict::done, spi::Verdict::dead},
+      {spi::Verdict::dead, spi::Verdict::dead},
+      {spi::Verdict::done, spi::Verdict::done},
+      {spi::Verdict::park, spi::Verdict::done}};
+  for (const auto& [first_end, second_end] : ends) {
+    const auto sent = message();
+    const auto first = write(sent);
+    const auto again = build({.id = sent->id().str()});
+    end(owner, first, first_end);
+    const auto second = write(sent);
+    EXPECT_EQ(write(again).sequence, second.sequence) << "pending, though another has ended";
+    end(owner, second, second_end);
+
+    const auto answered = write(again);
+
+    EXPECT_TRUE(answered.duplicate);
+    EXPECT_EQ(answered.sequence, second.sequence)
+        << static_cast<int>(first_end) << " then " << static_cast<int>(second_end);
+  }
+  EXPECT_EQ(stats().pending, 0U);
+}
+
+TEST_P(StoreConformance, ReleasedRowAnswersForItsIdThoughAnotherEndedLater) {
+  const auto owner = own();
+  const auto sent = message();
+  const auto parked = write(sent);
+  end(owner, parked, spi::Verdict::park);
+  end(owner, write(sent), spi::Verdict::dead);
+  ASSERT_TRUE(move_row(spi::Move::release, sent->id(), parked.sequence).moved);
+
+  const auto answered = write(build({.id = sent->id().str()}));
+
+  EXPECT_TRUE(answered.duplicate);
+  EXPECT_EQ(answered.sequence, parked.sequence);
+}
+
 }  // namespace
 }  // namespace sagabox::conformance

@@ -66,6 +66,10 @@ class SqliteFixture final : public StoreFixture {
     run_sql(observer_.get(), "DELETE FROM sagabox_audit_log WHERE number BETWEEN " +
                                  std::to_string(first) + " AND " + std::to_string(last));
   }
+  bool remove_audit_head() override {
+    run_sql(observer_.get(), "DELETE FROM sagabox_audit_head");
+    return true;
+  }
   std::optional<StoredRow> look(const TableName& table, const MessageId& id) override {
     const std::string columns = ", seq, attempts, code, error FROM \"" + table.str();
     const std::string where = "\" WHERE id = '" + id.str() + "'";

@@ -53,6 +53,8 @@ class StoreFixture {
                              const std::string& json) = 0;
   /// Removes entries of the audit log behind the store's back; its head stays.
   virtual void remove_audit(std::uint64_t first, std::uint64_t last) = 0;
+  /// Removes the row that names the end of the audit log; false where there is no such row.
+  virtual bool remove_audit_head() { return false; }
   /// Nothing for an id that is nowhere in the table, its archive and its dead letters.
   virtual std::optional<StoredRow> look(const TableName& table, const MessageId& id) = 0;
   /// Where others use the same server, to find a transaction among theirs: the one that is open,
@@ -146,6 +148,18 @@ class StoreConformance : public ::testing::TestWithParam<StoreKind> {
     return admin().count(table_, state, filter).value();
   }
   spi::MoveReply move(spi::Move how, const std::vector<MessageId>& ids, std::string note = {});
+  /// The one row that is named by its id and sequence.
+  spi::MoveReply::Item move_row(spi::Move how, const MessageId& id, Sequence sequence) {
+    return admin()
+        .move({.table = table_,
+               .move = how,
+               .ids = std::span(&id, 1),
+               .actor = "ann",
+               .note = "why",
+               .sequences = std::span(&sequence, 1)})
+        .value()
+        .items.at(0);
+  }
   bool moved(spi::Move how, const MessageId& id) { return move(how, {id}).items.at(0).moved; }
   spi::PurgeReply purge(MessageState state, Duration older_than = {}, std::string actor = {});
   std::uint64_t taken() { return control().controls(table_).value().taken; }

@@ -4,6 +4,7 @@
 #include <sagabox/records.hpp>
 #include <sagabox/result.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -53,6 +54,8 @@ struct FindRequest {
   MessageId id;
   std::optional<std::string> tenant{};  ///< a message of another tenant is not there
   bool with_payload = false;
+  std::optional<MessageState> state{};  ///< a row of another state is not there
+  std::optional<Sequence> sequence{};   ///< any other row is not there
 };
 
 /// What an operator does to messages he names.
@@ -93,6 +96,14 @@ struct MoveRequest {
   std::optional<std::string> tenant{};
   std::string actor{};
   std::string note{};
+  /// The row that each id stands for, in the order of `ids`; empty: chosen as `FindRequest` says.
+  /// If that row is gone, no other row of its id is moved instead.
+  std::span<const Sequence> sequences{};
+
+  /// Of `ids[at]`; nullopt if any row of the id may be meant.
+  [[nodiscard]] std::optional<Sequence> sequence(std::size_t at) const {
+    return sequences.empty() ? std::nullopt : std::optional(sequences[at]);
+  }
 };
 
 struct MoveReply {

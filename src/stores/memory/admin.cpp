@@ -66,7 +66,7 @@ Result<std::optional<MessageRecord>> Database::find(const spi::FindRequest& requ
     const Table* rows = find(request.table);
     if (rows == nullptr) return no_table(request.table);
     const auto found = named(*rows, request.id);
-    const auto chosen = choose_row(found.rows, request.tenant);
+    const auto chosen = choose_row(found.rows, request.tenant, request.state, request.sequence);
     if (!chosen.tenants.empty()) return several_tenants(request.id, chosen.tenants);
     if (!chosen.row) return std::optional<MessageRecord>();
     const auto sequence = found.sequences[*chosen.row];
@@ -95,16 +95,15 @@ Result<std::vector<spi::Stray>> Database::strays(const TableName& table, std::ui
 }
 
 spi::MoveReply::Item Database::move_one(Table& rows, const spi::MoveRequest& request,
-                                        const MessageId& id, TransactionId writer, WallTime at) {
-  const auto found = named(rows, id);
-  auto chosen = choose_row(found.rows, request.tenant);
+                                        std::size_t item, TransactionId writer, WallTime at) {
+  const auto found = named(rows, request.ids[item]);
+  auto chosen = choose_row(found.rows, request.tenant, {}, request.sequence(item));
   if (!chosen.row) return {.tenants = std::move(chosen.tenants)};
   const auto sequence = found.sequences[*chosen.row];
   const Slot& slot = *rows.row(sequence);
   const MessageState was = state_of(slot);
-  if (!allows(request.move, was)) {
-    return {.was = was, .id_is_pending = waits_for_pending(found.rows, *chosen.row, request.move)};
-  }
+  const bool waits = waits_for_pending(found.rows, *chosen.row, request.move);
+  if (waits || !allows(request.move, was)) return {.was = was, .id_is_pending = waits};
   state_.audit.append(operator_event(audit_kind(request.move), audited(request.table, slot),
                                      request.actor, request.note, at));
   switch (request.move) {
@@ -134,8 +133,8 @@ Result<spi::MoveReply> Database::move(const spi::MoveRequest& request) {
       }
       const TransactionId writer{state_.next_transaction.value++};
       const WallTime at = now();
-      for (const auto& id : request.ids) {
-        reply.items.push_back(move_one(*rows, request, id, writer, at));
+      for (std::size_t item = 0; item < request.ids.size(); ++item) {
+        reply.items.push_back(move_one(*rows, request, item, writer, at));
       }
     }
     const bool any = std::ranges::any_of(reply.items, [](const auto& item) { return item.moved; });

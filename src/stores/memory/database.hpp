@@ -148,7 +148,7 @@ class Database final : public spi::OutboxStore,
   /// `LateCommits::none`: somebody else has drawn sequences, and nobody may overtake him.
   [[nodiscard]] std::optional<Error> other_writer(const OpenTransaction* me) const;
   void audit_death(const TableName& table, const Slot& row, WallTime at);
-  spi::MoveReply::Item move_one(Table& rows, const spi::MoveRequest& request, const MessageId& id,
+  spi::MoveReply::Item move_one(Table& rows, const spi::MoveRequest& request, std::size_t item,
                                 TransactionId writer, WallTime at);
   [[nodiscard]] bool runs_replays(const spi::JobAdvance& request) const;
   /// The next batch of a running job; returns its size.

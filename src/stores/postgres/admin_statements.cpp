@@ -111,18 +111,21 @@ constexpr std::string_view extent_done = R"sql(
 SELECT count(*), coalesce(max(seq), 0) FROM "{schema}"."{table}_archive" WHERE {fits_ended}
 )sql";
 
-/// $1 id, $2 tenant or NULL, $3 tenants_max. Of each tenant that has the id the row that is meant,
-/// see `choose_row`.
+/// $1 id, $2 tenant or NULL, $3 tenants_max, $4 state or NULL, $5 sequence or NULL. Of each tenant
+/// that has the id the row that is meant, see `choose_row`.
 constexpr std::string_view look = R"sql(
 SELECT DISTINCT ON (tenant) *
 FROM (
-  SELECT {pending}, payload, 2 AS rank FROM "{schema}"."{table}_outbox" WHERE id = $1
+  SELECT {pending}, payload, 2 AS rank FROM "{schema}"."{table}_outbox"
+  WHERE id = $1 AND ($4::text IS NULL OR $4 = 'pending')
   UNION ALL
-  SELECT {ended}, payload, 1 FROM "{schema}"."{table}_dead" WHERE id = $1
+  SELECT {ended}, payload, 1 FROM "{schema}"."{table}_dead"
+  WHERE id = $1 AND ($4 IS NULL OR state = $4)
   UNION ALL
-  SELECT {done}, payload, 0 FROM "{schema}"."{table}_archive" WHERE id = $1
+  SELECT {done}, payload, 0 FROM "{schema}"."{table}_archive"
+  WHERE id = $1 AND ($4 IS NULL OR $4 = 'done')
 ) AS row_of_id
-WHERE $2::text IS NULL OR tenant = $2
+WHERE ($2::text IS NULL OR tenant = $2) AND ($5::int8 IS NULL OR seq = $5)
 ORDER BY tenant, rank DESC, seq DESC
 LIMIT $3
 )sql";

@@ -24,6 +24,14 @@ bool needs_state(MessageState state) {
   return state == MessageState::dead || state == MessageState::quarantined;
 }
 
+void put_sequence(Params& params, const std::optional<Sequence>& sequence) {
+  if (!sequence) {
+    params.null(Type::int8);
+    return;
+  }
+  params.int8(static_cast<std::int64_t>(std::min<std::uint64_t>(sequence->value, INT64_MAX)));
+}
+
 std::uint64_t count_from(const Rows& rows, int column) { return rows.uint8(0, column); }
 
 }  // namespace
@@ -33,20 +41,13 @@ Params filter_params(const MessageFilter& filter) {
   const auto text = [&](const std::optional<std::string>& value) {
     value ? params.text(*value) : params.null(Type::text);
   };
-  const auto sequence = [&](const std::optional<Sequence>& value) {
-    if (!value) {
-      params.null(Type::int8);
-      return;
-    }
-    params.int8(static_cast<std::int64_t>(std::min<std::uint64_t>(value->value, INT64_MAX)));
-  };
   text(filter.tenant);
   text(filter.topic);
   text(filter.aggregate_type);
   text(filter.key);
   text(filter.code ? std::optional<std::string>(code_name(*filter.code)) : std::nullopt);
-  sequence(filter.first);
-  sequence(filter.last);
+  put_sequence(params, filter.first);
+  put_sequence(params, filter.last);
   params.boolean(filter.retrying).timestamptz(filter.from).timestamptz(filter.until);
   return params;
 }
@@ -119,6 +120,8 @@ Result<std::optional<MessageRecord>> PostgresAdmin::find(const spi::FindRequest&
   params.text(request.id.view());
   request.tenant ? params.text(*request.tenant) : params.null(Type::text);
   params.int8(tenants_max);
+  request.state ? params.text(state_name(*request.state)) : params.null(Type::text);
+  put_sequence(params, request.sequence);
   auto rows = ask(statements_.of(request.table).look, params);
   if (!rows.ok()) return rows.error();
   if (rows->empty()) return std::optional<MessageRecord>();

@@ -1,6 +1,7 @@
 #include "stores/postgres/audit_store.hpp"
 
 #include "core/stored_message.hpp"
+#include "observe/audit_events.hpp"
 #include "stores/postgres/unit_of_work.hpp"
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 
 namespace sagabox::postgres {
 namespace {
+
+constexpr std::string_view head_table = "audit_head";
 
 /// Without its row, which somebody has deleted, it is that of an empty log.
 AuditHead head_from(const Rows& rows) {
@@ -72,6 +75,7 @@ Result<AuditHead> AuditChain::append(Connection& connection,
   if (!locked.ok()) return locked.error();
   AuditHead head = head_from(*locked);
   if (events.empty()) return head;
+  if (locked->empty()) return no_audit_head(head_table);
   std::vector<AuditEntry> entries;
   entries.reserve(events.size());
   for (const auto& event : events) {
@@ -84,6 +88,7 @@ Result<AuditHead> AuditChain::append(Connection& connection,
   const std::array calls{Call{&statements_.append, &append}, Call{&statements_.move_head, &move}};
   auto appended = connection.run(calls, Effect::none);
   if (!appended.ok()) return appended.error();
+  if ((*appended)[1].affected() == 0) return no_audit_head(head_table);
   return head;
 }
 

@@ -42,6 +42,8 @@ SELECT n_live_tup, n_dead_tup, coalesce(extract(epoch FROM clock_timestamp() -
 FROM pg_stat_user_tables WHERE relid = '"{schema}"."{table}_outbox"'::regclass
 )sql";
 
+constexpr std::string_view audit_head_sql = R"sql(SELECT count(*) FROM "{schema}".audit_head)sql";
+
 constexpr std::string_view rights_sql =
     "SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')";
 
@@ -147,6 +149,13 @@ Status add_leftovers(Connection& connection, const Names& names, const TableName
   return {};
 }
 
+Status add_audit_head(Connection& connection, const Names& names, Findings& findings) {
+  auto rows = connection.run({"", names.fill(audit_head_sql)}, {}, Effect::none);
+  if (!rows.ok()) return rows.error();
+  if (rows->int8(0, 0) == 0) findings.push_back(schema::missing_audit_head("audit_head"));
+  return {};
+}
+
 Status add_rights(Connection& connection, Findings& findings) {
   auto rows = connection.run({"", std::string(rights_sql)}, {}, Effect::none);
   if (!rows.ok()) return rows.error();
@@ -202,6 +211,9 @@ Result<std::vector<spi::Finding>> PostgresDoctor::findings() {
   const auto tables = tables_in(*steps);
   auto added = add_missing_indexes(**connection, context_.names, tables, findings);
   if (!added.ok()) return added.error();
+  if (added = add_audit_head(**connection, context_.names, findings); !added.ok()) {
+    return added.error();
+  }
   if (added = add_holders(**connection, context_.names, findings); !added.ok()) {
     return added.error();
   }

@@ -21,22 +21,26 @@ namespace {
 // A statement of its own, after the insert: what was settled while the insert looked is seen here.
 // Both bounds leave out the days on which none of these can have ended. One id at a time: the plan
 // is kept, and with all of them at once it would read a day that was new when it was made from end
-// to end.
+// to end. The newest, ordered by an expression: a plan must not walk the index of sequences to find
+// it.
 constexpr std::string_view ended_sql = R"sql(
 SELECT found.id, found.tenant, found.seq, found.shard
 FROM (SELECT pg_catalog.unnest($1::pg_catalog.text[]) AS id,
              pg_catalog.unnest($2::pg_catalog.text[]) AS tenant) AS wanted
 CROSS JOIN LATERAL (
-  (SELECT id, tenant, seq, shard FROM "{schema}"."{table}_dead" AS d
-   WHERE d.id OPERATOR(pg_catalog.=) wanted.id AND d.tenant OPERATOR(pg_catalog.=) wanted.tenant
-   LIMIT 1)
-  UNION ALL
-  (SELECT id, tenant, seq, shard FROM "{schema}"."{table}_archive" AS a
-   WHERE a.id OPERATOR(pg_catalog.=) wanted.id AND a.tenant OPERATOR(pg_catalog.=) wanted.tenant
-     AND a.ended_at OPERATOR(pg_catalog.>=) $3
-     AND a.ended_at OPERATOR(pg_catalog.<)
-         (pg_catalog.now() OPERATOR(pg_catalog.+) interval '1 day')
-   LIMIT 1)
+  SELECT ended.*
+  FROM (
+    SELECT id, tenant, seq, shard FROM "{schema}"."{table}_dead" AS d
+    WHERE d.id OPERATOR(pg_catalog.=) wanted.id AND d.tenant OPERATOR(pg_catalog.=) wanted.tenant
+    UNION ALL
+    SELECT id, tenant, seq, shard FROM "{schema}"."{table}_archive" AS a
+    WHERE a.id OPERATOR(pg_catalog.=) wanted.id AND a.tenant OPERATOR(pg_catalog.=) wanted.tenant
+      AND a.ended_at OPERATOR(pg_catalog.>=) $3
+      AND a.ended_at OPERATOR(pg_catalog.<)
+          (pg_catalog.now() OPERATOR(pg_catalog.+) interval '1 day')
+  ) AS ended
+  ORDER BY ended.seq OPERATOR(pg_catalog.+) 0 DESC
+  LIMIT 1
 ) AS found
 )sql";
 
@@ -368,13 +372,14 @@ Result<std::vector<Written>> insert_messages(Link& link, const InsertStatements&
 
   Places inserted = inserted_places((*answers)[0], messages);
   const Places ended = known_places((*answers)[1]);
-  if (auto undone = undo(link, statements.undo, inserted, ended); !undone.ok()) {
-    return undone.error();
-  }
+  // Another message of the id was pending when the insert looked.
   std::vector<Identity> left_out;
   for (const auto& message : messages) {
     const auto identity = identity_of(*message);
-    if (!inserted.contains(identity) && !ended.contains(identity)) left_out.push_back(identity);
+    if (!inserted.contains(identity)) left_out.push_back(identity);
+  }
+  if (auto undone = undo(link, statements.undo, inserted, ended); !undone.ok()) {
+    return undone.error();
   }
   Rows pending_rows;
   Places pending;
@@ -396,7 +401,7 @@ Result<std::vector<Written>> insert_messages(Link& link, const InsertStatements&
           {message->id(), at->second.sequence, at->second.shard, !first, at->second.in_savepoint});
       continue;
     }
-    const auto& known = ended.contains(identity) ? ended : pending;
+    const auto& known = pending.contains(identity) ? pending : ended;
     const auto at = known.find(identity);
     if (at == known.end()) {
       return Error{Code::storage_conflict,

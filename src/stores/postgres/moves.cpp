@@ -62,27 +62,25 @@ struct Chosen {
 std::vector<Chosen> choose(const FoundById& found, const spi::MoveRequest& request,
                            spi::MoveReply& reply) {
   std::vector<Chosen> all;
-  std::set<MessageId> taken;
-  for (const auto& id : request.ids) {
+  std::set<Sequence> taken;
+  for (std::size_t at = 0; at < request.ids.size(); ++at) {
     auto& item = reply.items.emplace_back();
-    const auto known = found.find(id);
+    const auto known = found.find(request.ids[at]);
     if (known == found.end()) continue;
     const auto& [rows, records, messages] = known->second;
-    auto chosen = choose_row(rows, request.tenant);
+    auto chosen = choose_row(rows, request.tenant, {}, request.sequence(at));
     item.tenants = std::move(chosen.tenants);
     if (!chosen.row) continue;
     item.was = rows[*chosen.row].state;
     // Named again: as the first time leaves it.
-    if (taken.contains(id)) {
+    if (taken.contains(rows[*chosen.row].sequence)) {
       item.was = state_after(request.move);
       continue;
     }
-    if (!allows(request.move, *item.was)) {
-      item.id_is_pending = waits_for_pending(rows, *chosen.row, request.move);
-      continue;
-    }
-    taken.insert(id);
-    all.push_back({reply.items.size() - 1, &records[*chosen.row], messages[*chosen.row].get()});
+    item.id_is_pending = waits_for_pending(rows, *chosen.row, request.move);
+    if (item.id_is_pending || !allows(request.move, *item.was)) continue;
+    taken.insert(rows[*chosen.row].sequence);
+    all.push_back({at, &records[*chosen.row], messages[*chosen.row].get()});
   }
   return all;
 }

@@ -343,6 +343,7 @@ BEGIN
         UNION ALL
         SELECT a.seq FROM "{schema}"."{table}_archive" AS a
         WHERE a.id = of_id{of_tenant}) AS e
+  ORDER BY e.seq + 0 DESC  -- an expression: not by walking the index of sequences
   LIMIT 1;
   IF FOUND THEN
     DELETE FROM "{schema}"."{table}_outbox" AS o WHERE o.seq = inserted;

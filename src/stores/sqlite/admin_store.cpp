@@ -149,7 +149,7 @@ Result<std::optional<MessageRecord>> SqliteAdmin::find(const spi::FindRequest& r
   if (!reader.ok()) return reader.error();
   auto named = rows_of_id(**reader, statements_.of(request.table), request.id, request.tenant);
   if (!named.ok()) return named.error();
-  const auto chosen = choose_row(named->rows, request.tenant);
+  const auto chosen = choose_row(named->rows, request.tenant, request.state, request.sequence);
   if (!chosen.tenants.empty()) return several_tenants(request.id, chosen.tenants);
   if (!chosen.row) return std::optional<MessageRecord>();
   auto& [record, message] = named->found[*chosen.row];

@@ -1,21 +1,27 @@
 #include "stores/sqlite/audit_store.hpp"
 
 #include "core/stored_message.hpp"
+#include "observe/audit_events.hpp"
 #include "stores/sqlite/unit_of_work.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace sagabox::sqlite {
 namespace {
 
-Result<AuditHead> head_of(Connection& connection, const AuditStatements& statements) {
+constexpr std::string_view head_table = "sagabox_audit_head";
+
+/// Nullopt if somebody has deleted its row.
+Result<std::optional<AuditHead>> head_of(Connection& connection,
+                                         const AuditStatements& statements) {
   auto run = connection.run(statements.head);
   auto row = run.step();
   if (!row.ok()) return row.error();
-  // Without its row, which somebody has deleted, it is that of an empty log.
-  if (!*row) return AuditHead{};
-  return AuditHead{run.natural(0), digest_of(run.bytes(1))};
+  if (!*row) return std::optional<AuditHead>();
+  return std::optional(AuditHead{run.natural(0), digest_of(run.bytes(1))});
 }
 
 AuditEntry entry_from(const Run& run) {
@@ -55,18 +61,22 @@ Status append_one(Connection& connection, const Sql& sql, const AuditEntry& entr
 
 Result<AuditHead> AuditChain::append(Connection& connection,
                                      std::span<const AuditEvent> events) const {
-  auto head = head_of(connection, statements_);
-  if (!head.ok() || events.empty()) return head;
+  auto known = head_of(connection, statements_);
+  if (!known.ok()) return known.error();
+  if (events.empty()) return known->value_or(AuditHead{});
+  if (!*known) return no_audit_head(head_table);
+  AuditHead head = **known;
   for (const auto& event : events) {
-    const auto entry = chain(*head, event);
+    const auto entry = chain(head, event);
     if (auto added = append_one(connection, statements_.append, entry); !added.ok()) {
       return added.error();
     }
-    *head = {entry.number, entry.hash};
+    head = {entry.number, entry.hash};
   }
   auto move = connection.run(statements_.move_head);
-  move.with(head->number).with_blob(bytes_of(head->hash));
+  move.with(head.number).with_blob(bytes_of(head.hash));
   if (auto moved = move.finish(); !moved.ok()) return moved.error();
+  if (connection.changes() == 0) return no_audit_head(head_table);
   return head;
 }
 
@@ -92,7 +102,10 @@ Result<std::vector<AuditEntry>> SqliteAudit::read(std::uint64_t after, std::uint
 Result<AuditHead> SqliteAudit::head() {
   auto reader = context_.readers.take();
   if (!reader.ok()) return reader.error();
-  return head_of(**reader, chain_.statements());
+  auto head = head_of(**reader, chain_.statements());
+  if (!head.ok()) return head.error();
+  // Without its row it is that of an empty log.
+  return head->value_or(AuditHead{});
 }
 
 }  // namespace sagabox::sqlite

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <limits>
+#include <system_error>
 
 namespace sagabox::sqlite {
 namespace {
@@ -47,13 +49,26 @@ Error cannot_open(const std::string& path, sqlite3* connection, int result, Conn
                                     "that this user may write to"};
 }
 
+/// The file that SQLite will open: links are followed, also to a file that is not there yet.
+std::filesystem::path target_of(std::filesystem::path path) {
+  constexpr int links_max = 40;  // as the kernel
+  std::error_code no_link;
+  for (int links = 0; links < links_max; ++links) {
+    const auto next = std::filesystem::read_symlink(path, no_link);
+    if (no_link) break;
+    path = path.parent_path() / next;
+  }
+  return path;
+}
+
 /// Payloads are for their owner only. SQLite would make a file that all may read; the files that it
 /// makes beside it have the same mode. One that is there keeps its mode, and what is wrong with the
-/// path SQLite tells.
+/// path SQLite tells. Never opens a file that is there: closing it would release the locks that
+/// other connections of this process have on it.
 void make_private(const std::string& path) {
   constexpr int mode = 0600;
   if (path.empty() || path == ":memory:") return;
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  const int file = ::open(target_of(path).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (file >= 0) ::close(file);
 }
 

@@ -13,6 +13,7 @@ namespace sagabox::sqlite {
 namespace {
 
 const Sql index_sql{"SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = ?1"};
+const Sql audit_head_sql{"SELECT count(*) FROM sagabox_audit_head"};
 const Sql journal_sql{"PRAGMA journal_mode"};
 const Sql pages_sql{
     "SELECT page_count, freelist_count FROM pragma_page_count, pragma_freelist_count"};
@@ -36,6 +37,13 @@ Status add_missing_indexes(Connection& reader, const TableName& table,
     if (auto row = run.step(); !row.ok()) return row.error();
     if (run.integer(0) == 0) findings.push_back(schema::missing_index(table.str(), name));
   }
+  return {};
+}
+
+Status add_audit_head(Connection& reader, std::vector<spi::Finding>& findings) {
+  auto run = reader.run(audit_head_sql);
+  if (auto row = run.step(); !row.ok()) return row.error();
+  if (run.integer(0) == 0) findings.push_back(schema::missing_audit_head("sagabox_audit_head"));
   return {};
 }
 
@@ -117,6 +125,7 @@ Result<std::vector<spi::Finding>> SqliteDoctor::findings() {
       auto added = add_missing_indexes(**reader, table, findings);
       if (!added.ok()) return added.error();
     }
+    if (auto added = add_audit_head(**reader, findings); !added.ok()) return added.error();
   }
   auto added = add_file(**reader, context_.writer->path(), findings);
   if (!added.ok()) return added.error();

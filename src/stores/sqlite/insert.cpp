@@ -225,8 +225,15 @@ class Batch {
   Status insert_next(const Message& message) {
     auto first = ended(message);
     if (!first.ok()) return first.error();
-    if (!*first) first = insert_one_of(message);
-    if (!first.ok()) return first.error();
+    if (!*first) {
+      first = insert_one_of(message);
+      if (!first.ok()) return first.error();
+    } else {
+      // A pending message of the id comes before those that have ended.
+      auto pending = sequence_of(link_.run(statements_.pending), message);
+      if (!pending.ok()) return pending.error();
+      if (*pending) first = pending;
+    }
     const bool known = first->has_value();
     written_.push_back({message.id(), known ? **first : last_, Shard{}, known});
     return {};

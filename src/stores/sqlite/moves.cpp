@@ -90,19 +90,18 @@ Result<spi::MoveReply> SqliteAdmin::move_in(Connection& connection,
   }
   spi::MoveReply reply;
   std::vector<AuditEvent> events;
-  for (const auto& id : request.ids) {
+  for (std::size_t at = 0; at < request.ids.size(); ++at) {
+    const auto& id = request.ids[at];
     auto& item = reply.items.emplace_back();
     auto named = rows_of_id(connection, statements_.of(request.table), id, request.tenant);
     if (!named.ok()) return named.error();
-    auto chosen = choose_row(named->rows, request.tenant);
+    auto chosen = choose_row(named->rows, request.tenant, {}, request.sequence(at));
     item.tenants = std::move(chosen.tenants);
     if (!chosen.row) continue;
     const auto& [record, message] = named->found[*chosen.row];
     item.was = record.state;
-    if (!allows(request.move, record.state)) {
-      item.id_is_pending = waits_for_pending(named->rows, *chosen.row, request.move);
-      continue;
-    }
+    item.id_is_pending = waits_for_pending(named->rows, *chosen.row, request.move);
+    if (item.id_is_pending || !allows(request.move, record.state)) continue;
     auto done = move_row(connection, request, record);
     if (!done.ok()) return done.error();
     item.moved = *done;

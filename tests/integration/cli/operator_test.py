@@ -442,6 +442,43 @@ class Acting(OnAFile, unittest.TestCase):
         refused = self.complaint("dead", "release", "D1", "--yes", code=1)
         self.assertIn("D1 is pending: dead release takes only quarantined messages", refused)
 
+    def write_again(self, name):
+        """A pending message with the id of one that has ended, as a plain INSERT may make it."""
+        self.write("another")
+        self.sql("UPDATE orders_pending SET id = ? WHERE id = 'another'", name)
+
+    def rows(self):
+        """(sequence, state) of all that are not delivered."""
+        return self.sql(
+            "SELECT seq, state FROM orders_dead UNION ALL SELECT seq, 'pending' FROM orders_pending"
+            " ORDER BY seq"
+        )
+
+    def test_acts_by_filter_move_the_rows_that_were_selected(self):
+        self.write("D1")
+        self.kill("D1", code="TX.TIMEOUT")
+        self.write_again("D1")
+        self.kill("D1")
+        self.write_again("D1")
+        self.assertEqual(self.rows(), [(1, "dead"), (2, "dead"), (3, "pending")])
+        select = ("--code", "TX.TIMEOUT", "--note", "x", "--yes")
+        moved = self.run_json("dead", "quarantine", *select)["messages"]
+        self.assertEqual([one["was"] for one in moved], ["dead"])
+        self.assertEqual(self.rows(), [(1, "quarantined"), (2, "dead"), (3, "pending")])
+        waits = self.run_json("dead", "release", "--all", "--yes", code=1)["messages"]
+        self.assertFalse(waits[0]["moved"])
+        self.assertIn("until the pending one has ended", waits[0]["text"])
+        self.run_fine("dead", "quarantine", "--all", "--note", "x", "--yes")
+        self.assertEqual(self.rows(), [(1, "quarantined"), (2, "quarantined"), (3, "pending")])
+
+    def test_dead_show_prefers_the_dead_message_of_an_id(self):
+        self.write("D1")
+        self.assertEqual(self.run_json("dead", "show", "D1")["state"], "pending")
+        self.kill("D1")
+        self.write_again("D1")
+        self.assertEqual(self.run_json("dead", "show", "D1")["state"], "dead")
+        self.assertEqual(self.run_json("outbox", "show", "D1")["state"], "pending")
+
     def test_dead_verbs_refuse_named_messages_that_are_not_theirs(self):
         for name in ("D1", "Q1", "OK"):
             self.write(name)

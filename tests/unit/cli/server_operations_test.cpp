@@ -59,7 +59,7 @@ TEST_F(ServerOperations, MessagesComeBackAsTheyAre) {
   EXPECT_EQ(written.id.str(), "m/1");
   EXPECT_FALSE(written.duplicate);
   const auto shown =
-      daemon_->inspect(table(), id("m/1"), Admin::PayloadToo::yes, {}).value().value();
+      daemon_->inspect(table(), id("m/1"), Admin::PayloadToo::yes, {}, {}).value().value();
   const auto kept = record("m/1");
   EXPECT_EQ(shown.key, kept.key);
   EXPECT_EQ(shown.tenant, "default");
@@ -67,7 +67,7 @@ TEST_F(ServerOperations, MessagesComeBackAsTheyAre) {
   EXPECT_EQ(shown.written_at, kept.written_at);
   EXPECT_EQ(shown.message->payload().view(), kept.message->payload().view());
   EXPECT_EQ(shown.message->headers(), kept.message->headers());
-  EXPECT_FALSE(daemon_->inspect(table(), id("m2"), Admin::PayloadToo::no, {}).value());
+  EXPECT_FALSE(daemon_->inspect(table(), id("m2"), Admin::PayloadToo::no, {}, {}).value());
   const auto page =
       daemon_->list(table(), {.state = MessageState::pending, .filter = {.key = "k&=/ü"}}).value();
   EXPECT_EQ(page.rows.size(), 1U);
@@ -88,18 +88,38 @@ TEST_F(ServerOperations, MessagesAreNamedForATenant) {
   settle("o-7", spi::Verdict::dead);
   enqueue(R"("id":"o-7","tenant":"other")");
 
-  const auto unclear = daemon_->inspect(table(), id("o-7"), Admin::PayloadToo::no, {});
+  const auto unclear = daemon_->inspect(table(), id("o-7"), Admin::PayloadToo::no, {}, {});
   ASSERT_FALSE(unclear.ok());
   EXPECT_NE(unclear.error().message.find("--tenant"), std::string::npos);
-  EXPECT_EQ(daemon_->inspect(table(), id("o-7"), Admin::PayloadToo::no, "acme").value()->state,
+  EXPECT_EQ(daemon_->inspect(table(), id("o-7"), Admin::PayloadToo::no, "acme", {}).value()->state,
             MessageState::dead);
   EXPECT_EQ(daemon_->explain(table(), id("o-7"), "acme").value().reasons.at(0).why, Why::dead);
   EXPECT_FALSE(daemon_->explain(table(), id("o-7"), {}).ok());
   const std::vector ids{id("o-7")};
-  const auto refused = daemon_->move(table(), spi::Move::replay, ids, "", {}).value().at(0);
+  const auto refused = daemon_->move(table(), spi::Move::replay, ids, "", {}, {}).value().at(0);
   EXPECT_TRUE(refused.unclear);
   EXPECT_FALSE(refused.moved);
-  EXPECT_TRUE(daemon_->move(table(), spi::Move::replay, ids, "", "acme").value().at(0).moved);
+  EXPECT_TRUE(daemon_->move(table(), spi::Move::replay, ids, "", "acme", {}).value().at(0).moved);
+}
+
+TEST_F(ServerOperations, RowsAreNamedByStateAndSequence) {
+  const auto text = dead();
+  const auto sequence = record(text).sequence;
+  write_again(text);
+  const auto shown = [&](std::optional<MessageState> state) {
+    return daemon_->inspect(table(), id(text), Admin::PayloadToo::no, {}, state).value();
+  };
+  EXPECT_EQ(shown(MessageState::dead)->sequence, sequence);
+  EXPECT_EQ(shown({})->state, MessageState::pending);
+  EXPECT_FALSE(shown(MessageState::quarantined));
+  const std::vector ids{id(text)};
+  const std::vector sequences{sequence};
+  const auto moved =
+      daemon_->move(table(), spi::Move::quarantine, ids, "why", {}, sequences).value().at(0);
+  EXPECT_TRUE(moved.moved);
+  EXPECT_EQ(moved.was, MessageState::dead);
+  EXPECT_EQ(shown({})->state, MessageState::pending);
+  EXPECT_EQ(shown(MessageState::quarantined)->sequence, sequence);
 }
 
 TEST_F(ServerOperations, JobTellsHowManyItSkipped) {
@@ -116,7 +136,7 @@ TEST_F(ServerOperations, LooksAndActsGoThrough) {
       << "a store in memory does not tell";
   EXPECT_EQ(daemon_->owners(table()).value().relays.shards.size(), 16U);
   const std::vector ids{id(first), id("nobody")};
-  const auto moved = daemon_->move(table(), spi::Move::quarantine, ids, "why", {}).value();
+  const auto moved = daemon_->move(table(), spi::Move::quarantine, ids, "why", {}, {}).value();
   EXPECT_TRUE(moved.at(0).moved);
   EXPECT_FALSE(moved.at(1).was);
   EXPECT_EQ(record(first).note, "why");

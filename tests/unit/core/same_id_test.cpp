@@ -33,6 +33,19 @@ TEST(SameId, NewestOfOneTableIsMeant) {
   EXPECT_EQ(chosen({{"a", done, Sequence{8}}, {"a", done, Sequence{3}}}), 0U);
 }
 
+TEST(SameId, StateOrSequenceLeavesOutOtherRows) {
+  const std::vector<RowOfId> rows{{"a", pending, Sequence{9}},
+                                  {"a", dead, Sequence{3}},
+                                  {"a", dead, Sequence{5}},
+                                  {"b", done, Sequence{7}}};
+  EXPECT_EQ(choose_row(rows, {}, dead).row, 2U);
+  EXPECT_TRUE(choose_row(rows, {}, dead).tenants.empty()) << "only one tenant has a dead one";
+  EXPECT_EQ(choose_row(rows, {}, quarantined).row, std::nullopt);
+  EXPECT_EQ(choose_row(rows, {}, {}, Sequence{3}).row, 1U);
+  EXPECT_EQ(choose_row(rows, "b", {}, Sequence{3}).row, std::nullopt);
+  EXPECT_EQ(choose_row(rows, {}, {}, Sequence{4}).row, std::nullopt);
+}
+
 TEST(SameId, SeveralTenantsAreNeverGuessed) {
   const std::vector<RowOfId> rows{
       {"b", pending, Sequence{1}}, {"a", dead, Sequence{2}}, {"b", done, Sequence{3}}};

@@ -395,5 +395,80 @@ TEST_F(SettlerTest, RefusedFailuresSayWhatHappenedAndLetTheirKeyGo) {
   EXPECT_TRUE(record(dead.id).note.starts_with("it failed for good ("));
 }
 
+/// The shards were taken from a worker that did not release them, so that attempts are recorded
+/// before messages are dispatched.
+class CautiousSettlerTest : public SettlerTest {
+ protected:
+  void SetUp() override {
+    store.outbox().prepare(table).value();
+    const auto scope = Relay::scope_of(table);
+    const auto shards = store.outbox().capabilities().shards;
+    const auto gone = WorkerId::parse("gone").value();
+    const std::vector<spi::Scope> scopes{scope};
+    ASSERT_TRUE(store.ownership().join(gone, seconds(15), scopes, shards).ok());
+    ASSERT_EQ(store.ownership().take(scope, gone, shards).value().size(), shards);
+    ASSERT_TRUE(store.ownership().leave(gone).ok());
+    of_key = write(3, "k");
+    SettlerTest::SetUp();
+  }
+  /// Attempts are recorded and messages dispatched, until neither can go on. Returns how many were
+  /// dispatched.
+  std::size_t run(BootTime at) {
+    std::size_t all = 0;
+    for (std::size_t handled = 1; handled > 0; all += handled) {
+      settle(at);
+      relay.wake();
+      handled = handle_everything();
+    }
+    return all;
+  }
+
+  std::vector<Written> of_key;
+  static constexpr std::size_t all_messages = messages + 3;
+};
+
+TEST_F(CautiousSettlerTest, MessageWhoseAttemptIsRefusedForGoodIsQuarantinedAndNotDispatched) {
+  ASSERT_EQ(settled(), 0U);
+  refusing.refused = ids_of(1);
+
+  EXPECT_EQ(run(now() + seconds(1)), all_messages - 1);
+
+  const auto kept = record(written[0].id);
+  EXPECT_EQ(kept.state, MessageState::quarantined);
+  EXPECT_NE(kept.note.find("only_even"), std::string::npos) << kept.note;
+  EXPECT_EQ(kept.note.find("WAS delivered"), std::string::npos) << kept.note;
+  EXPECT_EQ(settled(), all_messages - 1);
+  EXPECT_EQ(held_back(), 0U);
+  EXPECT_EQ(relay.snapshot().unsettled, 0U);
+  EXPECT_EQ(relay.tracked(), 0U);
+}
+
+TEST_F(CautiousSettlerTest, MessageWaitsUntilItsAttemptCanBeRecorded) {
+  refusing.refused = ids_of(1);
+  refusing.code = Code::storage_unavailable;
+
+  std::size_t handled = 0;
+  auto at = now();
+  for (int second = 0; second < 600; ++second) handled += run(at += seconds(1));
+  EXPECT_EQ(handled, all_messages - 1) << "the others go on";
+  EXPECT_EQ(record(written[0].id).state, MessageState::pending) << "never quarantined";
+  EXPECT_EQ(record(written[0].id).attempts, 0U);
+
+  refusing.refused.clear();
+  EXPECT_EQ(run(at + seconds(1)), 1U);
+  EXPECT_EQ(settled(), all_messages);
+}
+
+TEST_F(CautiousSettlerTest, KeyGoesOnOnceTheMessageWhoseAttemptWasRefusedIsQuarantined) {
+  refusing.refused = refusing.parks_refused = {of_key[0].id.str()};
+  EXPECT_EQ(run(now() + seconds(1)), messages) << "its quarantine is not stored: its key waits";
+  EXPECT_EQ(held_back(), 1U);
+
+  refusing.parks_refused.clear();
+  EXPECT_EQ(run(now() + seconds(60)), 2U);
+  EXPECT_EQ(record(of_key[0].id).state, MessageState::quarantined);
+  EXPECT_EQ(settled(), messages + 2);
+}
+
 }  // namespace
 }  // namespace sagabox::outbox

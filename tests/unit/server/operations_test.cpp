@@ -137,6 +137,50 @@ TEST_F(RestDeadLetters, AreMovedByName) {
             "400 SCHEMA.VALIDATION_FAILED ids[1]: is a number; give a string");
 }
 
+TEST_F(RestDeadLetters, AreShownThoughTheirIdIsPendingAgain) {
+  const auto id = dead();
+  const auto sequence = record(id).sequence;
+  const auto pending = write_again(id);
+  const auto shown = [&](const std::string& path) {
+    const auto answer = get("/v1/tables/orders/" + path);
+    EXPECT_EQ(answer.status, 200U) << path << ": " << answer.body;
+    return Sequence{body(answer).at("sequence").to_number<std::uint64_t>()};
+  };
+  EXPECT_EQ(shown("dead-letters/" + id), sequence);
+  EXPECT_EQ(shown("messages/" + id), pending);
+  EXPECT_EQ(shown("messages/" + id + "?state=dead"), sequence);
+  EXPECT_EQ(get("/v1/tables/orders/messages/" + id + "?state=done").status, 404U);
+  EXPECT_EQ(refusal(get("/v1/tables/orders/messages/" + id + "?state=lost")),
+            "400 SCHEMA.VALIDATION_FAILED state: is no state; give pending, done, dead or "
+            "quarantined");
+}
+
+TEST_F(RestDeadLetters, AreMovedByTheirSequenceThoughTheirIdIsPendingAgain) {
+  const auto id = dead();
+  const auto sequence = std::to_string(record(id).sequence.value);
+  write_again(id);
+  const auto order = [&](const std::string& sequences) {
+    return R"({"ids":[")" + id + R"("],"note":"poison","sequences":)" + sequences + "}";
+  };
+  const std::string path = "/v1/tables/orders/dead-letters/quarantine";
+  const std::string code = "400 SCHEMA.VALIDATION_FAILED ";
+  EXPECT_EQ(refusal(post(path, order("[]"))),
+            code + "sequences: is empty; give one for each id, or leave it out");
+  EXPECT_EQ(refusal(post(path, order(R"(["1"])"))),
+            code +
+                "sequences[0]: is not a sequence; give the whole number that the message was "
+                "listed with");
+  EXPECT_EQ(refusal(post(path, order("[1,2]"))),
+            code + "sequences: 2 given for 1 ids; give one for each id, or none");
+  const auto moved = body(post(path, order("[" + sequence + "]")));
+  EXPECT_EQ(moved.at("moved").as_int64(), 1);
+  EXPECT_EQ(text(moved.at("results").as_array()[0].as_object(), "was"), "dead");
+  EXPECT_EQ(record(id).state, MessageState::pending);
+  EXPECT_EQ(text(body(get("/v1/tables/orders/messages/" + id + "?state=quarantined")), "note"),
+            "poison");
+  EXPECT_EQ(audit_.events().back().attempt, 3U) << "of the row that was moved";
+}
+
 TEST_F(RestReplays, GoFromPreviewToTheEnd) {
   dead(R"("key":"a")");
   dead(R"("key":"b")");

@@ -108,6 +108,17 @@ class ApiTest : public ::testing::Test {
     settle(id, spi::Verdict::dead);
     return id;
   }
+  /// Writes it again, as a plain INSERT may once it has ended; returns the new sequence.
+  Sequence write_again(const std::string& id) {
+    const auto message = record(id).message;
+    return store_
+        .transaction([&](OwnedTransaction& tx) {
+          return tx.insert(tables_[0].table, std::span(&message, 1));
+        })
+        .value()
+        .front()
+        .sequence;
+  }
   MessageRecord record(const std::string& id) {
     return store_.outbox_admin()
         .find({.table = tables_[0].table, .id = MessageId::parse(id).value(), .with_payload = true})

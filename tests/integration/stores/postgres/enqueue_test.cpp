@@ -242,6 +242,23 @@ TEST_F(PostgresEnqueue, IdThatIsDeadOrRetainedIsADuplicate) {
   }
 }
 
+TEST_F(PostgresEnqueue, IdThatEndedTwiceIsADuplicateOfTheNewest) {
+  const std::vector<std::pair<std::string, std::string>> ends{
+      {"dead", "archive"}, {"archive", "dead"}, {"dead", "dead"}, {"archive", "archive"}};
+  for (const auto& [first, second] : ends) {
+    const auto id = first + "-" + second;
+    const auto insert = "INSERT INTO " + in_schema("orders_outbox") +
+                        " (id, topic, payload) VALUES ('" + id + "', 't', '{}') RETURNING seq";
+    database_->sql(insert);
+    database_->sql(end_sql(id, first));
+    const auto newest = database_->sql(insert).at(0);
+    EXPECT_EQ(enqueue(plain() + ", id => '" + id + "'").at(1), newest) << "pending";
+    database_->sql(end_sql(id, second));
+    EXPECT_EQ(enqueue(plain() + ", id => '" + id + "'"),
+              (std::vector<std::string>{id, newest, "t"}));
+  }
+}
+
 TEST_F(PostgresEnqueue, IdSettledWhileItIsWrittenAgainIsADuplicate) {
   const auto first = enqueue(plain() + ", id => 'mine'");
   const auto settler = database_->connect();

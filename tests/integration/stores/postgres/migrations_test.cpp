@@ -112,6 +112,36 @@ TEST_F(PostgresMigrations, DownRefusesToLoseDeadLetters) {
   EXPECT_EQ(count("orders_dead"), "1");
 }
 
+/// An older schema has no room for an id that is there twice; what is lost is not in its way.
+TEST_F(PostgresMigrations, ForcedDownTakesEverythingBackThoughIdsAreRepeated) {
+  make();
+  for (const auto* tenant : {"acme", "other"}) {
+    database_->sql("SELECT " + in_schema("enqueue('t', '{}', outbox => 'orders', id => 'same', ") +
+                   "tenant => '" + tenant + "')");
+  }
+  for (const auto* sequence : {"100", "101"}) {
+    database_->sql(
+        "INSERT INTO " + in_schema("orders_dead") +
+        " (seq, id, shard, state, ended_at, attempts, replays, written_at, tenant, topic, "
+        "aggregate_type, priority, payload, is_json, content_type, occurred_at) VALUES (" +
+        sequence +
+        ", 'dead', 0, 'dead', now(), 1, 0, now(), 't', 't', 'a', 1, '', true, 'c', now())");
+  }
+  const auto refused = down({.to = 5, .force = true});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("an id is there twice"), std::string::npos)
+      << refused.error().text();
+  EXPECT_FALSE(down().ok()) << "not without force";
+  EXPECT_EQ(count("orders_outbox"), "2");
+  EXPECT_EQ(count("orders_dead"), "2");
+
+  down({.force = true}).value();
+
+  EXPECT_EQ(schemas(), "0");
+  make();
+  EXPECT_EQ(count("orders_outbox"), "0");
+}
+
 TEST_F(PostgresMigrations, AnotherShardCountIsRefused) {
   make();
   const auto store = open(database_->url(), {.schema = database_->schema(), .shards = 8}).value();

@@ -57,6 +57,18 @@ TEST_F(SqliteOpening, NewFilesAreForTheirOwnerOnly) {
   ::umask(before);
 }
 
+TEST_F(SqliteOpening, NewFileBehindALinkIsForItsOwnerOnly) {
+  const auto before = ::umask(0);
+  const auto target = folder_.file("target.db");
+  ASSERT_EQ(::symlink("target.db", folder_.file("middle.db").c_str()), 0) << "relative";
+  ASSERT_EQ(::symlink(folder_.file("middle.db").c_str(), folder_.file("link.db").c_str()), 0);
+  const auto store = open(folder_.file("link.db")).value();
+  EXPECT_EQ(mode_of(target), 0600U);
+  ASSERT_EQ(::symlink("round.db", folder_.file("round.db").c_str()), 0);
+  EXPECT_FALSE(open(folder_.file("round.db")).ok());
+  ::umask(before);
+}
+
 TEST_F(SqliteOpening, AFileThatIsThereKeepsItsModeAndThoseBesideItHaveTheSame) {
   std::ofstream(path()).close();
   ASSERT_EQ(::chmod(path().c_str(), 0660), 0);
