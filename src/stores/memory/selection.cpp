@@ -64,8 +64,8 @@ MessageRecord record_of(Sequence sequence, const Slot& slot, RecordParts parts) 
   record.id = slot.id;
   record.sequence = sequence;
   record.shard = slot.shard;
-  record.tenant = tenant_of(slot);
   if (const Message* message = slot.message.get()) {
+    record.tenant = message->tenant();
     record.topic = message->topic();
     record.aggregate_type = message->aggregate_type();
     record.aggregate_id = message->aggregate_id();
