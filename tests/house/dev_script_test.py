@@ -85,6 +85,8 @@ class DevScript(unittest.TestCase):
             (["build", "release", "tsan"], "build takes one preset"),
             (["test", "units"], 'unknown label or option "units"'),
             (["test", "--fast"], 'unknown label or option "--fast"'),
+            (["test", "--repeat", "often", "unit"], "--repeat needs a number, got: often"),
+            (["test", "--repeat", "2"], "--repeat needs a label"),
             (["test", "--asan", "soak"], "soak is not run under ASan"),
             (["test", "--tsan", "unit", "house"], "house is not run under TSan"),
             (["torture", "many"], '"many" is neither a seed'),

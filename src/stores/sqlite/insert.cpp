@@ -230,7 +230,7 @@ class Batch {
       if (!first.ok()) return first.error();
     } else {
       // A pending message of the id comes before those that have ended.
-      auto pending = sequence_of(link_.run(statements_.pending), message);
+      auto pending = known_sequence(link_.run(statements_.pending), message);
       if (!pending.ok()) return pending.error();
       if (*pending) first = pending;
     }
