@@ -2,6 +2,8 @@
 
 #include <sagabox/admin.hpp>
 
+#include <algorithm>
+
 namespace sagabox::conformance {
 namespace {
 
