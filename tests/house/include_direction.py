@@ -58,7 +58,7 @@ ROOM_OF_HEADER = {
 SHARED = {
     f"transports/{stem}"
     for stem in (
-        "broken_pipes courier crew envelope out_buffer pending_parcels server_url settings stream structured"
+        "broken_pipes courier crew envelope out_buffer pending_parcels room_wait server_url settings stream structured"
         " timed_parcels tls under_way wake"
     ).split()
 } | {"stores/schema_findings", "stores/same_id"}
