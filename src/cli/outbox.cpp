@@ -142,6 +142,9 @@ int run_show(const MessageArguments& arguments) {
         .value();
   };
   auto record = inspect(arguments.state);
+  if (!record && arguments.state == MessageState::dead) {
+    record = inspect(MessageState::quarantined);
+  }
   if (!record && arguments.state) record = inspect(std::nullopt);
   if (!record) not_there(session, arguments.id, arguments.table);
   if (session.json()) {

@@ -98,7 +98,11 @@ std::size_t ShardState::drop() {
 void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
                       std::vector<PlannedRange>& out) {
   if (phase_ != Phase::active) return;
-  if (std::exchange(check_again_, false)) begin_keys_check();
+  // One that runs goes on: it still has to notice what was taken up meanwhile.
+  if (check_again_ && !keys_check_.page()) {
+    check_again_ = false;
+    begin_keys_check();
+  }
   look_after_overflow(now);
   for (std::uint8_t step = 0; step < spi::lane_count; ++step) {
     const auto number = static_cast<std::uint8_t>(low_first ? spi::lane_count - 1 - step : step);

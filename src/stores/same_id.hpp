@@ -19,8 +19,9 @@ namespace sagabox {
   const RowOfId& meant = rows[chosen];
   return std::ranges::any_of(rows, [&](const RowOfId& row) {
     if (row.tenant != meant.tenant) return false;
-    return meant.state == MessageState::pending ? allows(move, row.state)
-                                                : row.state == MessageState::pending;
+    return meant.state == MessageState::pending
+               ? allows(move, row.state)
+               : allows(move, meant.state) && row.state == MessageState::pending;
   });
 }
 

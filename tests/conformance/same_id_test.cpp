@@ -235,6 +235,9 @@ TEST_P(StoreConformance, RowThatIsNamedBySequenceDoesNotBecomeASecondPendingOne)
   EXPECT_FALSE(replayed.moved);
   EXPECT_EQ(replayed.was, MessageState::dead);
   EXPECT_TRUE(replayed.id_is_pending);
+  const auto not_parked = move_row(spi::Move::release, sent->id(), dead.sequence);
+  EXPECT_EQ(not_parked.was, MessageState::dead);
+  EXPECT_FALSE(not_parked.id_is_pending) << "a dead one is never released";
 
   end(owner, pending, spi::Verdict::done);
   EXPECT_TRUE(move_row(spi::Move::release, sent->id(), parked.sequence).moved)

@@ -260,6 +260,32 @@ TEST(ShardOperator, RetryReadBeforeItWasTakenAwayDoesNotBlockItsKeyWhenItIsPutOf
   EXPECT_EQ(world.state.blocked_keys(), 0U);
 }
 
+TEST(ShardOperator, CheckThatRunsIsNotGivenUpForAnother) {
+  TopicGate gate;
+  ShardWorld world(with_gate(gate));
+  world.own();
+  world.write(of_topic(1, "t", "a"));
+  world.write(of_topic(2, "t", "b"));
+  world.read_until_calm();
+  world.run(Verdict::retry);
+  world.settle();
+  world.read_due_only(1);
+  world.state.check_blocked_keys();
+  world.read_due_only(1);
+  ASSERT_EQ(world.ready.size(), 2U);
+  world.waiting_rows.erase(2);
+  gate.close("t");
+  EXPECT_FALSE(world.start()) << "1 was taken up before the check";
+  world.read();
+  EXPECT_FALSE(ask_which_keys_wait(world)) << "2 is in hand";
+  EXPECT_FALSE(world.start()) << "2 was taken up during the check";
+  world.read();
+  ask_which_keys_wait(world);
+  world.read();
+  ask_which_keys_wait(world);
+  EXPECT_EQ(world.state.blocked_keys(), 1U) << "1 waits, 2 is gone";
+}
+
 TEST(ShardOperator, OnlyWhatACheckPassedOverIsAskedForAgain) {
   TopicGate gate;
   ShardWorld world(with_gate(gate));
