@@ -158,8 +158,8 @@ std::string states_text(std::span<const MessageRecord> records, MessageState usu
   return plain ? "" : " (" + text + ")";
 }
 
-/// What one act names: rows of one tenant, each id once. An id alone could mean another row than
-/// the one that was selected.
+/// The rows that one act names: all of one tenant, each id once. An id alone could mean another row
+/// than the one that was selected.
 struct Part {
   Admin::Whose tenant{};
   std::vector<MessageId> ids{};

@@ -53,8 +53,8 @@ Result<Response> list(const Call& call, std::optional<MessageState> state) {
   return ok(std::move(json));
 }
 
-/// Of this state; nullopt: of the one that the query names, if any. With its payload when it is
-/// asked for, which is a right of its own.
+/// One message. `state` limits it to rows of that state; nullopt takes the state from the query, if
+/// the query has one. To ask for the payload, too, is a right of its own.
 Result<Response> get(const Call& call, std::optional<MessageState> state) {
   Query query(call.request.target);
   if (!state) state = maybe_state_from(query, "state");

@@ -100,7 +100,7 @@ struct MoveRequest {
   /// If that row is gone, no other row of its id is moved instead.
   std::span<const Sequence> sequences{};
 
-  /// Of `ids[at]`; nullopt if any row of the id may be meant.
+  /// The sequence that goes with `ids[at]`; nullopt if any row of the id may be meant.
   [[nodiscard]] std::optional<Sequence> sequence(std::size_t at) const {
     return sequences.empty() ? std::nullopt : std::optional(sequences[at]);
   }
