@@ -1,25 +1,8 @@
-# Half the time of a compile goes into headers that every file reads: a sanitizer's tree precompiles
-# them all, the release tree only those of the test libraries, so that a file of the library that
-# forgets an include does not go unnoticed.
-set(SAGABOX_PRECOMPILE none CACHE STRING "headers that are precompiled: none, tests or all")
-set_property(CACHE SAGABOX_PRECOMPILE PROPERTY STRINGS none tests all)
+# Half the time of a compile goes into headers that every file reads. That each file includes what it
+# needs is seen where it is compiled alone, without them: `./dev lint`.
+option(SAGABOX_PRECOMPILE "precompile the headers that every file reads" OFF)
 
-# sagabox_precompile(TARGET [<header of a test library>...]): those headers, and the ones everybody
-# reads.
-function(sagabox_precompile target)
-  set(headers ${ARGN})
-  if(SAGABOX_PRECOMPILE STREQUAL "all")
-    list(APPEND headers
-      <algorithm> <array> <atomic> <chrono> <condition_variable> <deque> <functional> <map> <memory>
-      <mutex> <optional> <set> <span> <string> <thread> <unordered_map> <variant> <vector>
-      <sagabox/sagabox.hpp>)
-  elseif(SAGABOX_PRECOMPILE STREQUAL "none")
-    return()
-  endif()
-  if(NOT headers)
-    return()
-  endif()
-  target_precompile_headers(${target} PRIVATE ${headers})
+function(sagabox_cache_precompiled target)
   if(CCACHE)
     # It passes files with precompiled headers by unless told that these are no secret input. And it
     # must compare headers as they are written: one that differs in a comment is the same to it once
@@ -28,5 +11,26 @@ function(sagabox_precompile target)
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
     set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
       "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;CCACHE_DEPEND=1;CCACHE_NAMESPACE=depend;${CCACHE}")
+  endif()
+endfunction()
+
+# sagabox_precompile(TARGET [<header>...]): those headers, and the ones everybody reads.
+function(sagabox_precompile target)
+  if(NOT SAGABOX_PRECOMPILE)
+    return()
+  endif()
+  set(headers ${ARGN}
+    <algorithm> <array> <atomic> <chrono> <condition_variable> <deque> <functional> <map> <memory>
+    <mutex> <optional> <set> <span> <string> <thread> <unordered_map> <variant> <vector>
+    <sagabox/sagabox.hpp>)
+  target_precompile_headers(${target} PRIVATE ${headers})
+  sagabox_cache_precompiled(${target})
+endfunction()
+
+# sagabox_precompiled_as(TARGET OTHER): the same as OTHER, which is compiled with the same options.
+function(sagabox_precompiled_as target other)
+  if(SAGABOX_PRECOMPILE)
+    target_precompile_headers(${target} REUSE_FROM ${other})
+    sagabox_cache_precompiled(${target})
   endif()
 endfunction()

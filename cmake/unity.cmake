@@ -3,7 +3,7 @@
 # different names then, which tests/house/unique_names.py looks after; that each file has the
 # includes it needs is what `./dev lint` looks after.
 option(SAGABOX_UNITY "compile several files of a folder at once" OFF)
-set(sagabox_unity_files_max 10)
+set(sagabox_unity_files_max 20)
 
 # sagabox_unity(TARGET): groups of at most so many, as equal as can be, in the order of their names.
 function(sagabox_unity target)

@@ -15,6 +15,11 @@ if(SAGABOX_UNITY)
 else()
   target_compile_options(sagabox_warnings INTERFACE -Wshadow)
 endif()
+if(SAGABOX_PRECOMPILE)
+  # g++ 12 forgets what is a system header when it comes precompiled, and reports what it suspects there.
+  target_compile_options(sagabox_warnings INTERFACE
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overread;-Wno-stringop-overflow;-Wno-array-bounds>)
+endif()
 if(SAGABOX_SANITIZE STREQUAL "thread")
   # TSan does not know fences; ours order atomics only, which it does not report.
   target_compile_options(sagabox_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """docs/coverage.md has a row for every requirement, and every test it names is a ctest test.
 
-usage: coverage.py PROJECT_ROOT BUILD_DIR
+usage: coverage.py PROJECT_ROOT BUILD_DIR [OTHER_BUILD_DIR...]
+
+Cases of a suite that BUILD_DIR does not build are those of the other ones.
 
 A cell holds one or more of these, separated by semicolons:
   `Suite.Name` or `house.name`   a test
@@ -93,7 +95,17 @@ def listed_cases(text):
             yield suite + words.strip()
 
 
-def registered_tests(build):
+def built(binary, build, others):
+    """Where this binary of `build` really is, in one of the trees."""
+    below = Path(binary).relative_to(Path(build).resolve())
+    for tree in [build, *others]:
+        if (found := Path(tree).resolve() / below).exists():
+            return found
+    trees = ", ".join(str(tree) for tree in [build, *others])
+    sys.exit(f"{below} is in none of {trees}: ./dev test builds it")
+
+
+def registered_tests(build, others):
     """The cases of a suite that runs in parts are asked for, those of others are ctest tests."""
     listing = json.loads(output_of(["ctest", "--test-dir", build, "--show-only=json-v1"]))
     names, binaries = set(), set()
@@ -103,14 +115,15 @@ def registered_tests(build):
         else:
             names.add(plain_name(test["name"]))
     for binary in binaries:
-        for case in listed_cases(output_of([binary, "--gtest_list_tests"])):
+        listing = output_of([built(binary, build, others), "--gtest_list_tests"])
+        for case in listed_cases(listing):
             names.add(plain_name(f"part.{case}"))
     return names
 
 
 def main():
     root, build = Path(sys.argv[1]), sys.argv[2]
-    tests = registered_tests(build)
+    tests = registered_tests(build, sys.argv[3:])
     found = problems((root / "docs/coverage.md").read_text(encoding="utf-8"), tests)
     print("\n".join(found + [f"{len(REQUIREMENTS)} requirements, {len(found)} problems"]))
     sys.exit(1 if found else 0)

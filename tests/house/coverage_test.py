@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The coverage check finds what it is there to find."""
 
+import tempfile
 import unittest
+from pathlib import Path
 
 import coverage
 from coverage import REQUIREMENTS, plain_name
@@ -76,6 +78,23 @@ class Coverage(unittest.TestCase):
         self.assertEqual(plain_name("conformance.Memory/Store.Reads/0.5"), "Store.Reads")
         self.assertEqual(plain_name("house.version"), "house.version")
         self.assertEqual(plain_name("unit_tests_NOT_BUILT"), "unit_tests_NOT_BUILT")
+
+
+class Built(unittest.TestCase):
+    def test_the_first_tree_that_has_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            release, asan = Path(folder).resolve() / "release", Path(folder).resolve() / "asan"
+            (asan / "tests").mkdir(parents=True)
+            (asan / "tests/unit_tests").touch()
+            binary = str(release / "tests/unit_tests")
+            self.assertEqual(coverage.built(binary, release, [asan]), asan / "tests/unit_tests")
+            (release / "tests").mkdir(parents=True)
+            (release / "tests/unit_tests").touch()
+            self.assertEqual(coverage.built(binary, release, [asan]), Path(binary))
+
+    def test_none_has_it(self):
+        with self.assertRaises(SystemExit):
+            coverage.built("/none/tests/unit_tests", "/none", ["/other"])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 #include "support/kafka_broker.hpp"
 
+#include "support/places.hpp"
+
 #include <gtest/gtest.h>
 #include <librdkafka/rdkafka.h>
 
@@ -14,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path jars = fs::path(SAGABOX_SOURCE_DIR) / "tests/kafka/jars";
+const fs::path jars = project_folder() / "tests/kafka/jars";
 
 std::string configuration(std::uint16_t port, std::uint16_t controller_port, const fs::path& data) {
   const auto at = [](std::uint16_t number) { return "127.0.0.1:" + std::to_string(number); };

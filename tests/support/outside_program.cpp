@@ -1,5 +1,7 @@
 #include "support/outside_program.hpp"
 
+#include "support/places.hpp"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
@@ -16,7 +18,7 @@ extern char** environ;
 namespace sagabox::testing {
 namespace {
 
-const std::filesystem::path folder = std::filesystem::path(SAGABOX_SOURCE_DIR) / "tests/outside";
+const std::filesystem::path folder = project_folder() / "tests/outside";
 
 }  // namespace
 

@@ -1,4 +1,5 @@
 #include "integration/postgres/world.hpp"
+#include "support/places.hpp"
 
 #include <sys/wait.h>
 
@@ -26,7 +27,7 @@ class PostgresOperatorVerbs : public PostgresWorld {
   }
 
   Ran sagabox(const std::string& arguments) {
-    const auto command = std::string(SAGABOX_CLI) + " " + arguments + " --store '" + url() +
+    const auto command = testing::cli_binary().string() + " " + arguments + " --store '" + url() +
                          "' --schema " + database->schema() + " </dev/null 2>&1";
     std::FILE* const pipe = popen(command.c_str(), "r");
     if (pipe == nullptr) throw std::runtime_error("popen");

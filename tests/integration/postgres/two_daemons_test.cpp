@@ -1,4 +1,5 @@
 #include "integration/postgres/world.hpp"
+#include "support/places.hpp"
 #include "support/server_process.hpp"
 
 #include <filesystem>
@@ -22,9 +23,10 @@ class TwoDaemonsPostgresTest : public PostgresWorld {
         << "relay: {lease: 1s, poll_interval: 20ms}\n"
         << "listen: 127.0.0.1:0\n";
     // Variables of the tests mean nothing to it.
-    daemon.start({"/usr/bin/env", "-u", "SAGABOX_TEST_POSTGRES", "-u", "SAGABOX_NO_SETUP",
-                  SAGABOX_CLI, "serve", "--config", (folder / (name + ".yaml")).string()},
-                 folder / (name + ".log"));
+    daemon.start(
+        {"/usr/bin/env", "-u", "SAGABOX_TEST_POSTGRES", "-u", "SAGABOX_NO_SETUP",
+         testing::cli_binary().string(), "serve", "--config", (folder / (name + ".yaml")).string()},
+        folder / (name + ".log"));
   }
   [[nodiscard]] std::string read(const std::string& name) const {
     std::ifstream file(folder / name);

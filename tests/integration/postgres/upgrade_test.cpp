@@ -1,4 +1,5 @@
 #include "integration/postgres/world.hpp"
+#include "support/places.hpp"
 
 #include <fstream>
 #include <map>
@@ -26,7 +27,8 @@ class PostgresUpgrade : public PostgresWorld {
   void SetUp() override {
     PostgresWorld::SetUp();
     if (IsSkipped()) return;
-    std::ifstream file(SAGABOX_SOURCE_DIR "/tests/integration/stores/postgres/data/schema_4.sql");
+    std::ifstream file(testing::project_folder() /
+                       "tests/integration/stores/postgres/data/schema_4.sql");
     std::stringstream text;
     text << file.rdbuf();
     database->sql(in_place_of(text.str(), "the_schema", database->schema()));

@@ -2,6 +2,7 @@
 #include "assembly/configuration_text.hpp"
 #include "assembly/setting.hpp"
 #include "assembly/setting_values.hpp"
+#include "support/places.hpp"
 #include "support/server_process.hpp"
 
 #include <sagabox/json_schema.hpp>
@@ -392,7 +393,7 @@ TEST(Configuration, TheSchemaIsJsonAndKnowsEverySetting) {
 }
 
 std::string document() {
-  std::ifstream file(SAGABOX_SOURCE_DIR "/docs/configuration.md");
+  std::ifstream file(testing::project_folder() / "docs/configuration.md");
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

@@ -1,5 +1,6 @@
 #include "observe/catalogue.hpp"
 #include "observe/metric_names.hpp"
+#include "support/places.hpp"
 
 #include <sagabox/error.hpp>
 #include <sagabox/testing/recording.hpp>
@@ -35,7 +36,7 @@ TEST(MetricCatalogue, NamesAreUniqueAndFollowPrometheusConventions) {
 }
 
 TEST(MetricCatalogue, TheDocumentNamesEveryMetricWithItsKindAndLabels) {
-  std::ifstream file(SAGABOX_SOURCE_DIR "/docs/metrics.md");
+  std::ifstream file(testing::project_folder() / "docs/metrics.md");
   ASSERT_TRUE(file.is_open());
   std::stringstream content;
   content << file.rdbuf();

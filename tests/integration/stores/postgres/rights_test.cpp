@@ -1,4 +1,5 @@
 #include "integration/stores/postgres/world.hpp"
+#include "support/places.hpp"
 
 #include <fstream>
 #include <map>
@@ -27,7 +28,7 @@ std::string with(std::string text, const std::string& what, const std::string& v
 
 /// The SQL blocks of the page's section on rights, by the role that they are for.
 std::map<std::string, std::string> documented_grants() {
-  std::ifstream file(SAGABOX_SOURCE_DIR "/docs/stores/postgres-contract.md");
+  std::ifstream file(testing::project_folder() / "docs/stores/postgres-contract.md");
   std::map<std::string, std::string> grants;
   bool in_section = false;
   bool in_block = false;

@@ -1,5 +1,6 @@
 #include "integration/outbox/world.hpp"
 #include "integration/stores/sqlite/world.hpp"
+#include "support/places.hpp"
 
 #include <fstream>
 #include <iterator>
@@ -18,7 +19,8 @@ using Strings = std::vector<std::string>;
 class SqliteUpgrade : public SqliteTest {
  protected:
   SqliteUpgrade() {
-    std::ifstream dump(SAGABOX_SOURCE_DIR "/tests/integration/stores/sqlite/data/schema_1.sql");
+    std::ifstream dump(testing::project_folder() /
+                       "tests/integration/stores/sqlite/data/schema_1.sql");
     sql({std::istreambuf_iterator<char>(dump), std::istreambuf_iterator<char>()});
   }
 
