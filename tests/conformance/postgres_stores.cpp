@@ -78,6 +78,7 @@ class PostgresFixture final : public StoreFixture {
   }
 
   Store& store() override { return *store_; }
+  void prepared() override { database_.remember(); }
   void advance_time(Duration by) override { database_.advance_time(by); }
   std::unique_ptr<UserConnection> connect() override {
     return std::make_unique<PostgresConnection>(PgConnection(PQconnectdb(url().c_str())),
@@ -137,7 +138,7 @@ class PostgresFixture final : public StoreFixture {
 
   [[nodiscard]] std::string url() const { return pooler_ ? pooler_->url() : database_.url(); }
 
-  testing::PostgresDatabase database_;
+  testing::PostgresDatabase database_{testing::PostgresDatabase::Schema::reused};
   std::optional<testing::Pgbouncer> pooler_;
   std::unique_ptr<Store> store_;
 };

@@ -19,6 +19,7 @@ void StoreConformance::SetUp() {
   fixture_ = GetParam().make();
   outbox().prepare(table_).value();
   outbox().prepare(other_table_).value();
+  fixture_->prepared();
 }
 
 MessagePtr StoreConformance::build(NewMessage draft) {

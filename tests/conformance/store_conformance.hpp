@@ -43,6 +43,8 @@ class StoreFixture {
  public:
   virtual ~StoreFixture() = default;
   virtual Store& store() = 0;
+  /// The tables are there, and nothing else has been done.
+  virtual void prepared() {}
   /// From now on the store behaves as if this time had passed on the database's clock.
   virtual void advance_time(Duration by) = 0;
   virtual std::unique_ptr<UserConnection> connect() = 0;

@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <deque>
+#include <mutex>
 #include <stdexcept>
+#include <utility>
 
 namespace sagabox::testing {
 namespace {
@@ -48,6 +51,81 @@ END
 $$
 )sql";
 
+/// Copies what is in the tables of a schema into another of its own.
+constexpr auto remember_sql = R"sql(
+DO $$
+DECLARE
+  one regclass;
+  filled boolean;
+BEGIN
+  CREATE SCHEMA {schema}_first;
+  CREATE TABLE {schema}_first.relations AS
+    SELECT count(*) AS number FROM pg_class WHERE relnamespace = '{schema}'::regnamespace;
+  FOR one IN SELECT oid FROM pg_class
+             WHERE relnamespace = '{schema}'::regnamespace AND relkind = 'r' LOOP
+    EXECUTE format('SELECT EXISTS (SELECT FROM %s)', one) INTO filled;
+    CONTINUE WHEN NOT filled;
+    EXECUTE format('CREATE TABLE {schema}_first.%I AS TABLE %s',
+                   'of ' || (SELECT relname FROM pg_class WHERE oid = one), one);
+  END LOOP;
+END
+$$
+)sql";
+
+/// And back. Fails where there are other tables than then.
+constexpr auto empty_sql = R"sql(
+DO $$
+DECLARE
+  one pg_class;
+  filled boolean;
+BEGIN
+  ASSERT (SELECT number FROM {schema}_first.relations) =
+         (SELECT count(*) FROM pg_class WHERE relnamespace = '{schema}'::regnamespace);
+  SET LOCAL session_replication_role = replica;
+  SET LOCAL lock_timeout = '10s';
+  FOR one IN SELECT * FROM pg_class
+             WHERE relnamespace = '{schema}'::regnamespace AND relkind IN ('r', 'S') LOOP
+    IF one.relkind = 'S' THEN
+      EXECUTE format('ALTER SEQUENCE {schema}.%I RESTART', one.relname);
+      CONTINUE;
+    END IF;
+    EXECUTE format('SELECT EXISTS (SELECT FROM {schema}.%I)', one.relname) INTO filled;
+    IF filled AND EXISTS (SELECT FROM pg_constraint WHERE confrelid = one.oid) THEN
+      EXECUTE format('DELETE FROM {schema}.%I', one.relname);
+    ELSIF filled THEN
+      EXECUTE format('TRUNCATE {schema}.%I', one.relname);
+    END IF;
+    CONTINUE WHEN to_regclass(format('{schema}_first.%I', 'of ' || one.relname)) IS NULL;
+    EXECUTE format('INSERT INTO {schema}.%I OVERRIDING SYSTEM VALUE TABLE {schema}_first.%I',
+                   one.relname, 'of ' || one.relname);
+  END LOOP;
+END
+$$
+)sql";
+
+std::string for_schema(std::string_view sql, const std::string& schema) {
+  constexpr std::string_view place = "{schema}";
+  std::string text(sql);
+  for (auto at = text.find(place); at != std::string::npos; at = text.find(place, at)) {
+    text.replace(at, place.size(), schema);
+  }
+  return text;
+}
+
+/// Schemas that were remembered and are in no test's hands, the longest unused first.
+std::deque<std::string> spares;
+std::mutex spares_mutex;
+/// Sessions of a test that has just ended, and locks they hold, go a moment later.
+constexpr std::size_t spares_resting = 3;
+
+std::string take_spare() {
+  const std::lock_guard lock(spares_mutex);
+  if (spares.size() <= spares_resting) return {};
+  auto name = std::move(spares.front());
+  spares.pop_front();
+  return name;
+}
+
 }  // namespace
 
 std::vector<std::string> run_sql(PGconn* connection, const std::string& sql) {
@@ -65,11 +143,15 @@ std::vector<std::string> run_sql(PGconn* connection, const std::string& sql) {
   return values;
 }
 
-PostgresDatabase::PostgresDatabase()
-    : schema_(fresh_schema()),
-      url_(PostgresServer::shared().url() + " options='-c sagabox_test.clock=" + schema_ +
-           " -c search_path=" + schema_ + "_own'"),
-      admin_(connected_without_notices(url_)) {
+PostgresDatabase::PostgresDatabase(Schema schema)
+    : reused_(schema == Schema::reused),
+      schema_(reused_ ? take_spare() : ""),
+      remembered_(!schema_.empty()) {
+  if (!remembered_) schema_ = fresh_schema();
+  url_ = PostgresServer::shared().url() + " options='-c sagabox_test.clock=" + schema_ +
+         " -c search_path=" + schema_ + "_own'";
+  admin_ = connected_without_notices(url_);
+  if (remembered_) return;
   // Other test processes make it at the same time.
   sql("SELECT pg_advisory_lock(7315)");
   sql(clock_sql);
@@ -81,15 +163,41 @@ PostgresDatabase::PostgresDatabase()
 
 PostgresDatabase::~PostgresDatabase() {
   try {
-    drop();
+    if (!remembered_ || !empty()) {
+      drop();
+      return;
+    }
+    const std::lock_guard lock(spares_mutex);
+    spares.push_back(schema_);
   } catch (const std::exception&) {
     // A test that ended the server has nothing to drop.
   }
 }
 
 void PostgresDatabase::drop() {
-  sql("DROP SCHEMA IF EXISTS " + schema_ + " CASCADE; DROP SCHEMA IF EXISTS " + schema_ +
-      "_own CASCADE; DELETE FROM sagabox_test.shift WHERE name = '" + schema_ + "'");
+  for (const std::string suffix : {"", "_own", "_first"}) {
+    sql("DROP SCHEMA IF EXISTS " + schema_ + suffix + " CASCADE");
+  }
+  sql("DELETE FROM sagabox_test.shift WHERE name = '" + schema_ + "'");
+}
+
+void PostgresDatabase::remember() {
+  if (!reused_ || remembered_) return;
+  sql(for_schema(remember_sql, schema_));
+  remembered_ = true;
+}
+
+bool PostgresDatabase::empty() {
+  try {
+    sql(for_schema(empty_sql, schema_));
+  } catch (const std::runtime_error&) {
+    // The test made or dropped tables.
+    return false;
+  }
+  sql("DROP SCHEMA " + schema_ + "_own CASCADE; CREATE SCHEMA " + schema_ +
+      "_own; UPDATE sagabox_test.shift SET by = interval '0', stands = NULL WHERE name = '" +
+      schema_ + "'");
+  return true;
 }
 
 PgConnection PostgresDatabase::connect() const { return connected_without_notices(url_); }

@@ -5,6 +5,7 @@
 
 #include <libpq-fe.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,7 +26,11 @@ std::vector<std::string> run_sql(PGconn* connection, const std::string& sql);
 /// that a test makes without naming a schema are its own, too.
 class PostgresDatabase {
  public:
-  PostgresDatabase();
+  /// `reused`: one that another test of this process had may come again, with its tables emptied.
+  /// Making them takes longer than most tests.
+  enum class Schema : std::uint8_t { fresh, reused };
+
+  explicit PostgresDatabase(Schema schema = Schema::fresh);
   ~PostgresDatabase();
   PostgresDatabase(const PostgresDatabase&) = delete;
   PostgresDatabase& operator=(const PostgresDatabase&) = delete;
@@ -37,6 +42,10 @@ class PostgresDatabase {
   /// Gives a connection that came another way than by `url()` the clock that can be moved.
   [[nodiscard]] std::string clock_query() const { return "SET sagabox_test.clock = " + schema_; }
 
+  /// What is in a `reused` schema now is what the next test finds there. Does nothing when that was
+  /// said before.
+  void remember();
+
   [[nodiscard]] PgConnection connect() const;
   /// On a connection of its own.
   std::vector<std::string> sql(const std::string& text) { return run_sql(admin_.get(), text); }
@@ -45,8 +54,11 @@ class PostgresDatabase {
 
  private:
   void drop();
+  [[nodiscard]] bool empty();
 
+  bool reused_;
   std::string schema_;
+  bool remembered_;
   std::string url_;
   PgConnection admin_;
 };

@@ -411,7 +411,7 @@ class Afar(DaemonTestCase, unittest.TestCase):
         code, text = self.ask("pause", "--server", url, "--timeout", "10s")
         self.assertEqual((code, "STORAGE.IN_DOUBT" in text), (1, True), text)
         url, _ = self.listen({"/v1/stores": "silence"})
-        code, text = self.ask("owners", "--server", url, "--timeout", "10s")
+        code, text = self.ask("owners", "--server", url, "--timeout", "2s")
         self.assertEqual((code, "TX.TIMEOUT" in text, "--timeout waits longer" in text), (1, True, True), text)
 
     def test_an_act_whose_answer_is_lost_is_sent_once_and_in_doubt(self):
