@@ -95,9 +95,9 @@ def listed_cases(text):
             yield suite + words.strip()
 
 
-def built(binary, build, others):
-    """Where this binary of `build` really is, in one of the trees."""
-    below = Path(binary).relative_to(Path(build).resolve())
+def built(suite, build, others):
+    """The binary of a suite, in the first of the trees that has it."""
+    below = Path("tests") / f"{suite}_tests"
     for tree in [build, *others]:
         if (found := Path(tree).resolve() / below).exists():
             return found
@@ -108,14 +108,14 @@ def built(binary, build, others):
 def registered_tests(build, others):
     """The cases of a suite that runs in parts are asked for, those of others are ctest tests."""
     listing = json.loads(output_of(["ctest", "--test-dir", build, "--show-only=json-v1"]))
-    names, binaries = set(), set()
+    names, suites = set(), set()
     for test in listing["tests"]:
         if re.search(r"\.part_\d+$", test["name"]):
-            binaries.add(test["command"][0])
+            suites.add(test["name"].split(".", 1)[0])
         else:
             names.add(plain_name(test["name"]))
-    for binary in binaries:
-        listing = output_of([built(binary, build, others), "--gtest_list_tests"])
+    for suite in suites:
+        listing = output_of([built(suite, build, others), "--gtest_list_tests"])
         for case in listed_cases(listing):
             names.add(plain_name(f"part.{case}"))
     return names

@@ -86,15 +86,14 @@ class Built(unittest.TestCase):
             release, asan = Path(folder).resolve() / "release", Path(folder).resolve() / "asan"
             (asan / "tests").mkdir(parents=True)
             (asan / "tests/unit_tests").touch()
-            binary = str(release / "tests/unit_tests")
-            self.assertEqual(coverage.built(binary, release, [asan]), asan / "tests/unit_tests")
+            self.assertEqual(coverage.built("unit", release, [asan]), asan / "tests/unit_tests")
             (release / "tests").mkdir(parents=True)
             (release / "tests/unit_tests").touch()
-            self.assertEqual(coverage.built(binary, release, [asan]), Path(binary))
+            self.assertEqual(coverage.built("unit", release, [asan]), release / "tests/unit_tests")
 
     def test_none_has_it(self):
         with self.assertRaises(SystemExit):
-            coverage.built("/none/tests/unit_tests", "/none", ["/other"])
+            coverage.built("unit", "/none", ["/other"])
 
 
 if __name__ == "__main__":
