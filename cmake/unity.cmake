@@ -1,8 +1,9 @@
 # Most of the time of a compile goes into headers. So that they are read once for several files, the
-# files of one folder are compiled together, a few at a time: `SAGABOX_UNITY`. Their helpers must have
-# different names then, which tests/house/unique_names.py looks after; that each file has the
+# files of one room are compiled together, a few at a time: `SAGABOX_UNITY`. A room is a folder of src
+# or of a suite of tests, with the folders in it; each store and each transport is one. Helpers of a room
+# must have different names then, which tests/house/unique_names.py looks after; that each file has the
 # includes it needs is what `./dev lint` looks after.
-option(SAGABOX_UNITY "compile several files of a folder at once" OFF)
+option(SAGABOX_UNITY "compile several files of a room at once" OFF)
 set(sagabox_unity_files_max 20)
 
 # sagabox_unity(TARGET): groups of at most so many, as equal as can be, in the order of their names.
@@ -16,6 +17,9 @@ function(sagabox_unity target)
     cmake_path(ABSOLUTE_PATH source NORMALIZE)
     cmake_path(GET source PARENT_PATH folder)
     cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
+    if(folder MATCHES "^(src|tests/[a-z]+)/((stores|transports)/)?[a-z]+")
+      set(folder ${CMAKE_MATCH_0})
+    endif()
     string(MAKE_C_IDENTIFIER "${folder}" name)
     list(APPEND folders ${name})
     list(APPEND files_${name} ${source})

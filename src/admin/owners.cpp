@@ -1,7 +1,7 @@
 #include "admin/owners.hpp"
 
-#include "outbox/purger.hpp"
 #include "outbox/relay.hpp"
+#include "outbox/upkeep/purger.hpp"
 
 #include <utility>
 

@@ -2,12 +2,12 @@
 
 #include "assembly/secret_texts.hpp"
 #include "cli/command_tree.hpp"
-#include "cli/config.hpp"
-#include "cli/demo.hpp"
+#include "cli/demo/demo.hpp"
 #include "cli/exit_codes.hpp"
-#include "cli/key.hpp"
-#include "cli/operator_verbs.hpp"
-#include "cli/serve.hpp"
+#include "cli/verbs/config.hpp"
+#include "cli/verbs/key.hpp"
+#include "cli/verbs/operator_verbs.hpp"
+#include "cli/verbs/serve.hpp"
 
 #include <CLI/CLI.hpp>
 

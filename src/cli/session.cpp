@@ -1,9 +1,9 @@
 #include "cli/session.hpp"
 
+#include "cli/demo/keys.hpp"
 #include "cli/exit_codes.hpp"
-#include "cli/http_client.hpp"
-#include "cli/keys.hpp"
-#include "cli/server_operations.hpp"
+#include "cli/remote/http_client.hpp"
+#include "cli/remote/server_operations.hpp"
 #include "cli/store_operations.hpp"
 
 #include <sagabox/open.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/operations.hpp"
-#include "cli/server_arguments.hpp"
+#include "cli/remote/server_arguments.hpp"
 #include "cli/terminal.hpp"
 
 #include <cstdio>

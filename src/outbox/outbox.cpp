@@ -1,7 +1,7 @@
-#include "outbox/keeper.hpp"
 #include "outbox/relay.hpp"
 #include "outbox/threads.hpp"
-#include "outbox/upkeep.hpp"
+#include "outbox/upkeep/keeper.hpp"
+#include "outbox/upkeep/upkeep.hpp"
 #include "outbox/writer.hpp"
 #include "ownership/worker.hpp"
 

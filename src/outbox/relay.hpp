@@ -1,11 +1,11 @@
 #pragma once
 
-#include "outbox/control_reader.hpp"
-#include "outbox/dispatcher.hpp"
-#include "outbox/intake.hpp"
-#include "outbox/room.hpp"
-#include "outbox/settler.hpp"
-#include "outbox/shards.hpp"
+#include "outbox/dispatch/dispatcher.hpp"
+#include "outbox/dispatch/room.hpp"
+#include "outbox/read/intake.hpp"
+#include "outbox/read/shards.hpp"
+#include "outbox/settle/settler.hpp"
+#include "outbox/upkeep/control_reader.hpp"
 
 #include <sagabox/outbox.hpp>
 #include <sagabox/spi/outbox_store.hpp>

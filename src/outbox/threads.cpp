@@ -1,6 +1,6 @@
 #include "outbox/threads.hpp"
 
-#include "outbox/crowd.hpp"
+#include "outbox/dispatch/crowd.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "outbox/keeper.hpp"
 #include "outbox/relay.hpp"
+#include "outbox/upkeep/keeper.hpp"
 #include "ownership/worker.hpp"
 
 #include <atomic>

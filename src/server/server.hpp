@@ -1,7 +1,7 @@
 #pragma once
 
-#include "server/api.hpp"
-#include "server/listener.hpp"
+#include "server/api/api.hpp"
+#include "server/http/listener.hpp"
 
 #include <memory>
 #include <optional>

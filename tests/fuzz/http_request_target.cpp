@@ -1,7 +1,7 @@
 #include "fuzz/target.hpp"
-#include "server/api.hpp"
-#include "server/request_reader.hpp"
-#include "server/response_text.hpp"
+#include "server/api/api.hpp"
+#include "server/http/request_reader.hpp"
+#include "server/http/response_text.hpp"
 
 #include <algorithm>
 #include <string>

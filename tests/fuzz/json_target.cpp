@@ -1,9 +1,9 @@
 #include "core/message_check.hpp"
 #include "fuzz/target.hpp"
-#include "server/fields.hpp"
-#include "server/json_out.hpp"
-#include "server/problem.hpp"
-#include "server/query.hpp"
+#include "server/api/fields.hpp"
+#include "server/api/json_out.hpp"
+#include "server/api/problem.hpp"
+#include "server/api/query.hpp"
 
 #include <sagabox/payload.hpp>
 

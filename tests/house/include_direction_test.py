@@ -21,8 +21,8 @@ CLEAN = {
     "src/ownership/worker.hpp": "#include <sagabox/spi/outbox_store.hpp>\n#include <memory>\n",
     "src/outbox/relay.cpp": '#include "ownership/worker.hpp"\n#include "outbox/relay.hpp"\n',
     "src/outbox/relay.hpp": "/* sqlite:: */ int x = 0; // system_clock::now\n",
-    "src/stores/postgres/store.cpp": '#include "stores/postgres/pool.hpp"\nint postgres = 1;\n',
-    "src/stores/postgres/pool.hpp": "#include <libpq-fe.h>\n",
+    "src/stores/postgres/store.cpp": '#include "stores/postgres/driver/pool.hpp"\nint postgres = 1;\n',
+    "src/stores/postgres/driver/pool.hpp": "#include <libpq-fe.h>\n",
     "src/cli/main.cpp": '#include <sagabox/stores/postgres.hpp>\n#include "outbox/relay.hpp"\n',
 }
 

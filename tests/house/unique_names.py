@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that .cpp files of one folder can share a translation unit, as in a unity build.
+"""Checks that .cpp files of one room can share a translation unit, as in a unity build.
 
 usage: unique_names.py PROJECT_ROOT
 
-Names that only one file sees must be unique in its folder: functions (overloads included: a call
+A room is a folder with the folders in it, as in cmake/unity.cmake. Names that only one file sees must
+be unique in its room: functions (overloads included: a call
 could choose the other file's), variables, types, enumerators and macros. Aliases and using
 declarations may be repeated if they read the same. Prints one line a name,
 `file:line: name: also in other:line`, and exits with 1 if there is any.
@@ -303,8 +304,19 @@ def clashing(uses):
             yield from group
 
 
-def folder_violations(root, paths):
-    """The violations among `paths`, which are all .cpp files of one folder."""
+# As in cmake/unity.cmake: a folder of src or of a suite with the folders in it; each store and each
+# transport is one.
+ROOM = re.compile(r"(?:src|tests/[a-z]+)/(?:(?:stores|transports)/)?[a-z]+")
+
+
+def room_of(folder):
+    """The room that a folder, given from the project's root, belongs to."""
+    room = ROOM.match(folder)
+    return room.group(0) if room else folder
+
+
+def room_violations(root, paths):
+    """The violations among `paths`, which are all .cpp files of one room."""
     uses, found = defaultdict(list), []
     for path in paths:
         shown = path.relative_to(root).as_posix()
@@ -325,14 +337,12 @@ def folder_violations(root, paths):
 
 def violations(root):
     """All violations in the tree at `root`, as printable lines, and the number of files seen."""
-    folders = defaultdict(list)
+    rooms = defaultdict(list)
     for folder in ROOTS:
         for path in sorted((root / folder).rglob("*.cpp")):
-            folders[path.parent].append(path)
-    found = [
-        line for _, paths in sorted(folders.items()) for line in folder_violations(root, paths)
-    ]
-    return found, sum(len(paths) for paths in folders.values())
+            rooms[room_of(path.parent.relative_to(root).as_posix())].append(path)
+    found = [line for _, paths in sorted(rooms.items()) for line in room_violations(root, paths)]
+    return found, sum(len(paths) for paths in rooms.values())
 
 
 def main():

@@ -117,11 +117,15 @@ class UniqueNames(unittest.TestCase):
                 self.assertEqual(len(found), 1, found)
                 self.assertRegex(found[0], r"^src/a/x.cpp:\d+: same: also in src/a/y.cpp:\d+$")
 
-    def test_all_roots_are_seen_and_folders_are_apart(self):
+    def test_all_roots_are_seen_and_rooms_are_apart(self):
         text = local("int same;")
         for root in ("src", "tests", "bench"):
             found, files = check({f"{root}/x.cpp": text, f"{root}/y.cpp": text})
             self.assertEqual((len(found), files), (1, 2))
+        within = {"src/a/x.cpp": text, "src/a/b/y.cpp": text}
+        self.assertEqual(len(check(within)[0]), 1)
+        stores = {"src/stores/a/x.cpp": text, "src/stores/b/x.cpp": text}
+        self.assertEqual(check(stores), ([], 2))
         apart = {"src/a/x.cpp": text, "src/b/x.cpp": text, "src/x.cpp": text, "src/a/x.hpp": text}
         self.assertEqual(check(apart), ([], 3))
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "outbox/purger.hpp"
 #include "outbox/relay.hpp"
-#include "outbox/replayer.hpp"
+#include "outbox/upkeep/purger.hpp"
+#include "outbox/upkeep/replayer.hpp"
 #include "outbox/writer.hpp"
 #include "ownership/worker.hpp"
 #include "simulation/variants.hpp"

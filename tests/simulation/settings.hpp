@@ -1,6 +1,6 @@
 #pragma once
 
-#include "outbox/shard_state.hpp"
+#include "outbox/read/shard_state.hpp"
 
 #include <sagabox/outbox.hpp>
 #include <sagabox/random.hpp>

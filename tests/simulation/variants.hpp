@@ -1,6 +1,6 @@
 #pragma once
 
-#include "outbox/tracker.hpp"
+#include "outbox/read/tracker.hpp"
 #include "simulation/settings.hpp"
 #include "support/forwarding.hpp"
 

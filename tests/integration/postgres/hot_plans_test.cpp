@@ -1,5 +1,5 @@
 #include "integration/postgres/plans.hpp"
-#include "stores/postgres/admin_store.hpp"
+#include "stores/postgres/operate/admin_store.hpp"
 
 namespace sagabox::integration {
 namespace {

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "integration/postgres/world.hpp"
-#include "stores/postgres/connection.hpp"
-#include "stores/postgres/insert.hpp"
-#include "stores/postgres/statements.hpp"
+#include "stores/postgres/driver/connection.hpp"
+#include "stores/postgres/outbox/insert.hpp"
+#include "stores/postgres/outbox/statements.hpp"
 
 #include <array>
 #include <cstdint>

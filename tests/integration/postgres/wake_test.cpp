@@ -1,4 +1,4 @@
-#include "stores/postgres/wake.hpp"
+#include "stores/postgres/wake/wake.hpp"
 
 #include "integration/postgres/world.hpp"
 

@@ -1,4 +1,4 @@
-#include "server/listener.hpp"
+#include "server/http/listener.hpp"
 
 #include "support/certificate.hpp"
 #include "support/rest_client.hpp"

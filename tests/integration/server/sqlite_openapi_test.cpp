@@ -1,6 +1,6 @@
 #include "integration/server/sqlite_rest_world.hpp"
-#include "server/json_out.hpp"
-#include "server/openapi_document.hpp"
+#include "server/api/json_out.hpp"
+#include "server/api/openapi_document.hpp"
 #include "support/outside_program.hpp"
 
 #include <algorithm>

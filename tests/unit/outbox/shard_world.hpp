@@ -1,7 +1,7 @@
 #pragma once
 
-#include "outbox/shard_state.hpp"
-#include "outbox/verdict.hpp"
+#include "outbox/read/shard_state.hpp"
+#include "outbox/settle/verdict.hpp"
 #include "unit/outbox/rows.hpp"
 
 #include <algorithm>

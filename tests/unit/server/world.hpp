@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/api.hpp"
+#include "server/api/api.hpp"
 
 #include <sagabox/stores/memory.hpp>
 #include <sagabox/testing/fake_clock.hpp>

@@ -1,4 +1,4 @@
-#include "stores/postgres/archive.hpp"
+#include "stores/postgres/outbox/archive.hpp"
 
 #include "integration/stores/postgres/world.hpp"
 

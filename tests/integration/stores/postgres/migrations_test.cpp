@@ -1,5 +1,5 @@
 #include "integration/stores/postgres/world.hpp"
-#include "stores/postgres/schema.hpp"
+#include "stores/postgres/operate/schema.hpp"
 
 #include <thread>
 

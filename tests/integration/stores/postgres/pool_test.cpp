@@ -1,4 +1,4 @@
-#include "stores/postgres/pool.hpp"
+#include "stores/postgres/driver/pool.hpp"
 
 #include "integration/stores/postgres/world.hpp"
 

@@ -1,5 +1,5 @@
 #include "integration/stores/postgres/world.hpp"
-#include "stores/postgres/outbox_store.hpp"
+#include "stores/postgres/outbox/outbox_store.hpp"
 
 #include <algorithm>
 #include <atomic>

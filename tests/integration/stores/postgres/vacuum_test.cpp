@@ -1,4 +1,4 @@
-#include "stores/postgres/vacuum.hpp"
+#include "stores/postgres/outbox/vacuum.hpp"
 
 #include "integration/outbox/world.hpp"
 #include "integration/stores/postgres/world.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "stores/postgres/connection.hpp"
+#include "stores/postgres/driver/connection.hpp"
 #include "support/postgres_database.hpp"
 #include "support/postgres_server.hpp"
 

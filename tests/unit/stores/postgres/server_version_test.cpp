@@ -1,4 +1,4 @@
-#include "stores/postgres/connection.hpp"
+#include "stores/postgres/driver/connection.hpp"
 
 #include <gtest/gtest.h>
 

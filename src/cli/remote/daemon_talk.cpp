@@ -1,0 +1,87 @@
+#include "cli/remote/daemon_talk.hpp"
+
+#include "core/error_text.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+
+namespace sagabox::cli {
+namespace {
+
+constexpr std::string_view problem_type = "application/problem+json";
+constexpr unsigned unauthorised = 401;
+constexpr unsigned not_ready = 503;
+constexpr unsigned server_faults = 500;
+
+/// Without parameters.
+std::string_view media_of(const HttpAnswer& answer) {
+  const std::string_view type = answer.content_type;
+  return type.substr(0, type.find_first_of("; "));
+}
+
+std::string in_doubt(const HttpRequest& request) {
+  return request.kind == HttpRequest::Kind::act
+             ? "; it may have happened: look before you do it again"
+             : "";
+}
+
+}  // namespace
+
+std::optional<Error> DaemonTalk::refusal(const HttpRequest& request, const HttpAnswer& answer,
+                                         std::string_view type) const {
+  const auto media = media_of(answer);
+  if (media == problem_type) {
+    const auto problem = answers::problem(answer.body);
+    if (answer.status == unauthorised && problem && !client_->has_key()) {
+      return Error{Code::auth_denied,
+                   url() + " asks for a key; give it with --key-file FILE or in SAGABOX_KEY"};
+    }
+    if (problem) return Error{problem->code, clean_error(problem->message)};
+  }
+  if (answer.status / 100 == 2 && media == type) return std::nullopt;
+  const auto status = std::to_string(answer.status);
+  if (answer.status >= server_faults) {
+    const bool acts = request.kind == HttpRequest::Kind::act;
+    return Error{
+        acts ? Code::storage_in_doubt : Code::provider_unavailable,
+        "what stands before the daemon at " + url() + " answered " + status + in_doubt(request)};
+  }
+  return Error{Code::config_invalid,
+               url() + " is no sagabox daemon: it answered " + request.target + " with " + status +
+                   " and " + (media.empty() ? "no type" : quoted(media)) + "; check --server"};
+}
+
+Error DaemonTalk::nonsense(const HttpRequest& request, const Error& error) const {
+  if (error.code != Code::schema_validation_failed) return error;
+  const bool acts = request.kind == HttpRequest::Kind::act;
+  return {acts ? Code::storage_in_doubt : Code::unknown_internal,
+          "the answer of " + url() + " to " + request.target +
+              " is not understood: " + clean_error(error.message) +
+              "; is the daemon of another version?" + in_doubt(request)};
+}
+
+Result<std::vector<std::string>> DaemonTalk::lines(const requests::Target& target) {
+  const HttpRequest request{.target = target.str()};
+  const auto answer = ask(request);
+  if (!answer.ok()) return answer.error();
+  if (auto refused = refusal(request, *answer, "application/x-ndjson")) return *std::move(refused);
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < answer->body.size();) {
+    const auto end = std::min(answer->body.find('\n', begin), answer->body.size());
+    lines.push_back(answer->body.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+Result<std::vector<spi::Finding>> DaemonTalk::readiness() {
+  const HttpRequest request{.target = "/health/ready"};
+  auto answer = ask(request);
+  if (!answer.ok()) return answer.error();
+  // Then it tells why, in the same form.
+  const bool tells = media_of(*answer) == "application/json";
+  if (answer->status == not_ready && tells) answer->status = 200;
+  return record_of(request, *answer, &answers::readiness);
+}
+
+}  // namespace sagabox::cli

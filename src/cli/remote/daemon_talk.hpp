@@ -1,0 +1,76 @@
+#pragma once
+
+#include "cli/remote/http_client.hpp"
+#include "cli/remote/rest_answers.hpp"
+#include "cli/remote/rest_requests.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sagabox::cli {
+
+/// Questions to a daemon and its answers, until they are records or an error that says what to do.
+class DaemonTalk {
+ public:
+  explicit DaemonTalk(std::unique_ptr<HttpClient> client) : client_(std::move(client)) {}
+
+  [[nodiscard]] const std::string& url() const { return client_->url(); }
+
+  template <class Value>
+  using Read = Result<Value> (*)(std::string_view body);
+
+  template <class Value>
+  Result<Value> get(const requests::Target& target, Read<Value> read) {
+    return record({.target = target.str()}, read);
+  }
+  /// Nothing when it is not there (404).
+  template <class Value>
+  Result<std::optional<Value>> find(const requests::Target& target, Read<Value> read) {
+    const auto answer = ask({.target = target.str()});
+    if (!answer.ok()) return answer.error();
+    if (answer->status == 404 && answers::problem(answer->body)) return std::optional<Value>();
+    auto value = record_of({.target = target.str()}, *answer, read);
+    if (!value.ok()) return value.error();
+    return std::optional<Value>(*std::move(value));
+  }
+  /// A question that has a body.
+  template <class Value>
+  Result<Value> look(const requests::Target& target, std::string body, Read<Value> read) {
+    return record({HttpRequest::Kind::look, target.str(), std::move(body)}, read);
+  }
+  template <class Value>
+  Result<Value> act(const requests::Target& target, std::string body, Read<Value> read) {
+    return record({HttpRequest::Kind::act, target.str(), std::move(body)}, read);
+  }
+  /// JSON lines, without their ends.
+  Result<std::vector<std::string>> lines(const requests::Target& target);
+  /// What keeps the daemon from being ready.
+  Result<std::vector<spi::Finding>> readiness();
+
+ private:
+  Result<HttpAnswer> ask(const HttpRequest& request) { return client_->ask(request); }
+
+  template <class Value>
+  Result<Value> record(const HttpRequest& request, Read<Value> read) {
+    const auto answer = ask(request);
+    if (!answer.ok()) return answer.error();
+    return record_of(request, *answer, read);
+  }
+  template <class Value>
+  Result<Value> record_of(const HttpRequest& request, const HttpAnswer& answer, Read<Value> read) {
+    if (auto refused = refusal(request, answer, "application/json")) return *std::move(refused);
+    auto value = read(answer.body);
+    return value.ok() ? std::move(value) : Result<Value>(nonsense(request, value.error()));
+  }
+  /// Why the answer has nothing to read; nothing: it has, in this type.
+  [[nodiscard]] std::optional<Error> refusal(const HttpRequest& request, const HttpAnswer& answer,
+                                             std::string_view type) const;
+  [[nodiscard]] Error nonsense(const HttpRequest& request, const Error& error) const;
+
+  std::unique_ptr<HttpClient> client_;
+};
+
+}  // namespace sagabox::cli

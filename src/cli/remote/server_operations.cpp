@@ -1,0 +1,269 @@
+#include "cli/remote/server_operations.hpp"
+
+#include "admin/doctor.hpp"
+#include "cli/exit_codes.hpp"
+#include "cli/remote/daemon_talk.hpp"
+#include "cli/remote/rest_answers.hpp"
+#include "cli/remote/rest_requests.hpp"
+#include "core/text.hpp"
+
+#include <sagabox/audit.hpp>
+#include <sagabox/random.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace sagabox::cli {
+namespace {
+
+using requests::Target;
+
+/// Lines of the audit log that are asked for at once.
+constexpr std::uint64_t audit_lines = 1000;
+
+class ServerOperations final : public Operations {
+ public:
+  ServerOperations(std::unique_ptr<HttpClient> client, std::string store)
+      : daemon_(std::move(client)), store_(std::move(store)) {}
+
+  [[nodiscard]] std::string name() const override { return daemon_.url(); }
+
+  Result<std::vector<TableName>> tables() override {
+    auto stores = this->stores();
+    if (!stores.ok()) return stores.error();
+    std::vector<TableName> tables;
+    for (auto& store : *stores) std::ranges::move(store.tables, std::back_inserter(tables));
+    std::ranges::sort(tables, {}, &TableName::str);  // as a store lists them
+    return tables;
+  }
+  Result<bool> is_current() override {
+    const auto stores = this->stores();
+    if (!stores.ok()) return stores.error();
+    return std::ranges::all_of(*stores, &answers::ServedStore::current);
+  }
+  Result<spi::TableStats> stats(const TableName& table) override {
+    const auto found = daemon_.get(Target(table, ""), answers::table);
+    if (!found.ok()) return found.error();
+    if (found->stats) return *found->stats;
+    return Error{Code::auth_denied,
+                 "the counts of a table concern all tenants; this key is bound to one"};
+  }
+  Result<WallTime> now(const TableName& table) override {
+    const auto found = daemon_.get(Target(table, ""), answers::table);
+    if (!found.ok()) return found.error();
+    return found->now;
+  }
+  Result<Sequence> last_sequence(const TableName& table) override {
+    const auto found = daemon_.get(Target(table, ""), answers::table);
+    if (!found.ok()) return found.error();
+    if (found->last_sequence) return *found->last_sequence;
+    return Error{Code::tx_invalid_state,
+                 "the daemon does not tell how much is written to table " + table.str()};
+  }
+  Result<Owners> owners(const TableName& table) override {
+    return daemon_.get(Target(table, "/owners"), answers::owners);
+  }
+  Result<MessagePage> list(const TableName& table, const ListQuery& query) override {
+    return daemon_.get(requests::list(table, query), answers::page);
+  }
+  Result<std::uint64_t> count(const TableName& table, MessageState state,
+                              const MessageFilter& filter) override {
+    return daemon_.get(Target(table, "/count").add_filter(state, filter), answers::count);
+  }
+  Result<std::optional<MessageRecord>> inspect(const TableName& table, const MessageId& id,
+                                               Admin::PayloadToo payload,
+                                               const Admin::Whose& tenant,
+                                               std::optional<MessageState> state) override {
+    auto target = requests::message(table, id);
+    if (state) target.add("state", state_name(*state));
+    if (tenant) target.add("tenant", *tenant);
+    if (payload == Admin::PayloadToo::yes) target.add("payload", "true");
+    return daemon_.find(target, answers::message);
+  }
+  Result<Explanation> explain(const TableName& table, const MessageId& id,
+                              const Admin::Whose& tenant) override {
+    auto target = requests::message(table, id, "/explain");
+    if (tenant) target.add("tenant", *tenant);
+    return daemon_.get(target, answers::explanation);
+  }
+  Result<BlockedKeyPage> blocked_keys(const TableName& table, std::uint32_t keys_max) override {
+    return daemon_.get(Target(table, "/blocked-keys").add("limit", keys_max),
+                       answers::blocked_keys);
+  }
+  Result<admin::RefusedFacts> refused(const TableName& table) override {
+    auto found = daemon_.get(Target(table, ""), answers::table);
+    if (!found.ok()) return found.error();
+    return std::move(found->refused);
+  }
+  Result<std::vector<spi::Stray>> strays(const TableName& table) override {
+    return daemon_.get(Target(table, "/strays"), answers::strays);
+  }
+  Result<std::vector<Pause>> pauses(const TableName& table) override {
+    return daemon_.get(Target(table, "/pauses"), answers::pauses);
+  }
+  Result<std::optional<std::vector<DestinationState>>> destinations() override {
+    auto found = daemon_.get(Target("/v1/destinations"), answers::destinations);
+    if (!found.ok()) return found.error();
+    return std::optional(*std::move(found));
+  }
+  /// Of the daemon, and of the databases behind it.
+  Result<std::vector<spi::Finding>> findings() override {
+    const auto stores = this->stores();
+    if (!stores.ok()) return stores.error();
+    auto all = daemon_.readiness();
+    if (!all.ok()) return all;
+    for (const auto& store : *stores) {
+      auto found = daemon_.get(Target(requests::findings_path(store.name)), answers::findings);
+      if (!found.ok()) return found;
+      for (auto& finding : *found) {
+        if (stores->size() > 1) finding.what = "store " + store.name + ": " + finding.what;
+        all->push_back(std::move(finding));
+      }
+    }
+    const auto targets = destinations();
+    if (!targets.ok()) return targets.error();
+    for (const auto& target : **targets) {
+      if (target.down) all->push_back(admin::down_finding(target));
+    }
+    return all;
+  }
+
+  Result<Written> enqueue(const TableName& table, NewMessage draft) override {
+    std::optional<std::string> tenant;
+    if (!draft.tenant.empty()) tenant = draft.tenant;
+    if (!tenant) draft.tenant = tenant_default;
+    // Made here, so that it has its id before it is sent, and nothing but one message is sent.
+    UlidSource ids(system_clock(), system_random());
+    const auto message = Message::build_shared(std::move(draft), {}, ids, system_clock());
+    if (!message.ok()) return message.error();
+    auto written = daemon_.act(Target(table, "/messages"), requests::enqueue(**message, tenant),
+                               answers::written);
+    if (written.ok() || written.error().code != Code::storage_in_doubt) return written;
+    return Error{Code::storage_in_doubt,
+                 written.error().message + ", or with --id " + (*message)->id().str()};
+  }
+  Result<std::vector<Moved>> move(const TableName& table, spi::Move move,
+                                  std::span<const MessageId> ids, const std::string& note,
+                                  const Admin::Whose& tenant,
+                                  std::span<const Sequence> sequences) override {
+    const bool quarantines = move == spi::Move::quarantine;
+    const auto path = quarantines                 ? "/dead-letters/quarantine"
+                      : move == spi::Move::replay ? "/dead-letters/replay"
+                                                  : "/dead-letters/release";
+    auto moved = daemon_.act(
+        Target(table, path),
+        requests::move(ids, quarantines ? std::optional(note) : std::nullopt, tenant, sequences),
+        answers::moved);
+    if (moved.ok() && moved->size() != ids.size()) {
+      return Error{Code::storage_in_doubt,
+                   "the daemon was given " + std::to_string(ids.size()) + " ids and answered for " +
+                       std::to_string(moved->size()) + ": look before you do it again"};
+    }
+    return moved;
+  }
+  Result<bool> set_pause(const TableName& table, const std::string& topic, bool paused,
+                         const std::string& note) override {
+    return daemon_.act(Target(table, paused ? "/pause" : "/resume"),
+                       requests::pause(topic, paused ? note : std::string()),
+                       answers::pause_change);
+  }
+  /// So many a request; an error tells how many had gone before it.
+  Result<Purged> purge(const TableName& table, const PurgeOrder& order,
+                       const Admin::Progress& progress) override {
+    Purged purged;
+    for (;;) {
+      const Target target(table, "/purge");
+      const auto part = order.dry_run
+                            ? daemon_.look(target, requests::purge(order), answers::purged)
+                            : daemon_.act(target, requests::purge(order), answers::purged);
+      if (!part.ok()) {
+        if (purged.rows == 0) return part.error();
+        return Error{part.error().code, part.error().message + " (" + std::to_string(purged.rows) +
+                                            " messages were purged before)"};
+      }
+      purged.rows += part->rows;
+      const bool goes_on = !progress || progress(purged.rows);
+      if (!part->more || part->rows == 0 || order.dry_run) return purged;
+      if (goes_on) continue;
+      purged.stopped = true;
+      return purged;
+    }
+  }
+
+  Result<ReplayPreview> preview_replay(const TableName& table, const ReplayOrder& order) override {
+    return daemon_.look(Target(table, "/replays/preview"), requests::preview(order),
+                        answers::preview);
+  }
+  Result<ReplayJob> start_replay(const TableName& table, const ReplayOrder& order) override {
+    return daemon_.act(Target(table, "/replays"), requests::replay(order), answers::job);
+  }
+  Result<std::vector<ReplayJob>> jobs(const TableName& table) override {
+    return daemon_.get(Target(table, "/replays"), answers::jobs);
+  }
+  Result<ReplayJob> job(const TableName& table, ReplayJobId id) override {
+    return daemon_.get(requests::job(table, id), answers::job);
+  }
+  Result<ReplayJob> change_job(const TableName& table, ReplayJobId id,
+                               ReplayJob::State to) override {
+    const bool resumes = to == ReplayJob::State::running;
+    return daemon_.act(requests::job(table, id, resumes ? "/resume" : "/stop"), "", answers::job);
+  }
+
+  Result<AuditReport> verify_audit(const std::optional<AuditHead>& anchor) override {
+    Target target("/v1/audit/verify");
+    add_store(target);
+    if (anchor) target.add("number", anchor->number).add("hash", hex(anchor->hash));
+    return daemon_.get(target, answers::audit_report);
+  }
+  Result<std::uint64_t> export_audit(const Admin::LineSink& sink, std::uint64_t after) override {
+    std::uint64_t lines = 0;
+    for (;;) {
+      Target target("/v1/audit");
+      add_store(target);
+      target.add("after", after).add("limit", audit_lines);
+      const auto page = daemon_.lines(target);
+      if (!page.ok()) return page.error();
+      for (const auto& line : *page) {
+        ++lines;
+        if (!sink(line)) return lines;
+      }
+      if (page->size() < audit_lines) return lines;
+      const auto last = audit_from_json(page->back());
+      if (!last.ok()) return last.error();
+      after = last->number;
+    }
+  }
+
+ private:
+  Result<std::vector<answers::ServedStore>> stores() {
+    return daemon_.get(Target("/v1/stores"), answers::stores);
+  }
+
+  void add_store(Target& target) {
+    const auto stores = this->stores().value();
+    std::string names;
+    bool known = store_.empty();
+    for (const auto& store : stores) {
+      names += (names.empty() ? "" : ", ") + store.name;
+      known = known || store.name == store_;
+    }
+    if (!known || (store_.empty() && stores.size() > 1)) {
+      throw WrongUse(
+          (known ? "the daemon has several stores" : "the daemon has no store " + quoted(store_)) +
+          "; say --of with one of them: " + names);
+    }
+    if (!store_.empty()) target.add("store", store_);
+  }
+
+  DaemonTalk daemon_;
+  const std::string store_;
+};
+
+}  // namespace
+
+std::unique_ptr<Operations> operate_over(std::unique_ptr<HttpClient> client, std::string store) {
+  return std::make_unique<ServerOperations>(std::move(client), std::move(store));
+}
+
+}  // namespace sagabox::cli

@@ -1,0 +1,139 @@
+#include "cli/verbs/doctor_visit.hpp"
+
+#include "admin/doctor.hpp"
+#include "assembly/routes.hpp"
+#include "cli/exit_codes.hpp"
+#include "cli/session.hpp"
+#include "cli/views/facts.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace sagabox::cli {
+namespace {
+
+constexpr Duration transport_patience = std::chrono::seconds(5);
+
+BootTime deadline() { return system_clock().boot_now() + transport_patience; }
+
+/// What no broker of this kind can be asked.
+std::optional<spi::Finding> not_asked(std::string_view transport) {
+  if (transport == "mqtt") {
+    return spi::Finding{Severity::info,
+                        "whether it keeps messages across a restart cannot be asked over MQTT",
+                        "Mosquitto: `persistence true`"};
+  }
+  if (transport == "amqp") {
+    return spi::Finding{Severity::info,
+                        "whether its exchanges and queues are durable cannot be asked over AMQP",
+                        "rabbitmqctl list_queues name durable"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void DoctorVisit::add(const std::string& where, const std::vector<spi::Finding>& found) {
+  for (const auto& finding : found) findings_.emplace_back(where, finding);
+}
+
+void DoctorVisit::mask(const assembly::SecretTexts& secrets) {
+  for (auto& [where, finding] : findings_) {
+    where = secrets.masked(where);
+    finding.what = secrets.masked(finding.what);
+    finding.cure = secrets.masked(finding.cure);
+  }
+}
+
+bool DoctorVisit::fine() const {
+  return std::ranges::all_of(findings_, [](const PlacedFinding& placed) {
+    return placed.second.severity == Severity::info;
+  });
+}
+
+void DoctorVisit::store(Operations& operations) {
+  add(operations.name(), operations.findings().value());
+  if (!operations.is_current().value()) return;
+  const auto tables = operations.tables().value();
+  for (const auto& table : tables) {
+    auto facts = facts_of(operations, table);
+    facts.strays = operations.strays(table).value();
+    add("table " + table.str(), admin::findings_of(facts));
+  }
+  if (!tables.empty()) clock(operations, tables.front());
+}
+
+void DoctorVisit::clock(Operations& operations, const TableName& table) {
+  const auto before = system_clock().wall_now();
+  const auto stats = operations.stats(table).value();
+  const auto finding = admin::clock_finding(before, stats.now, system_clock().wall_now());
+  if (finding) add(operations.name(), {*finding});
+}
+
+void DoctorVisit::transport(const std::string& where, spi::Transport& way) {
+  const auto found = way.findings(deadline());
+  if (!found.ok()) {
+    add(where, {{Severity::error, found.error().text(), "is it up, and may we log in?"}});
+  } else {
+    for (const auto& text : *found) add(where, {{Severity::warning, text, {}}});
+  }
+  way.close(deadline());
+}
+
+void DoctorVisit::configuration(const assembly::Configuration& configuration) {
+  for (const auto& store : configuration.stores) store_of(store);
+  routes_of(configuration);
+}
+
+void DoctorVisit::store_of(const assembly::StoreSettings& settings) {
+  const auto where = "store " + settings.name;
+  if (settings.url.starts_with("memory:")) {
+    return add(where, {{Severity::info, "it is in memory, which cannot be seen from here", {}}});
+  }
+  try {
+    OperatorArguments arguments;
+    arguments.url = settings.url;
+    arguments.schema = settings.options.schema;
+    Session session(arguments);
+    store(session.operations());
+    tables_of(session.operations(), settings);
+  } catch (const WrongUse& problem) {
+    add(where, {{Severity::warning, problem.what(), "sagabox serve makes what is missing"}});
+  } catch (const Failure& problem) {
+    add(where, {{Severity::error, problem.what(), "is it up, and may we log in?"}});
+  }
+}
+
+void DoctorVisit::tables_of(Operations& operations, const assembly::StoreSettings& settings) {
+  const auto there = operations.tables().value();
+  for (const auto& table : settings.tables) {
+    const auto& name = table.options.table;
+    const bool known =
+        std::ranges::any_of(there, [&](const TableName& one) { return one.str() == name; });
+    if (known) continue;
+    add("table " + name, {{Severity::warning, "it is configured, but not in " + operations.name(),
+                           "sagabox serve makes it, or sagabox migrate up --table " + name}});
+  }
+}
+
+void DoctorVisit::routes_of(const assembly::Configuration& configuration) {
+  const auto silent = [](const sagabox::Delivery&) { return done(); };
+  const auto transports = assembly::open_transports(configuration, {.show = silent}).value();
+  // Transports look at the addresses that somebody has.
+  std::vector<std::shared_ptr<const spi::Address>> addresses;
+  for (const auto& route : configuration.routes) {
+    for (const auto& target : route.options.to) {
+      const auto& way = transports.at(assembly::transport_of(target));
+      addresses.push_back(way->address(target.to, target.settings).value());
+    }
+  }
+  for (const auto& [name, way] : transports) {
+    const auto where = "transport " + name;
+    transport(where, *way);
+    if (const auto finding = not_asked(name)) add(where, {*finding});
+  }
+}
+
+}  // namespace sagabox::cli

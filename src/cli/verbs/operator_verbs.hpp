@@ -1,0 +1,48 @@
+#pragma once
+
+#include "cli/verbs/verbs.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+/// The verbs of an operator on the command line: what they take, not what they do.
+namespace sagabox::cli {
+
+/// What the chosen verb does.
+using Chosen = std::function<int()>;
+
+void add_looking_verbs(CLI::App& app, Chosen& run);
+void add_acting_verbs(CLI::App& app, Chosen& run);
+void add_schema_verbs(CLI::App& app, Chosen& run);
+
+void add_store_options(CLI::App& verb, StoreArguments& arguments);
+void add_server_options(CLI::App& verb, ServerArguments& arguments);
+void add_table_option(CLI::App& verb, std::string& table);
+void add_yes_options(CLI::App& verb, ActArguments& arguments);
+
+/// A verb that calls `act` with what was typed, which the caller's options fill in.
+template <class Arguments>
+std::pair<CLI::App*, std::shared_ptr<Arguments>> add_verb(CLI::App& app, const std::string& name,
+                                                          const std::string& description,
+                                                          Chosen& run,
+                                                          int (*act)(const Arguments&)) {
+  auto arguments = std::make_shared<Arguments>();
+  auto* verb = app.add_subcommand(name, description);
+  add_store_options(*verb, *arguments);
+  if constexpr (std::is_base_of_v<OperatorArguments, Arguments>) {
+    add_server_options(*verb, arguments->server);
+  }
+  verb->callback([verb, arguments, act, &run] {
+    // A verb of its own, below this one, was chosen.
+    if (!verb->get_subcommands().empty()) return;
+    run = [arguments, act] { return act(*arguments); };
+  });
+  return {verb, arguments};
+}
+
+}  // namespace sagabox::cli

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "cli/operations.hpp"
+#include "cli/verbs/schema.hpp"
+#include "cli/views/status_view.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// What `--json` prints, one object each, as docs/cli.md describes them. Times are RFC 3339.
+namespace sagabox::cli {
+
+std::string status_json(const std::string& store, std::span<const TableStatus> tables,
+                        const Targets& targets = {});
+std::string messages_json(const TableName& table, const MessagePage& page);
+std::string message_json(const TableName& table, const MessageRecord& record);
+std::string explanation_json(const TableName& table, const MessageId& id,
+                             const Explanation& explanation);
+std::string owners_json(std::span<const std::pair<TableName, Owners>> tables);
+std::string written_json(const TableName& table, const Written& written);
+std::string moved_json(const TableName& table, std::string_view act, std::span<const Moved> moved);
+std::string preview_json(const TableName& table, const ReplayOrder& order,
+                         const ReplayPreview& preview);
+std::string job_json(const ReplayJob& job);
+std::string jobs_json(std::span<const ReplayJob> jobs);
+std::string pause_json(const TableName& table, const std::string& topic, bool paused, bool changed);
+std::string purged_json(const TableName& table, const PurgeOrder& order, const Purged& purged);
+std::string schema_json(std::span<const SchemaStep> steps);
+std::string reshard_json(const std::string& table, const Reshard& report);
+std::string audit_json_report(const AuditReport& report);
+/// Where it was found and what.
+using PlacedFinding = std::pair<std::string, spi::Finding>;
+std::string findings_json(std::span<const PlacedFinding> findings);
+/// One line of `tail`.
+std::string event_json(const TableName& table, std::string_view event, const MessageRecord& record);
+
+}  // namespace sagabox::cli

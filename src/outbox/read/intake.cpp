@@ -1,0 +1,348 @@
+#include "outbox/read/intake.hpp"
+
+#include "observe/metric_names.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace sagabox::outbox {
+namespace {
+
+constexpr std::uint32_t keys_page = 1000;
+constexpr Duration read_retry_min = std::chrono::milliseconds(10);
+constexpr Duration read_retry_max = std::chrono::seconds(1);
+/// Every so many reads the lowest priority comes first, so that it does not starve.
+constexpr std::uint32_t low_first_every = 8;
+constexpr int safety_share = 20;
+/// So many of its intervals a safety pass waits for the end of a backlog.
+constexpr int safety_patience = 4;
+/// So many due rows that cannot go are worth a rest before they are read again.
+constexpr std::size_t due_in_vain_min = 100;
+constexpr Duration due_rest_max = std::chrono::seconds(1);
+
+/// How many rows the page will claim at most. If nothing much is expected, an even share of the
+/// room is enough, and it is not set aside.
+std::uint64_t claim_of(PlannedRange& page, std::uint32_t free, std::size_t shards) {
+  if (!page.probe) return page.range.rows_max;
+  const auto share = static_cast<std::uint32_t>(free / (shards * spi::lane_count));
+  page.range.rows_max = std::min(page.range.rows_max, std::max<std::uint32_t>(1, share));
+  return 1;
+}
+
+}  // namespace
+
+Intake::Figures::Figures(Metrics& metrics, std::string_view table)
+    : fresh_rows(
+          metrics.counter(metric::outbox_read_rows_total, {{"table", table}, {"kind", "fresh"}})),
+      due_rows(
+          metrics.counter(metric::outbox_read_rows_total, {{"table", table}, {"kind", "due"}})),
+      admitted(metrics.counter(metric::outbox_cold_enqueued_total, {{"table", table}})),
+      late_rows(metrics.counter(metric::outbox_late_rows_total, {{"table", table}})),
+      safety_rows(metrics.counter(metric::outbox_safety_rows_total, {{"table", table}})),
+      errors(metrics) {}
+
+Intake::Intake(Parts parts, IntakeOptions options)
+    : parts_(std::move(parts)),
+      options_(options),
+      figures_(parts_.metrics, parts_.table.str()),
+      claims_(parts_.store.capabilities().claims),
+      ahead_(parts_.room.capacity(Source::cold), options_.read_ahead) {}
+
+std::optional<ReadPlan> Intake::plan(BootTime now) {
+  if (!parts_.shards.live(now) || now < retry_at_ || !parts_.shards.places_left() ||
+      parts_.pauses.whole_table()) {
+    return std::nullopt;
+  }
+  // Whether keys still wait is asked in turn with other reads: it may take many pages.
+  if (auto keys = plan_keys(keys_last_ ? Keys::loading : Keys::all)) {
+    keys_last_ = std::get<KeysRead>(keys->what).again.has_value();
+    return keys;
+  }
+  if (auto rows = plan_rows(now); rows || !std::exchange(keys_last_, false)) return rows;
+  return plan_keys(Keys::all);
+}
+
+std::optional<ReadPlan> Intake::plan_rows(BootTime now) {
+  parts_.room.resize(Source::cold, ahead_.capacity(parts_.room.count(Source::cold), now));
+  if (parts_.room.free(Source::cold) == 0 || !fits()) return std::nullopt;
+  if (reopened_.exchange(false)) due_at_ = std::min(due_at_, now);
+  if (now >= due_at_ && !due_last_) {
+    due_last_ = true;
+    if (auto due = plan_due()) return due;
+  }
+  due_last_ = false;
+  return plan_fresh(now);
+}
+
+std::optional<ReadPlan> Intake::plan_keys(Keys which) {
+  for (std::size_t number = 0; number < parts_.shards.size(); ++number) {
+    auto& slot = parts_.shards.at(number);
+    const std::scoped_lock lock(slot.mutex);
+    const bool first = slot.state.phase() == ShardState::Phase::loading;
+    const auto again = slot.state.blocked_keys_page();
+    if (!first && (!again || which == Keys::loading)) continue;
+    return ReadPlan{.what = KeysRead{.shard = Shard{static_cast<std::uint16_t>(number)},
+                                     .after = first ? slot.state.keys_after() : again->after,
+                                     .tenure = slot.state.tenure(),
+                                     .again = again}};
+  }
+  return std::nullopt;
+}
+
+std::optional<ReadPlan> Intake::plan_due() {
+  auto plan = ReadPlan{.bytes_max = parts_.room.free_bytes(Source::cold)};
+  auto due = DueRead{};
+  const auto count = parts_.shards.size();
+  const auto rows = std::max<std::uint32_t>(
+      1, parts_.room.free(Source::cold) / static_cast<std::uint32_t>(count));
+  // The bytes may end a read before the last shards: each is first in turn.
+  first_due_ = (first_due_ + 1) % count;
+  for (std::size_t step = 0; step < count; ++step) {
+    const auto number = (first_due_ + step) % count;
+    auto& slot = parts_.shards.at(number);
+    const std::scoped_lock lock(slot.mutex);
+    if (slot.state.phase() != ShardState::Phase::active || slot.state.keeps_due()) continue;
+    due.ranges.push_back(slot.state.due_range(rows));
+    due.tenures.push_back(slot.state.tenure());
+    plan.tickets.push_back(
+        {Shard{static_cast<std::uint16_t>(number)}, slot.state.tracker().read_begun()});
+  }
+  if (due.ranges.empty()) return std::nullopt;
+  plan.what = std::move(due);
+  return plan;
+}
+
+std::optional<ReadPlan> Intake::plan_fresh(BootTime now) {
+  const bool woken = woken_.exchange(false);
+  if (!woken && !eager_ && !anything_eager() && now < fresh_at_) return std::nullopt;
+  if (!parts_.room.worth_reading(Source::cold)) {
+    if (woken) wake();
+    return std::nullopt;
+  }
+  const auto free = parts_.room.free(Source::cold);
+  auto plan = ReadPlan{.bytes_max = parts_.room.free_bytes(Source::cold)};
+  auto fresh = FreshRead{.begun = now};
+  const auto count = parts_.shards.size();
+  Shares shares(options_.apart_max);
+  for (std::size_t number = 0; number < count; ++number) {
+    parts_.shards.with(Shard{static_cast<std::uint16_t>(number)},
+                       [&](const ShardState& state) { state.add_hungry(shares); });
+  }
+  shares.divide(free);
+  look_after_safety_pass(now, !shares.nobody());
+  const bool low_first = ++reads_ % low_first_every == 0;
+  first_ = (first_ + 1) % count;
+  std::uint64_t asked = 0;
+  for (std::size_t step = 0; step < count; ++step) {
+    // What is claimed and has no room is kept from others.
+    if (claims_ && asked >= free) break;
+    const auto number = (first_ + step) % count;
+    auto& slot = parts_.shards.at(number);
+    const std::scoped_lock lock(slot.mutex);
+    const auto before = fresh.pages.size();
+    slot.state.plan(now, shares, low_first, fresh.pages);
+    if (fresh.pages.size() == before) continue;
+    for (auto page = before; claims_ && page < fresh.pages.size(); ++page) {
+      asked += claim_of(fresh.pages[page], free, count);
+    }
+    plan.tickets.push_back(
+        {Shard{static_cast<std::uint16_t>(number)}, slot.state.tracker().read_begun()});
+  }
+  if (fresh.pages.empty()) {
+    eager_ = false;
+    fresh_at_ = now + options_.poll_interval;
+    return std::nullopt;
+  }
+  fresh.ranges.reserve(fresh.pages.size());
+  for (const auto& page : fresh.pages) fresh.ranges.push_back(page.range);
+  plan.what = std::move(fresh);
+  return plan;
+}
+
+ReadAnswer Intake::perform(const ReadPlan& plan) {
+  if (const auto* keys = std::get_if<KeysRead>(&plan.what)) {
+    return parts_.store.read_retrying_keys(parts_.table, keys->shard, keys->after, keys_page);
+  }
+  if (const auto* due = std::get_if<DueRead>(&plan.what)) {
+    return parts_.store.read_due(parts_.table, due->ranges, plan.bytes_max);
+  }
+  return parts_.store.read(parts_.table, std::get<FreshRead>(plan.what).ranges, plan.bytes_max);
+}
+
+void Intake::apply(const ReadPlan& plan, ReadAnswer answer, BootTime now) {
+  if (const auto* keys = std::get_if<KeysRead>(&plan.what)) {
+    auto& reply = std::get<Result<spi::RetryingKeysReply>>(answer);
+    if (!reply.ok()) return failed(reply.error(), now);
+    failures_ = 0;
+    if (parts_.shards.same_timeline(reply->timeline)) apply_keys(*keys, *reply);
+    return;
+  }
+  auto& reply = std::get<Result<spi::ReadReply>>(answer);
+  if (!reply.ok()) {
+    failed(reply.error(), now);
+  } else if (failures_ = 0; parts_.shards.same_timeline(reply->timeline)) {
+    if (const auto* due = std::get_if<DueRead>(&plan.what)) {
+      apply_due(*due, *reply, now);
+    } else {
+      apply_fresh(std::get<FreshRead>(plan.what), *reply, now);
+    }
+    ahead_.filled(parts_.room.count(Source::cold), now);
+  }
+  mark_seen(plan);
+}
+
+void Intake::apply_keys(const KeysRead& plan, const spi::RetryingKeysReply& reply) {
+  parts_.shards.with(plan.shard, [&](ShardState& state) {
+    if (state.tenure() != plan.tenure) return;
+    if (!plan.again) return state.keys_loaded(reply.keys, reply.exhausted);
+    if (state.blocked_keys_seen(*plan.again, reply.keys, reply.exhausted)) wake();
+  });
+}
+
+void Intake::apply_due(const DueRead& plan, spi::ReadReply& reply, BootTime now) {
+  ShardState::Taken taken;
+  auto rows = std::span(reply.rows);
+  bool open = reply.parts.size() < plan.ranges.size();
+  for (std::size_t part = 0; part < reply.parts.size(); ++part) {
+    const auto mine = rows.first(reply.parts[part].rows);
+    rows = rows.subspan(mine.size());
+    parts_.shards.with(plan.ranges[part].shard, [&](ShardState& state) {
+      if (state.tenure() != plan.tenures[part]) return;
+      state.take_due(mine, reply.parts[part].exhausted, taken);
+      open = open || state.due_pass_open();
+    });
+  }
+  due_shown_ += reply.rows.size();
+  due_went_ = due_went_ || taken.admitted > 0 || !taken.buried.empty() || taken.cut_at;
+  // A pass over waiting rows goes on at once; the next one waits for the next poll.
+  due_at_ = open && !taken.cut_at ? now : now + rest_after_due_pass();
+  bytes_wanted_ = taken.cut_at;
+  figures_.due_rows.add(static_cast<double>(reply.rows.size()));
+  figures_.admitted.add(taken.admitted);
+  parts_.deliver(taken);
+}
+
+Duration Intake::rest_after_due_pass() {
+  // Many that are due and cannot go, because their destination is down, are not read all the time.
+  const bool in_vain = !due_went_ && due_shown_ >= due_in_vain_min;
+  due_rest_ = in_vain ? std::clamp(2 * due_rest_, options_.poll_interval,
+                                   std::max(due_rest_max, options_.poll_interval))
+                      : options_.poll_interval;
+  due_shown_ = 0;
+  due_went_ = false;
+  return due_rest_;
+}
+
+void Intake::apply_fresh(const FreshRead& plan, spi::ReadReply& reply, BootTime now) {
+  ShardState::Taken taken;
+  auto rows = std::span(reply.rows);
+  std::uint32_t safety = 0;
+  const auto wall_now = parts_.clock.wall_now();
+  for (std::size_t part = 0; part < reply.parts.size(); ++part) {
+    const auto mine = rows.first(reply.parts[part].rows);
+    rows = rows.subspan(mine.size());
+    const auto& page = plan.pages[part];
+    const auto before = taken.admitted;
+    parts_.shards.with(page.range.shard, [&](ShardState& state) {
+      state.take_page(page, mine, reply.parts[part].exhausted, reply.horizon, now, wall_now, taken);
+    });
+    if (page.purpose == Purpose::safety) safety += taken.admitted - before;
+  }
+  due_went_ = due_went_ || taken.due > 0;
+  eager_ = taken.admitted > 0 || reply.parts.size() < plan.pages.size();
+  fresh_at_ = now + options_.poll_interval;
+  bytes_wanted_ = taken.cut_at;
+  figures_.fresh_rows.add(static_cast<double>(reply.rows.size()));
+  figures_.admitted.add(taken.admitted);
+  if (taken.late > 0) figures_.late_rows.add(taken.late);
+  // Those claimed from others are no surprise.
+  if (safety > 0 && !claims_) figures_.safety_rows.add(safety);
+  safety_found_ = safety_found_ || safety > 0;
+  if (std::ranges::count(plan.pages, Purpose::safety, &PlannedRange::purpose) > 0) {
+    safety_took_ += now - plan.begun;
+  }
+  parts_.deliver(taken);
+}
+
+void Intake::mark_seen(const ReadPlan& plan) {
+  for (const auto& [shard, ticket] : plan.tickets) {
+    parts_.shards.with(shard, [&](ShardState& state) { state.tracker().read_seen(ticket); });
+  }
+}
+
+void Intake::failed(const Error& error, BootTime now) {
+  figures_.errors.count(error.code);
+  const auto wait = std::min(read_retry_max, read_retry_min * (1 << std::min(failures_, 7U)));
+  ++failures_;
+  retry_at_ = now + wait;
+  wake();
+  parts_.log.log(LogLevel::warning, "read failed, will be tried again",
+                 {{"table", std::string_view(parts_.table.str())},
+                  {"code", code_name(error.code)},
+                  {"error", std::string_view(error.message)}});
+}
+
+void Intake::look_after_safety_pass(BootTime now, bool backlog) {
+  bool open = false;
+  if (!safety_at_) safety_at_ = now + safety_interval();
+  // It may have to walk past everything that was settled since the last vacuum. Where rows are
+  // claimed, others' rows wait for it.
+  const auto patience = backlog && !claims_ ? safety_patience * safety_interval() : Duration{};
+  const bool begin = !safety_running_ && now >= *safety_at_ + patience;
+  for (std::size_t number = 0; number < parts_.shards.size(); ++number) {
+    parts_.shards.with(Shard{static_cast<std::uint16_t>(number)}, [&](ShardState& state) {
+      if (begin) {
+        state.begin_safety_pass();
+        state.check_blocked_keys();
+      }
+      open = open || state.in_safety_pass();
+    });
+  }
+  if (begin) {
+    safety_took_ = {};
+    safety_found_ = false;
+  }
+  if (safety_running_ && !open) {
+    const auto rest = claims_ && safety_found_ ? Duration{} : safety_share * safety_took_;
+    safety_at_ = now + std::max(safety_interval(), rest);
+  }
+  safety_running_ = open;
+}
+
+bool Intake::anything_eager() const {
+  for (std::size_t number = 0; number < parts_.shards.size(); ++number) {
+    if (parts_.shards.with(Shard{static_cast<std::uint16_t>(number)},
+                           [](const ShardState& state) { return state.eager(); })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+BootTime Intake::next(BootTime now) const {
+  // Whoever acquires a shard wakes the reader.
+  if (!parts_.shards.live(now) || parts_.pauses.whole_table()) {
+    return now + options_.poll_interval;
+  }
+  if (woken_.load() || eager_ || anything_eager()) return std::max(now, retry_at_);
+  return std::max(retry_at_, std::min(fresh_at_, due_at_));
+}
+
+bool Intake::fits() const {
+  return !bytes_wanted_ || parts_.room.fits(Source::cold, *bytes_wanted_);
+}
+
+bool Intake::waits_for_room() const {
+  return !parts_.room.worth_reading(Source::cold) || !fits() || !parts_.shards.places_left();
+}
+
+void Intake::reopen() {
+  for (std::size_t number = 0; number < parts_.shards.size(); ++number) {
+    parts_.shards.with(Shard{static_cast<std::uint16_t>(number)},
+                       [](ShardState& state) { state.reopen(); });
+  }
+  reopened_.store(true);
+  wake();
+}
+
+}  // namespace sagabox::outbox

@@ -1,0 +1,69 @@
+#include "outbox/read/lane_reader.hpp"
+
+#include <algorithm>
+
+namespace sagabox::outbox {
+
+Sequence LaneReader::next_after(BootTime now) {
+  if (pass_) return *pass_;
+  begun_ = now;
+  auto after = position_;
+  for (const auto& open : open_) {
+    if (open.reads <= reads_young_max) after = std::min(after, open.before);
+  }
+  if (kind_ == spi::LateCommits::window) after = std::min(after, floor_);
+  return after;
+}
+
+bool LaneReader::accept(Sequence after, const std::optional<spi::Horizon>& horizon, bool forward) {
+  if (!horizon) return true;
+  const auto& running = horizon->in_progress;
+  auto lowest_ended = std::optional<Sequence>{};
+  std::erase_if(open_, [&](const Open& open) {
+    const bool ended =
+        open.id < horizon->next && !std::binary_search(running.begin(), running.end(), open.id);
+    if (ended && (!lowest_ended || open.before < *lowest_ended)) lowest_ended = open.before;
+    return ended;
+  });
+  for (auto& open : open_) ++open.reads;
+  for (const auto id : running) {
+    const auto known =
+        std::find_if(open_.begin(), open_.end(), [&](const Open& open) { return open.id == id; });
+    if (known == open_.end()) open_.push_back({id, position_, 1});
+  }
+  if (!lowest_ended) return true;
+  const bool covered = *lowest_ended >= after;
+  if (!covered || !forward) rewind(*lowest_ended);
+  return covered;
+}
+
+void LaneReader::seen(Sequence after, Sequence last, bool exhausted, BootTime now) {
+  const bool rewound = pass_ && *pass_ < after;
+  // At the position, too: the next page goes on from there instead of showing the same again.
+  const bool behind = !exhausted && last <= position_;
+  position_ = std::max(position_, last);
+  if (rewound) return;
+  if (behind) {
+    pass_ = last;
+    return;
+  }
+  pass_.reset();
+  if (kind_ == spi::LateCommits::window) move_floor(now);
+}
+
+void LaneReader::move_floor(BootTime now) {
+  // What was drawn below a sample has committed a window later, and a read begun since has seen it.
+  while (!history_.empty() && begun_ - history_.front().at >= window_) {
+    floor_ = history_.front().position;
+    history_.pop_front();
+  }
+  if (!history_.empty() && now - history_.back().at < window_ / samples_per_window) return;
+  history_.push_back({now, position_});
+}
+
+void LaneReader::rewind(Sequence after) {
+  if (after >= position_) return;
+  pass_ = pass_ ? std::min(*pass_, after) : after;
+}
+
+}  // namespace sagabox::outbox

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "outbox/read/shard_state.hpp"
+#include "outbox/settle/refused_rows.hpp"
+
+#include <sagabox/id.hpp>
+#include <sagabox/spi/outbox_store.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace sagabox::outbox {
+
+/// One batch of results on its way to the store, shard by shard.
+struct SettlePlan {
+  WorkerId owner;
+  std::vector<spi::Fence> fences;
+  std::vector<std::size_t> ends;  ///< where the items of each fence end
+  std::vector<spi::Settlement> items;
+  std::vector<Settling> about;  ///< what else is known of each item; its settlement is in `items`
+  bool suspect = false;         ///< part of a batch that failed
+  /// How many batches had been stored when this one last failed for a reason that may not lie in
+  /// its rows; nullopt if it has not.
+  std::optional<std::uint64_t> failed_after{};
+};
+
+/// The first and the second half of the items; both are suspect.
+std::pair<SettlePlan, SettlePlan> halves(SettlePlan plan);
+
+/// The items for which `keep(fence, settlement, about)` is true. `dropped` is called with the
+/// others.
+template <class Keep, class Dropped>
+SettlePlan kept_of(SettlePlan plan, Keep&& keep, Dropped&& dropped) {
+  SettlePlan kept{.owner = plan.owner, .suspect = plan.suspect, .failed_after = plan.failed_after};
+  std::size_t at = 0;
+  for (std::size_t part = 0; part < plan.fences.size(); ++part) {
+    const auto before = kept.items.size();
+    for (; at < plan.ends[part]; ++at) {
+      if (!keep(plan.fences[part], plan.items[at], plan.about[at])) {
+        dropped(plan.items[at], plan.about[at]);
+        continue;
+      }
+      kept.items.push_back(std::move(plan.items[at]));
+      kept.about.push_back(std::move(plan.about[at]));
+    }
+    if (kept.items.size() == before) continue;
+    kept.fences.push_back(plan.fences[part]);
+    kept.ends.push_back(kept.items.size());
+  }
+  return kept;
+}
+
+/// The only item of a plan, and the other way round.
+RefusedRows::Row only_row(SettlePlan plan);
+SettlePlan plan_of(RefusedRows::Row row);
+
+/// Takes up to `rows_max` rows that have the owner of the first one; suspect.
+SettlePlan plan_of(std::vector<RefusedRows::Row>& rows, std::size_t rows_max);
+
+}  // namespace sagabox::outbox

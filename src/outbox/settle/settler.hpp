@@ -1,0 +1,123 @@
+#pragma once
+
+#include "observe/error_figures.hpp"
+#include "outbox/read/shards.hpp"
+#include "outbox/settle/refused_rows.hpp"
+#include "outbox/settle/settle_plan.hpp"
+
+#include <sagabox/log.hpp>
+#include <sagabox/metrics.hpp>
+#include <sagabox/spi/outbox_store.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace sagabox::outbox {
+
+struct SettlerOptions {
+  std::uint32_t rows_max = 1000;
+  Duration delay_max = std::chrono::milliseconds(2);
+  bool retain_done = true;
+  std::size_t refused_rows_max = RefusedRows::rows_max_default;  ///< see `RefusedRows`
+};
+
+/// Writes results back in batches, by count or after a few milliseconds, in the order they came in
+/// a shard. A batch that fails because the store cannot be reached is sent again: results are
+/// absolute. A batch that the store refuses is split until the row at fault stands alone. That row
+/// is quarantined with a note instead, and held back where the store refuses this too; see
+/// `RefusedRows`. Parts of failed batches and fresh batches take turns: however many rows are
+/// refused, the results of others are stored.
+/// `plan`, `perform` and `apply` belong to one thread.
+class Settler {
+ public:
+  struct Parts {
+    spi::OutboxStore& store;
+    const TableName& table;
+    Shards& shards;
+    Metrics& metrics;
+    Logger& log;
+    /// An attempt of a message that goes cautiously has been written.
+    std::function<void(Shard, Sequence, std::uint32_t tenure)> attempt_written;
+    /// … or was refused; `park` says what is to become of the message then.
+    std::function<void(const spi::Settlement& park, std::uint32_t tenure)> attempt_refused;
+  };
+  Settler(Parts parts, SettlerOptions options);
+
+  [[nodiscard]] std::optional<SettlePlan> plan(BootTime now);
+  /// One call of the store.
+  [[nodiscard]] Result<spi::SettleReply> perform(const SettlePlan& plan);
+  void apply(SettlePlan plan, Result<spi::SettleReply> reply, BootTime now);
+  /// `plan` has nothing to do before this unless more results come in.
+  [[nodiscard]] BootTime next(BootTime now) const;
+
+  /// From now on nothing waits for company.
+  void begin_stop() noexcept { stopping_.store(true); }
+
+  /// Rows whose result the store refuses. Thread-safe.
+  [[nodiscard]] const RefusedRows& refused() const noexcept { return refused_; }
+
+  [[nodiscard]] std::uint64_t delivered() const { return delivered_.load(); }
+  [[nodiscard]] std::uint64_t retried() const { return retried_.load(); }
+  [[nodiscard]] std::uint64_t dead() const { return dead_.load(); }
+
+ private:
+  [[nodiscard]] std::optional<SettlePlan> fresh(BootTime now);
+  [[nodiscard]] SettlePlan collect();
+  /// When a fresh batch is due; BootTime::max() if nothing waits.
+  [[nodiscard]] BootTime fresh_at(BootTime now) const;
+  [[nodiscard]] SettlePlan still_ours(SettlePlan plan);
+  [[nodiscard]] std::optional<SettlePlan> next_again();
+  [[nodiscard]] std::optional<SettlePlan> next_park();
+  [[nodiscard]] std::optional<SettlePlan> next_held_back(BootTime now);
+  /// Rows of shards that are no longer ours, or are being handed over, are not held back any
+  /// longer.
+  void drop_refused();
+  /// Attempts that were to be written before these results no longer matter.
+  void drop_superseded(const SettlePlan& fresh);
+
+  void failed(SettlePlan plan, const Error& error, BootTime now);
+  void split(SettlePlan plan, const Error& error);
+  /// The store refuses a single row, or always fails with it.
+  void alone(SettlePlan plan, const Error& error, BootTime now, bool for_good);
+  void hold_back(RefusedRows::Row row, const Error& error, BootTime now);
+  void attempt_failed(const RefusedRows::Row& row, const Error& error);
+  void settled(const SettlePlan& plan, std::size_t part, const spi::SettleReply::Part& reply,
+               BootTime now);
+  void row_settled(ShardState& state, const spi::Settlement& item, std::uint32_t tenure,
+                   BootTime now);
+  void parked(const spi::Settlement& item);
+  void count(const Settling& settling, const spi::Settlement& item);
+
+  struct Figures {
+    Figures(Metrics& metrics, std::string_view table);
+    Counter& batches;
+    Counter& batches_failed;
+    Counter& missed;
+    Counter& refused_parked;
+    Histogram& rows;
+    ErrorFigures errors;
+  };
+
+  Parts parts_;
+  SettlerOptions options_;
+  Figures figures_;
+  std::deque<SettlePlan> again_;  // batches that failed, and parts of them
+  std::vector<RefusedRows::Row> to_park_;
+  RefusedRows refused_;
+  bool fresh_next_ = false;      // whose turn it is: a fresh batch's, or one of the above
+  BootTime retry_at_{};          // nothing is sent before
+  BootTime held_back_at_{};      // no row that is held back is tried before
+  std::uint32_t failures_ = 0;   // in a row, for reasons that may not lie in the rows
+  std::uint64_t successes_ = 0;  // batches that were stored
+  std::size_t first_ = 0;
+  std::atomic<bool> stopping_{false};
+  std::atomic<std::uint64_t> delivered_{0};
+  std::atomic<std::uint64_t> retried_{0};
+  std::atomic<std::uint64_t> dead_{0};
+};
+
+}  // namespace sagabox::outbox

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "server/api/readiness.hpp"
+#include "server/api/routes.hpp"
+#include "server/api/serving.hpp"
+#include "server/http/request_handler.hpp"
+
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace sagabox::server {
+
+/// Requests to responses, without a socket. Safe from any thread.
+class Api final : public RequestHandler {
+ public:
+  /// Without `keys` everybody may do everything, so it must be reachable from this machine only:
+  /// requests that a web page could have sent here are refused.
+  Api(ApiOptions options, std::unique_ptr<KeyRing> keys);
+  /// Ends writes that were begun; their replies come before this returns.
+  ~Api() override;
+
+  /// Blocks while the store works.
+  Response handle(const Request& request);
+  /// Whether the caller may, and what he asks for is there.
+  Admission admit(const Request& header) override;
+  /// Replies now or, of writes, later. Asks again what `admit` did: a key may be revoked meanwhile.
+  void begin(const Request& request, const Reply& reply) override;
+
+ private:
+  /// Or why it is refused.
+  std::variant<Caller, Response> caller_of(const Request& request, Needs needs);
+  std::optional<Response> refused_to_pages(const Request& request) const;
+  /// What is not there, or not in the form it must have.
+  std::optional<Response> refused_by_route(const Request& request, const RouteMatch& match) const;
+  [[nodiscard]] const ServedTable* find_table(const RouteMatch& match) const;
+  Response unforeseen(const RouteMatch& match, const std::exception& thrown) const;
+  void call(const Request& request, const RouteMatch& match, const Caller& caller,
+            const Reply& reply);
+
+  ApiOptions options_;
+  std::unique_ptr<KeyRing> keys_;
+  Readiness readiness_;
+  std::vector<std::unique_ptr<GroupWriter>> writers_;  // a table each
+};
+
+}  // namespace sagabox::server

@@ -1,0 +1,217 @@
+#include "core/base64.hpp"
+#include "core/message_check.hpp"
+#include "core/text.hpp"
+#include "server/api/fields.hpp"
+#include "server/api/json_out.hpp"
+#include "server/api/operations.hpp"
+#include "server/api/problem.hpp"
+#include "server/api/query.hpp"
+
+#include <utility>
+
+namespace sagabox::server::operations {
+namespace {
+
+constexpr std::size_t batch_messages_max = 1000;
+
+/// What the request's headers say, where they make sense: a caller's tracing must not fail his
+/// writes.
+TraceContext trace_of(const Request& request) {
+  TraceContext trace;
+  trace.request_id = fitting_header(request, "x-request-id", MessageRules::request_id_length_max);
+  const auto traceparent = request.header("traceparent");
+  if (!is_traceparent(traceparent)) return trace;
+  trace.traceparent = traceparent;
+  trace.tracestate = fitting_header(request, "tracestate", MessageRules::tracestate_length_max);
+  return trace;
+}
+
+Priority priority_from(Fields& fields) {
+  const auto name = fields.maybe_text("priority").value_or("normal");
+  if (name == "high") return Priority::high;
+  if (name == "low") return Priority::low;
+  if (name != "normal") fields.wrong("priority", quoted(name) + "; give high, normal or low");
+  return Priority::normal;
+}
+
+Payload payload_from(Fields& fields) {
+  const auto as_json = fields.raw("payload");
+  const auto as_base64 = fields.maybe_text("payload_base64");
+  if (as_json && as_base64) {
+    fields.wrong("payload_base64", "payload is given too; give one of them");
+  } else if (as_json) {
+    return Payload::copy_of(PayloadForm::json, *as_json);
+  } else if (as_base64) {
+    auto data = from_base64(*as_base64);
+    if (data) return bytes(std::move(*data));
+    fields.wrong("payload_base64", "is not base64 with its padding (RFC 4648)");
+  } else {
+    fields.wrong("payload", "missing; give any JSON value, or payload_base64");
+  }
+  return {};
+}
+
+void take_trace(Fields& fields, const char* name, std::string& into) {
+  if (auto said = fields.maybe_text(name)) into = std::move(*said);
+}
+
+/// The tenant that the message will have; AUTH.DENIED when the caller may not write for it.
+Result<std::string> tenant_for(const Caller& caller, std::optional<std::string> said,
+                               const std::string& where) {
+  if (!caller.tenant) return std::move(said).value_or(std::string(tenant_default));
+  if (said && *said != *caller.tenant) {
+    return Error{Code::auth_denied, where + "tenant: this key is bound to tenant " +
+                                        quoted(*caller.tenant) +
+                                        " and writes for no other; leave it out"};
+  }
+  return *caller.tenant;
+}
+
+Result<NewMessage> message_from(Fields fields, const Call& call, const std::string& where) {
+  NewMessage message;
+  message.topic = fields.text("topic");
+  message.payload = payload_from(fields);
+  message.id = fields.text("id");
+  message.key = fields.text("key");
+  auto tenant = fields.maybe_text("tenant");
+  message.aggregate_type =
+      fields.maybe_text("aggregate_type").value_or(std::string(aggregate_global));
+  message.aggregate_id = fields.text("aggregate_id");
+  message.priority = priority_from(fields);
+  message.content_type = fields.text("content_type");
+  message.headers = fields.texts_by_name("headers");
+  message.occurred_at = fields.time("occurred_at");
+  message.not_before = fields.time("not_before");
+  message.trace = trace_of(call.request);
+  take_trace(fields, "traceparent", message.trace.traceparent);
+  take_trace(fields, "tracestate", message.trace.tracestate);
+  take_trace(fields, "request_id", message.trace.request_id);
+  take_trace(fields, "correlation_id", message.trace.correlation_id);
+  if (auto status = fields.status(); !status.ok()) return status.error();
+
+  auto whose = tenant_for(call.caller, std::move(tenant), where);
+  if (!whose.ok()) return whose.error();
+  message.tenant = std::move(*whose);
+  // Checked before it joins others in one transaction.
+  auto checked = check_draft(message, call.table->rules());
+  if (checked.ok() && !message.id.empty() && !is_id(message.id)) {
+    checked = Error{Code::schema_validation_failed, "id: " + id_problem(message.id)};
+  }
+  if (!checked.ok()) return Error{checked.error().code, where + checked.error().message};
+  return message;
+}
+
+void put_written(JsonOut& json, const ServedTable& table, const Written& written) {
+  json.begin_object()
+      .field("id", written.id.view())
+      .field("table", table.table.str())
+      .field("sequence", written.sequence.value)
+      .field("shard", written.shard.value)
+      .field("duplicate", written.duplicate)
+      .end_object();
+}
+
+/// What is needed to answer after the request is gone.
+struct Asker {
+  const ServedTable* table;
+  Caller caller;
+  const ApiOptions* options;
+};
+
+Response written_one(const Asker& asker, const std::vector<Written>& written) {
+  JsonOut json;
+  if (written.empty()) {
+    json.begin_object()
+        .field("table", asker.table->table.str())
+        .field("suppressed", true)
+        .end_object();
+    return {.status = 200, .body = std::move(json).take()};
+  }
+  const auto& one = written.front();
+  put_written(json, *asker.table, one);
+  Response response{.status = one.duplicate ? 200U : 201U, .body = std::move(json).take()};
+  response.headers.emplace_back("Location", "/v1/tables/" + asker.table->table.str() +
+                                                "/messages/" + percent_encoded(one.id.view()));
+  return response;
+}
+
+Response written_many(const Asker& asker, const std::vector<Written>& messages,
+                      std::size_t wanted) {
+  std::size_t duplicates = 0;
+  JsonOut json;
+  json.begin_object().name("messages").begin_array();
+  for (const auto& one : messages) {
+    put_written(json, *asker.table, one);
+    duplicates += one.duplicate ? 1 : 0;
+  }
+  const auto written = messages.size() - duplicates;
+  json.end_array()
+      .field("written", written)
+      .field("duplicates", duplicates)
+      .field("suppressed", wanted - messages.size())
+      .end_object();
+  return {.status = written > 0 ? 201U : 200U, .body = std::move(json).take()};
+}
+
+Response failed(const Asker& asker, const Error& error) {
+  const bool ours = status_of(error.code) >= 500;
+  if (ours) {
+    asker.options->log->log(LogLevel::error, "write failed",
+                            {{"table", std::string_view(asker.table->table.str())},
+                             {"code", code_name(error.code)},
+                             {"error", std::string_view(error.message)}});
+  }
+  return problem(error, asker.caller.tenant ? Detail::own_faults : Detail::full);
+}
+
+template <class Answer>
+void write(const Call& call, std::vector<NewMessage> messages, Reply reply, Answer answer) {
+  Asker asker{call.table, call.caller, &call.options};
+  const auto done = [asker, reply, answer](GroupWriter::Outcome outcome) {
+    if (!outcome.ok()) return reply(failed(asker, outcome.error()));
+    reply(answer(asker, *outcome));
+  };
+  if (call.writer->submit(std::move(messages), done)) return;
+  reply(problem(503, {Code::provider_unavailable,
+                      "too many messages wait to be written; try again after a second"}));
+}
+
+}  // namespace
+
+void enqueue(const Call& call, Reply reply) {
+  auto fields = Fields::parse(call.request.body);
+  if (!fields.ok()) return reply(problem(fields.error()));
+  auto message = message_from(std::move(*fields), call, {});
+  if (!message.ok()) return reply(problem(message.error()));
+  std::vector<NewMessage> one;
+  one.push_back(std::move(*message));
+  write(call, std::move(one), std::move(reply), written_one);
+}
+
+void enqueue_batch(const Call& call, Reply reply) {
+  auto body = Fields::parse(call.request.body);
+  if (!body.ok()) return reply(problem(body.error()));
+  const auto elements = body->elements("messages");
+  const auto count = elements ? elements->size() : 0;
+  if (count == 0 || count > batch_messages_max) {
+    body->wrong("messages", std::to_string(count) + " given; give an array of 1 to " +
+                                std::to_string(batch_messages_max) + " messages");
+  }
+  if (auto status = body->status(); !status.ok()) return reply(problem(status.error()));
+  std::vector<NewMessage> messages;
+  messages.reserve(count);
+  for (const auto element : *elements) {
+    const auto where = "messages[" + std::to_string(messages.size()) + "].";
+    auto fields = Fields::split(element, where);
+    if (!fields.ok()) return reply(problem(fields.error()));
+    auto message = message_from(std::move(*fields), call, where);
+    if (!message.ok()) return reply(problem(message.error()));
+    messages.push_back(std::move(*message));
+  }
+  write(call, std::move(messages), std::move(reply),
+        [count](const Asker& asker, const std::vector<Written>& written) {
+          return written_many(asker, written, count);
+        });
+}
+
+}  // namespace sagabox::server::operations

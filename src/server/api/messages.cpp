@@ -1,0 +1,216 @@
+#include "core/text.hpp"
+#include "server/api/json_response.hpp"
+#include "server/api/operations.hpp"
+#include "server/api/problem.hpp"
+#include "server/api/records_json.hpp"
+
+#include <utility>
+
+namespace sagabox::server::operations {
+namespace {
+
+Response no_message(const Call& call) {
+  return not_found("message " + quoted(call.names.at(0)) + " is not in table " +
+                   quoted(call.table->table.str()));
+}
+
+void put_next(JsonOut& json, const std::string& next) {
+  json.name("next");
+  if (next.empty()) {
+    json.null();
+  } else {
+    json.value(next);
+  }
+}
+
+/// Of this state; nothing: of the one that the query names.
+ListQuery query_from(Query& query, std::optional<MessageState> state) {
+  ListQuery wanted;
+  wanted.state = state ? *state : state_from(query, "state", MessageState::pending);
+  wanted.filter = filter_from(query);
+  wanted.filter.retrying = !state && query.flag("retrying");
+  return wanted;
+}
+
+Result<Response> list(const Call& call, std::optional<MessageState> state) {
+  Query query(call.request.target);
+  auto wanted = query_from(query, state);
+  wanted.rows_max =
+      static_cast<std::uint32_t>(query.count("limit", 1, Admin::page_rows_max).value_or(100));
+  wanted.cursor = query.text("cursor");
+  wanted.with_history = query.flag("history");
+  if (auto status = query.status(); !status.ok()) return status.error();
+  const auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto page = admin->list(call.table->table, wanted);
+  if (!page.ok()) return page.error();
+  JsonOut json;
+  json.begin_object().name("messages").begin_array();
+  for (const auto& row : page->rows) put(json, call.table->table, row);
+  json.end_array();
+  put_next(json, page->next);
+  json.end_object();
+  return ok(std::move(json));
+}
+
+/// One message. `state` limits it to rows of that state; nullopt takes the state from the query, if
+/// the query has one. To ask for the payload, too, is a right of its own.
+Result<Response> get(const Call& call, std::optional<MessageState> state) {
+  Query query(call.request.target);
+  if (!state) state = maybe_state_from(query, "state");
+  const bool payload = query.flag("payload");
+  const auto tenant = query.maybe_text("tenant");
+  if (auto status = query.status(); !status.ok()) return status.error();
+  if (payload && !call.caller.payloads) {
+    return Error{Code::auth_denied,
+                 "this key may not see payloads; leave payload=true out, or use a key that was "
+                 "made with --payloads"};
+  }
+  const auto id = id_from(call.names.at(0));
+  if (!id.ok()) return id.error();
+  const auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto found =
+      admin->inspect(call.table->table, *id,
+                     payload ? Admin::PayloadToo::yes : Admin::PayloadToo::no, tenant, state);
+  if (!found.ok()) return found.error();
+  if (!*found) return no_message(call);
+  JsonOut json;
+  put(json, call.table->table, **found);
+  return ok(std::move(json));
+}
+
+/// What an act is told besides the messages.
+struct Told {
+  std::string note{};
+  Admin::Whose tenant{};
+  std::vector<Sequence> sequences{};
+};
+
+using Act = Result<std::vector<Moved>> (*)(Admin& admin, const TableName& table,
+                                           std::span<const MessageId> ids, const Told& told);
+
+Result<std::vector<Moved>> replay(Admin& admin, const TableName& table,
+                                  std::span<const MessageId> ids, const Told& told) {
+  return admin.replay(table, ids, told.tenant, told.sequences);
+}
+Result<std::vector<Moved>> release(Admin& admin, const TableName& table,
+                                   std::span<const MessageId> ids, const Told& told) {
+  return admin.release(table, ids, told.tenant, told.sequences);
+}
+Result<std::vector<Moved>> quarantine(Admin& admin, const TableName& table,
+                                      std::span<const MessageId> ids, const Told& told) {
+  return admin.quarantine(table, ids, told.note, told.tenant, told.sequences);
+}
+
+Result<Response> move_many(const Call& call, Act act, bool has_note) {
+  auto fields = Fields::parse(call.request.body);
+  if (!fields.ok()) return fields.error();
+  const Told told{.note = has_note ? fields->text("note") : std::string(),
+                  .tenant = fields->maybe_text("tenant"),
+                  .sequences = sequences_from(*fields)};
+  const auto ids = ids_from(*fields);
+  if (!ids.ok()) return ids.error();
+  auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto results = act(*admin, call.table->table, *ids, told);
+  if (!results.ok()) return results.error();
+  std::size_t moved = 0;
+  JsonOut json;
+  json.begin_object().name("results").begin_array();
+  for (const auto& result : *results) {
+    put(json, result);
+    moved += result.moved ? 1 : 0;
+  }
+  json.end_array().field("moved", moved).end_object();
+  return ok(std::move(json));
+}
+
+}  // namespace
+
+Result<Response> list_messages(const Call& call) { return list(call, std::nullopt); }
+Result<Response> get_message(const Call& call) { return get(call, std::nullopt); }
+Result<Response> list_dead_letters(const Call& call) { return list(call, MessageState::dead); }
+Result<Response> get_dead_letter(const Call& call) { return get(call, MessageState::dead); }
+
+Result<Response> count_messages(const Call& call) {
+  Query query(call.request.target);
+  const auto wanted = query_from(query, std::nullopt);
+  if (auto status = query.status(); !status.ok()) return status.error();
+  const auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto count = admin->count(call.table->table, wanted.state, wanted.filter);
+  if (!count.ok()) return count.error();
+  JsonOut json;
+  json.begin_object()
+      .field("table", call.table->table.str())
+      .field("state", state_name(wanted.state))
+      .field("count", *count)
+      .end_object();
+  return ok(std::move(json));
+}
+
+Result<Response> explain_message(const Call& call) {
+  Query query(call.request.target);
+  const auto tenant = query.maybe_text("tenant");
+  if (auto status = query.status(); !status.ok()) return status.error();
+  const auto id = id_from(call.names.at(0));
+  if (!id.ok()) return id.error();
+  const auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto explanation = admin->explain(call.table->table, *id, tenant);
+  if (!explanation.ok()) return explanation.error();
+  if (explanation->reasons.front().why == Why::not_found) return no_message(call);
+  JsonOut json;
+  put(json, *explanation);
+  return ok(std::move(json));
+}
+
+Result<Response> list_blocked_keys(const Call& call) {
+  Query query(call.request.target);
+  const auto limit = query.count("limit", 1, Admin::page_rows_max).value_or(100);
+  const auto cursor = query.text("cursor");
+  if (auto status = query.status(); !status.ok()) return status.error();
+  const auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto page =
+      admin->blocked_keys(call.table->table, static_cast<std::uint32_t>(limit), cursor);
+  if (!page.ok()) return page.error();
+  JsonOut json;
+  json.begin_object().name("keys").begin_array();
+  for (const auto& key : page->keys) put(json, key, call.table->table);
+  json.end_array();
+  put_next(json, page->next);
+  json.end_object();
+  return ok(std::move(json));
+}
+
+Result<Response> replay_dead_letter(const Call& call) {
+  Query query(call.request.target);
+  const auto tenant = query.maybe_text("tenant");
+  if (auto status = query.status(); !status.ok()) return status.error();
+  if (auto status = no_fields(call.request.body); !status.ok()) return status.error();
+  const auto id = id_from(call.names.at(0));
+  if (!id.ok()) return id.error();
+  auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto results = admin->replay(call.table->table, std::span(&*id, 1), tenant);
+  if (!results.ok()) return results.error();
+  const auto& result = results->front();
+  if (result.unclear) {
+    return Error{Code::schema_validation_failed, "id " + quoted(id->view()) + " " + result.text};
+  }
+  if (!result.was) return no_message(call);
+  if (!result.moved) {
+    return Error{Code::tx_invalid_state, "message " + quoted(id->view()) + " " + result.text};
+  }
+  JsonOut json;
+  put(json, result);
+  return ok(std::move(json));
+}
+
+Result<Response> replay_dead_letters(const Call& call) { return move_many(call, replay, false); }
+Result<Response> quarantine_messages(const Call& call) { return move_many(call, quarantine, true); }
+Result<Response> release_messages(const Call& call) { return move_many(call, release, false); }
+
+}  // namespace sagabox::server::operations

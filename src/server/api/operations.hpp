@@ -1,0 +1,53 @@
+#pragma once
+
+#include "server/api/routes.hpp"
+
+/// What the routes lead to. Errors become problem+json where they are called.
+namespace sagabox::server::operations {
+
+void enqueue(const Call& call, Reply reply);
+void enqueue_batch(const Call& call, Reply reply);
+
+Result<Response> list_messages(const Call& call);
+Result<Response> get_message(const Call& call);
+Result<Response> explain_message(const Call& call);
+Result<Response> list_blocked_keys(const Call& call);
+
+Result<Response> list_dead_letters(const Call& call);
+Result<Response> get_dead_letter(const Call& call);
+Result<Response> replay_dead_letter(const Call& call);
+Result<Response> replay_dead_letters(const Call& call);
+Result<Response> quarantine_messages(const Call& call);
+Result<Response> release_messages(const Call& call);
+
+Result<Response> preview_replay(const Call& call);
+Result<Response> start_replay(const Call& call);
+Result<Response> list_replays(const Call& call);
+Result<Response> get_replay(const Call& call);
+Result<Response> stop_replay(const Call& call);
+Result<Response> resume_replay(const Call& call);
+
+Result<Response> list_tables(const Call& call);
+Result<Response> get_table(const Call& call);
+Result<Response> list_owners(const Call& call);
+Result<Response> list_pauses(const Call& call);
+Result<Response> pause(const Call& call);
+Result<Response> resume(const Call& call);
+Result<Response> purge(const Call& call);
+
+Result<Response> count_messages(const Call& call);
+Result<Response> list_strays(const Call& call);
+
+Result<Response> list_stores(const Call& call);
+Result<Response> list_findings(const Call& call);
+Result<Response> list_destinations(const Call& call);
+
+Result<Response> export_audit(const Call& call);
+Result<Response> verify_audit(const Call& call);
+
+Result<Response> live(const Call& call);
+Result<Response> ready(const Call& call);
+Result<Response> metrics(const Call& call);
+Result<Response> openapi(const Call& call);
+
+}  // namespace sagabox::server::operations

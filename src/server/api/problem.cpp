@@ -1,0 +1,97 @@
+#include "server/api/problem.hpp"
+
+#include "server/api/json_out.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace sagabox::server {
+namespace {
+
+/// Messages about one field begin with its name and a colon.
+std::string_view field_of(const Error& error) {
+  const std::string_view message = error.message;
+  const auto colon = message.find(": ");
+  if (error.code != Code::schema_validation_failed || colon == std::string_view::npos) return {};
+  const auto name = message.substr(0, colon);
+  const bool plain = std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_.-[]").find(c) != std::string_view::npos;
+  });
+  return plain ? name : std::string_view();
+}
+
+bool may_come_back(unsigned status) { return status == 429 || status == 503; }
+
+Response written(unsigned status, const Error& error, std::string_view detail) {
+  JsonOut json;
+  json.begin_object()
+      .field("type", "urn:sagabox:problem:" + std::string(code_name(error.code)))
+      .field("title", public_message(error.code))
+      .field("status", status)
+      .field("detail", detail)
+      .field("code", code_name(error.code))
+      .field("retryable", is_retry_safe(error.code))
+      .field_if("field", field_of(error))
+      .end_object();
+  Response response{status, "application/problem+json", {}, std::move(json).take()};
+  if (may_come_back(status)) response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
+}  // namespace
+
+unsigned status_of(Code code) noexcept {
+  switch (code) {
+    case Code::schema_validation_failed:
+      return 400;
+    case Code::auth_denied:
+      return 403;
+    case Code::tx_idempotent_busy:
+    case Code::tx_idempotent_last_failed:
+    case Code::tx_idempotent_hit:
+    case Code::tx_lease_lost:
+    case Code::tx_deadletter:
+    case Code::tx_invalid_state:
+    case Code::storage_conflict:
+      return 409;
+    case Code::tx_idempotent_mismatch:
+    case Code::tx_unroutable:
+    case Code::tx_no_subscribers:
+      return 422;
+    case Code::provider_rejected:
+      return 502;
+    case Code::storage_unavailable:
+    case Code::provider_unavailable:
+      return 503;
+    case Code::tx_timeout:
+      return 504;
+    // Not 503, which clients repeat by themselves: what is in doubt must be looked at first.
+    case Code::storage_in_doubt:
+    case Code::tx_invalid_handler:
+    case Code::tx_no_transaction:
+    case Code::tx_handler_failed:
+    case Code::config_invalid:
+    case Code::unknown_internal:
+      break;
+  }
+  return 500;
+}
+
+Response problem(const Error& error, Detail detail) {
+  const auto status = status_of(error.code);
+  const bool plain = detail == Detail::full || status < 500;
+  return written(status, error,
+                 plain ? std::string_view(error.message) : public_message(error.code));
+}
+
+Response problem(unsigned status, const Error& error) {
+  return written(status, error, error.message);
+}
+
+Response not_found(std::string what) {
+  return problem(404, {Code::schema_validation_failed, std::move(what)});
+}
+
+}  // namespace sagabox::server

@@ -1,0 +1,153 @@
+#include "core/text.hpp"
+#include "server/api/json_response.hpp"
+#include "server/api/operations.hpp"
+#include "server/api/problem.hpp"
+#include "server/api/records_json.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+namespace sagabox::server::operations {
+namespace {
+
+constexpr std::uint32_t preview_rows_default = 10;
+
+/// Nothing that is no number is a job's.
+std::optional<ReplayJobId> job_from(const std::string& text) {
+  ReplayJobId id;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, id.value);
+  if (error != std::errc() || end != last) return std::nullopt;
+  return id;
+}
+
+struct Choice {
+  ReplayOrder order;
+  bool all = false;  ///< said, not only left out
+};
+
+Choice choice_from(Fields& fields) {
+  Choice choice;
+  choice.order.from = state_from(fields, "from", MessageState::dead);
+  choice.all = fields.flag("all");
+  if (auto filter = fields.object("filter")) {
+    choice.order.filter = filter_from(*filter);
+    if (auto status = filter->status(); !status.ok()) fields.fail(status.error());
+  }
+  if (choice.all && choice.order.filter != MessageFilter{}) {
+    fields.wrong("all", "filter says which messages; give one of them");
+  }
+  return choice;
+}
+
+/// Everything is replayed only where that is said: a filter may be empty because a script has lost
+/// what belongs there. Done messages need a range, which is checked elsewhere.
+void must_choose(Fields& fields, const Choice& choice) {
+  const auto& [from, filter, rate_max] = choice.order;
+  const bool ends_badly = from == MessageState::dead || from == MessageState::quarantined;
+  if (choice.all || !ends_badly || filter != MessageFilter{}) return;
+  fields.wrong("filter", "names no messages; give a topic, a code or another field of it, or " +
+                             quoted("all") + ": true for every message that is " +
+                             std::string(state_name(from)));
+}
+
+using Change = Result<ReplayJob> (*)(Admin& admin, const TableName& table, ReplayJobId id);
+
+/// 404 when there is no such job, whatever would be done to it.
+Result<Response> with_job(const Call& call, Change change) {
+  const auto id = job_from(call.names.at(0));
+  auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto jobs = admin->jobs(call.table->table);
+  if (!jobs.ok()) return jobs.error();
+  const bool known = id && std::ranges::any_of(*jobs, [&](const auto& j) { return j.id == *id; });
+  if (!known) {
+    return not_found("replay " + quoted(call.names.at(0)) + " is not in table " +
+                     quoted(call.table->table.str()));
+  }
+  const auto job = change(*admin, call.table->table, *id);
+  if (!job.ok()) return job.error();
+  JsonOut json;
+  put(json, *job);
+  return ok(std::move(json));
+}
+
+}  // namespace
+
+Result<Response> preview_replay(const Call& call) {
+  auto fields = Fields::parse(call.request.body);
+  if (!fields.ok()) return fields.error();
+  const auto order = choice_from(*fields).order;
+  const auto limit = fields->count("limit", 1, Admin::page_rows_max).value_or(preview_rows_default);
+  if (auto status = fields->status(); !status.ok()) return status.error();
+  const auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto preview =
+      admin->preview_replay(call.table->table, order, static_cast<std::uint32_t>(limit));
+  if (!preview.ok()) return preview.error();
+  JsonOut json;
+  json.begin_object().field("matched", preview->matched).name("first").begin_array();
+  for (const auto& row : preview->first) put(json, call.table->table, row);
+  json.end_array().end_object();
+  return ok(std::move(json));
+}
+
+Result<Response> start_replay(const Call& call) {
+  auto fields = Fields::parse(call.request.body);
+  if (!fields.ok()) return fields.error();
+  const auto choice = choice_from(*fields);
+  must_choose(*fields, choice);
+  auto order = choice.order;
+  constexpr auto rate_ceiling = std::numeric_limits<std::uint32_t>::max();
+  order.rate_max =
+      static_cast<std::uint32_t>(fields->count("rate_max", 0, rate_ceiling).value_or(0));
+  if (auto status = fields->status(); !status.ok()) return status.error();
+  auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto job = admin->start_replay(call.table->table, order);
+  if (!job.ok()) return job.error();
+  JsonOut json;
+  put(json, *job);
+  auto response = ok(std::move(json), 201);
+  response.headers.emplace_back("Location", "/v1/tables/" + call.table->table.str() + "/replays/" +
+                                                std::to_string(job->id.value));
+  return response;
+}
+
+Result<Response> list_replays(const Call& call) {
+  const Query query(call.request.target);
+  if (auto status = query.status(); !status.ok()) return status.error();
+  const auto admin = call.admin();
+  if (!admin.ok()) return admin.error();
+  const auto jobs = admin->jobs(call.table->table);
+  if (!jobs.ok()) return jobs.error();
+  JsonOut json;
+  json.begin_object().name("replays").begin_array();
+  for (const auto& job : *jobs) put(json, job);
+  json.end_array().end_object();
+  return ok(std::move(json));
+}
+
+Result<Response> get_replay(const Call& call) {
+  return with_job(call, [](Admin& admin, const TableName& table, ReplayJobId id) {
+    return admin.job(table, id);
+  });
+}
+
+Result<Response> stop_replay(const Call& call) {
+  if (auto status = no_fields(call.request.body); !status.ok()) return status.error();
+  return with_job(call, [](Admin& admin, const TableName& table, ReplayJobId id) {
+    return admin.stop_replay(table, id);
+  });
+}
+
+Result<Response> resume_replay(const Call& call) {
+  if (auto status = no_fields(call.request.body); !status.ok()) return status.error();
+  return with_job(call, [](Admin& admin, const TableName& table, ReplayJobId id) {
+    return admin.resume_replay(table, id);
+  });
+}
+
+}  // namespace sagabox::server::operations

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "server/api/group_writer.hpp"
+
+#include <sagabox/admin.hpp>
+#include <sagabox/outbox.hpp>
+#include <sagabox/router.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sagabox::server {
+
+/// A table that is served. The store outlives the server.
+struct ServedTable {
+  TableName table;  ///< also its name in paths: no two are the same
+  Store* store = nullptr;
+  OutboxSource outbox{};  ///< what writes go to; see `always`
+  /// Of that outbox.
+  std::function<MessageRules()> rules = [] { return MessageRules{}; };
+  bool delivers = true;  ///< somebody of our kind delivers it: what is old is then a sign
+  std::string store_name{"default"};  ///< as `?store=` of the audit operations names it
+};
+
+/// When a process counts as ready: it is not while something has been pending too long and nothing
+/// was delivered lately, nor while its store cannot be reached.
+struct ReadyLimits {
+  Duration oldest_pending_max = std::chrono::minutes(5);
+  Duration last_success_max = std::chrono::minutes(1);
+};
+
+struct ApiOptions {
+  /// The first is meant by paths that name none.
+  std::vector<ServedTable> tables{};
+  ReadyLimits ready{};
+  GroupWriterOptions writing{};
+  /// Bodies up to this size are read and checked where they arrive; longer ones by a worker.
+  std::size_t brief_bytes_max = 64UL * 1024;
+  std::string metrics_path = "/metrics";
+  /// Of the router that the outboxes have as their sink; none: there is none.
+  std::function<std::vector<DestinationState>()> destinations{};
+  AskHeldUp held_up{};
+
+  /// These outlive the server.
+  const PrometheusMetrics* exposition = nullptr;  ///< nothing: no /metrics
+  Metrics* metrics = &no_metrics();
+  Audit* audit = &no_audit();
+  Logger* log = &no_log();
+  const Clock* clock = &system_clock();
+
+  /// Names the option that is wrong.
+  [[nodiscard]] Status check() const;
+};
+
+}  // namespace sagabox::server

@@ -1,0 +1,112 @@
+#pragma once
+
+#include "server/http/body_budget.hpp"
+#include "server/http/listener_options.hpp"
+#include "server/http/request_handler.hpp"
+#include "server/http/request_reader.hpp"
+#include "server/http/session_list.hpp"
+#include "server/http/wire.hpp"
+#include "server/http/workers.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace sagabox::server {
+
+/// What all connections of a listener share. Outlives them.
+struct SessionContext {
+  const ListenerOptions& options;
+  RequestHandler& handler;
+  Workers& workers;
+  BodyBudget& bodies;
+  RequestWatch& watch;
+  SessionList& sessions;
+  std::atomic<bool> stopping{false};
+};
+
+/// One connection: reads a request, hands it over, writes the answer, and again. Everything runs on
+/// the strand of its wire.
+class Session final : public std::enable_shared_from_this<Session> {
+ public:
+  Session(SessionContext& context, std::unique_ptr<Wire> wire);
+  ~Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  void start();
+  /// Ends after the request that is with its handler, if there is one. From any thread.
+  void finish();
+  /// Ends now. From any thread.
+  void cut();
+
+ private:
+  enum class Phase : std::uint8_t {
+    opening,
+    idle,
+    header,
+    body,
+    answering,
+    writing,
+    ending,
+    ended
+  };
+
+  [[nodiscard]] const ListenerOptions& options() const { return context_.options; }
+  [[nodiscard]] bool finishing() const { return finishing_ || context_.stopping; }
+  [[nodiscard]] bool is_reading() const;
+  /// From now on, and no longer than `limit`.
+  void enter(Phase phase, Duration limit);
+  void too_late();
+  void close();
+
+  void wait_for_request();
+  void read_more();
+  void have_read(Wire::End end, std::size_t bytes);
+  /// A read that came to nothing.
+  void have_not_read();
+  void advance();
+  /// False: something else goes on with it.
+  bool have_header();
+  void let_send();
+  void have_request();
+  void have_answer(std::uint64_t number, Response response);
+
+  void refuse(unsigned status, Code code, std::string message);
+  void write(Response response);
+  void have_written(Wire::End end);
+  void hang_up();
+  void drain(std::size_t so_far);
+
+  /// The listener may end when its last connection is gone: with all that it is made of.
+  struct Registered {
+    SessionList& sessions;
+    Session* session;
+    ~Registered() { sessions.remove(session); }
+  };
+
+  SessionContext& context_;
+  Registered registered_;  // destroyed after what follows
+  std::unique_ptr<Wire> wire_;
+  RequestReader reader_;
+  std::array<char, 16UL * 1024> bytes_{};
+
+  Phase phase_ = Phase::opening;
+  bool finishing_ = false;
+  bool late_ = false;        // the limit has passed and the read is being given up
+  std::uint64_t asked_ = 0;  // requests so far; answers to others than the last are too late
+
+  // Of the request in hand.
+  Admission admission_;
+  BodyBudget::Hold body_;
+  std::string method_;
+  std::string request_id_;
+  BootTime begun_{};
+  bool keep_alive_ = false;
+  std::string answer_head_;
+  std::string answer_body_;
+};
+
+}  // namespace sagabox::server

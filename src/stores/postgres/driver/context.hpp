@@ -1,0 +1,54 @@
+#pragma once
+
+#include "stores/postgres/driver/names.hpp"
+#include "stores/postgres/driver/pool.hpp"
+#include "stores/postgres/operate/migrations.hpp"
+#include "stores/postgres/outbox/insert.hpp"
+#include "stores/postgres/outbox/vacuum.hpp"
+
+#include <sagabox/stores/postgres.hpp>
+
+#include <cstdint>
+
+namespace sagabox::postgres {
+
+/// What the roles of one store share. Thread-safe.
+struct Context {
+  Context(const Names& with_names, const ConnectSettings& settings, const Options& options)
+      : names(with_names),
+        shards(options.shards),
+        notify(options.notify),
+        writers(for_writers(settings), limits(options, options.writers_max), "transactions"),
+        relay(settings, limits(options, options.relay_connections_max), "relays"),
+        owners(settings, limits(options, 1), "shard ownership"),
+        leases(settings, limits(options, 1), "lease renewals"),
+        migrations(with_names, settings, options.shards),
+        inserts(with_names),
+        vacuum(with_names, settings, {.rows_min = options.vacuum_after}) {}
+
+  static Pool::Limits limits(const Options& options, std::uint32_t connections_max) {
+    return {.connections_max = connections_max, .wait_max = options.connection_wait_max};
+  }
+
+  /// Planning anew would cost more than a small insert, and the user may think as long as he
+  /// likes.
+  static ConnectSettings for_writers(ConnectSettings settings) {
+    settings.custom_plans = false;
+    settings.idle_max = {};
+    return settings;
+  }
+
+  const Names names;
+  const std::uint16_t shards;
+  bool notify;  ///< never behind a pooler: nothing stays with us that could be reached
+  /// The relay must not eat the connections of the business, and nobody those of the heartbeats.
+  Pool writers;
+  Pool relay;   ///< reading, settling, operators
+  Pool owners;  ///< joining, taking and releasing shards
+  Pool leases;  ///< renewals alone
+  Migrations migrations;
+  InsertCache inserts;
+  Vacuum vacuum;
+};
+
+}  // namespace sagabox::postgres

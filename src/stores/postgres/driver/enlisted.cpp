@@ -1,0 +1,245 @@
+#include "stores/postgres/driver/names.hpp"
+#include "stores/postgres/outbox/insert.hpp"
+
+#include <sagabox/stores/postgres.hpp>
+
+#include <libpq-events.h>
+#include <libpq-fe.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace sagabox::postgres {
+namespace {
+
+/// The outboxes of one schema that were written to.
+struct KnownSchema {
+  explicit KnownSchema(Names of) : names(std::move(of)) {}
+  Names names;
+  std::map<TableName, InsertStatements> statements;
+};
+
+/// What we remember of a connection that is not ours, as long as it lives.
+struct Known {
+  PreparedNames prepared;
+  bool looked = false;   ///< whether a pooler stands between
+  bool prepares = true;  ///< false behind one, and once somebody took our statements away
+  std::uint64_t begun = 0;
+  std::uint64_t rollbacks = 0;  ///< of savepoints and of transactions: libpq does not tell which
+  bool savepoints = true;       ///< the open transaction may have some, for all we have seen
+  std::map<std::string, KnownSchema, std::less<>> schemas;
+};
+
+/// Which transaction this is: another number after every BEGIN, and COMMIT AND CHAIN. And whether
+/// it has savepoints, once we have seen it begin.
+void count_transactions(Known& known, const PGresult* result) {
+  // Not const in libpq, though it does not change it.
+  const std::string_view tag = PQcmdStatus(const_cast<PGresult*>(result));
+  if (tag == "BEGIN" || tag == "START TRANSACTION" || tag == "COMMIT") {
+    ++known.begun;
+    known.savepoints = false;
+  }
+  if (tag == "SAVEPOINT") known.savepoints = true;
+  if (tag == "ROLLBACK") ++known.rollbacks;
+}
+
+int on_event(PGEventId event, void* info, void*);
+
+Known* known_of(const PGconn* connection) {
+  return static_cast<Known*>(PQinstanceData(connection, &on_event));
+}
+
+/// Called by libpq.
+int on_event(PGEventId event, void* info, void*) {
+  switch (event) {
+    case PGEVT_RESULTCREATE: {
+      const auto* created = static_cast<const PGEventResultCreate*>(info);
+      if (Known* known = known_of(created->conn)) count_transactions(*known, created->result);
+      break;
+    }
+    case PGEVT_CONNRESET:
+      if (Known* known = known_of(static_cast<const PGEventConnReset*>(info)->conn)) {
+        known->prepared.clear();
+        known->looked = false;
+        known->savepoints = true;
+        ++known->begun;
+      }
+      break;
+    case PGEVT_CONNDESTROY:
+      delete known_of(static_cast<const PGEventConnDestroy*>(info)->conn);
+      break;
+    default:
+      break;
+  }
+  return 1;
+}
+
+/// Null when libpq is out of memory.
+Known* get_to_know(PGconn* connection) {
+  if (Known* known = known_of(connection)) return known;
+  auto known = std::make_unique<Known>();
+  // Registered before, without data: from an attempt that failed below.
+  (void)PQregisterEventProc(connection, &on_event, "sagabox", nullptr);
+  if (PQsetInstanceData(connection, &on_event, known.get()) != 1) return nullptr;
+  return known.release();
+}
+
+Result<KnownSchema*> schema_of(Known& known, std::string_view schema) {
+  if (const auto found = known.schemas.find(schema); found != known.schemas.end()) {
+    return &found->second;
+  }
+  auto names = Names::parse(schema);
+  if (!names.ok()) return names.error();
+  return &known.schemas.try_emplace(std::string(schema), std::move(*names)).first->second;
+}
+
+const Statement process_statement{"", "SELECT pg_catalog.pg_backend_pid()"};
+
+/// Behind a pooler another server process answers than the one we were told of, and the next
+/// transaction may meet a third that knows none of our statements.
+Status look_for_pooler(PGconn* connection, Known& known) {
+  auto process = Link(connection, nullptr, {}).run(process_statement, {}, Effect::none);
+  if (!process.ok()) return process.error();
+  known.prepares = process->int4(0, 0) == PQbackendPID(connection);
+  known.looked = true;
+  return {};
+}
+
+Error no_transaction(std::string_view call) {
+  return {Code::tx_no_transaction,
+          std::string(call) + " needs an open transaction on this connection; call BEGIN first"};
+}
+
+}  // namespace
+
+struct Enlisted::Borrowed {
+  PGconn* connection;
+  Known* known;
+  KnownSchema* schema;
+  std::uint64_t begun;
+  std::uint64_t rollbacks;
+  /// A row of this transaction that only its end takes away, and how to look for it.
+  const InsertStatements* statements = nullptr;
+  struct Row {
+    MessageId id;
+    std::string tenant;
+  };
+  std::optional<Row> lasting{};
+
+  [[nodiscard]] const InsertStatements& statements_of(const TableName& table) const;
+  /// `written`: one for each of the messages.
+  void remember(const InsertStatements& by,
+                std::span<const std::shared_ptr<const Message>> messages,
+                const std::vector<Written>& written);
+  Result<bool> rolled_back();
+};
+
+const InsertStatements& Enlisted::Borrowed::statements_of(const TableName& table) const {
+  return schema->statements.try_emplace(table, schema->names, table).first->second;
+}
+
+void Enlisted::Borrowed::remember(const InsertStatements& by,
+                                  std::span<const std::shared_ptr<const Message>> messages,
+                                  const std::vector<Written>& written) {
+  const auto one = std::ranges::find_if(
+      written, [](const Written& row) { return !row.duplicate && !row.in_savepoint; });
+  if (lasting || one == written.end()) return;
+  statements = &by;
+  const auto at = static_cast<std::size_t>(one - written.begin());
+  lasting = Row{one->id, messages[at]->tenant()};
+}
+
+/// Whether one of the ROLLBACKs since the last call was the transaction's (AND CHAIN, as another is
+/// open), not a savepoint's. Of one that wrote nothing there is nothing to confuse.
+Result<bool> Enlisted::Borrowed::rolled_back() {
+  if (rollbacks == known->rollbacks || !lasting) return false;
+  Params params;
+  const std::span one(&*lasting, 1);
+  params.array(Type::text, one, [](const Row& row) { return row.id.view(); });
+  params.array(Type::text, one, [](const Row& row) { return std::string_view(row.tenant); });
+  auto rows = Link(connection, nullptr, {}).run(statements->pending, params, Effect::none);
+  if (!rows.ok()) return rows.error();
+  if (rows->empty()) return true;
+  rollbacks = known->rollbacks;
+  return false;
+}
+
+Enlisted::Enlisted(std::unique_ptr<Borrowed> borrowed) : borrowed_(std::move(borrowed)) {}
+Enlisted::Enlisted(Enlisted&&) noexcept = default;
+Enlisted::~Enlisted() = default;
+
+bool Enlisted::is_open() const {
+  if (borrowed_ == nullptr || borrowed_->known->begun != borrowed_->begun) return false;
+  const auto status = PQtransactionStatus(borrowed_->connection);
+  return status == PQTRANS_INTRANS || status == PQTRANS_INERROR;
+}
+
+Result<std::vector<Written>> Enlisted::insert(
+    const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
+  return insert(table, messages, true);
+}
+
+Result<std::vector<Written>> Enlisted::insert_blind(
+    const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
+  return insert(table, messages, false);
+}
+
+Result<std::vector<Written>> Enlisted::insert(
+    const TableName& table, std::span<const std::shared_ptr<const Message>> messages, bool told) {
+  if (!is_open()) return no_transaction("write()");
+  PGconn* const connection = borrowed_->connection;
+  Known* const known = borrowed_->known;
+  if (PQtransactionStatus(connection) == PQTRANS_INERROR) {
+    return Error{Code::tx_invalid_state,
+                 "an earlier statement of this transaction failed; ROLLBACK and begin again"};
+  }
+  auto rolled_back = borrowed_->rolled_back();
+  if (!rolled_back.ok()) return rolled_back.error();
+  if (*rolled_back) {
+    Transaction::rolled_back();
+    borrowed_.reset();
+    return no_transaction("write()");
+  }
+  if (!known->looked) {
+    if (auto looked = look_for_pooler(connection, *known); !looked.ok()) return looked.error();
+  }
+  const InsertStatements& statements = borrowed_->statements_of(table);
+  Link link(connection, known->prepares ? &known->prepared : nullptr, {});
+  // Until there is a row to look for, we must know which one a savepoint may take away.
+  const bool ask = told || (known->savepoints && !borrowed_->lasting);
+  auto written = insert_messages(link, statements, messages, system_clock().wall_now(), ask);
+  if (link.confused()) known->prepares = false;
+  if (written.ok() && (ask || !known->savepoints)) {
+    borrowed_->remember(statements, messages, *written);
+  }
+  return written;
+}
+
+Result<Enlisted> enlist(PGconn* connection, std::string_view schema) {
+  if (connection == nullptr || PQstatus(connection) != CONNECTION_OK) {
+    return Error{Code::storage_unavailable,
+                 "enlist() needs a connection that is open; connect, and call BEGIN first"};
+  }
+  Known* known = get_to_know(connection);
+  if (known == nullptr) return Error{Code::unknown_internal, "libpq: out of memory"};
+  switch (PQtransactionStatus(connection)) {
+    case PQTRANS_INTRANS:
+      break;
+    case PQTRANS_INERROR:
+      return Error{Code::tx_invalid_state,
+                   "an earlier statement of this transaction failed; ROLLBACK and begin again"};
+    default:
+      return no_transaction("write()");
+  }
+  auto in = schema_of(*known, schema);
+  if (!in.ok()) return in.error();
+  return Enlisted(std::make_unique<Enlisted::Borrowed>(
+      Enlisted::Borrowed{connection, known, *in, known->begun, known->rollbacks}));
+}
+
+}  // namespace sagabox::postgres

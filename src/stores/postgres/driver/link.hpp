@@ -1,0 +1,90 @@
+#pragma once
+
+#include "stores/postgres/driver/sqlstate.hpp"
+#include "stores/postgres/driver/values.hpp"
+
+#include <sagabox/result.hpp>
+#include <sagabox/time.hpp>
+
+#include <libpq-fe.h>
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sagabox::postgres {
+
+/// A statement as one would type it, with $1, $2 … Prepared under its name when first run on a
+/// connection; without a name it is parsed each time.
+struct Statement {
+  std::string name;
+  std::string sql;
+};
+
+struct Call {
+  const Statement* statement = nullptr;
+  const Params* params = nullptr;
+};
+
+/// Names of the statements prepared on one connection.
+using PreparedNames = std::set<std::string, std::less<>>;
+
+/// Runs statements over a connection that somebody else keeps open. Not thread-safe.
+class Link {
+ public:
+  struct Limits {
+    const Clock* clock = nullptr;
+    /// How long an answer may take; nothing: as long as it likes.
+    std::optional<Duration> answer_max{};
+  };
+
+  /// `prepared` null: nothing is prepared.
+  Link(PGconn* connection, PreparedNames* prepared, Limits limits)
+      : connection_(connection), prepared_(prepared), limits_(limits) {}
+
+  /// All in one round trip, with one answer each. Outside a transaction they are one. The first
+  /// that fails ends it: those after it are not run.
+  Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect);
+  Result<Rows> run(const Statement& statement, const Params& params, Effect effect);
+  /// The same, giving every answer away when it is there: the server goes on with the next call
+  /// meanwhile. When it fails, some may have been taken.
+  using Take = std::function<void(std::size_t call, Rows answer)>;
+  Status run(std::span<const Call> calls, Effect effect, const Take& take);
+
+  void prepare_nothing() noexcept { prepared_ = nullptr; }
+
+  /// The last call ended without an answer: the connection is of no more use.
+  [[nodiscard]] bool lost() const noexcept { return lost_; }
+  /// The server's prepared statements are not those we made: somebody else's hand, or a pooler's.
+  [[nodiscard]] bool confused() const noexcept { return confused_; }
+
+ private:
+  /// One thing asked of the server, and whether it prepares the statement of that name or runs it.
+  struct Piece {
+    const std::string* name = nullptr;
+    bool prepares = false;
+  };
+
+  Result<Rows> run_prepared(const std::string& name, const Params& params);
+  Status exchange(std::span<const Call> calls, Effect effect, const Take& take);
+  [[nodiscard]] BootTime answer_deadline() const;
+  Status end(BootTime deadline, Effect effect);
+  bool send(const Call& call, std::vector<Piece>& sent);
+  Error failed_with(const PGresult* result, const Piece& piece, Effect effect);
+  /// Null: the end of one piece's results.
+  Result<PGresult*> next(BootTime deadline, Effect effect);
+  Status wait(bool to_send, BootTime deadline, Effect effect);
+  Error lost_now(Effect effect);
+
+  PGconn* connection_;
+  PreparedNames* prepared_;
+  Limits limits_;
+  bool lost_ = false;
+  bool confused_ = false;
+};
+
+}  // namespace sagabox::postgres

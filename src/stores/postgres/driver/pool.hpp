@@ -1,0 +1,75 @@
+#pragma once
+
+#include "stores/postgres/driver/connection.hpp"
+
+#include <sagabox/result.hpp>
+#include <sagabox/time.hpp>
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace sagabox::postgres {
+
+/// A few connections to one server, made when needed and kept. Thread-safe. What must not wait for
+/// others (leases, LISTEN) has a pool of its own.
+class Pool {
+ public:
+  struct Limits {
+    std::uint32_t connections_max = 8;
+    /// How long `take` waits for one that is in use.
+    Duration wait_max = std::chrono::seconds(5);
+    /// After a failed connect nobody tries again for so long, doubled up to the maximum.
+    Duration backoff_min = std::chrono::milliseconds(50);
+    Duration backoff_max = std::chrono::seconds(1);
+  };
+
+  /// A connection in use; back into the pool when it goes, closed if it is not fit for reuse.
+  class Lease {
+   public:
+    Lease(Lease&&) noexcept = default;
+    Lease& operator=(Lease&&) = delete;
+    ~Lease() { give_back(); }
+    Connection& operator*() const noexcept { return *connection_; }
+    Connection* operator->() const noexcept { return connection_.get(); }
+    void give_back() noexcept;
+
+   private:
+    friend class Pool;
+    Lease(Pool* pool, std::unique_ptr<Connection> connection)
+        : pool_(pool), connection_(std::move(connection)) {}
+    Pool* pool_;
+    std::unique_ptr<Connection> connection_;
+  };
+
+  /// `purpose` names the pool in error texts.
+  Pool(ConnectSettings settings, Limits limits, std::string purpose);
+
+  /// STORAGE.UNAVAILABLE when none comes free in time, or the server cannot be reached.
+  Result<Lease> take();
+
+  /// So many could be taken now without waiting for others.
+  [[nodiscard]] std::uint32_t to_be_had();
+
+  [[nodiscard]] const ConnectSettings& settings() const noexcept { return settings_; }
+
+ private:
+  Result<Lease> connect();
+  void put_back(std::unique_ptr<Connection> connection) noexcept;
+
+  const ConnectSettings settings_;
+  const Limits limits_;
+  const std::string purpose_;
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  std::vector<std::unique_ptr<Connection>> idle_;  // the one used last is taken first
+  std::uint32_t open_ = 0;                         // idle, in use, or being made
+  Duration backoff_{};
+  BootTime not_before_{};
+  std::string last_error_;
+};
+
+}  // namespace sagabox::postgres

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "stores/postgres/driver/context.hpp"
+#include "stores/postgres/driver/pool.hpp"
+
+#include <sagabox/spi/transaction.hpp>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace sagabox::postgres {
+
+/// A transaction of our own, on a connection that goes back when it ends.
+class StoreTransaction final : public OwnedTransaction {
+ public:
+  static Result<std::unique_ptr<OwnedTransaction>> begin(Context& context);
+  /// Rolls back what is open.
+  ~StoreTransaction() override;
+
+  [[nodiscard]] bool is_open() const override { return open_; }
+  Result<std::vector<Written>> insert(
+      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
+  Result<std::vector<Written>> insert_blind(
+      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
+  Status commit() override;
+  Status rollback() override;
+
+  [[nodiscard]] PGconn* handle() const noexcept { return open_ ? lease_->handle() : nullptr; }
+
+ private:
+  StoreTransaction(Context& context, Pool::Lease lease)
+      : context_(context), lease_(std::move(lease)) {}
+
+  Context& context_;
+  Pool::Lease lease_;
+  bool open_ = true;
+};
+
+}  // namespace sagabox::postgres

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "core/stored_message.hpp"
+#include "stores/postgres/driver/values.hpp"
+
+#include <sagabox/records.hpp>
+#include <sagabox/spi/outbox_store.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sagabox::postgres {
+
+/// The columns `{message}` from `first` on. Without a payload the message has an empty one, and the
+/// digest of what it would be. What was not built by us is checked now.
+DecodedMessage decode_message(const Rows& rows, int row, int first,
+                              std::optional<std::string_view> payload);
+inline constexpr int message_columns = 18;
+
+/// The columns `{row}` of a read from `first` on.
+struct RowColumns {
+  static constexpr int sequence = 0;
+  static constexpr int id = 1;
+  static constexpr int topic = 2;
+  static constexpr int key = 3;
+  static constexpr int payload = 4;  ///< NULL where it is too large to come along
+  static constexpr int digest = 5;
+  static constexpr int occurred_at = 6;
+  static constexpr int written_at = 7;
+  static constexpr int rest = 8;  ///< NULL where all of it is as most messages have it
+};
+
+/// What holding this row will cost, told without decoding it.
+std::size_t bytes_of_row(const Rows& rows, int row, int first);
+spi::Row decode_row(const Rows& rows, int row, int first, Shard shard, std::string_view payload);
+
+/// The columns `{pending}`, `{ended}` or `{done}` from `first` on, and the payload or NULL.
+struct RecordParts {
+  bool history = false;
+  bool message = false;  ///< otherwise only what it is called by
+};
+MessageRecord decode_record(const Rows& rows, int row, int first, RecordParts parts);
+/// A record's message for the audit log: its payload is left out.
+DecodedMessage message_of_record(const Rows& rows, int row, int first);
+
+/// A pg_snapshot in binary, and the next transaction id, modulo 2^32, as it was after that snapshot
+/// was made. A snapshot says nothing of transactions from its xmax on, that is, above the last one
+/// that has ended: some may have drawn sequences long ago. They are named here too. Nothing when
+/// they are too many to be named (one with thousands of savepoints). `holders`: the numbers, modulo
+/// 2^32 and with commas between, of transactions that nobody need wait for.
+std::optional<spi::Horizon> decode_horizon(std::string_view snapshot, std::uint32_t next,
+                                           std::string_view holders);
+inline constexpr std::uint32_t unnamed_transactions_max = 4096;
+
+}  // namespace sagabox::postgres

@@ -1,0 +1,83 @@
+#pragma once
+
+#include "stores/postgres/driver/context.hpp"
+#include "stores/postgres/outbox/ownership.hpp"
+
+#include <sagabox/spi/ownership_store.hpp>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace sagabox::postgres {
+
+/// Mode `leader`: the shards of an outbox belong to whoever holds a session lock, on a connection
+/// of its own. When that connection ends, nobody waits for the lease. A session whose worker has
+/// let its lease run out is ended by the first who wants the lock, or by the server after being
+/// idle that long. Epochs and fences are those of the leases beneath; other scopes are shared as
+/// ever.
+class LeaderOwnership final : public spi::OwnershipStore {
+ public:
+  LeaderOwnership(Context& context, Ownership& leases);
+
+  Result<spi::LeaseReply> join(const WorkerId& worker, Duration ttl,
+                               std::span<const spi::Scope> scopes, std::uint16_t shards) override;
+  /// Not live, either, for a leader whose session has ended.
+  Result<spi::LeaseReply> renew(const WorkerId& worker, Duration ttl) override;
+  /// An owner without a session does not count as live.
+  Result<spi::Census> census(const spi::Scope& scope) override;
+  /// Whatever is not yet the leader's, be it held by a running lease.
+  Result<std::vector<spi::OwnedShard>> take(const spi::Scope& scope, const WorkerId& worker,
+                                            std::uint16_t shards_max) override;
+  /// After the last shard the lock is free.
+  Status release(const spi::Scope& scope, const WorkerId& worker,
+                 std::span<const spi::OwnedShard> shards) override;
+  Status withdraw(const WorkerId& worker) override { return leases_.withdraw(worker); }
+  Status leave(const WorkerId& worker) override;
+
+ private:
+  /// The session of a worker that leads a scope.
+  struct Session {
+    std::mutex mutex;  // of both
+    std::unique_ptr<Connection> connection;
+    bool lost = false;
+  };
+  using Key = std::pair<WorkerId, spi::Scope>;
+
+  std::shared_ptr<Session> find(const WorkerId& worker, const spi::Scope& scope);
+  [[nodiscard]] std::vector<Key> led_by(const WorkerId& worker);
+  /// False, and those that have ended are forgotten, unless all sessions of this worker live.
+  bool sessions_live(const WorkerId& worker);
+  /// Sessions that have ended: a worker that starts over under another id says no farewell.
+  void forget_ended();
+  void forget(const WorkerId& worker, const spi::Scope& scope);
+  /// Unlocks, so that the next one need not wait until the server finds the connection closed.
+  void step_down(const WorkerId& worker, const spi::Scope& scope);
+  /// Nothing: another leads.
+  Result<std::shared_ptr<Session>> lead(const spi::Scope& scope, const WorkerId& worker);
+  Result<std::unique_ptr<Connection>> connect(const WorkerId& worker);
+  Result<bool> lock(Connection& connection, const spi::Scope& scope);
+  Result<std::vector<spi::OwnedShard>> take_all(Connection& connection, const spi::Scope& scope,
+                                                const WorkerId& worker, std::uint16_t shards_max);
+  Result<bool> owns_any(Connection& connection, const spi::Scope& scope, const WorkerId& worker);
+
+  Context& context_;
+  Ownership& leases_;
+  const Statement introduce_;
+  const Statement lock_;
+  const Statement unlock_;
+  const Statement put_out_;
+  const Statement led_;
+  const Statement lock_others_;
+  const Statement take_;
+  const Statement owns_any_;
+
+  std::mutex mutex_;  // of those below
+  std::map<Key, std::shared_ptr<Session>> sessions_;
+  std::map<WorkerId, Duration> ttls_;
+};
+
+}  // namespace sagabox::postgres

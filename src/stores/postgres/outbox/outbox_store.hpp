@@ -1,0 +1,81 @@
+#pragma once
+
+#include "stores/postgres/driver/context.hpp"
+#include "stores/postgres/operate/audit_store.hpp"
+#include "stores/postgres/outbox/settle_parts.hpp"
+#include "stores/postgres/outbox/statements.hpp"
+#include "stores/postgres/wake/wake.hpp"
+
+#include <sagabox/spi/outbox_store.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace sagabox::postgres {
+
+/// What the relay needs. Reading takes no lock; a settle is one transaction, and one round trip
+/// unless a row dies or many are deleted. (Many that are archived may take two: by halves, and once
+/// more for what was not found.)
+class PostgresOutbox : public spi::OutboxStore {
+ public:
+  PostgresOutbox(Context& context, const AuditChain& audit, Wake& wake);
+
+  [[nodiscard]] spi::Capabilities capabilities() const override;
+  Status prepare(const TableName& table) override { return context_.migrations.prepare(table); }
+  Result<spi::ReadReply> read(const TableName& table, std::span<const spi::Range> ranges,
+                              std::size_t bytes_max) final;
+  Result<spi::ReadReply> read_due(const TableName& table, std::span<const spi::DueRange> ranges,
+                                  std::size_t bytes_max) override;
+  Result<spi::RetryingKeysReply> read_retrying_keys(const TableName& table, Shard shard,
+                                                    Sequence after,
+                                                    std::uint32_t rows_max) override;
+  Result<spi::SettleReply> settle(const spi::SettleRequest& request) override;
+  void wait(const TableName& table, Duration timeout) override { wake_.wait(table, timeout); }
+  void wake(const TableName& table) override { wake_.ring(table); }
+
+ protected:
+  virtual const OutboxStatements& statements_of(const TableName& table) {
+    return statements_.of(table);
+  }
+  /// What is there now, with its horizon.
+  virtual Result<spi::ReadReply> read_fresh(const TableName& table,
+                                            std::span<const spi::Range> ranges,
+                                            std::size_t bytes_max);
+  /// Larger payloads are fetched afterwards.
+  static std::int64_t payload_share(std::span<const spi::Range> ranges, std::size_t bytes_max);
+  static Error too_many_transactions();
+  /// An error when the outbox has another count of shards than ours, which `now` tells.
+  [[nodiscard]] Status check_shards(const TableName& table, std::string_view now) const;
+  Context& context() noexcept { return context_; }
+
+ private:
+  /// Without a horizon where the snapshot names too few transactions.
+  Result<spi::ReadReply> read_snapshot(Connection& connection, const TableName& table,
+                                       std::span<const spi::Range> ranges, std::size_t bytes_max);
+  /// Where that pays; at once elsewhere.
+  Result<spi::SettleReply> settle_in_halves(const spi::SettleRequest& request);
+  Result<spi::SettleReply> settle_at_once(const spi::SettleRequest& request);
+  /// Nothing when some of the rows were not there: nothing was changed, and somebody has to count.
+  Result<std::optional<spi::SettleReply>> delete_all(const spi::SettleRequest& request,
+                                                     const OutboxStatements& statements,
+                                                     std::span<const DonePart> done);
+  Result<spi::SettleReply> archive_all(const spi::SettleRequest& request,
+                                       const OutboxStatements& statements,
+                                       std::span<const DonePart> done);
+  Context& context_;
+  const AuditChain& audit_;
+  Wake& wake_;
+  PerTable<OutboxStatements> statements_;
+  struct Reads {
+    Reads(const Names&, const TableName&) {}
+    mutable std::atomic<std::size_t> rows_last{0};
+  };
+  PerTable<Reads> reads_;
+};
+
+}  // namespace sagabox::postgres

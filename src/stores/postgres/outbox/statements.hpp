@@ -1,0 +1,130 @@
+#pragma once
+
+#include "stores/postgres/driver/link.hpp"
+#include "stores/postgres/driver/names.hpp"
+
+#include <sagabox/store.hpp>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace sagabox::postgres {
+
+/// What the relay asks of an outbox. Each statement says in statements.cpp what its parameters are.
+struct OutboxStatements {
+  OutboxStatements(const Names& names, const TableName& table, ClaimMode mode = ClaimMode::sharded);
+
+  bool claims = false;  ///< mode competing
+  Statement read;
+  Statement read_due;
+  Statement keep_plan;     ///< before those two
+  Statement lock_to_read;  ///< before several reads on one snapshot
+  Statement payloads;
+  Statement retrying_keys;
+  Statement draw_transaction;
+  Statement keep_settle_plan;  ///< before those that follow
+  Statement plan_as_usual;     ///< after them
+  Statement hold;
+  Statement delete_done;
+  Statement delete_uncounted;
+  Statement archive_done;
+  Statement delete_dense;  ///< none in mode competing, as the next two
+  Statement archive_dense;
+  Statement keep_dense_plan;  ///< before those two
+  Statement retry;
+  Statement bury;
+};
+
+/// What the relay asks in mode competing: settles heed claims. See competing_statements.cpp.
+struct CompetingStatements : OutboxStatements {
+  CompetingStatements(const Names& names, const TableName& table);
+
+  Statement own_gates;
+  Statement other_gates;
+  Statement look_for_free;
+  Statement claim;
+  Statement next_transaction;
+  Statement read_claimed;
+};
+
+/// What operators ask of an outbox.
+struct AdminStatements {
+  AdminStatements(const Names& names, const TableName& table);
+
+  Statement now;
+  Statement stats;
+  Statement horizon;
+  Statement list_pending;
+  Statement list_ended;  ///< dead and quarantined
+  Statement list_done;
+  Statement extent_pending;
+  Statement extent_ended;
+  Statement extent_done;
+  Statement look;
+  Statement lock_pending;
+  Statement lock_ended;
+  Statement lock_done;
+  Statement next_ended;  ///< of a replay job
+  Statement next_done;
+  Statement replay;
+  Statement quarantine_pending;
+  Statement quarantine_dead;
+  Statement release;
+  Statement taken;
+  Statement purge_pending;
+  Statement purge_ended;
+  Statement purge_done;
+  Statement archive_ahead;
+  Statement old_days;
+  Statement lock_archive;
+  Statement strays;
+};
+
+/// Pauses and replay jobs; the outbox is a parameter.
+struct ControlStatements {
+  explicit ControlStatements(const Names& names);
+
+  Statement known;
+  Statement pauses;
+  Statement pause;
+  Statement resume;
+  Statement create_job;
+  Statement jobs;
+  Statement lock_job;
+  Statement change_job;
+  Statement advance_job;
+  Statement hold;
+};
+
+struct AuditStatements {
+  explicit AuditStatements(const Names& names);
+
+  Statement lock_head;
+  Statement head;
+  Statement append;
+  Statement move_head;
+  Statement read;
+};
+
+/// The statements of each outbox, put together once. Thread-safe.
+template <class Statements>
+class PerTable {
+ public:
+  explicit PerTable(const Names& names) : names_(names) {}
+
+  const Statements& of(const TableName& table) {
+    const std::lock_guard lock(mutex_);
+    auto& known = known_[table.str()];
+    if (!known) known = std::make_unique<const Statements>(names_, table);
+    return *known;
+  }
+
+ private:
+  Names names_;
+  std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<const Statements>, std::less<>> known_;
+};
+
+}  // namespace sagabox::postgres
