@@ -17,7 +17,7 @@ constexpr std::size_t sends_max = 64;
 
 /// The text of a topic comes from memory while those before it are looked at.
 constexpr std::size_t topics_ahead = 8;
-void prefetch(const void* address) { __builtin_prefetch(address); }
+void fetch_early(const void* address) { __builtin_prefetch(address); }
 
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -92,7 +92,7 @@ void Dispatcher::find_routes(std::vector<Entry>& entries) const {
   const Route* likely = nullptr;
   for (std::size_t at = 0; at < entries.size(); ++at) {
     if (at + topics_ahead < entries.size()) {
-      prefetch(entries[at + topics_ahead].message->topic().data());
+      fetch_early(entries[at + topics_ahead].message->topic().data());
     }
     likely = route(*entries[at].message, likely);
     entries[at].route = likely;
