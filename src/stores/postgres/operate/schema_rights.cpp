@@ -116,6 +116,32 @@ SELECT "{schema}".pin_enqueue();
 ALTER FUNCTION "{schema}"."{table}_put" SET search_path = pg_catalog, pg_temp;
 ALTER FUNCTION "{schema}"."{table}_first" SET search_path = pg_catalog, pg_temp;
 REVOKE ALL ON FUNCTION "{schema}"."{table}_put", "{schema}"."{table}_first" FROM PUBLIC;
+-- The library writes an id of the caller's own first, and looks afterwards whether its message had
+-- ended meanwhile. It takes back only what its own transaction has written, so that nobody needs
+-- DELETE for it.
+CREATE FUNCTION "{schema}"."{table}_undo"(seqs bigint[]) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
+  DELETE FROM "{schema}"."{table}_outbox" WHERE seq = ANY (seqs) AND xid = pg_current_xact_id()
+$body$;
+REVOKE ALL ON FUNCTION "{schema}"."{table}_undo" FROM PUBLIC;
+DO $body$
+DECLARE
+  name text;
+BEGIN
+  FOR name IN
+    SELECT DISTINCT CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE g.grantee::regrole::text END
+    FROM pg_class AS c
+    LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attacl IS NOT NULL
+    CROSS JOIN LATERAL (SELECT * FROM aclexplode(c.relacl)
+                        UNION ALL
+                        SELECT * FROM aclexplode(a.attacl)) AS g
+    WHERE c.oid = '"{schema}"."{table}_outbox"'::regclass
+      AND g.privilege_type = 'INSERT' AND g.grantee <> c.relowner
+  LOOP
+    EXECUTE format('GRANT EXECUTE ON FUNCTION "{schema}"."{table}_undo" TO %s', name);
+  END LOOP;
+END
+$body$;
 -- It looks at the flags of sleeping relays, on which a producer has no right.
 ALTER FUNCTION "{schema}"."{table}_wake"() SECURITY DEFINER SET search_path = pg_catalog, pg_temp;
 
@@ -190,6 +216,7 @@ BEGIN
   END LOOP;
 END
 $body$;
+DROP FUNCTION "{schema}"."{table}_undo";
 ALTER FUNCTION "{schema}"."{table}_wake"() SECURITY INVOKER RESET search_path;
 ALTER FUNCTION "{schema}"."{table}_put" RESET search_path;
 ALTER FUNCTION "{schema}"."{table}_first" RESET search_path;

@@ -53,7 +53,7 @@ JOIN "{schema}"."{table}_outbox" AS o
 )sql";
 
 constexpr std::string_view undo_sql = R"sql(
-DELETE FROM "{schema}"."{table}_outbox" WHERE seq OPERATOR(pg_catalog.=) ANY ($1::bigint[])
+SELECT "{schema}"."{table}_undo"($1::bigint[])
 )sql";
 
 using Messages = std::span<const std::shared_ptr<const Message>>;

@@ -124,6 +124,7 @@ class PostgresRights : public PostgresTest {
           "SELECT {s}.make_enqueue()",
           "SELECT {s}.watch_table('{s}.worker', 't')",
           "SELECT {s}.orders_first('a', 'b', 1)",
+          "SELECT {s}.orders_undo('{1}')",
           "UPDATE {s}.shard_owner SET epoch = 0",
           "INSERT INTO {s}.pause VALUES ('orders')"}) {
       EXPECT_EQ(outcome(connection, sql), refused) << sql;
@@ -201,9 +202,29 @@ TEST_F(PostgresRights, ProducerWithTheLibraryReadsNoPayload) {
   EXPECT_FALSE(write(message("mine")).duplicate);
   EXPECT_TRUE(write(message("mine")).duplicate);
   EXPECT_EQ(count("orders_outbox"), "2");
-  EXPECT_EQ(outcome(connection.get(), "SELECT payload FROM {s}.orders_outbox"), refused);
-  EXPECT_EQ(outcome(connection.get(), "SELECT payload FROM {s}.orders_dead"), refused);
-  EXPECT_EQ(outcome(connection.get(), "SELECT setval('{s}.orders_seq', 1)"), refused);
+
+  const std::vector ids{MessageId::parse("mine").value()};
+  ASSERT_TRUE(
+      store_->outbox_admin()
+          .move({.table = table_, .move = spi::Move::quarantine, .ids = ids, .actor = "ann"})
+          .ok());
+  EXPECT_TRUE(write(message("mine")).duplicate) << "taken back without the right to delete";
+  EXPECT_EQ(count("orders_outbox"), "1");
+
+  for (const std::string sql :
+       {"SELECT payload FROM {s}.orders_outbox", "SELECT payload FROM {s}.orders_dead",
+        "SELECT payload FROM {s}.orders_archive", "SELECT * FROM {s}.orders_messages",
+        "DELETE FROM {s}.orders_outbox", "DELETE FROM {s}.orders_outbox WHERE seq = 1",
+        "DELETE FROM {s}.orders_dead", "UPDATE {s}.orders_outbox SET topic = 'x'",
+        "TRUNCATE {s}.orders_outbox", "SELECT setval('{s}.orders_seq', 1)",
+        "SELECT nextval('{s}.orders_seq')", "SELECT {s}.enqueue('t', '{}', outbox => 'orders')",
+        "INSERT INTO {s}.orders_outbox (topic, payload, history) VALUES ('t', '{}', '1')",
+        "INSERT INTO {s}.orders_outbox (seq, topic, payload) OVERRIDING SYSTEM VALUE "
+        "VALUES (9223372036854775807, 't', '{}')"}) {
+    EXPECT_EQ(outcome(connection.get(), sql), refused) << sql;
+  }
+  works(connection.get(), "SELECT {s}.orders_undo((SELECT array_agg(seq) FROM {s}.orders_outbox))");
+  EXPECT_EQ(count("orders_outbox"), "1") << "rows of other transactions are not taken back";
 }
 
 TEST_F(PostgresRights, RoleThatLooksSeesTheViewOnly) {
