@@ -1,6 +1,7 @@
 #include "crash/world.hpp"
 
 #include "crash/producer.hpp"
+#include "support/kept_files.hpp"
 
 #include <sagabox/stores/postgres.hpp>
 
@@ -65,8 +66,7 @@ Ground::~Ground() {
   } catch (const std::exception&) {
     // A test that ended the server has nothing to drop.
   }
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
+  testing::remove_unless_failed(folder_);
 }
 
 Process Ground::relay(Words settings) { return start(SAGABOX_CRASH_RELAY, settings); }

@@ -1,5 +1,7 @@
 #include "support/sqlite_database.hpp"
 
+#include "support/kept_files.hpp"
+
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -62,9 +64,6 @@ SqliteFolder::SqliteFolder() {
   path_ = name;
 }
 
-SqliteFolder::~SqliteFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
+SqliteFolder::~SqliteFolder() { remove_unless_failed(path_); }
 
 }  // namespace sagabox::testing

@@ -24,7 +24,8 @@ std::vector<std::string> run_sql(sqlite3* connection, const std::string& sql);
 /// All rows of one statement.
 std::vector<std::vector<std::string>> rows_of(sqlite3* connection, const std::string& sql);
 
-/// A folder of its own for database files, gone at the end.
+/// A folder of its own for database files, removed at the end unless the test has failed: then its
+/// path is printed.
 class SqliteFolder {
  public:
   SqliteFolder();
