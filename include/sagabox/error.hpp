@@ -30,10 +30,16 @@ enum class Code : std::uint8_t {
   provider_unavailable,
   provider_rejected,
   auth_denied,
+  request_invalid,
+  request_not_found,
+  request_method_not_allowed,
+  request_too_large,
+  request_unsupported_media_type,
+  server_busy,
   unknown_internal,
 };
 
-inline constexpr std::size_t code_count = 22;
+inline constexpr std::size_t code_count = 28;
 
 enum class Severity : std::uint8_t { info, warning, error, critical };
 

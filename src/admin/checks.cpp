@@ -16,7 +16,7 @@ struct GivenText {
 
 }  // namespace
 
-Error wrong(std::string message) { return {Code::schema_validation_failed, std::move(message)}; }
+Error wrong(std::string message) { return {Code::request_invalid, std::move(message)}; }
 
 Status check_text(std::string_view field, std::string_view text, std::size_t length_max) {
   const std::string right = "give 1 to " + std::to_string(length_max) + " printable characters";

@@ -86,10 +86,11 @@ Result<ReplayJob> Admin::job(const TableName& table, ReplayJobId id) const {
   const auto found =
       std::find_if(jobs->begin(), jobs->end(), [&](const ReplayJob& job) { return job.id == id; });
   if (found != jobs->end()) return std::move(*found);
-  return admin::wrong(job_name(id) + " is not there; " +
-                      (jobs->empty() ? "table " + quoted(table.str()) + " has no replay jobs"
-                                     : "the latest of table " + quoted(table.str()) + " is " +
-                                           std::to_string(jobs->back().id.value)));
+  return Error{Code::request_not_found,
+               job_name(id) + " is not there; " +
+                   (jobs->empty() ? "table " + quoted(table.str()) + " has no replay jobs"
+                                  : "the latest of table " + quoted(table.str()) + " is " +
+                                        std::to_string(jobs->back().id.value))};
 }
 
 Result<ReplayJob> Admin::change_job(const TableName& table, ReplayJobId id, ReplayJob::State to) {

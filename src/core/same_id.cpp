@@ -54,8 +54,7 @@ std::string several_tenants_text(std::span<const std::string> tenants) {
 }
 
 Error several_tenants(const MessageId& id, std::span<const std::string> tenants) {
-  return {Code::schema_validation_failed,
-          "id " + quoted(id.view()) + " " + several_tenants_text(tenants)};
+  return {Code::request_invalid, "id " + quoted(id.view()) + " " + several_tenants_text(tenants)};
 }
 
 }  // namespace sagabox

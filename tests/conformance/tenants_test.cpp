@@ -115,7 +115,7 @@ TEST_P(StoreConformance, MessageIsFoundForItsTenantAndNeverGuessed) {
   EXPECT_FALSE(find("third").value().has_value());
   const auto unclear = find(std::nullopt);
   ASSERT_FALSE(unclear.ok());
-  EXPECT_EQ(unclear.error().code, Code::schema_validation_failed);
+  EXPECT_EQ(unclear.error().code, Code::request_invalid);
   EXPECT_NE(unclear.error().message.find("several tenants (\"acme\", \"other\")"),
             std::string::npos)
       << unclear.error().message;

@@ -198,10 +198,12 @@ class HttpServer::Core : public std::enable_shared_from_this<Core> {
     for (const auto& [name, value] : say.headers) response.set(name, value);
     response.body() = say.body;
     if (say.status != 204 || !say.body.empty()) response.prepare_payload();
-    http::async_write(session->socket, response,
-                      [this, session](boost::system::error_code error, std::size_t) {
-                        if (!error) read(session);
-                      });
+    if (say.half_body) response.body().resize(say.body.size() / 2);
+    http::async_write(
+        session->socket, response,
+        [this, session, more = !say.half_body](boost::system::error_code error, std::size_t) {
+          if (!error && more) read(session);
+        });
   }
 
   const Handler handler_;

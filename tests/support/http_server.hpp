@@ -26,8 +26,9 @@ struct HttpReply {
   unsigned status = 204;
   Headers headers{};
   std::string body{};
-  bool never = false;    ///< the connection stays, no answer comes
-  bool hang_up = false;  ///< the connection is cut instead
+  bool never = false;      ///< the connection stays, no answer comes
+  bool hang_up = false;    ///< the connection is cut instead
+  bool half_body = false;  ///< the connection is cut behind half of what was announced
 };
 
 /// A real HTTP/1.1 server on loopback, on a thread of its own, that remembers what it got.

@@ -42,6 +42,33 @@ struct Parcel {
   Epoch epoch{};
   std::uint32_t attempt = 1;
   BootTime deadline{};
+  /// More than 0: the result carries the other side's answer, with at most so much of its body.
+  /// A transport without answers ignores it.
+  std::size_t answer_bytes_max = 0;
+};
+
+/// For callers of `send` that want the answer and have no bound of their own.
+inline constexpr std::size_t answer_bytes_default = 64UL * 1024;
+
+/// What the other side answered. Its body is a stranger's: it belongs in no log and no error.
+struct Answer {
+  enum class Body : std::uint8_t {
+    complete,
+    cut,    ///< longer than `answer_bytes_max`
+    ended,  ///< the connection or the deadline ended before it did
+  };
+  int status = 0;  ///< as its protocol has it: HTTP's 200, 404 …
+  std::string body{};
+  Body end = Body::complete;
+};
+
+/// How far a parcel got. A sender that must not repeat what may have been done goes by this: a
+/// `Kind` says who is to blame, and a 502 is the destination's although the request was sent.
+enum class Reach : std::uint8_t {
+  unknown,   ///< the transport cannot tell
+  not_sent,  ///< not a byte of it was sent: it may be sent again
+  sent,      ///< at least its first byte was sent, and no answer came: it may have arrived
+  answered,  ///< the other side's answer came
 };
 
 /// What became of a parcel. Who is to blame decides what comes next: the message for what the
@@ -61,6 +88,9 @@ struct SendResult {
   std::string error{};                    ///< what to do about it; no payload, no secret
   std::optional<Duration> retry_after{};  ///< what the destination asks for
   std::optional<Code> code{};             ///< where it is another than PROVIDER.…
+  Reach reach = Reach::unknown;
+  /// Null unless the parcel asked for it and `reach` is `answered`.
+  std::shared_ptr<const Answer> answer{};
 };
 
 /// Told what became of parcels. Called from any thread, also during `send`; takes no long time.

@@ -52,7 +52,7 @@ std::optional<Error> DaemonTalk::refusal(const HttpRequest& request, const HttpA
 }
 
 Error DaemonTalk::nonsense(const HttpRequest& request, const Error& error) const {
-  if (error.code != Code::schema_validation_failed) return error;
+  if (error.code != Code::request_invalid) return error;
   const bool acts = request.kind == HttpRequest::Kind::act;
   return {acts ? Code::storage_in_doubt : Code::unknown_internal,
           "the answer of " + url() + " to " + request.target +

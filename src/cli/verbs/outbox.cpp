@@ -14,7 +14,7 @@ namespace sagabox::cli {
 namespace {
 
 [[noreturn]] void not_there(Session& session, const MessageId& id, const std::string& table) {
-  throw Failure({Code::config_invalid,
+  throw Failure({Code::request_not_found,
                  fmt::format("there is no message {} in {}{}; done ones are kept only for the "
                              "retention",
                              id.view(), table.empty() ? "any table of " : "table " + table + " of ",

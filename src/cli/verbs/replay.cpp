@@ -106,8 +106,8 @@ std::vector<MessageRecord> named(Session& session, const TableName& table, const
                       .inspect(table, id, Admin::PayloadToo::no, arguments.messages.tenant, {})
                       .value();
     if (!record) {
-      throw Failure({Code::config_invalid, "there is no message " + id.str() + " in " +
-                                               table.str() + "; nothing was changed"});
+      throw Failure({Code::request_not_found, "there is no message " + id.str() + " in " +
+                                                  table.str() + "; nothing was changed"});
     }
     if (!takes(act, record->state)) throw not_taken(table, act, *record);
     records.push_back(*std::move(record));
@@ -224,9 +224,9 @@ TableName table_for(Session& session, const MoveArguments& arguments) {
   const auto found =
       session.table_of(arguments.ids.front(), arguments.messages.table, arguments.messages.tenant);
   if (found) return *found;
-  throw Failure({Code::config_invalid, "there is no message " + arguments.ids.front().str() +
-                                           " in " + session.operations().name() +
-                                           "; nothing was changed"});
+  throw Failure({Code::request_not_found, "there is no message " + arguments.ids.front().str() +
+                                              " in " + session.operations().name() +
+                                              "; nothing was changed"});
 }
 
 int move_some(const MoveArguments& arguments, const Act& act) {
@@ -326,7 +326,7 @@ int run_replay(const MoveArguments& arguments) {
   const auto table = session.table(arguments.messages.table);
   const auto order = order_of(session, table, arguments);
   const auto preview = session.operations().preview_replay(table, order);
-  if (!preview.ok() && preview.error().code == Code::schema_validation_failed) {
+  if (!preview.ok() && preview.error().code == Code::request_invalid) {
     throw WrongUse(preview.error().text());
   }
   print_selection(session, table, replay_act, arguments.act.dry_run, preview->first,

@@ -57,8 +57,8 @@ Response no_route(const Request& request, const RouteMatch& match) {
   std::string list;
   for (const auto& method : allowed) list += (list.empty() ? "" : ", ") + method;
   auto response =
-      problem(405, {Code::schema_validation_failed, quoted(request.method) + " is not allowed on " +
-                                                        quoted(path) + "; allowed: " + list});
+      problem({Code::request_method_not_allowed, quoted(request.method) + " is not allowed on " +
+                                                     quoted(path) + "; allowed: " + list});
   response.headers.emplace_back("Allow", list);
   return response;
 }
@@ -81,15 +81,17 @@ RouteMatch match(const Request& request, const ApiOptions& options) {
   return match_route(method_of(request), *segments);
 }
 
-/// A body must say that it is JSON. What curl says unless told counts, too: a form of a web page
-/// has been refused by its origin, or for want of a key.
+/// A body is JSON, also where it does not say so, or says what curl says unless told: a form of a
+/// web page has been refused by its origin, or for want of a key.
 std::optional<Response> wrong_content(const Request& request) {
   if (request.body.empty() && !request.announces_body()) return std::nullopt;
   const auto type = request.header("content-type");
   const auto media = type.substr(0, type.find_first_of("; "));
-  if (media == json_content_type || media == form_content_type) return std::nullopt;
-  return problem(415, {Code::schema_validation_failed,
-                       "the body must be JSON and say so: Content-Type: application/json"});
+  if (media.empty() || media == json_content_type || media == form_content_type) {
+    return std::nullopt;
+  }
+  return problem({Code::request_unsupported_media_type,
+                  "Content-Type: " + quoted(media) + " is not taken; give application/json"});
 }
 
 }  // namespace

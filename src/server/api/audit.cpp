@@ -30,7 +30,7 @@ Result<Store*> store_of(const Call& call, Query& query) {
   if (found != nullptr && (name || names.size() == 1)) return found;
   std::string list;
   for (const auto& one : names) list += (list.empty() ? "" : ", ") + one;
-  return Error{Code::schema_validation_failed,
+  return Error{Code::request_invalid,
                "store: " + (name ? quoted(*name) + " is not served" : std::string("missing")) +
                    "; there are " + list};
 }

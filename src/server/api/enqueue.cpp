@@ -172,8 +172,8 @@ void write(const Call& call, std::vector<NewMessage> messages, Reply reply, Answ
     reply(answer(asker, *outcome));
   };
   if (call.writer->submit(std::move(messages), done)) return;
-  reply(problem(503, {Code::provider_unavailable,
-                      "too many messages wait to be written; try again after a second"}));
+  reply(problem(
+      503, {Code::server_busy, "too many messages wait to be written; try again after a second"}));
 }
 
 }  // namespace

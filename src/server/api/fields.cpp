@@ -17,9 +17,7 @@ constexpr std::size_t members_max = 1000;
 
 constexpr std::string_view time_example = "a time like \"2026-01-01T00:00:00Z\"";
 
-Error wrong_body(std::string message) {
-  return {Code::schema_validation_failed, std::move(message)};
-}
+Error wrong_body(std::string message) { return {Code::request_invalid, std::move(message)}; }
 
 /// Walks through text that is known to be JSON.
 class Walk {

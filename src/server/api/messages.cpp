@@ -198,7 +198,7 @@ Result<Response> replay_dead_letter(const Call& call) {
   if (!results.ok()) return results.error();
   const auto& result = results->front();
   if (result.unclear) {
-    return Error{Code::schema_validation_failed, "id " + quoted(id->view()) + " " + result.text};
+    return Error{Code::request_invalid, "id " + quoted(id->view()) + " " + result.text};
   }
   if (!result.was) return no_message(call);
   if (!result.moved) {

@@ -13,7 +13,9 @@ namespace {
 std::string_view field_of(const Error& error) {
   const std::string_view message = error.message;
   const auto colon = message.find(": ");
-  if (error.code != Code::schema_validation_failed || colon == std::string_view::npos) return {};
+  const bool has_field =
+      error.code == Code::schema_validation_failed || error.code == Code::request_invalid;
+  if (!has_field || colon == std::string_view::npos) return {};
   const auto name = message.substr(0, colon);
   const bool plain = std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -45,7 +47,16 @@ Response written(unsigned status, const Error& error, std::string_view detail) {
 unsigned status_of(Code code) noexcept {
   switch (code) {
     case Code::schema_validation_failed:
+    case Code::request_invalid:
       return 400;
+    case Code::request_not_found:
+      return 404;
+    case Code::request_method_not_allowed:
+      return 405;
+    case Code::request_too_large:
+      return 413;
+    case Code::request_unsupported_media_type:
+      return 415;
     case Code::auth_denied:
       return 403;
     case Code::tx_idempotent_busy:
@@ -64,6 +75,7 @@ unsigned status_of(Code code) noexcept {
       return 502;
     case Code::storage_unavailable:
     case Code::provider_unavailable:
+    case Code::server_busy:
       return 503;
     case Code::tx_timeout:
       return 504;
@@ -90,8 +102,6 @@ Response problem(unsigned status, const Error& error) {
   return written(status, error, error.message);
 }
 
-Response not_found(std::string what) {
-  return problem(404, {Code::schema_validation_failed, std::move(what)});
-}
+Response not_found(std::string what) { return problem({Code::request_not_found, std::move(what)}); }
 
 }  // namespace sagabox::server

@@ -10,9 +10,7 @@
 namespace sagabox::server {
 namespace {
 
-Error wrong_query(std::string message) {
-  return {Code::schema_validation_failed, std::move(message)};
-}
+Error wrong_query(std::string message) { return {Code::request_invalid, std::move(message)}; }
 
 }  // namespace
 

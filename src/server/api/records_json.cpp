@@ -280,7 +280,7 @@ Status no_fields(std::string_view body) {
 
 Result<MessageId> id_from(std::string_view text) {
   auto id = MessageId::parse(text);
-  if (!id.ok()) return Error{id.error().code, "id: " + id.error().message};
+  if (!id.ok()) return Error{Code::request_invalid, "id: " + id.error().message};
   return id;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 
 namespace sagabox::server {
 namespace {
@@ -96,8 +97,12 @@ std::span<const Route> routes() { return table; }
 RouteMatch match_route(std::string_view method, std::span<const std::string> segments) {
   RouteMatch match;
   std::vector<std::string> names;
+  std::size_t fewest_names = std::numeric_limits<std::size_t>::max();
   for (const auto& route : table) {
-    if (!fits(route.path, segments, names)) continue;
+    if (!fits(route.path, segments, names) || names.size() > fewest_names) continue;
+    // "messages/batch" is a path of its own and not the message "batch".
+    if (names.size() < fewest_names) match = {};
+    fewest_names = names.size();
     match.methods.push_back(route.method);
     if (match.route == nullptr && route.method == method) {
       match.route = &route;

@@ -11,6 +11,12 @@ namespace {
 /// How much of what a client still sends is taken after a last answer, so that it is not lost with
 /// the connection.
 constexpr std::size_t linger_bytes_max = 4UL * 1024 * 1024;
+/// HTTP's own rules were broken, or a limit.
+Code code_of(const ReadProblem& problem) {
+  return problem.status == 413 || problem.status == 431 ? Code::request_too_large
+                                                        : Code::request_invalid;
+}
+
 constexpr Duration linger_timeout_at_stop = std::chrono::milliseconds(100);
 
 std::string shown(Duration duration) {
@@ -127,7 +133,7 @@ void Session::have_not_read() {
                   std::string("the ") + (phase_ == Phase::header ? "header" : "body") +
                       " did not come within " + shown(limit));
   }
-  refuse(503, Code::provider_unavailable, "the server stops; try again after a second");
+  refuse(503, Code::server_busy, "the server stops; try again after a second");
 }
 
 void Session::advance() {
@@ -136,7 +142,7 @@ void Session::advance() {
       case RequestReader::Step::needs_more:
         if (late_ || finishing()) return have_not_read();
         if (phase_ == Phase::body && !body_.grow_to(reader_.body_bytes())) {
-          return refuse(503, Code::provider_unavailable,
+          return refuse(503, Code::server_busy,
                         "too many large requests come at once; try again after a second");
         }
         return read_more();
@@ -146,7 +152,7 @@ void Session::advance() {
       case RequestReader::Step::request:
         return have_request();
       case RequestReader::Step::problem:
-        return refuse(reader_.problem().status, Code::schema_validation_failed,
+        return refuse(reader_.problem().status, code_of(reader_.problem()),
                       reader_.problem().message);
     }
   }
@@ -167,7 +173,7 @@ bool Session::have_header() {
   }
   body_ = BodyBudget::Hold(context_.bodies);
   if (!body_.grow_to(reader_.content_length().value_or(0))) {
-    refuse(503, Code::provider_unavailable,
+    refuse(503, Code::server_busy,
            "too many large requests come at once; try again after a second");
     return false;
   }

@@ -28,8 +28,7 @@ void Workers::take(Task task) {
       return;
     }
   }
-  task.reply(problem(
-      503, {Code::provider_unavailable, "too many requests wait; try again after a second"}));
+  task.reply(problem(503, {Code::server_busy, "too many requests wait; try again after a second"}));
 }
 
 void Workers::stop() {

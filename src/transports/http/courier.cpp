@@ -133,14 +133,14 @@ void Courier::begin(Exchange& exchange) {
     }
     idle_.back()->begin(exchange);
   } catch (const std::bad_alloc&) {
-    return end(exchange, {Kind::failed, "libcurl had no memory for the request"});
+    return end_unsent(exchange, {Kind::failed, "libcurl had no memory for the request"});
   }
   auto& handle = *idle_.back();
   idle_.pop_back();
   exchange.begun = sockets_->round();
   if (curl_multi_add_handle(multi_.get(), handle.easy()) != CURLM_OK) {
     put_away(handle);
-    end(exchange, {Kind::failed, "libcurl did not take the request"});
+    end_unsent(exchange, {Kind::failed, "libcurl did not take the request"});
   }
 }
 
@@ -200,13 +200,18 @@ void Courier::end(Exchange& exchange, spi::SendResult result) {
   ended_.push_back(&exchange);
 }
 
+void Courier::end_unsent(Exchange& exchange, spi::SendResult result) {
+  result.reach = spi::Reach::not_sent;
+  end(exchange, std::move(result));
+}
+
 void Courier::expire() {
   const auto now = settings_.clock->boot_now();
   while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
     auto& exchange = *deadlines_.begin()->second;
     if (exchange.is_waiting) {
-      end(exchange, {Kind::later, "waited for its turn at " + exchange.address->host +
-                                      " until the deadline: too many others were there"});
+      end_unsent(exchange, {Kind::later, "waited for its turn at " + exchange.address->host +
+                                             " until the deadline: too many others were there"});
       continue;
     }
     auto& handle = *exchange.handle;
@@ -276,12 +281,18 @@ void Courier::break_off_all() {
   while (!deadlines_.empty()) {
     auto& exchange = *deadlines_.begin()->second;
     if (exchange.is_waiting) {
-      end(exchange, {Kind::unreachable, "closed before it was sent"});
+      end_unsent(exchange, {Kind::unreachable, "closed before it was sent"});
       continue;
     }
-    break_off(*exchange.handle);
+    auto& handle = *exchange.handle;
+    auto result = handle.result(std::nullopt, settings_.clock->wall_now());
+    if (result.reach != spi::Reach::answered) {
+      result.kind = Kind::timed_out;
+      result.error = "closed before " + exchange.address->host + " answered";
+    }
+    break_off(handle);
     broke_off = true;
-    end(exchange, {Kind::timed_out, "closed before " + exchange.address->host + " answered"});
+    end(exchange, std::move(result));
   }
   tell();
   handles_.clear();

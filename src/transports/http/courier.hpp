@@ -74,6 +74,8 @@ class Courier {
   void tell();
   void break_off_all();
   void end(Exchange& exchange, spi::SendResult result);
+  /// Not a byte of it was sent.
+  void end_unsent(Exchange& exchange, spi::SendResult result);
   void put_away(Handle& handle);
   /// Nothing of it is on its way any more. False: its connection stays, others may be using it.
   bool break_off(Handle& handle);

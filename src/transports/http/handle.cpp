@@ -9,19 +9,25 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <new>
+#include <utility>
 
 namespace sagabox::http {
 namespace {
 
 constexpr std::size_t header_bytes_max = 64UL * 1024;
-/// Read to the end so that the connection can be used again; a longer body is not worth it.
+/// Read to the end so that the connection can be used again; a longer body is not worth it, unless
+/// the parcel asks for more.
 constexpr std::size_t body_bytes_max = 64UL * 1024;
 constexpr long buffer_bytes = 4096;
 /// So long may what was sent go without a sign that the other machine has got it.
 constexpr unsigned unacknowledged_ms_max = 20'000;
 constexpr std::size_t retry_after_bytes_max = 64;
 constexpr std::string_view retry_after_name = "retry-after:";
+
+/// Of an answer, not of what comes before it ("100 Continue").
+bool is_final(int status) { return status >= 200; }
 
 bool is_ip_address(std::string_view host) {
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
@@ -59,8 +65,8 @@ void Handle::set_functions() {
       }));
   set(easy, CURLOPT_WRITEDATA, this);
   set(easy, CURLOPT_WRITEFUNCTION,
-      Write([](char*, std::size_t size, std::size_t count, void* self) {
-        return static_cast<Handle*>(self)->content(size * count);
+      Write([](char* piece, std::size_t size, std::size_t count, void* self) {
+        return static_cast<Handle*>(self)->content({piece, size * count});
       }));
   set(easy, CURLOPT_OPENSOCKETDATA, this);
   set(easy, CURLOPT_OPENSOCKETFUNCTION,
@@ -98,6 +104,7 @@ void Handle::begin(Exchange& exchange) {
   refusal_.clear();
   header_bytes_ = 0;
   body_bytes_ = 0;
+  body_.clear();
   let_through_ = false;
 }
 
@@ -112,23 +119,50 @@ Handle& Handle::of(CURL* easy) {
   return *reinterpret_cast<Handle*>(self);
 }
 
-spi::SendResult Handle::result(std::optional<CURLcode> code, WallTime now) const {
+int Handle::status() const {
   long status = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
-  if (status >= 200 && status < 300) return {};
+  return static_cast<int>(status);
+}
+
+spi::Reach Handle::reach() const {
+  if (is_final(status())) return spi::Reach::answered;
+  // What libcurl sent once more on another connection is counted twice: never too little.
   long request_bytes = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_REQUEST_SIZE, &request_bytes);
-  const auto said = code ? what_libcurl_says(easy_.get(), *code, error_.data()) : std::string();
-  return judge({.host = address_->host,
-                .curl_code = code.value_or(CURLE_OK),
-                .curl_error = said,
-                .status = static_cast<int>(status),
-                .retry_after = retry_after_,
-                .refusal = let_through_ ? std::string_view() : refusal_,
-                .is_name = !is_ip_address(address_->host),
-                .past_deadline = !code,
-                .request_sent = request_bytes > 0},
-               now);
+  return request_bytes > 0 ? spi::Reach::sent : spi::Reach::not_sent;
+}
+
+spi::SendResult Handle::result(std::optional<CURLcode> code, WallTime now) {
+  const auto reached = reach();
+  spi::SendResult result;
+  if (const auto came = status(); came < 200 || came >= 300) {
+    const auto said = code ? what_libcurl_says(easy_.get(), *code, error_.data()) : std::string();
+    result = judge({.host = address_->host,
+                    .curl_code = code.value_or(CURLE_OK),
+                    .curl_error = said,
+                    .status = came,
+                    .retry_after = retry_after_,
+                    .refusal = let_through_ ? std::string_view() : refusal_,
+                    .is_name = !is_ip_address(address_->host),
+                    .past_deadline = !code,
+                    .request_sent = reached != spi::Reach::not_sent},
+                   now);
+  }
+  result.reach = reached;
+  if (reached == spi::Reach::answered && exchange_->parcel.answer_bytes_max > 0) {
+    result.answer = take_answer(code);
+  }
+  return result;
+}
+
+std::shared_ptr<const spi::Answer> Handle::take_answer(std::optional<CURLcode> code) {
+  using Body = spi::Answer::Body;
+  const auto end = body_bytes_ > body_.size() ? Body::cut
+                   : code == CURLE_OK         ? Body::complete
+                                              : Body::ended;
+  return std::make_shared<const spi::Answer>(
+      spi::Answer{.status = status(), .body = std::exchange(body_, {}), .end = end});
 }
 
 curl_socket_t Handle::open_socket(const curl_sockaddr& address) {
@@ -162,9 +196,17 @@ std::size_t Handle::header(std::string_view line) {
   return line.size();
 }
 
-std::size_t Handle::content(std::size_t size) {
-  body_bytes_ += size;
-  return body_bytes_ > body_bytes_max ? 0 : size;
+std::size_t Handle::content(std::string_view piece) {
+  const auto wanted = exchange_->parcel.answer_bytes_max;
+  body_bytes_ += piece.size();
+  if (body_.size() < wanted) {
+    try {
+      body_ += piece.substr(0, wanted - body_.size());
+    } catch (const std::bad_alloc&) {
+      return 0;  // the transfer ends, and the body counts as cut
+    }
+  }
+  return body_bytes_ > std::max(wanted, body_bytes_max) ? 0 : piece.size();
 }
 
 }  // namespace sagabox::http

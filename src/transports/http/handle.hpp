@@ -34,7 +34,7 @@ struct HandleSettings {
 };
 
 /// An easy handle of libcurl, for one exchange after another. Never follows redirects, never uses a
-/// proxy, keeps nothing of an answer but its status and Retry-After.
+/// proxy, keeps nothing of an answer but its status and Retry-After, and what the parcel asks for.
 class Handle {
  public:
   /// Throws std::bad_alloc.
@@ -47,8 +47,9 @@ class Handle {
 
   /// `exchange` lives until `end`. Throws std::bad_alloc; then it has not begun.
   void begin(Exchange& exchange);
-  /// How it ended; without a code: it was broken off at its deadline.
-  [[nodiscard]] spi::SendResult result(std::optional<CURLcode> code, WallTime now) const;
+  /// How it ended, with the answer that was asked for, once; without a code: it was broken off at
+  /// its deadline.
+  [[nodiscard]] spi::SendResult result(std::optional<CURLcode> code, WallTime now);
   void end();
 
   static Handle& of(CURL* easy);
@@ -62,7 +63,10 @@ class Handle {
   void set_functions();
   curl_socket_t open_socket(const curl_sockaddr& address);
   std::size_t header(std::string_view line);
-  std::size_t content(std::size_t size);
+  std::size_t content(std::string_view piece);
+  [[nodiscard]] int status() const;
+  [[nodiscard]] spi::Reach reach() const;
+  std::shared_ptr<const spi::Answer> take_answer(std::optional<CURLcode> code);
 
   const HandleSettings& settings_;
   std::unique_ptr<CURL, Cleanup> easy_;
@@ -73,6 +77,7 @@ class Handle {
   std::string refusal_;
   std::size_t header_bytes_ = 0;
   std::size_t body_bytes_ = 0;
+  std::string body_;          // as much of it as the parcel asks for
   bool let_through_ = false;  // by the guard, at least one address
 };
 

@@ -221,7 +221,10 @@ void HttpTransport::send(std::span<spi::Parcel> parcels, spi::SendResults& resul
     give_back(unused);
   }
   if (!exchanges.empty()) courier_->take(exchanges);
-  for (auto& [ticket, result] : told) results.sent(ticket, std::move(result));
+  for (auto& [ticket, result] : told) {
+    result.reach = spi::Reach::not_sent;
+    results.sent(ticket, std::move(result));
+  }
 }
 
 std::optional<spi::SendResult> HttpTransport::prepare(Exchange& exchange, spi::Parcel& parcel,

@@ -51,12 +51,11 @@ TEST_F(AdminTest, WhatDidNotMoveIsNotAudited) {
 
 TEST_F(AdminTest, IdsAreBoundedAndGivenOnce) {
   Admin ann = admin();
-  EXPECT_EQ(why_not(ann.replay(orders_, Ids{})),
-            "SCHEMA.VALIDATION_FAILED: ids: 0 given; give 1 to 1000");
+  EXPECT_EQ(why_not(ann.replay(orders_, Ids{})), "REQUEST.INVALID: ids: 0 given; give 1 to 1000");
   EXPECT_EQ(why_not(ann.release(orders_, Ids(1001, id_of("a")))),
-            "SCHEMA.VALIDATION_FAILED: ids: 1001 given; give 1 to 1000");
+            "REQUEST.INVALID: ids: 1001 given; give 1 to 1000");
   EXPECT_EQ(why_not(ann.replay(orders_, Ids{id_of("a"), id_of("b"), id_of("a")})),
-            "SCHEMA.VALIDATION_FAILED: ids: \"a\" is given twice; give each once");
+            "REQUEST.INVALID: ids: \"a\" is given twice; give each once");
 }
 
 TEST_F(AdminTest, QuarantineNeedsANoteAndReleaseEndsIt) {
@@ -64,7 +63,7 @@ TEST_F(AdminTest, QuarantineNeedsANoteAndReleaseEndsIt) {
   const Sequence sequence = record(ids[0]).sequence;
   Admin ann = admin();
   EXPECT_EQ(why_not(ann.quarantine(orders_, ids, "")),
-            "SCHEMA.VALIDATION_FAILED: note: empty; give 1 to 500 printable characters");
+            "REQUEST.INVALID: note: empty; give 1 to 500 printable characters");
   EXPECT_EQ(state(ids[0]), MessageState::pending);
 
   const auto moved = ann.quarantine(orders_, ids, "wrong currency").value();
@@ -107,11 +106,11 @@ TEST_F(AdminTest, PausesSayWhetherAnythingChanged) {
   EXPECT_EQ(last_audit().kind, AuditKind::resumed);
 
   EXPECT_EQ(why_not(ann.pause_topic(orders_, "")),
-            "SCHEMA.VALIDATION_FAILED: topic: empty; give 1 to 128 printable characters");
+            "REQUEST.INVALID: topic: empty; give 1 to 128 printable characters");
   EXPECT_EQ(why_not(ann.resume_topic(orders_, "")),
-            "SCHEMA.VALIDATION_FAILED: topic: empty; give 1 to 128 printable characters");
+            "REQUEST.INVALID: topic: empty; give 1 to 128 printable characters");
   EXPECT_EQ(why_not(ann.pause_table(orders_, "a\nb")),
-            "SCHEMA.VALIDATION_FAILED: note: byte 2 is not printable UTF-8; give 1 to 500 "
+            "REQUEST.INVALID: note: byte 2 is not printable UTF-8; give 1 to 500 "
             "printable characters");
 }
 
@@ -127,7 +126,7 @@ TEST_F(AdminTest, PreviewChangesNothing) {
   EXPECT_EQ(audit_log().size(), entries);
   EXPECT_TRUE(admin().jobs(orders_).value().empty());
   EXPECT_EQ(why_not(admin().preview_replay(orders_, {.from = MessageState::pending})),
-            "SCHEMA.VALIDATION_FAILED: pending messages need no replay; replay dead, quarantined "
+            "REQUEST.INVALID: pending messages need no replay; replay dead, quarantined "
             "or done ones");
 }
 
@@ -163,18 +162,18 @@ TEST_F(AdminTest, ReplayJobsStartStopAndResume) {
 TEST_F(AdminTest, WrongReplayJobsAreRefused) {
   Admin ann = admin();
   EXPECT_EQ(why_not(ann.job(orders_, ReplayJobId{7})),
-            "SCHEMA.VALIDATION_FAILED: replay job 7 is not there; table \"orders\" has no replay "
+            "REQUEST.NOT_FOUND: replay job 7 is not there; table \"orders\" has no replay "
             "jobs");
   ann.start_replay(orders_, {}).value();
   EXPECT_EQ(why_not(ann.stop_replay(orders_, ReplayJobId{7})),
-            "SCHEMA.VALIDATION_FAILED: replay job 7 is not there; the latest of table \"orders\" "
+            "REQUEST.NOT_FOUND: replay job 7 is not there; the latest of table \"orders\" "
             "is 1");
   EXPECT_EQ(why_not(ann.start_replay(orders_, {.from = MessageState::done})),
-            "SCHEMA.VALIDATION_FAILED: a replay delivers done messages again: say which by a "
+            "REQUEST.INVALID: a replay delivers done messages again: say which by a "
             "sequence range (first, last) or a time range (from, until)");
   const WallTime now = clock_.wall_now();
   EXPECT_EQ(why_not(ann.start_replay(orders_, {.filter = {.from = now, .until = now}})),
-            "SCHEMA.VALIDATION_FAILED: filter: nothing lies between 2026-01-01T00:00:00.000Z and "
+            "REQUEST.INVALID: filter: nothing lies between 2026-01-01T00:00:00.000Z and "
             "2026-01-01T00:00:00.000Z; from must be before until");
   EXPECT_EQ(ann.jobs(orders_).value().size(), 1U);
 }
@@ -237,21 +236,20 @@ TEST_F(AdminTest, PurgeDoesNotLosePendingMessagesByMistake) {
   write({.id = "p1"});
   Admin ann = admin();
   EXPECT_EQ(why_not(ann.purge(orders_, {.state = MessageState::pending, .older_than = 0s})),
-            "SCHEMA.VALIDATION_FAILED: pending messages have not been delivered and would be lost; "
+            "REQUEST.INVALID: pending messages have not been delivered and would be lost; "
             "set force_pending if that is meant, or quarantine them");
   EXPECT_EQ(
       ann.purge(orders_, {.state = MessageState::pending, .older_than = 0s, .force_pending = true})
           .value()
           .rows,
       1U);
-  EXPECT_EQ(
-      why_not(ann.purge(orders_, {})),
-      "SCHEMA.VALIDATION_FAILED: older_than is not given; say how old messages must be, 0 for "
-      "all of them");
+  EXPECT_EQ(why_not(ann.purge(orders_, {})),
+            "REQUEST.INVALID: older_than is not given; say how old messages must be, 0 for "
+            "all of them");
   EXPECT_EQ(why_not(ann.purge(orders_, {.older_than = -1s})),
-            "SCHEMA.VALIDATION_FAILED: older_than: -1s; give 0 to 100 years");
+            "REQUEST.INVALID: older_than: -1s; give 0 to 100 years");
   EXPECT_EQ(why_not(ann.purge(orders_, {.older_than = 0s, .batch_rows = 0})),
-            "SCHEMA.VALIDATION_FAILED: batch_rows: 0; give 1 to 10000");
+            "REQUEST.INVALID: batch_rows: 0; give 1 to 10000");
 }
 
 TEST_F(AdminTest, AFailingPurgeSaysHowFarItCame) {

@@ -76,16 +76,16 @@ TEST_F(AdminTest, WrongListsAreRefused) {
   dead("d2");
   const Admin ann = admin();
   EXPECT_EQ(why_not(ann.list(orders_, {.rows_max = 0})),
-            "SCHEMA.VALIDATION_FAILED: rows_max: 0; give 1 to 1000");
+            "REQUEST.INVALID: rows_max: 0; give 1 to 1000");
   EXPECT_EQ(why_not(ann.list(orders_, {.rows_max = 1001})),
-            "SCHEMA.VALIDATION_FAILED: rows_max: 1001; give 1 to 1000");
+            "REQUEST.INVALID: rows_max: 1001; give 1 to 1000");
   const std::string next = ann.list(orders_, {.rows_max = 1}).value().next;
   EXPECT_EQ(why_not(ann.list(orders_, {.filter = {.key = "17"}, .cursor = next})),
-            "SCHEMA.VALIDATION_FAILED: cursor: not one of this list; hand back what the page "
+            "REQUEST.INVALID: cursor: not one of this list; hand back what the page "
             "before said, with the same table, state and filter, or leave it out to start again");
   EXPECT_EQ(
       why_not(ann.count(orders_, MessageState::dead, {.first = Sequence{2}, .last = Sequence{1}})),
-      "SCHEMA.VALIDATION_FAILED: filter: nothing lies between sequence 2 and 1; first must "
+      "REQUEST.INVALID: filter: nothing lies between sequence 2 and 1; first must "
       "not be above last");
   EXPECT_EQ(ann.list(nowhere_, {}).error().code, Code::config_invalid);
 }
@@ -153,9 +153,8 @@ TEST_F(AdminTest, BlockedKeysComePageByPageAndCountUpToABound) {
     cursor = page.next;
   } while (!cursor.empty());
   EXPECT_EQ(keys, (Names{"a", "b", "c"}));
-  EXPECT_EQ(why_not(ann.blocked_keys(orders_, 0)),
-            "SCHEMA.VALIDATION_FAILED: keys_max: 0; give 1 to 1000");
-  EXPECT_EQ(ann.blocked_keys(orders_, 1, "xyz").error().code, Code::schema_validation_failed);
+  EXPECT_EQ(why_not(ann.blocked_keys(orders_, 0)), "REQUEST.INVALID: keys_max: 0; give 1 to 1000");
+  EXPECT_EQ(ann.blocked_keys(orders_, 1, "xyz").error().code, Code::request_invalid);
 }
 
 TEST_F(AdminTest, ExplainAsksTheStoreForAllItNeeds) {
@@ -234,8 +233,7 @@ TEST_F(AdminTest, StraysAreShown) {
   const auto strays = admin().strays(orders_).value();
   ASSERT_EQ(strays.size(), 1U);
   EXPECT_EQ(strays[0].id, lost);
-  EXPECT_EQ(why_not(admin().strays(orders_, 0)),
-            "SCHEMA.VALIDATION_FAILED: rows_max: 0; give 1 to 1000");
+  EXPECT_EQ(why_not(admin().strays(orders_, 0)), "REQUEST.INVALID: rows_max: 0; give 1 to 1000");
 }
 
 TEST_F(AdminTest, StoreErrorsComeThrough) {

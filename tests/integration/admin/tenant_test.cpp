@@ -54,7 +54,7 @@ TEST_F(AdminTest, ABoundOperatorsReplayJobsAreItsTenants) {
   EXPECT_EQ(job.filter.tenant, "acme");
   EXPECT_EQ(bound.jobs(orders_).value(), std::vector{job});
   EXPECT_EQ(why_not(bound.stop_replay(orders_, all.id)),
-            "SCHEMA.VALIDATION_FAILED: replay job 1 is not there; the latest of table \"orders\" "
+            "REQUEST.NOT_FOUND: replay job 1 is not there; the latest of table \"orders\" "
             "is 2");
   EXPECT_EQ(everybody.job(orders_, all.id).value().state, ReplayJob::State::running);
   EXPECT_EQ(why_not(bound.stop_replay(orders_, job.id)), "accepted");
@@ -84,10 +84,8 @@ TEST_F(AdminTest, IdThatSeveralTenantsHaveIsNeverGuessed) {
   const std::string several =
       "exists for several tenants (\"acme\", \"other\"); say which with --tenant, or with tenant= "
       "in a request";
-  EXPECT_EQ(why_not(ann.inspect(orders_, ids[0])),
-            "SCHEMA.VALIDATION_FAILED: id \"o-7\" " + several);
-  EXPECT_EQ(why_not(ann.explain(orders_, ids[0])),
-            "SCHEMA.VALIDATION_FAILED: id \"o-7\" " + several);
+  EXPECT_EQ(why_not(ann.inspect(orders_, ids[0])), "REQUEST.INVALID: id \"o-7\" " + several);
+  EXPECT_EQ(why_not(ann.explain(orders_, ids[0])), "REQUEST.INVALID: id \"o-7\" " + several);
   EXPECT_EQ(ann.inspect(orders_, ids[0], Admin::PayloadToo::no, "acme").value()->state,
             MessageState::dead);
   EXPECT_EQ(ann.explain(orders_, ids[0], "acme").value().reasons.at(0).why, Why::dead);

@@ -92,10 +92,16 @@ TEST_F(SqliteRest, TooMuchIsRefused) {
   options.listener.body_bytes_max = 100'000;
   options.listener.header_bytes_max = 4096;
   serve(std::move(options));
-  EXPECT_EQ(client().get("/health/live", "X-Long: " + std::string(5000, 'x') + "\r\n").status,
-            431U);
+  const auto is_too_large = [](const RestAnswer& answer) {
+    return answer.body.find(R"("code":"REQUEST.TOO_LARGE","retryable":false)") != std::string::npos;
+  };
+  const auto header = client().get("/health/live", "X-Long: " + std::string(5000, 'x') + "\r\n");
+  EXPECT_EQ(header.status, 431U);
+  EXPECT_TRUE(is_too_large(header)) << header.body;
   const auto long_body = R"({"topic":"t","payload":")" + std::string(200'000, 'x') + "\"}";
-  EXPECT_EQ(client().post(messages, long_body).status, 413U);
+  const auto body = client().post(messages, long_body);
+  EXPECT_EQ(body.status, 413U);
+  EXPECT_TRUE(is_too_large(body)) << body.body;
   auto chunked = client();
   std::string chunks = "POST " + messages +
                        " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

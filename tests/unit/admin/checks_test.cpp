@@ -12,7 +12,7 @@ using testing::noon;
 
 std::string why_not(const Status& status) {
   if (status.ok()) return "fine";
-  EXPECT_EQ(status.error().code, Code::schema_validation_failed);
+  EXPECT_EQ(status.error().code, Code::request_invalid);
   return status.error().message;
 }
 

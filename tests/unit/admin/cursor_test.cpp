@@ -38,7 +38,7 @@ TEST(Cursor, SaysWhatToDoWithAWrongOne) {
     const auto place = cursor_place(1, text);
     ASSERT_FALSE(place.ok()) << text;
     EXPECT_EQ(place.error().text(),
-              "SCHEMA.VALIDATION_FAILED: cursor: not one of this list; hand back what the page "
+              "REQUEST.INVALID: cursor: not one of this list; hand back what the page "
               "before said, with the same table, state and filter, or leave it out to start again");
   }
 }

@@ -32,6 +32,7 @@ TEST(ErrorCode, NamesAreThoseOfTheSources) {
   EXPECT_EQ(code_name(Code::schema_validation_failed), "SCHEMA.VALIDATION_FAILED");
   EXPECT_EQ(code_name(Code::provider_rejected), "PROVIDER.REJECTED");
   EXPECT_EQ(code_name(Code::auth_denied), "AUTH.DENIED");
+  EXPECT_EQ(code_name(Code::request_not_found), "REQUEST.NOT_FOUND");
   EXPECT_EQ(code_name(Code::unknown_internal), "UNKNOWN.INTERNAL");
 }
 
@@ -42,10 +43,10 @@ TEST(ErrorCode, UnknownNamesAndValuesAreUnknownInternal) {
 }
 
 TEST(ErrorCode, OnlyThoseThatCanSimplyBeRepeatedAreRetrySafe) {
-  const std::set<Code> safe{Code::tx_timeout,          Code::tx_idempotent_busy,
-                            Code::tx_no_subscribers,   Code::tx_handler_failed,
-                            Code::storage_conflict,    Code::storage_unavailable,
-                            Code::provider_unavailable};
+  const std::set<Code> safe{Code::tx_timeout,           Code::tx_idempotent_busy,
+                            Code::tx_no_subscribers,    Code::tx_handler_failed,
+                            Code::storage_conflict,     Code::storage_unavailable,
+                            Code::provider_unavailable, Code::server_busy};
   for (const Code code : all_codes()) {
     EXPECT_EQ(is_retry_safe(code), safe.contains(code)) << code_name(code);
   }

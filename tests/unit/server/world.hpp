@@ -71,7 +71,7 @@ class ApiTest : public ::testing::Test {
     const auto* found = object.if_contains({name.data(), name.size()});
     return found == nullptr ? "(none)" : std::string(found->as_string());
   }
-  /// "400 SCHEMA.VALIDATION_FAILED topic: what is wrong with it".
+  /// "400 REQUEST.INVALID topic: what is wrong with it".
   static std::string refusal(const Response& response) {
     EXPECT_EQ(response.content_type, "application/problem+json") << response.body;
     if (response.content_type != "application/problem+json") return response.body;

@@ -184,9 +184,9 @@ TEST_F(ServerOperations, APurgeAsksUntilNothingIsLeft) {
 
 TEST_F(ServerOperations, ErrorsHaveTheirCode) {
   const auto wrong = daemon_->preview_replay(table(), {.from = MessageState::done});
-  EXPECT_EQ(wrong.error().code, Code::schema_validation_failed);
-  EXPECT_EQ(daemon_->job(table(), ReplayJobId{9}).error().message,
-            "replay \"9\" is not in table \"orders\"");
+  EXPECT_EQ(wrong.error().code, Code::request_invalid);
+  EXPECT_EQ(daemon_->job(table(), ReplayJobId{9}).error().text(),
+            "REQUEST.NOT_FOUND: replay \"9\" is not in table \"orders\"");
 }
 
 /// Says what the test has prepared, one after the other.

@@ -253,17 +253,30 @@ TEST_F(RestOpen, WebPagesCannotUseIt) {
 
 TEST_F(RestOpen, PathsAndMethodsThatAreNotThere) {
   EXPECT_EQ(refusal(get("/v2")),
-            "404 SCHEMA.VALIDATION_FAILED \"/v2\" is not a path of this API; /openapi.json has "
+            "404 REQUEST.NOT_FOUND \"/v2\" is not a path of this API; /openapi.json has "
             "them all");
   EXPECT_EQ(get("/v1/tables/").status, 404U);
   EXPECT_EQ(get("/v1/tables/%zz").status, 404U);
   EXPECT_EQ(get("*").status, 404U);
   const auto response = send({.method = "DELETE", .target = "/v1/tables/orders/messages?x=1"});
   EXPECT_EQ(refusal(response),
-            "405 SCHEMA.VALIDATION_FAILED \"DELETE\" is not allowed on "
+            "405 REQUEST.METHOD_NOT_ALLOWED \"DELETE\" is not allowed on "
             "\"/v1/tables/orders/messages\"; allowed: GET, HEAD, POST");
   EXPECT_EQ(response.headers, (Headers{{"Allow", "GET, HEAD, POST"}}));
   EXPECT_EQ(send({.method = "HEAD", .target = "/v1/tables"}).status, 200U);
+}
+
+TEST_F(RestOpen, AllowHasTheMethodsOfThePathAndNotOfTheOneWithAnIdInItsPlace) {
+  for (const std::string path : {"messages/batch", "dead-letters/replay", "dead-letters/quarantine",
+                                 "dead-letters/release", "replays/preview"}) {
+    for (const std::string method : {"GET", "DELETE"}) {
+      const auto response = send({.method = method, .target = "/v1/tables/orders/" + path});
+      EXPECT_EQ(response.status, 405U) << path;
+      EXPECT_EQ(response.headers, (Headers{{"Allow", "POST"}})) << path;
+    }
+  }
+  const auto of_a_message = send({.method = "POST", .target = "/v1/tables/orders/messages/m1"});
+  EXPECT_EQ(of_a_message.headers, (Headers{{"Allow", "GET, HEAD"}}));
 }
 
 }  // namespace

@@ -135,11 +135,11 @@ TEST_F(RestNulls, AreRefusedForEveryFieldOfEveryRequest) {
 
 TEST_F(RestNulls, SayWhichFieldAndWhatToDo) {
   EXPECT_EQ(refusal(post("/v1/tables/orders/pause", R"({"topic":null})")),
-            "400 SCHEMA.VALIDATION_FAILED topic: is null; give a value, or leave it out");
+            "400 REQUEST.INVALID topic: is null; give a value, or leave it out");
   EXPECT_EQ(refusal(post("/v1/tables/orders/replays", R"({"from":"dead","filter":null})")),
-            "400 SCHEMA.VALIDATION_FAILED filter: is null; give a value, or leave it out");
+            "400 REQUEST.INVALID filter: is null; give a value, or leave it out");
   EXPECT_EQ(refusal(post("/v1/tables/orders/replays", R"({"filter":{"key":null}})")),
-            "400 SCHEMA.VALIDATION_FAILED filter.key: is null; give a value, or leave it out");
+            "400 REQUEST.INVALID filter.key: is null; give a value, or leave it out");
   const auto written = post("/v1/tables/orders/messages", R"({"topic":"t","payload":null})");
   EXPECT_EQ(written.status, 201U) << "null is a payload";
 }
@@ -152,10 +152,9 @@ TEST_F(RestNulls, AReplayOfEverythingIsSaid) {
         R"({"filter":{"key":""}})", R"({"all":true,"filter":{"key":"a"}})", R"({"all":"yes"})"}) {
     expect_refused("/v1/tables/orders/replays", order);
   }
-  EXPECT_EQ(
-      refusal(post("/v1/tables/orders/replays", R"({"from":"dead","filter":{}})")),
-      "400 SCHEMA.VALIDATION_FAILED filter: names no messages; give a topic, a code or another "
-      "field of it, or \"all\": true for every message that is dead");
+  EXPECT_EQ(refusal(post("/v1/tables/orders/replays", R"({"from":"dead","filter":{}})")),
+            "400 REQUEST.INVALID filter: names no messages; give a topic, a code or another "
+            "field of it, or \"all\": true for every message that is dead");
   for (const auto* order : {R"({"from":"dead","all":true})", R"({"all":true,"filter":{}})"}) {
     const auto started = post("/v1/tables/orders/replays", order);
     ASSERT_EQ(started.status, 201U) << started.body;

@@ -64,6 +64,21 @@ TEST_F(RestRetryable, WhatCannotSucceedIsNot) {
   EXPECT_FALSE(retryable(form));
 }
 
+TEST_F(RestRetryable, EachKindOfRefusalHasItsCode) {
+  const std::string orders = "/v1/tables/orders";
+  const auto code = [&](const Asked& asked) { return text(body(ask(asked)), "code"); };
+  const auto pending = enqueue("");
+  EXPECT_EQ(code({"GET", orders + "/messages?limit=0"}), "REQUEST.INVALID");
+  EXPECT_EQ(code({"POST", orders + "/messages", "no JSON"}), "REQUEST.INVALID");
+  EXPECT_EQ(code({"POST", orders + "/messages", R"({"payload":1})"}), "SCHEMA.VALIDATION_FAILED");
+  EXPECT_EQ(code({"GET", "/v1/nothing"}), "REQUEST.NOT_FOUND");
+  EXPECT_EQ(code({"GET", "/v1/tables/nowhere"}), "REQUEST.NOT_FOUND");
+  EXPECT_EQ(code({"GET", orders + "/messages/unknown"}), "REQUEST.NOT_FOUND");
+  EXPECT_EQ(code({"GET", orders + "/replays/9"}), "REQUEST.NOT_FOUND");
+  EXPECT_EQ(code({"DELETE", orders}), "REQUEST.METHOD_NOT_ALLOWED");
+  EXPECT_EQ(code({"POST", orders + "/dead-letters/" + pending + "/replay"}), "TX.INVALID_STATE");
+}
+
 TEST_F(RestRetryable, WhatPassesIs) {
   // Another transaction writes the same id, and has not ended yet.
   auto other = store_.connect();

@@ -12,7 +12,7 @@ class RestTenants : public ApiTest {
     enqueue(R"("id":"o-7","tenant":"other")");
   }
   const std::string unclear_ =
-      "400 SCHEMA.VALIDATION_FAILED id \"o-7\" exists for several tenants (\"acme\", \"other\"); "
+      "400 REQUEST.INVALID id \"o-7\" exists for several tenants (\"acme\", \"other\"); "
       "say which with --tenant, or with tenant= in a request";
   const std::string messages_ = "/v1/tables/orders/messages/o-7";
   const std::string letters_ = "/v1/tables/orders/dead-letters";
