@@ -1,14 +1,15 @@
 #include "stores/postgres/driver/context.hpp"
 #include "stores/postgres/driver/transaction.hpp"
 #include "stores/postgres/operate/admin_store.hpp"
-#include "stores/postgres/operate/audit_store.hpp"
 #include "stores/postgres/operate/control_store.hpp"
 #include "stores/postgres/operate/doctor_store.hpp"
 #include "stores/postgres/outbox/competing_store.hpp"
 #include "stores/postgres/outbox/leader.hpp"
 #include "stores/postgres/outbox/outbox_store.hpp"
 #include "stores/postgres/outbox/ownership.hpp"
+#include "stores/postgres/sql_files.hpp"
 #include "stores/postgres/wake/wake.hpp"
+#include "stores/sql/audit_store.hpp"
 
 #include <sagabox/stores/postgres.hpp>
 
@@ -21,8 +22,10 @@ namespace {
 class PostgresStore final : public Store {
  public:
   PostgresStore(const Names& names, const ConnectSettings& settings, const Options& options,
-                std::string name)
-      : context_(names, settings, options), name_(std::move(name)) {}
+                std::string name, sql::Sections& sections)
+      : context_(names, settings, options),
+        name_(std::move(name)),
+        chain_(sections, "audit_head") {}
 
   spi::OutboxStore& outbox() override { return outbox_; }
   spi::OutboxAdminStore& outbox_admin() override { return admin_; }
@@ -57,7 +60,7 @@ class PostgresStore final : public Store {
  private:
   Context context_;
   std::string name_;
-  AuditChain chain_{context_.names};
+  const sql::AuditChain chain_;
   Wake wake_{context_};
   PostgresOutbox outbox_{context_, chain_, wake_};
   PostgresAdmin admin_{context_, chain_, wake_};
@@ -65,7 +68,7 @@ class PostgresStore final : public Store {
   Ownership ownership_{context_};
   LeaderOwnership leader_{context_, ownership_};
   CompetingOutbox competing_{context_, chain_, wake_};
-  PostgresAudit audit_{context_, chain_};
+  sql::AuditStore audit_{context_.sessions, chain_};
   PostgresDoctor doctor_{context_};
 };
 
@@ -112,7 +115,11 @@ Result<std::unique_ptr<Store>> open(const std::string& url, const Options& optio
   if (!name.ok()) return name.error();
   auto names = Names::parse(options.schema);
   if (!names.ok()) return names.error();
-  auto store = std::make_unique<PostgresStore>(*names, settings_of(url, options), options, *name);
+  auto sections = sql::Sections::parse(sql_files, names->schema());
+  if (!sections.ok()) return sections.error();
+  auto store =
+      std::make_unique<PostgresStore>(*names, settings_of(url, options), options, *name, *sections);
+  if (auto checked = sections->check(); !checked.ok()) return checked.error();
   if (auto connected = store->connect(); !connected.ok()) return connected.error();
   return std::unique_ptr<Store>(std::move(store));
 }

@@ -223,7 +223,8 @@ Result<spi::PurgeReply> SqliteAdmin::purge_in(Connection& connection,
   if (events.empty()) return reply;
   std::vector<AuditEvent> in_order;
   for (auto& [sequence, event] : events) in_order.push_back(std::move(event));
-  if (auto head = audit_.append(connection, in_order); !head.ok()) return head.error();
+  LinkSession session(connection.link(), context_.clock);
+  if (auto head = audit_.append(session, in_order); !head.ok()) return head.error();
   return reply;
 }
 

@@ -82,30 +82,7 @@ constexpr std::string_view hold = R"sql(
 SELECT 1 FROM sagabox_owner WHERE scope = ?1 AND shard = ?2 AND owner = ?3 AND epoch = ?4
 )sql";
 
-constexpr std::string_view head = R"sql(
-SELECT number, hash FROM sagabox_audit_head
-)sql";
-
-constexpr std::string_view entry_columns =
-    "number, kind, at, outbox, tenant, topic, message_id, attempt, digest, traceparent, code, "
-    "detail, actor, previous, hash";
-
-constexpr std::string_view append = R"sql(
-INSERT INTO sagabox_audit_log ({entry})
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
-)sql";
-
-constexpr std::string_view move_head = R"sql(
-UPDATE sagabox_audit_head SET number = ?1, hash = ?2
-)sql";
-
-constexpr std::string_view audit_read_sql = R"sql(
-SELECT {entry} FROM sagabox_audit_log WHERE number > ?1 ORDER BY number LIMIT ?2
-)sql";
-
-Sql filled(std::string_view sql) {
-  return {replaced(replaced(sql, "{job}", job_columns), "{entry}", entry_columns)};
-}
+Sql filled(std::string_view sql) { return {replaced(sql, "{job}", job_columns)}; }
 
 }  // namespace
 
@@ -121,11 +98,5 @@ ControlStatements::ControlStatements()
       change_job(filled(sqlite::change_job)),
       advance_job(filled(sqlite::advance_job)),
       hold(filled(sqlite::hold)) {}
-
-AuditStatements::AuditStatements()
-    : head(filled(sqlite::head)),
-      append(filled(sqlite::append)),
-      move_head(filled(sqlite::move_head)),
-      read(filled(audit_read_sql)) {}
 
 }  // namespace sagabox::sqlite

@@ -112,7 +112,8 @@ Result<Next> next_of(Connection& connection, const AdminStatements& statements,
 }  // namespace
 
 Status SqliteControl::audit(Connection& connection, const AuditEvent& event) {
-  auto head = audit_.append(connection, std::span(&event, 1));
+  LinkSession session(connection.link(), context_.clock);
+  auto head = audit_.append(session, std::span(&event, 1));
   if (!head.ok()) return head.error();
   return {};
 }
@@ -120,11 +121,11 @@ Status SqliteControl::audit(Connection& connection, const AuditEvent& event) {
 Result<spi::Controls> SqliteControl::controls(const TableName& table) {
   auto reader = context_.readers.take();
   if (!reader.ok()) return reader.error();
-  auto counts = counts_of(**reader, context_.control, table);
+  auto counts = counts_of(**reader, context_.shared, table);
   if (!counts.ok()) return counts.error();
   spi::Controls controls;
   controls.taken = static_cast<std::uint64_t>(counts->taken);
-  auto run = (*reader)->run(context_.control.pauses);
+  auto run = (*reader)->run(context_.shared.pauses);
   run.with(table.str());
   for (;;) {
     auto row = run.step();
@@ -136,11 +137,11 @@ Result<spi::Controls> SqliteControl::controls(const TableName& table) {
 }
 
 Result<bool> SqliteControl::pause_in(Connection& connection, const spi::PauseRequest& request) {
-  if (auto known = counts_of(connection, context_.control, request.table); !known.ok()) {
+  if (auto known = counts_of(connection, context_.shared, request.table); !known.ok()) {
     return known.error();
   }
   const auto now = context_.clock.wall_now();
-  auto run = connection.run(request.paused ? context_.control.pause : context_.control.resume);
+  auto run = connection.run(request.paused ? context_.shared.pause : context_.shared.resume);
   run.with(request.table.str()).with(request.topic);
   if (request.paused) run.with(request.actor).with(request.note).with(now);
   if (auto done = run.finish(); !done.ok()) return done.error();
@@ -158,13 +159,13 @@ Result<bool> SqliteControl::set_pause(const spi::PauseRequest& request) {
 
 Result<ReplayJob> SqliteControl::create_in(Connection& connection,
                                            const spi::NewReplayJob& request) {
-  if (auto known = counts_of(connection, context_.control, request.table); !known.ok()) {
+  if (auto known = counts_of(connection, context_.shared, request.table); !known.ok()) {
     return known.error();
   }
   auto extent =
       extent_of(connection, admin_.statements(request.table), request.from, request.filter);
   if (!extent.ok()) return extent.error();
-  auto run = connection.run(context_.control.create_job);
+  auto run = connection.run(context_.shared.create_job);
   bind_new_job(run, request, *extent, context_.clock.wall_now());
   auto job = sqlite::job_of(run, request.table);
   if (!job.ok()) return job.error();
@@ -187,8 +188,8 @@ Result<ReplayJob> SqliteControl::create_job(const spi::NewReplayJob& request) {
 Result<std::vector<ReplayJob>> SqliteControl::jobs(const TableName& table) {
   auto reader = context_.readers.take();
   if (!reader.ok()) return reader.error();
-  if (auto known = counts_of(**reader, context_.control, table); !known.ok()) return known.error();
-  auto run = (*reader)->run(context_.control.jobs);
+  if (auto known = counts_of(**reader, context_.shared, table); !known.ok()) return known.error();
+  auto run = (*reader)->run(context_.shared.jobs);
   run.with(table.str());
   std::vector<ReplayJob> jobs;
   for (;;) {
@@ -201,7 +202,7 @@ Result<std::vector<ReplayJob>> SqliteControl::jobs(const TableName& table) {
 
 Result<ReplayJob> SqliteControl::job_of(Connection& connection, const TableName& table,
                                         ReplayJobId job) {
-  auto run = connection.run(context_.control.job);
+  auto run = connection.run(context_.shared.job);
   run.with(table.str()).with(job.value);
   auto found = sqlite::job_of(run, table);
   if (!found.ok()) return found.error();
@@ -213,7 +214,7 @@ Result<ReplayJob> SqliteControl::change_in(Connection& connection, const spi::Jo
   auto before = job_of(connection, change.table, change.job);
   if (!before.ok()) return before.error();
   if (auto wrong = change_problem(*before, change.to)) return *std::move(wrong);
-  auto run = connection.run(context_.control.change_job);
+  auto run = connection.run(context_.shared.change_job);
   run.with(change.table.str()).with(change.job.value).with(job_state_name(change.to));
   run.with(change.to == JobState::failed ? std::string_view(change.error) : std::string_view());
   run.with(context_.clock.wall_now());
@@ -244,11 +245,11 @@ Result<spi::JobAdvanceReply> SqliteControl::replay_next(Connection& connection,
   const auto rows = static_cast<std::uint32_t>(sequences.size());
   Counts counts;
   counts.ended(job.from) = -std::int64_t{rows};
-  if (auto counted = add_counts(connection, context_.control, request.table, counts);
+  if (auto counted = add_counts(connection, context_.shared, request.table, counts);
       !counted.ok()) {
     return counted.error();
   }
-  auto run = connection.run(context_.control.advance_job);
+  auto run = connection.run(context_.shared.advance_job);
   run.with(request.table.str()).with(request.job.value).with(rows);
   run.with((next->sequences.empty() ? job.cursor : next->sequences.back()).value);
   run.with(next->exhausted).with(context_.clock.wall_now());
@@ -265,14 +266,15 @@ Result<spi::JobAdvanceReply> SqliteControl::replay_next(Connection& connection,
     events.push_back(
         job_event(AuditKind::replay_finished, reply.job, reply.job.actor, reply.job.changed_at));
   }
-  if (auto head = audit_.append(connection, events); !head.ok()) return head.error();
+  LinkSession session(connection.link(), context_.clock);
+  if (auto head = audit_.append(session, events); !head.ok()) return head.error();
   return reply;
 }
 
 Result<spi::JobAdvanceReply> SqliteControl::advance_in(Connection& connection,
                                                        const spi::JobAdvance& request) {
   const auto scope = spi::replay_scope(request.table);
-  auto fence = connection.run(context_.control.hold);
+  auto fence = connection.run(context_.shared.hold);
   fence.with(scope).with(0).with(request.owner.view()).with(request.epoch.value);
   auto held = fence.step();
   if (!held.ok()) return held.error();

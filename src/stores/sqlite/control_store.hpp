@@ -1,7 +1,6 @@
 #pragma once
 
 #include "stores/sqlite/admin_store.hpp"
-#include "stores/sqlite/audit_store.hpp"
 #include "stores/sqlite/context.hpp"
 
 #include <sagabox/spi/control_store.hpp>
@@ -14,7 +13,7 @@ namespace sagabox::sqlite {
 /// ownership of the replay scope.
 class SqliteControl final : public spi::ControlStore {
  public:
-  SqliteControl(Context& context, const AuditChain& audit, SqliteAdmin& admin)
+  SqliteControl(Context& context, const sql::AuditChain& audit, SqliteAdmin& admin)
       : context_(context), audit_(audit), admin_(admin) {}
 
   Result<spi::Controls> controls(const TableName& table) override;
@@ -36,7 +35,7 @@ class SqliteControl final : public spi::ControlStore {
   Status audit(Connection& connection, const AuditEvent& event);
 
   Context& context_;
-  const AuditChain& audit_;
+  const sql::AuditChain& audit_;
   SqliteAdmin& admin_;
 };
 

@@ -112,7 +112,8 @@ Result<spi::MoveReply> SqliteAdmin::move_in(Connection& connection,
                                     request.actor, request.note, now));
   }
   if (events.empty()) return reply;
-  if (auto head = audit_.append(connection, events); !head.ok()) return head.error();
+  LinkSession session(connection.link(), context_.clock);
+  if (auto head = audit_.append(session, events); !head.ok()) return head.error();
   return reply;
 }
 

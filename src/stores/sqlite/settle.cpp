@@ -302,7 +302,8 @@ Result<spi::SettleReply> SqliteOutbox::settle(const spi::SettleRequest& request)
     auto counted = add_counts(connection, context_.control, request.table, settling.counts());
     if (!counted.ok()) return counted.error();
     if (settling.deaths().empty()) return reply;
-    if (auto head = audit_.append(connection, settling.deaths()); !head.ok()) {
+    LinkSession session(connection.link(), context_.clock);
+    if (auto head = audit_.append(session, settling.deaths()); !head.ok()) {
       return head.error();
     }
     return reply;

@@ -79,15 +79,6 @@ struct ControlStatements {
   Sql hold;
 };
 
-struct AuditStatements {
-  AuditStatements();
-
-  Sql head;
-  Sql append;
-  Sql move_head;
-  Sql read;
-};
-
 /// The statements of each outbox, put together once. Thread-safe.
 template <class Statements>
 class PerTable {

@@ -85,41 +85,11 @@ WHERE scope = $1 AND shard = 0 AND owner = $2 AND epoch = $3
 FOR SHARE
 )sql";
 
-constexpr std::string_view lock_head = R"sql(
-SELECT number, hash FROM "{schema}".audit_head FOR UPDATE
-)sql";
-
-constexpr std::string_view head = R"sql(
-SELECT number, hash FROM "{schema}".audit_head
-)sql";
-
-constexpr std::string_view entry_columns =
-    "number, kind, at, outbox, tenant, topic, message_id, attempt, digest, traceparent, code, "
-    "detail, actor, previous, hash";
-
-constexpr std::string_view append = R"sql(
-INSERT INTO "{schema}".audit_log ({entry})
-SELECT * FROM unnest($1::int8[], $2::text[], $3::timestamptz[], $4::bytea[], $5::bytea[],
-                     $6::bytea[], $7::bytea[], $8::int8[], $9::bytea[], $10::bytea[],
-                     $11::bytea[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[])
-)sql";
-
-constexpr std::string_view move_head = R"sql(
-UPDATE "{schema}".audit_head SET number = $1, hash = $2
-)sql";
-
-constexpr std::string_view audit_read_sql = R"sql(
-SELECT {entry} FROM "{schema}".audit_log WHERE number > $1 ORDER BY number LIMIT $2
-)sql";
-
 Statement filled(const Names& names, std::string_view name, std::string_view sql) {
   std::string whole(sql);
-  for (const auto& [placeholder, columns] :
-       {std::pair{std::string_view("{job}"), job_columns},
-        std::pair{std::string_view("{entry}"), entry_columns}}) {
-    if (const auto at = whole.find(placeholder); at != std::string::npos) {
-      whole.replace(at, placeholder.size(), columns);
-    }
+  constexpr std::string_view placeholder = "{job}";
+  if (const auto at = whole.find(placeholder); at != std::string::npos) {
+    whole.replace(at, placeholder.size(), job_columns);
   }
   return {std::string(name), names.fill(whole)};
 }
@@ -137,12 +107,5 @@ ControlStatements::ControlStatements(const Names& names)
       change_job(filled(names, "change_job", postgres::change_job)),
       advance_job(filled(names, "advance_job", postgres::advance_job)),
       hold(filled(names, "hold_replays", hold_replays_sql)) {}
-
-AuditStatements::AuditStatements(const Names& names)
-    : lock_head(filled(names, "audit_lock_head", postgres::lock_head)),
-      head(filled(names, "audit_head", postgres::head)),
-      append(filled(names, "audit_append", postgres::append)),
-      move_head(filled(names, "audit_move_head", postgres::move_head)),
-      read(filled(names, "audit_read", audit_read_sql)) {}
 
 }  // namespace sagabox::postgres

@@ -103,8 +103,8 @@ Params create_params(const spi::NewReplayJob& request, const Extent& extent) {
 
 }  // namespace
 
-PostgresControl::PostgresControl(Context& context, const AuditChain& audit, PostgresAdmin& admin,
-                                 Wake& wake)
+PostgresControl::PostgresControl(Context& context, const sql::AuditChain& audit,
+                                 PostgresAdmin& admin, Wake& wake)
     : context_(context), audit_(audit), admin_(admin), wake_(wake), statements_(context.names) {}
 
 Result<spi::Controls> PostgresControl::controls(const TableName& table) {
@@ -142,7 +142,8 @@ Result<bool> PostgresControl::pause_in(Connection& connection, const spi::PauseR
   if (changed->empty()) return false;
   const auto event = pause_event(request.table, request.topic, request.paused, request.actor,
                                  request.note, changed->timestamptz(0, 0));
-  auto head = audit_.append(connection, std::span(&event, 1));
+  LinkSession session(connection.link());
+  auto head = audit_.append(session, std::span(&event, 1));
   if (!head.ok()) return head.error();
   return true;
 }
@@ -162,7 +163,8 @@ Result<ReplayJob> PostgresControl::create_in(Connection& connection,
   if (rows->empty()) return no_table(request.table);
   auto job = job_from(*rows, 0, request.table);
   const auto event = job_event(AuditKind::tx_replay_requested, job, request.actor, job.created_at);
-  auto head = audit_.append(connection, std::span(&event, 1));
+  LinkSession session(connection.link());
+  auto head = audit_.append(session, std::span(&event, 1));
   if (!head.ok()) return head.error();
   return job;
 }
@@ -211,7 +213,8 @@ Result<ReplayJob> PostgresControl::change_in(Connection& connection, const spi::
   if (!rows.ok()) return rows.error();
   auto job = job_from(*rows, 0, change.table);
   const auto event = job_event(audit_kind(change.to), job, change.actor, job.changed_at);
-  auto head = audit_.append(connection, std::span(&event, 1));
+  LinkSession session(connection.link());
+  auto head = audit_.append(session, std::span(&event, 1));
   if (!head.ok()) return head.error();
   return job;
 }
@@ -262,7 +265,8 @@ Result<spi::JobAdvanceReply> PostgresControl::replay_next(Connection& connection
     events.push_back(
         job_event(AuditKind::replay_finished, reply.job, reply.job.actor, reply.job.changed_at));
   }
-  if (auto head = audit_.append(connection, events); !head.ok()) return head.error();
+  LinkSession session(connection.link());
+  if (auto head = audit_.append(session, events); !head.ok()) return head.error();
   return reply;
 }
 

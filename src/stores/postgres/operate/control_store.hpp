@@ -2,9 +2,9 @@
 
 #include "stores/postgres/driver/context.hpp"
 #include "stores/postgres/operate/admin_store.hpp"
-#include "stores/postgres/operate/audit_store.hpp"
 #include "stores/postgres/outbox/statements.hpp"
 #include "stores/postgres/wake/wake.hpp"
+#include "stores/sql/audit_store.hpp"
 
 #include <sagabox/spi/control_store.hpp>
 
@@ -16,7 +16,7 @@ namespace sagabox::postgres {
 /// ownership of the replay scope.
 class PostgresControl final : public spi::ControlStore {
  public:
-  PostgresControl(Context& context, const AuditChain& audit, PostgresAdmin& admin, Wake& wake);
+  PostgresControl(Context& context, const sql::AuditChain& audit, PostgresAdmin& admin, Wake& wake);
 
   Result<spi::Controls> controls(const TableName& table) override;
   Result<bool> set_pause(const spi::PauseRequest& request) override;
@@ -36,7 +36,7 @@ class PostgresControl final : public spi::ControlStore {
   Result<ReplayJob> lock_job(Connection& connection, const TableName& table, ReplayJobId job);
 
   Context& context_;
-  const AuditChain& audit_;
+  const sql::AuditChain& audit_;
   PostgresAdmin& admin_;
   Wake& wake_;
   ControlStatements statements_;

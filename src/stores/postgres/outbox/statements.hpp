@@ -98,16 +98,6 @@ struct ControlStatements {
   Statement hold;
 };
 
-struct AuditStatements {
-  explicit AuditStatements(const Names& names);
-
-  Statement lock_head;
-  Statement head;
-  Statement append;
-  Statement move_head;
-  Statement read;
-};
-
 /// The statements of each outbox, put together once. Thread-safe.
 template <class Statements>
 class PerTable {
