@@ -1,7 +1,6 @@
 #include "stores/postgres/driver/context.hpp"
 #include "stores/postgres/driver/transaction.hpp"
 #include "stores/postgres/operate/admin_store.hpp"
-#include "stores/postgres/operate/control_store.hpp"
 #include "stores/postgres/operate/doctor_store.hpp"
 #include "stores/postgres/outbox/competing_store.hpp"
 #include "stores/postgres/outbox/leader.hpp"
@@ -10,6 +9,7 @@
 #include "stores/postgres/sql_files.hpp"
 #include "stores/postgres/wake/wake.hpp"
 #include "stores/sql/audit_store.hpp"
+#include "stores/sql/control_store.hpp"
 
 #include <sagabox/stores/postgres.hpp>
 
@@ -25,7 +25,10 @@ class PostgresStore final : public Store {
                 std::string name, sql::Sections& sections)
       : context_(names, settings, options),
         name_(std::move(name)),
-        chain_(sections, "audit_head") {}
+        chain_(sections, "audit_head"),
+        known_(sections),
+        replay_(sections),
+        control_(sections, {context_.sessions, chain_, replay_, known_, ring()}) {}
 
   spi::OutboxStore& outbox() override { return outbox_; }
   spi::OutboxAdminStore& outbox_admin() override { return admin_; }
@@ -58,13 +61,19 @@ class PostgresStore final : public Store {
   }
 
  private:
+  sql::Ring ring() {
+    return [this](const TableName& table) { wake_.ring(table); };
+  }
+
   Context context_;
   std::string name_;
   const sql::AuditChain chain_;
+  const sql::KnownOutbox known_;
+  sql::Replay replay_;
   Wake wake_{context_};
   PostgresOutbox outbox_{context_, chain_, wake_};
   PostgresAdmin admin_{context_, chain_, wake_};
-  PostgresControl control_{context_, chain_, admin_, wake_};
+  sql::ControlStore control_;
   Ownership ownership_{context_};
   LeaderOwnership leader_{context_, ownership_};
   CompetingOutbox competing_{context_, chain_, wake_};

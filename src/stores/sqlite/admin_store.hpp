@@ -49,9 +49,6 @@ class SqliteAdmin final : public spi::OutboxAdminStore {
   Result<spi::PurgeReply> purge(const spi::PurgeRequest& request) override;
   Result<std::vector<spi::Stray>> strays(const TableName& table, std::uint32_t rows_max) override;
 
-  [[nodiscard]] const AdminStatements& statements(const TableName& table) {
-    return statements_.of(table);
-  }
   /// An ended message becomes pending under a new sequence. The caller counts. False: one of its
   /// tenant and id is pending, and it stays as it is.
   Result<bool> replay(Connection& connection, const TableName& table, MessageState from,

@@ -36,7 +36,7 @@ struct Context {
   Durable durable;
   Wake wake;
   PerTable<InsertStatements> inserts;
-  const ControlStatements control;
+  const SharedStatements shared;
 };
 
 }  // namespace sagabox::sqlite

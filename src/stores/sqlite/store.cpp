@@ -1,7 +1,7 @@
 #include "stores/sql/audit_store.hpp"
+#include "stores/sql/control_store.hpp"
 #include "stores/sqlite/admin_store.hpp"
 #include "stores/sqlite/context.hpp"
-#include "stores/sqlite/control_store.hpp"
 #include "stores/sqlite/doctor_store.hpp"
 #include "stores/sqlite/outbox_store.hpp"
 #include "stores/sqlite/ownership.hpp"
@@ -22,7 +22,10 @@ class SqliteStore final : public Store {
               OwnerLocks locks, sql::Sections& sections)
       : name_("sqlite:" + path),
         chain_(sections, "sagabox_audit_head"),
+        known_(sections),
+        replay_(sections),
         context_(path, options, std::move(writer)),
+        control_(sections, {context_.sessions, chain_, replay_, known_, ring()}),
         ownership_(context_, std::move(locks)) {}
 
   spi::OutboxStore& outbox() override { return outbox_; }
@@ -38,11 +41,17 @@ class SqliteStore final : public Store {
 
  private:
   const std::string name_;
+  sql::Ring ring() {
+    return [this](const TableName& table) { context_.wake.ring(table); };
+  }
+
   const sql::AuditChain chain_;
+  const sql::KnownOutbox known_;
+  sql::Replay replay_;
   Context context_;
   SqliteOutbox outbox_{context_, chain_};
   SqliteAdmin admin_{context_, chain_};
-  SqliteControl control_{context_, chain_, admin_};
+  sql::ControlStore control_;
   sql::AuditStore audit_{context_.sessions, chain_};
   SqliteDoctor doctor_{context_};
   Ownership ownership_;

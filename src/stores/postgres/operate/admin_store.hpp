@@ -53,10 +53,6 @@ class PostgresAdmin final : public spi::OutboxAdminStore {
   Result<spi::PurgeReply> purge(const spi::PurgeRequest& request) override;
   Result<std::vector<spi::Stray>> strays(const TableName& table, std::uint32_t rows_max) override;
 
-  [[nodiscard]] const AdminStatements& statements(const TableName& table) {
-    return statements_.of(table);
-  }
-
  private:
   Result<Rows> ask(const Statement& statement, const Params& params);
   /// One batch, deleted row by row.

@@ -19,6 +19,7 @@ class PostgresSession : public PostgresTest {
   void SetUp() override {
     PostgresTest::SetUp();
     if (IsSkipped()) return;
+    (void)open_store();
     database_->sql("CREATE TABLE " + rows_table() + " (n int8, t text, b bytea, at timestamptz)");
     add_row_ = named("add", {"INSERT INTO " + rows_table() +
                              " SELECT * FROM unnest($1::int8[], $2::text[], $3::bytea[], "
@@ -64,9 +65,9 @@ TEST_F(PostgresSession, ListsAreArrays) {
                        std::vector{WallTime{}, WallTime{}}})
       .value();
   session->commit().value();
-  EXPECT_EQ(
-      database_->sql("SELECT n || t || encode(b, 'hex') FROM " + rows_table() + " ORDER BY n"),
-      (std::vector<std::string>{"7a\"78", "8b00"}));
+  EXPECT_EQ(database_->sql("SELECT string_agg(n || t || encode(b, 'hex'), ',' ORDER BY n) FROM " +
+                           rows_table()),
+            std::vector<std::string>{"7a\"78,8b00"});
 }
 
 TEST_F(PostgresSession, SeveralStatementsAnswerWithTheLastRows) {
