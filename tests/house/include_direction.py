@@ -61,7 +61,7 @@ SHARED = {
         "broken_pipes courier crew envelope out_buffer pending_parcels room_wait server_url settings stream structured"
         " timed_parcels tls under_way wake"
     ).split()
-} | {"stores/schema_findings", "stores/same_id"}
+} | {"stores/schema_findings", "stores/same_id", "stores/sql"}
 
 # Rooms that must not name a backend: only stores, transports, assembly and cli may.
 BACKEND_ROOMS = {"stores", "transports", "assembly", "cli", "testing"}

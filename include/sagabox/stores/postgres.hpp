@@ -13,6 +13,10 @@
 struct pg_conn;  // libpq's, so that its header is not needed here
 using PGconn = pg_conn;
 
+namespace sagabox::sql {
+class Session;
+}
+
 /// PostgreSQL 13 and newer, through libpq.
 namespace sagabox::postgres {
 
@@ -76,6 +80,7 @@ class Enlisted final : public Transaction {
 
  private:
   friend Result<Enlisted> enlist(PGconn* connection, std::string_view schema);
+  friend Result<std::unique_ptr<sql::Session>> session_of(Transaction& transaction);
   Result<std::vector<Written>> insert(const TableName& table,
                                       std::span<const std::shared_ptr<const Message>> messages,
                                       bool told);

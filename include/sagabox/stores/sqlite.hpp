@@ -12,6 +12,10 @@
 
 struct sqlite3;  // SQLite's, so that its header is not needed here
 
+namespace sagabox::sql {
+class Session;
+}
+
 /// SQLite 3.37 and newer: a file, and nothing to set up.
 namespace sagabox::sqlite {
 
@@ -57,6 +61,7 @@ class Enlisted final : public Transaction {
 
  private:
   friend Result<Enlisted> enlist(sqlite3* connection);
+  friend Result<std::unique_ptr<sql::Session>> session_of(Transaction& transaction);
   struct Borrowed;
   explicit Enlisted(std::unique_ptr<Borrowed> borrowed);
   std::unique_ptr<Borrowed> borrowed_;

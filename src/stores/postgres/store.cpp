@@ -1,14 +1,15 @@
 #include "stores/postgres/driver/context.hpp"
 #include "stores/postgres/driver/transaction.hpp"
 #include "stores/postgres/operate/admin_store.hpp"
-#include "stores/postgres/operate/audit_store.hpp"
-#include "stores/postgres/operate/control_store.hpp"
 #include "stores/postgres/operate/doctor_store.hpp"
 #include "stores/postgres/outbox/competing_store.hpp"
 #include "stores/postgres/outbox/leader.hpp"
 #include "stores/postgres/outbox/outbox_store.hpp"
 #include "stores/postgres/outbox/ownership.hpp"
+#include "stores/postgres/sql_files.hpp"
 #include "stores/postgres/wake/wake.hpp"
+#include "stores/sql/audit_store.hpp"
+#include "stores/sql/control_store.hpp"
 
 #include <sagabox/stores/postgres.hpp>
 
@@ -21,8 +22,13 @@ namespace {
 class PostgresStore final : public Store {
  public:
   PostgresStore(const Names& names, const ConnectSettings& settings, const Options& options,
-                std::string name)
-      : context_(names, settings, options), name_(std::move(name)) {}
+                std::string name, sql::Sections& sections)
+      : context_(names, settings, options),
+        name_(std::move(name)),
+        chain_(sections, "audit_head"),
+        known_(sections),
+        replay_(sections),
+        control_(sections, {context_.sessions, chain_, replay_, known_, ring()}) {}
 
   spi::OutboxStore& outbox() override { return outbox_; }
   spi::OutboxAdminStore& outbox_admin() override { return admin_; }
@@ -55,17 +61,23 @@ class PostgresStore final : public Store {
   }
 
  private:
+  sql::Ring ring() {
+    return [this](const TableName& table) { wake_.ring(table); };
+  }
+
   Context context_;
   std::string name_;
-  AuditChain chain_{context_.names};
+  const sql::AuditChain chain_;
+  const sql::KnownOutbox known_;
+  sql::Replay replay_;
   Wake wake_{context_};
   PostgresOutbox outbox_{context_, chain_, wake_};
   PostgresAdmin admin_{context_, chain_, wake_};
-  PostgresControl control_{context_, chain_, admin_, wake_};
+  sql::ControlStore control_;
   Ownership ownership_{context_};
   LeaderOwnership leader_{context_, ownership_};
   CompetingOutbox competing_{context_, chain_, wake_};
-  PostgresAudit audit_{context_, chain_};
+  sql::AuditStore audit_{context_.sessions, chain_};
   PostgresDoctor doctor_{context_};
 };
 
@@ -112,7 +124,11 @@ Result<std::unique_ptr<Store>> open(const std::string& url, const Options& optio
   if (!name.ok()) return name.error();
   auto names = Names::parse(options.schema);
   if (!names.ok()) return names.error();
-  auto store = std::make_unique<PostgresStore>(*names, settings_of(url, options), options, *name);
+  auto sections = sql::Sections::parse(sql_files, names->schema());
+  if (!sections.ok()) return sections.error();
+  auto store =
+      std::make_unique<PostgresStore>(*names, settings_of(url, options), options, *name, *sections);
+  if (auto checked = sections->check(); !checked.ok()) return checked.error();
   if (auto connected = store->connect(); !connected.ok()) return connected.error();
   return std::unique_ptr<Store>(std::move(store));
 }

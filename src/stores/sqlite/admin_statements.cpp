@@ -117,21 +117,6 @@ UNION ALL
 SELECT {done}, payload FROM "{table}_archive" WHERE id = ?1 AND (?2 IS NULL OR tenant = ?2)
 )sql";
 
-/// What a replay job takes next: ?11 cursor, ?12 last, ?13 rows_max, ?14 state.
-constexpr std::string_view next_ended = R"sql(
-SELECT seq FROM "{table}_dead"
-WHERE state = ?14 AND seq > ?11 AND seq <= ?12 AND {fits_ended}
-ORDER BY seq
-LIMIT ?13 + 1
-)sql";
-
-constexpr std::string_view next_done = R"sql(
-SELECT seq FROM "{table}_archive"
-WHERE seq > ?11 AND seq <= ?12 AND {fits_ended}
-ORDER BY seq
-LIMIT ?13 + 1
-)sql";
-
 /// ?1 sequence, ?2 new sequence, ?3 now. A fresh one, whatever it waited for before; nothing where
 /// one of its tenant and id is pending.
 constexpr std::string_view replay_ended = R"sql(
@@ -242,8 +227,6 @@ AdminStatements::AdminStatements(const TableName& table) {
   extent_ended = fill(sqlite::extent_ended);
   extent_done = fill(sqlite::extent_done);
   look = fill(sqlite::look);
-  next_ended = fill(sqlite::next_ended);
-  next_done = fill(sqlite::next_done);
   replay_ended = fill(sqlite::replay_ended);
   replay_done = fill(sqlite::replay_done);
   quarantine = fill(sqlite::quarantine);

@@ -106,7 +106,7 @@ Result<Named> rows_of_id(Connection& connection, const AdminStatements& statemen
 Result<spi::TableStats> SqliteAdmin::stats(const TableName& table) {
   auto reader = context_.readers.take();
   if (!reader.ok()) return reader.error();
-  if (auto known = counts_of(**reader, context_.control, table); !known.ok()) return known.error();
+  if (auto known = counts_of(**reader, context_.shared, table); !known.ok()) return known.error();
   auto counts = (*reader)->run(statements_.of(table).counts);
   if (auto row = counts.step(); !row.ok()) return row.error();
   auto oldest = (*reader)->run(statements_.of(table).oldest);
@@ -215,7 +215,7 @@ Result<spi::PurgeReply> SqliteAdmin::purge_in(Connection& connection,
       --counts.ended(request.state);
     }
   }
-  if (auto counted = add_counts(connection, context_.control, request.table, counts);
+  if (auto counted = add_counts(connection, context_.shared, request.table, counts);
       !counted.ok()) {
     return counted.error();
   }
@@ -223,7 +223,8 @@ Result<spi::PurgeReply> SqliteAdmin::purge_in(Connection& connection,
   if (events.empty()) return reply;
   std::vector<AuditEvent> in_order;
   for (auto& [sequence, event] : events) in_order.push_back(std::move(event));
-  if (auto head = audit_.append(connection, in_order); !head.ok()) return head.error();
+  LinkSession session(connection.link(), context_.clock);
+  if (auto head = audit_.append(session, in_order); !head.ok()) return head.error();
   return reply;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/same_id.hpp"
-#include "stores/sqlite/audit_store.hpp"
+#include "stores/sql/audit_store.hpp"
 #include "stores/sqlite/context.hpp"
 #include "stores/sqlite/counts.hpp"
 #include "stores/sqlite/decode.hpp"
@@ -38,7 +38,7 @@ Result<Named> rows_of_id(Connection& connection, const AdminStatements& statemen
 /// What operators see and do. An act is one transaction, its audit events included.
 class SqliteAdmin final : public spi::OutboxAdminStore {
  public:
-  SqliteAdmin(Context& context, const AuditChain& audit) : context_(context), audit_(audit) {}
+  SqliteAdmin(Context& context, const sql::AuditChain& audit) : context_(context), audit_(audit) {}
 
   Result<spi::TableStats> stats(const TableName& table) override;
   Result<spi::ListReply> list(const spi::ListRequest& request) override;
@@ -49,9 +49,6 @@ class SqliteAdmin final : public spi::OutboxAdminStore {
   Result<spi::PurgeReply> purge(const spi::PurgeRequest& request) override;
   Result<std::vector<spi::Stray>> strays(const TableName& table, std::uint32_t rows_max) override;
 
-  [[nodiscard]] const AdminStatements& statements(const TableName& table) {
-    return statements_.of(table);
-  }
   /// An ended message becomes pending under a new sequence. The caller counts. False: one of its
   /// tenant and id is pending, and it stays as it is.
   Result<bool> replay(Connection& connection, const TableName& table, MessageState from,
@@ -69,7 +66,7 @@ class SqliteAdmin final : public spi::OutboxAdminStore {
                  const MessageRecord& record);
 
   Context& context_;
-  const AuditChain& audit_;
+  const sql::AuditChain& audit_;
   PerTable<AdminStatements> statements_;
 };
 

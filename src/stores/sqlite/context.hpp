@@ -4,6 +4,7 @@
 #include "stores/sqlite/insert.hpp"
 #include "stores/sqlite/migrations.hpp"
 #include "stores/sqlite/readers.hpp"
+#include "stores/sqlite/session.hpp"
 #include "stores/sqlite/statements.hpp"
 #include "stores/sqlite/wake.hpp"
 #include "stores/sqlite/writer.hpp"
@@ -22,6 +23,7 @@ struct Context {
       : clock(*options.clock),
         writer(std::move(with_writer)),
         readers(path, options),
+        sessions(*writer, readers, clock),
         migrations(*writer, clock),
         durable(*writer),
         wake(*writer, options.watch_interval) {}
@@ -29,11 +31,12 @@ struct Context {
   const Clock& clock;  ///< the database's
   const std::unique_ptr<Writer> writer;
   Readers readers;
+  SqliteSessions sessions;
   Migrations migrations;
   Durable durable;
   Wake wake;
   PerTable<InsertStatements> inserts;
-  const ControlStatements control;
+  const SharedStatements shared;
 };
 
 }  // namespace sagabox::sqlite

@@ -21,7 +21,7 @@ Error no_table(std::string_view table) {
           "there is no outbox table \"" + std::string(table) + "\"; call prepare() for it first"};
 }
 
-Result<Counts> counts_of(Connection& connection, const ControlStatements& statements,
+Result<Counts> counts_of(Connection& connection, const SharedStatements& statements,
                          const TableName& table) {
   auto run = connection.run(statements.counts);
   auto row = run.with(table.str()).step();
@@ -31,7 +31,7 @@ Result<Counts> counts_of(Connection& connection, const ControlStatements& statem
                 run.integer(3), run.integer(4), run.integer(5)};
 }
 
-Status add_counts(Connection& connection, const ControlStatements& statements,
+Status add_counts(Connection& connection, const SharedStatements& statements,
                   const TableName& table, const Counts& change) {
   if (change == Counts{}) return {};
   auto run = connection.run(statements.count);

@@ -1,5 +1,7 @@
 #include "stores/sqlite/acquaintance.hpp"
 #include "stores/sqlite/insert.hpp"
+#include "stores/sqlite/session.hpp"
+#include "stores/sqlite/transaction.hpp"
 
 #include <sagabox/stores/sqlite.hpp>
 
@@ -30,26 +32,44 @@ struct Enlisted::Borrowed {
   std::optional<std::uint32_t> version;
 
   [[nodiscard]] Link& link() const noexcept { return acquaintance->link; }
+  [[nodiscard]] bool is_open() const {
+    return link().in_transaction() && (!version || *version == version_of(link().handle()));
+  }
+  /// After a statement of ours.
+  void has_looked() { version = version_of(link().handle()); }
+
+  /// In the caller's transaction, while that is open.
+  class Session final : public sql::Session {
+   public:
+    explicit Session(Borrowed& borrowed) : borrowed_(borrowed) {}
+    Result<std::vector<sql::Rows>> run(std::span<const sql::Call> calls) override {
+      if (!borrowed_.is_open()) return no_transaction();
+      auto answers = LinkSession(borrowed_.link(), system_clock()).run(calls);
+      if (answers.ok()) borrowed_.has_looked();
+      return answers;
+    }
+    Result<WallTime> now() override { return system_clock().wall_now(); }
+
+   private:
+    Borrowed& borrowed_;
+  };
 };
 
 Enlisted::Enlisted(std::unique_ptr<Borrowed> borrowed) : borrowed_(std::move(borrowed)) {}
 Enlisted::Enlisted(Enlisted&&) noexcept = default;
 Enlisted::~Enlisted() = default;
 
-bool Enlisted::is_open() const {
-  if (borrowed_ == nullptr || !borrowed_->link().in_transaction()) return false;
-  return !borrowed_->version || *borrowed_->version == version_of(borrowed_->link().handle());
-}
+bool Enlisted::is_open() const { return borrowed_ != nullptr && borrowed_->is_open(); }
 
 Result<std::vector<Written>> Enlisted::insert(
     const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
   if (!is_open()) return no_transaction();
-  auto& [acquaintance, version] = *borrowed_;
   auto& link = borrowed_->link();
-  const auto& of_table = acquaintance->statements.try_emplace(table, table).first->second;
+  auto& known = borrowed_->acquaintance->statements;
+  const auto& of_table = known.try_emplace(table, table).first->second;
   auto written = insert_messages(link, of_table, messages, system_clock().wall_now());
   if (!written.ok()) return written;
-  version = version_of(link.handle());
+  borrowed_->has_looked();
   // SQLite does not say whether a savepoint is open, nor when the caller's COMMIT is on the disk:
   // the read finds out.
   for (auto& message : *written) message.in_savepoint = !message.duplicate;
@@ -66,10 +86,17 @@ Result<Enlisted> enlist(sqlite3* connection) {
   if (!acquaintance.ok()) return acquaintance.error();
   auto borrowed = std::make_unique<Enlisted::Borrowed>();
   borrowed->acquaintance = std::move(*acquaintance);
-  if (sqlite3_txn_state(connection, "main") != SQLITE_TXN_NONE) {
-    borrowed->version = version_of(connection);
-  }
+  if (sqlite3_txn_state(connection, "main") != SQLITE_TXN_NONE) borrowed->has_looked();
   return Enlisted(std::move(borrowed));
+}
+
+Result<std::unique_ptr<sql::Session>> session_of(Transaction& transaction) {
+  if (!transaction.is_open()) return no_transaction();
+  if (auto* ours = dynamic_cast<StoreTransaction*>(&transaction)) return ours->session();
+  auto* enlisted = dynamic_cast<Enlisted*>(&transaction);
+  if (enlisted == nullptr) return no_transaction();
+  return std::unique_ptr<sql::Session>(
+      std::make_unique<Enlisted::Borrowed::Session>(*enlisted->borrowed_));
 }
 
 }  // namespace sagabox::sqlite

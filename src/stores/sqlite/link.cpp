@@ -30,6 +30,11 @@ Run& Run::with_blob(std::string_view bytes) {
   return bound(sqlite3_bind_blob64(statement_, ++at_, data, bytes.size(), SQLITE_STATIC));
 }
 
+Run& Run::with_copy(const std::string& text) {
+  return bound(sqlite3_bind_text64(statement_, ++at_, text.data(), text.size(), SQLITE_TRANSIENT,
+                                   SQLITE_UTF8));
+}
+
 Result<bool> Run::step() {
   if (result_ == SQLITE_OK) {
     const int result = sqlite3_step(statement_);
@@ -68,13 +73,18 @@ std::string_view Run::bytes(int column) const {
 void Link::forget_statements() {
   for (const auto& [sql, statement] : prepared_) sqlite3_finalize(statement);
   prepared_.clear();
+  for (const auto& [text, statement] : prepared_texts_) sqlite3_finalize(statement);
+  prepared_texts_.clear();
 }
 
-Run Link::run(const Sql& sql) {
-  auto& statement = prepared_[&sql];
+Run Link::run(const Sql& sql) { return run(prepared_[&sql], sql.text); }
+
+Run Link::run(const std::string& text) { return run(prepared_texts_[text], text); }
+
+Run Link::run(sqlite3_stmt*& statement, const std::string& text) {
   int result = SQLITE_OK;
   if (statement == nullptr) {
-    result = sqlite3_prepare_v3(connection_, sql.text.c_str(), static_cast<int>(sql.text.size()),
+    result = sqlite3_prepare_v3(connection_, text.c_str(), static_cast<int>(text.size()),
                                 SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
   }
   return {connection_, statement, result};

@@ -29,6 +29,7 @@ class Value {
   explicit Value(sqlite3_value* value) : value_(value) {}
 
   [[nodiscard]] bool is_null() const { return sqlite3_value_type(value_) == SQLITE_NULL; }
+  [[nodiscard]] bool is_integer() const { return sqlite3_value_type(value_) == SQLITE_INTEGER; }
   [[nodiscard]] std::int64_t integer() const { return sqlite3_value_int64(value_); }
   /// Empty for NULL.
   [[nodiscard]] std::string_view text() const {
@@ -65,6 +66,8 @@ class Run {
   }
   Run& with(std::string_view text);
   Run& with_blob(std::string_view bytes);
+  /// The text need not live on.
+  Run& with_copy(const std::string& text);
   Run& with(WallTime time) { return with(time.time_since_epoch().count()); }
   Run& with_null() { return bound(sqlite3_bind_null(statement_, ++at_)); }
   template <class T>
@@ -80,6 +83,10 @@ class Run {
   Status finish();
   /// To be bound and run again.
   void reset() noexcept;
+  /// The highest number of a parameter.
+  [[nodiscard]] int parameters() const { return sqlite3_bind_parameter_count(statement_); }
+  /// 0: the statement never has rows.
+  [[nodiscard]] int columns() const { return sqlite3_column_count(statement_); }
 
   [[nodiscard]] bool is_null(int column) const {
     return sqlite3_column_type(statement_, column) == SQLITE_NULL;
@@ -133,6 +140,8 @@ class Link {
 
   /// One use of a statement at a time.
   Run run(const Sql& sql);
+  /// The same for a statement that is known by its text.
+  Run run(const std::string& text);
   void forget_statements();
   /// Several statements without parameters; not kept.
   Status script(const std::string& sql);
@@ -143,8 +152,11 @@ class Link {
   [[nodiscard]] bool in_transaction() const { return sqlite3_get_autocommit(connection_) == 0; }
 
  private:
+  Run run(sqlite3_stmt*& statement, const std::string& text);
+
   sqlite3* connection_;
   std::unordered_map<const Sql*, sqlite3_stmt*> prepared_;
+  std::unordered_map<std::string, sqlite3_stmt*> prepared_texts_;
 };
 
 }  // namespace sagabox::sqlite

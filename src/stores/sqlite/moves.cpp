@@ -20,7 +20,7 @@ Result<bool> SqliteAdmin::replay(Connection& connection, const TableName& table,
   if (connection.changes() == 0) return false;
   // Its lane need not be the normal one.
   const Counts note{.last = Sequence{last->value + 1}};
-  if (auto noted = add_counts(connection, context_.control, table, note); !noted.ok()) {
+  if (auto noted = add_counts(connection, context_.shared, table, note); !noted.ok()) {
     return noted.error();
   }
   auto gone = connection.run(archived ? statements.remove_done : statements.remove_ended)
@@ -50,7 +50,7 @@ Status SqliteAdmin::quarantine(Connection& connection, const spi::MoveRequest& r
     counts.leave(place_of(record.due ? waiting_from : normal_from, record.sequence));
     counts.taken = 1;
   }
-  return add_counts(connection, context_.control, request.table, counts);
+  return add_counts(connection, context_.shared, request.table, counts);
 }
 
 Status SqliteAdmin::release(Connection& connection, const spi::MoveRequest& request,
@@ -61,7 +61,7 @@ Status SqliteAdmin::release(Connection& connection, const spi::MoveRequest& requ
   if (auto done = run.finish(); !done.ok()) return done;
   auto gone = connection.run(statements.remove_ended).with(record.sequence.value).finish();
   if (!gone.ok()) return gone;
-  return add_counts(connection, context_.control, request.table,
+  return add_counts(connection, context_.shared, request.table,
                     {.gone = -1, .waiting = 1, .quarantined = -1});
 }
 
@@ -72,7 +72,7 @@ Result<bool> SqliteAdmin::move_row(Connection& connection, const spi::MoveReques
     if (!replayed.ok() || !*replayed) return replayed;
     Counts counts;
     counts.ended(record.state) = -1;
-    auto counted = add_counts(connection, context_.control, request.table, counts);
+    auto counted = add_counts(connection, context_.shared, request.table, counts);
     if (!counted.ok()) return counted.error();
     return true;
   }
@@ -85,7 +85,7 @@ Result<bool> SqliteAdmin::move_row(Connection& connection, const spi::MoveReques
 Result<spi::MoveReply> SqliteAdmin::move_in(Connection& connection,
                                             const spi::MoveRequest& request) {
   const auto now = context_.clock.wall_now();
-  if (auto known = counts_of(connection, context_.control, request.table); !known.ok()) {
+  if (auto known = counts_of(connection, context_.shared, request.table); !known.ok()) {
     return known.error();
   }
   spi::MoveReply reply;
@@ -112,7 +112,8 @@ Result<spi::MoveReply> SqliteAdmin::move_in(Connection& connection,
                                     request.actor, request.note, now));
   }
   if (events.empty()) return reply;
-  if (auto head = audit_.append(connection, events); !head.ok()) return head.error();
+  LinkSession session(connection.link(), context_.clock);
+  if (auto head = audit_.append(session, events); !head.ok()) return head.error();
   return reply;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "stores/sqlite/audit_store.hpp"
+#include "stores/sql/audit_store.hpp"
 #include "stores/sqlite/context.hpp"
 #include "stores/sqlite/counts.hpp"
 #include "stores/sqlite/expected.hpp"
@@ -15,7 +15,7 @@ namespace sagabox::sqlite {
 /// What the relay needs. Reading takes no lock; a settle is one transaction of the one writer.
 class SqliteOutbox final : public spi::OutboxStore {
  public:
-  SqliteOutbox(Context& context, const AuditChain& audit) : context_(context), audit_(audit) {}
+  SqliteOutbox(Context& context, const sql::AuditChain& audit) : context_(context), audit_(audit) {}
 
   [[nodiscard]] spi::Capabilities capabilities() const override {
     return {.late_commits = spi::LateCommits::none, .notifies = true, .shards = 1};
@@ -39,7 +39,7 @@ class SqliteOutbox final : public spi::OutboxStore {
   Result<spi::ReadReply> durable(const TableName& table, Result<spi::ReadReply> reply);
 
   Context& context_;
-  const AuditChain& audit_;
+  const sql::AuditChain& audit_;
   PerTable<OutboxStatements> statements_;
   Expected expected_;  // of whoever has the writer's turn
 };

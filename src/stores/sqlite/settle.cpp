@@ -250,7 +250,7 @@ class Settling {
   std::vector<AuditEvent> deaths_;
 };
 
-Result<bool> holds(Connection& connection, const ControlStatements& statements,
+Result<bool> holds(Connection& connection, const SharedStatements& statements,
                    const spi::SettleRequest& request, const spi::Fence& fence) {
   const std::string scope = "outbox:" + request.table.str();
   auto run = connection.run(statements.hold);
@@ -289,7 +289,7 @@ Result<spi::SettleReply> SqliteOutbox::settle(const spi::SettleRequest& request)
     if (auto known = expected_.introduce(connection.link()); !known.ok()) return known.error();
     spi::SettleReply reply;
     for (const auto& fence : request.fences) {
-      auto held = holds(connection, context_.control, request, fence);
+      auto held = holds(connection, context_.shared, request, fence);
       if (!held.ok()) return held.error();
       reply.parts.push_back({*held, 0});
     }
@@ -299,10 +299,11 @@ Result<spi::SettleReply> SqliteOutbox::settle(const spi::SettleRequest& request)
       if (!rows.ok()) return rows.error();
       reply.parts[at].rows = *rows;
     }
-    auto counted = add_counts(connection, context_.control, request.table, settling.counts());
+    auto counted = add_counts(connection, context_.shared, request.table, settling.counts());
     if (!counted.ok()) return counted.error();
     if (settling.deaths().empty()) return reply;
-    if (auto head = audit_.append(connection, settling.deaths()); !head.ok()) {
+    LinkSession session(connection.link(), context_.clock);
+    if (auto head = audit_.append(session, settling.deaths()); !head.ok()) {
       return head.error();
     }
     return reply;

@@ -42,8 +42,6 @@ struct AdminStatements {
   Sql extent_ended;
   Sql extent_done;
   Sql look;
-  Sql next_ended;  ///< of a replay job
-  Sql next_done;
   Sql replay_ended;
   Sql replay_done;
   Sql quarantine;
@@ -62,30 +60,13 @@ struct AdminStatements {
   Sql strays;
 };
 
-/// Pauses, replay jobs, counts; the outbox is a parameter.
-struct ControlStatements {
-  ControlStatements();
+/// What the native parts ask of the tables that outboxes share; the outbox is a parameter.
+struct SharedStatements {
+  SharedStatements();
 
   Sql counts;
   Sql count;
-  Sql pauses;
-  Sql pause;
-  Sql resume;
-  Sql create_job;
-  Sql jobs;
-  Sql job;
-  Sql change_job;
-  Sql advance_job;
-  Sql hold;
-};
-
-struct AuditStatements {
-  AuditStatements();
-
-  Sql head;
-  Sql append;
-  Sql move_head;
-  Sql read;
+  Sql hold;  ///< whether a fence holds
 };
 
 /// The statements of each outbox, put together once. Thread-safe.

@@ -1,10 +1,11 @@
+#include "stores/sql/audit_store.hpp"
+#include "stores/sql/control_store.hpp"
 #include "stores/sqlite/admin_store.hpp"
-#include "stores/sqlite/audit_store.hpp"
 #include "stores/sqlite/context.hpp"
-#include "stores/sqlite/control_store.hpp"
 #include "stores/sqlite/doctor_store.hpp"
 #include "stores/sqlite/outbox_store.hpp"
 #include "stores/sqlite/ownership.hpp"
+#include "stores/sqlite/sql_files.hpp"
 #include "stores/sqlite/transaction.hpp"
 
 #include <sagabox/stores/sqlite.hpp>
@@ -18,9 +19,13 @@ namespace {
 class SqliteStore final : public Store {
  public:
   SqliteStore(const std::string& path, const Options& options, std::unique_ptr<Writer> writer,
-              OwnerLocks locks)
+              OwnerLocks locks, sql::Sections& sections)
       : name_("sqlite:" + path),
+        chain_(sections, "sagabox_audit_head"),
+        known_(sections),
+        replay_(sections),
         context_(path, options, std::move(writer)),
+        control_(sections, {context_.sessions, chain_, replay_, known_, ring()}),
         ownership_(context_, std::move(locks)) {}
 
   spi::OutboxStore& outbox() override { return outbox_; }
@@ -36,12 +41,18 @@ class SqliteStore final : public Store {
 
  private:
   const std::string name_;
-  AuditChain chain_;
+  sql::Ring ring() {
+    return [this](const TableName& table) { context_.wake.ring(table); };
+  }
+
+  const sql::AuditChain chain_;
+  const sql::KnownOutbox known_;
+  sql::Replay replay_;
   Context context_;
   SqliteOutbox outbox_{context_, chain_};
   SqliteAdmin admin_{context_, chain_};
-  SqliteControl control_{context_, chain_, admin_};
-  SqliteAudit audit_{context_, chain_};
+  sql::ControlStore control_;
+  sql::AuditStore audit_{context_.sessions, chain_};
   SqliteDoctor doctor_{context_};
   Ownership ownership_;
 };
@@ -77,8 +88,12 @@ Result<std::unique_ptr<Store>> open(const std::string& path, const Options& opti
   const auto file = (*writer)->path();
   auto locks = OwnerLocks::open(file);
   if (!locks.ok()) return locks.error();
-  return std::unique_ptr<Store>(std::make_unique<SqliteStore>(
-      file, options, std::move(writer).value(), std::move(locks).value()));
+  auto sections = sql::Sections::parse(sql_files);
+  if (!sections.ok()) return sections.error();
+  auto store = std::make_unique<SqliteStore>(file, options, std::move(writer).value(),
+                                             std::move(locks).value(), *sections);
+  if (auto checked = sections->check(); !checked.ok()) return checked.error();
+  return std::unique_ptr<Store>(std::move(store));
 }
 
 Result<std::unique_ptr<Store>> open(sqlite3* connection, const Options& options) {

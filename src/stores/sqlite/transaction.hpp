@@ -25,6 +25,10 @@ class StoreTransaction final : public OwnedTransaction {
   Status commit() override;
   Status rollback() override;
 
+  /// Only while it is open.
+  [[nodiscard]] std::unique_ptr<sql::Session> session() {
+    return std::make_unique<LinkSession>(transaction_.connection().link(), context_.clock);
+  }
   /// To whoever writes business rows, and may set savepoints: SQLite does not say whether one is
   /// open, so what is written from now on may be undone though the transaction commits.
   [[nodiscard]] sqlite3* lend() noexcept {

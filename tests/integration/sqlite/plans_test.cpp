@@ -72,7 +72,7 @@ class SqlitePlans : public ::testing::Test {
     const sqlite::OutboxStatements outbox(table);
     const sqlite::InsertStatements insert(table);
     const sqlite::AdminStatements admin(table);
-    const sqlite::ControlStatements control;
+    const sqlite::SharedStatements shared;
     const std::string by_place = "SEARCH orders_pending USING INTEGER PRIMARY KEY (rowid";
     const std::string by_due = "SEARCH orders_pending USING INDEX orders_pending_due (due>";
     searches(outbox.read, {by_place + ">? AND rowid<?)"});
@@ -95,8 +95,8 @@ class SqlitePlans : public ::testing::Test {
     searches(insert.ended,
              {"SEARCH orders_archive USING COVERING INDEX orders_archive_id (id=? AND tenant=?)",
               "SEARCH orders_dead USING COVERING INDEX orders_dead_id (id=? AND tenant=?)"});
-    searches(control.hold, {"SEARCH sagabox_owner USING INDEX"});
-    searches(control.count, {"SEARCH sagabox_outbox USING PRIMARY KEY (name=?)"});
+    searches(shared.hold, {"SEARCH sagabox_owner USING INDEX"});
+    searches(shared.count, {"SEARCH sagabox_outbox USING PRIMARY KEY (name=?)"});
   }
 
   const TableName table = TableName::parse("orders").value();

@@ -2,6 +2,7 @@
 
 #include "stores/postgres/driver/names.hpp"
 #include "stores/postgres/driver/pool.hpp"
+#include "stores/postgres/driver/session.hpp"
 #include "stores/postgres/operate/migrations.hpp"
 #include "stores/postgres/outbox/insert.hpp"
 #include "stores/postgres/outbox/vacuum.hpp"
@@ -43,7 +44,8 @@ struct Context {
   bool notify;  ///< never behind a pooler: nothing stays with us that could be reached
   /// The relay must not eat the connections of the business, and nobody those of the heartbeats.
   Pool writers;
-  Pool relay;   ///< reading, settling, operators
+  Pool relay;  ///< reading, settling, operators
+  PostgresSessions sessions{relay};
   Pool owners;  ///< joining, taking and releasing shards
   Pool leases;  ///< renewals alone
   Migrations migrations;

@@ -1,4 +1,6 @@
 #include "stores/postgres/driver/names.hpp"
+#include "stores/postgres/driver/session.hpp"
+#include "stores/postgres/driver/transaction.hpp"
 #include "stores/postgres/outbox/insert.hpp"
 
 #include <sagabox/stores/postgres.hpp>
@@ -137,6 +139,35 @@ struct Enlisted::Borrowed {
                 std::span<const std::shared_ptr<const Message>> messages,
                 const std::vector<Written>& written);
   Result<bool> rolled_back();
+  [[nodiscard]] bool is_open() const;
+  /// Error if this transaction takes no statements of ours.
+  Status check(std::string_view call);
+  /// `work(link)` over the connection.
+  template <class Work>
+  auto with_link(Work&& work) {
+    Link link(connection, known->prepares ? &known->prepared : nullptr, {});
+    auto result = std::forward<Work>(work)(link);
+    if (link.confused()) known->prepares = false;
+    return result;
+  }
+
+  /// In the caller's transaction, while that is open.
+  class Session final : public sql::Session {
+   public:
+    using sql::Session::run;
+    explicit Session(Borrowed& borrowed) : borrowed_(borrowed) {}
+    Result<std::vector<sql::Rows>> run(std::span<const sql::Call> calls) override {
+      if (auto usable = borrowed_.check("run()"); !usable.ok()) return usable.error();
+      return borrowed_.with_link([&](Link& link) { return LinkSession(link).run(calls); });
+    }
+    Result<WallTime> now() override {
+      if (auto usable = borrowed_.check("now()"); !usable.ok()) return usable.error();
+      return borrowed_.with_link([](Link& link) { return LinkSession(link).now(); });
+    }
+
+   private:
+    Borrowed& borrowed_;
+  };
 };
 
 const InsertStatements& Enlisted::Borrowed::statements_of(const TableName& table) const {
@@ -169,15 +200,30 @@ Result<bool> Enlisted::Borrowed::rolled_back() {
   return false;
 }
 
+bool Enlisted::Borrowed::is_open() const {
+  if (known->begun != begun) return false;
+  const auto status = PQtransactionStatus(connection);
+  return status == PQTRANS_INTRANS || status == PQTRANS_INERROR;
+}
+
+Status Enlisted::Borrowed::check(std::string_view call) {
+  if (!is_open()) return no_transaction(call);
+  if (PQtransactionStatus(connection) == PQTRANS_INERROR) {
+    return Error{Code::tx_invalid_state,
+                 "an earlier statement of this transaction failed; ROLLBACK and begin again"};
+  }
+  auto ended = rolled_back();
+  if (!ended.ok()) return ended.error();
+  if (*ended) return no_transaction(call);
+  if (!known->looked) return look_for_pooler(connection, *known);
+  return {};
+}
+
 Enlisted::Enlisted(std::unique_ptr<Borrowed> borrowed) : borrowed_(std::move(borrowed)) {}
 Enlisted::Enlisted(Enlisted&&) noexcept = default;
 Enlisted::~Enlisted() = default;
 
-bool Enlisted::is_open() const {
-  if (borrowed_ == nullptr || borrowed_->known->begun != borrowed_->begun) return false;
-  const auto status = PQtransactionStatus(borrowed_->connection);
-  return status == PQTRANS_INTRANS || status == PQTRANS_INERROR;
-}
+bool Enlisted::is_open() const { return borrowed_ != nullptr && borrowed_->is_open(); }
 
 Result<std::vector<Written>> Enlisted::insert(
     const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
@@ -192,28 +238,21 @@ Result<std::vector<Written>> Enlisted::insert_blind(
 Result<std::vector<Written>> Enlisted::insert(
     const TableName& table, std::span<const std::shared_ptr<const Message>> messages, bool told) {
   if (!is_open()) return no_transaction("write()");
-  PGconn* const connection = borrowed_->connection;
+  if (auto usable = borrowed_->check("write()"); !usable.ok()) {
+    // The caller rolled back and chained another transaction: this one has ended.
+    if (usable.error().code == Code::tx_no_transaction) {
+      Transaction::rolled_back();
+      borrowed_.reset();
+    }
+    return usable.error();
+  }
   Known* const known = borrowed_->known;
-  if (PQtransactionStatus(connection) == PQTRANS_INERROR) {
-    return Error{Code::tx_invalid_state,
-                 "an earlier statement of this transaction failed; ROLLBACK and begin again"};
-  }
-  auto rolled_back = borrowed_->rolled_back();
-  if (!rolled_back.ok()) return rolled_back.error();
-  if (*rolled_back) {
-    Transaction::rolled_back();
-    borrowed_.reset();
-    return no_transaction("write()");
-  }
-  if (!known->looked) {
-    if (auto looked = look_for_pooler(connection, *known); !looked.ok()) return looked.error();
-  }
   const InsertStatements& statements = borrowed_->statements_of(table);
-  Link link(connection, known->prepares ? &known->prepared : nullptr, {});
   // Until there is a row to look for, we must know which one a savepoint may take away.
   const bool ask = told || (known->savepoints && !borrowed_->lasting);
-  auto written = insert_messages(link, statements, messages, system_clock().wall_now(), ask);
-  if (link.confused()) known->prepares = false;
+  auto written = borrowed_->with_link([&](Link& link) {
+    return insert_messages(link, statements, messages, system_clock().wall_now(), ask);
+  });
   if (written.ok() && (ask || !known->savepoints)) {
     borrowed_->remember(statements, messages, *written);
   }
@@ -240,6 +279,15 @@ Result<Enlisted> enlist(PGconn* connection, std::string_view schema) {
   if (!in.ok()) return in.error();
   return Enlisted(std::make_unique<Enlisted::Borrowed>(
       Enlisted::Borrowed{connection, known, *in, known->begun, known->rollbacks}));
+}
+
+Result<std::unique_ptr<sql::Session>> session_of(Transaction& transaction) {
+  if (!transaction.is_open()) return no_transaction("session_of()");
+  if (auto* ours = dynamic_cast<StoreTransaction*>(&transaction)) return ours->session();
+  auto* enlisted = dynamic_cast<Enlisted*>(&transaction);
+  if (enlisted == nullptr) return no_transaction("session_of()");
+  return std::unique_ptr<sql::Session>(
+      std::make_unique<Enlisted::Borrowed::Session>(*enlisted->borrowed_));
 }
 
 }  // namespace sagabox::postgres

@@ -2,6 +2,7 @@
 
 #include "stores/postgres/driver/sqlstate.hpp"
 #include "stores/postgres/driver/values.hpp"
+#include "stores/sql/statement.hpp"
 
 #include <sagabox/result.hpp>
 #include <sagabox/time.hpp>
@@ -20,10 +21,7 @@ namespace sagabox::postgres {
 
 /// A statement as one would type it, with $1, $2 … Prepared under its name when first run on a
 /// connection; without a name it is parsed each time.
-struct Statement {
-  std::string name;
-  std::string sql;
-};
+using Statement = sql::Part;
 
 struct Call {
   const Statement* statement = nullptr;

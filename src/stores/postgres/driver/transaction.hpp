@@ -26,6 +26,10 @@ class StoreTransaction final : public OwnedTransaction {
   Status commit() override;
   Status rollback() override;
 
+  /// Only while it is open.
+  [[nodiscard]] std::unique_ptr<sql::Session> session() {
+    return std::make_unique<LinkSession>(lease_->link());
+  }
   [[nodiscard]] PGconn* handle() const noexcept { return open_ ? lease_->handle() : nullptr; }
 
  private:

@@ -162,6 +162,8 @@ class Rows {
 
   [[nodiscard]] int size() const noexcept { return PQntuples(result_.get()); }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  /// False: the statement never answers with rows.
+  [[nodiscard]] bool has_columns() const noexcept { return PQnfields(result_.get()) > 0; }
   /// Rows that an INSERT, UPDATE or DELETE changed.
   [[nodiscard]] std::uint64_t affected() const;
 

@@ -152,23 +152,6 @@ ORDER BY seq
 FOR UPDATE
 )sql";
 
-/// What a replay job takes next: $11 cursor, $12 last, $13 rows_max, $14 state.
-constexpr std::string_view next_ended = R"sql(
-SELECT seq FROM "{schema}"."{table}_dead"
-WHERE state = $14 AND seq > $11 AND seq <= $12 AND {fits_ended}
-ORDER BY seq
-LIMIT $13 + 1
-FOR UPDATE
-)sql";
-
-constexpr std::string_view next_done = R"sql(
-SELECT seq FROM "{schema}"."{table}_archive"
-WHERE seq > $11 AND seq <= $12 AND {fits_ended}
-ORDER BY seq
-LIMIT $13 + 1
-FOR UPDATE
-)sql";
-
 /// $1 sequences of locked rows, each once, in the order in which they are replayed. Answers with
 /// those that were: not those whose tenant and id are pending, also since another transaction
 /// committed a moment ago. Inserted, then deleted: an UPDATE of the sequence would draw it before
@@ -366,8 +349,6 @@ AdminStatements::AdminStatements(const Names& names, const TableName& table) {
   lock_pending = fill("lock_pending", postgres::lock_pending);
   lock_ended = fill("lock_ended", postgres::lock_ended);
   lock_done = fill("lock_done", postgres::lock_done);
-  next_ended = fill("next_ended", postgres::next_ended);
-  next_done = fill("next_done", postgres::next_done);
   replay = fill("replay", postgres::replay);
   quarantine_pending = fill("quarantine_pending", postgres::quarantine_pending);
   quarantine_dead = fill("quarantine_dead", postgres::quarantine_dead);

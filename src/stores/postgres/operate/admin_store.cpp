@@ -63,7 +63,7 @@ Result<Extent> extent_of(Connection& connection, const AdminStatements& statemen
   return Extent{count_from(*rows, 0), Sequence{rows->uint8(0, 1)}};
 }
 
-PostgresAdmin::PostgresAdmin(Context& context, const AuditChain& audit, Wake& wake)
+PostgresAdmin::PostgresAdmin(Context& context, const sql::AuditChain& audit, Wake& wake)
     : context_(context), audit_(audit), wake_(wake), statements_(context.names) {}
 
 Result<Rows> PostgresAdmin::ask(const Statement& statement, const Params& params) {

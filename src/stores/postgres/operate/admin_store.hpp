@@ -1,9 +1,9 @@
 #pragma once
 
 #include "stores/postgres/driver/context.hpp"
-#include "stores/postgres/operate/audit_store.hpp"
 #include "stores/postgres/outbox/statements.hpp"
 #include "stores/postgres/wake/wake.hpp"
+#include "stores/sql/audit_store.hpp"
 
 #include <sagabox/spi/outbox_admin_store.hpp>
 
@@ -42,7 +42,7 @@ std::vector<Sequence> sequences_of(const Rows& rows);
 /// What operators see and do. An act is one transaction, its audit events included.
 class PostgresAdmin final : public spi::OutboxAdminStore {
  public:
-  PostgresAdmin(Context& context, const AuditChain& audit, Wake& wake);
+  PostgresAdmin(Context& context, const sql::AuditChain& audit, Wake& wake);
 
   Result<spi::TableStats> stats(const TableName& table) override;
   Result<spi::ListReply> list(const spi::ListRequest& request) override;
@@ -52,10 +52,6 @@ class PostgresAdmin final : public spi::OutboxAdminStore {
   Result<spi::MoveReply> move(const spi::MoveRequest& request) override;
   Result<spi::PurgeReply> purge(const spi::PurgeRequest& request) override;
   Result<std::vector<spi::Stray>> strays(const TableName& table, std::uint32_t rows_max) override;
-
-  [[nodiscard]] const AdminStatements& statements(const TableName& table) {
-    return statements_.of(table);
-  }
 
  private:
   Result<Rows> ask(const Statement& statement, const Params& params);
@@ -68,7 +64,7 @@ class PostgresAdmin final : public spi::OutboxAdminStore {
                                           const MovedRows& rows);
 
   Context& context_;
-  const AuditChain& audit_;
+  const sql::AuditChain& audit_;
   Wake& wake_;
   PerTable<AdminStatements> statements_;
 };

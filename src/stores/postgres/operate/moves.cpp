@@ -168,7 +168,8 @@ Result<spi::MoveReply> PostgresAdmin::move_in(Connection& connection,
                                     request.actor, request.note, *now));
   }
   if (events.empty()) return reply;
-  if (auto head = audit_.append(connection, events); !head.ok()) return head.error();
+  LinkSession session(connection.link());
+  if (auto head = audit_.append(session, events); !head.ok()) return head.error();
   return reply;
 }
 
@@ -198,7 +199,8 @@ Status PostgresAdmin::audit_purge(Connection& connection, const spi::PurgeReques
   }
   std::vector<AuditEvent> in_order;
   for (auto& [sequence, event] : events) in_order.push_back(std::move(event));
-  auto head = audit_.append(connection, in_order);
+  LinkSession session(connection.link());
+  auto head = audit_.append(session, in_order);
   if (!head.ok()) return head.error();
   return {};
 }

@@ -17,7 +17,7 @@ namespace sagabox::postgres {
 /// it: its own when it is read there, or that of a relay with room to spare. See decision 011.
 class CompetingOutbox final : public PostgresOutbox {
  public:
-  CompetingOutbox(Context& context, const AuditChain& audit, Wake& wake)
+  CompetingOutbox(Context& context, const sql::AuditChain& audit, Wake& wake)
       : PostgresOutbox(context, audit, wake), statements_(context.names) {}
 
   [[nodiscard]] spi::Capabilities capabilities() const override;

@@ -57,7 +57,7 @@ Status PostgresOutbox::check_shards(const TableName& table, std::string_view now
                                          ": it was resharded; start this process again"};
 }
 
-PostgresOutbox::PostgresOutbox(Context& context, const AuditChain& audit, Wake& wake)
+PostgresOutbox::PostgresOutbox(Context& context, const sql::AuditChain& audit, Wake& wake)
     : context_(context),
       audit_(audit),
       wake_(wake),

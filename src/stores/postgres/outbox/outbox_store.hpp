@@ -1,10 +1,10 @@
 #pragma once
 
 #include "stores/postgres/driver/context.hpp"
-#include "stores/postgres/operate/audit_store.hpp"
 #include "stores/postgres/outbox/settle_parts.hpp"
 #include "stores/postgres/outbox/statements.hpp"
 #include "stores/postgres/wake/wake.hpp"
+#include "stores/sql/audit_store.hpp"
 
 #include <sagabox/spi/outbox_store.hpp>
 
@@ -23,7 +23,7 @@ namespace sagabox::postgres {
 /// more for what was not found.)
 class PostgresOutbox : public spi::OutboxStore {
  public:
-  PostgresOutbox(Context& context, const AuditChain& audit, Wake& wake);
+  PostgresOutbox(Context& context, const sql::AuditChain& audit, Wake& wake);
 
   [[nodiscard]] spi::Capabilities capabilities() const override;
   Status prepare(const TableName& table) override { return context_.migrations.prepare(table); }
@@ -68,7 +68,7 @@ class PostgresOutbox : public spi::OutboxStore {
                                        const OutboxStatements& statements,
                                        std::span<const DonePart> done);
   Context& context_;
-  const AuditChain& audit_;
+  const sql::AuditChain& audit_;
   Wake& wake_;
   PerTable<OutboxStatements> statements_;
   struct Reads {

@@ -423,7 +423,8 @@ Result<spi::SettleReply> PostgresOutbox::settle_at_once(const spi::SettleRequest
     if (const auto events = deaths_in(request, answers->back()); !events.empty()) {
       auto usual = connection.run(statements.plan_as_usual, {}, Effect::none);
       if (!usual.ok()) return usual.error();
-      if (auto head = audit_.append(connection, events); !head.ok()) return head.error();
+      LinkSession session(connection.link());
+      if (auto head = audit_.append(session, events); !head.ok()) return head.error();
     }
     return reply_of(request, by, *answers, connection.timeline());
   });

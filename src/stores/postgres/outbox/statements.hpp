@@ -66,8 +66,6 @@ struct AdminStatements {
   Statement lock_pending;
   Statement lock_ended;
   Statement lock_done;
-  Statement next_ended;  ///< of a replay job
-  Statement next_done;
   Statement replay;
   Statement quarantine_pending;
   Statement quarantine_dead;
@@ -80,32 +78,6 @@ struct AdminStatements {
   Statement old_days;
   Statement lock_archive;
   Statement strays;
-};
-
-/// Pauses and replay jobs; the outbox is a parameter.
-struct ControlStatements {
-  explicit ControlStatements(const Names& names);
-
-  Statement known;
-  Statement pauses;
-  Statement pause;
-  Statement resume;
-  Statement create_job;
-  Statement jobs;
-  Statement lock_job;
-  Statement change_job;
-  Statement advance_job;
-  Statement hold;
-};
-
-struct AuditStatements {
-  explicit AuditStatements(const Names& names);
-
-  Statement lock_head;
-  Statement head;
-  Statement append;
-  Statement move_head;
-  Statement read;
 };
 
 /// The statements of each outbox, put together once. Thread-safe.

@@ -1,5 +1,6 @@
 #include "integration/stores/postgres/world.hpp"
 #include "stores/postgres/outbox/outbox_store.hpp"
+#include "stores/postgres/sql_files.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -211,7 +212,8 @@ class PostgresReadPlans : public PostgresReadParts {
     if (IsSkipped()) return;
     const auto names = Names::parse(database_->schema()).value();
     context_.emplace(names, settings(), Options{.relay_connections_max = 1});
-    chain_.emplace(names);
+    auto sections = sql::Sections::parse(sql_files, names.schema()).value();
+    chain_.emplace(sections, "audit_head");
     wake_.emplace(*context_);
     outbox_.emplace(*context_, *chain_, *wake_);
   }
@@ -242,7 +244,7 @@ class PostgresReadPlans : public PostgresReadParts {
   }
 
   std::optional<Context> context_;
-  std::optional<AuditChain> chain_;
+  std::optional<sql::AuditChain> chain_;
   std::optional<Wake> wake_;
   std::optional<PostgresOutbox> outbox_;
 };

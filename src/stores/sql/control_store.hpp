@@ -1,0 +1,66 @@
+#pragma once
+
+#include "stores/sql/audit_store.hpp"
+#include "stores/sql/replay.hpp"
+#include "stores/sql/session.hpp"
+
+#include <sagabox/spi/control_store.hpp>
+
+#include <functional>
+#include <vector>
+
+namespace sagabox::sql {
+
+/// Wakes whoever reads an outbox.
+using Ring = std::function<void(const TableName&)>;
+
+struct ControlStatements {
+  explicit ControlStatements(Sections& sections);
+
+  Statement pauses;
+  Statement pause;
+  Statement resume;
+  Statement create_job;
+  Statement jobs;
+  Statement lock_job;
+  Statement change_job;
+  Statement advance_job;
+  Statement hold;  ///< a row if the fence holds, until the transaction ends
+};
+
+/// Pauses and replay jobs. A batch of a job and its cursor are one transaction, fenced by the
+/// ownership of the replay scope.
+class ControlStore final : public spi::ControlStore {
+ public:
+  struct Parts {
+    Sessions& sessions;
+    const AuditChain& audit;
+    Replay& replay;
+    const KnownOutbox& known;
+    Ring ring;
+  };
+  ControlStore(Sections& sections, Parts parts) : parts_(std::move(parts)), statements_(sections) {}
+
+  Result<spi::Controls> controls(const TableName& table) override;
+  Result<bool> set_pause(const spi::PauseRequest& request) override;
+  Result<ReplayJob> create_job(const spi::NewReplayJob& request) override;
+  Result<std::vector<ReplayJob>> jobs(const TableName& table) override;
+  Result<ReplayJob> change_job(const spi::JobChange& change) override;
+  Result<spi::JobAdvanceReply> advance_job(const spi::JobAdvance& request) override;
+
+ private:
+  Result<bool> pause_in(Session& session, const spi::PauseRequest& request);
+  Result<ReplayJob> create_in(Session& session, const spi::NewReplayJob& request);
+  Result<ReplayJob> change_in(Session& session, const spi::JobChange& change);
+  Result<spi::JobAdvanceReply> advance_in(Session& session, const spi::JobAdvance& request);
+  /// The next messages of a job: how many, and the job as it is then.
+  Result<spi::JobAdvanceReply> replay_next(Session& session, const spi::JobAdvance& request,
+                                           const ReplayJob& job);
+  Result<ReplayJob> lock_job(Session& session, const TableName& table, ReplayJobId job);
+  Status audit(Session& session, const AuditEvent& event);
+
+  Parts parts_;
+  ControlStatements statements_;
+};
+
+}  // namespace sagabox::sql

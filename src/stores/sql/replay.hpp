@@ -1,0 +1,86 @@
+#pragma once
+
+#include "stores/sql/session.hpp"
+
+#include <sagabox/records.hpp>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sagabox::sql {
+
+/// Whether there is an outbox.
+class KnownOutbox {
+ public:
+  explicit KnownOutbox(Sections& sections) : statement_(sections.take("outbox_known")) {}
+
+  /// $1 is the outbox. Answers with a row, how often pending messages were taken away, if it is
+  /// there.
+  [[nodiscard]] const Statement& statement() const noexcept { return statement_; }
+  /// CONFIG.INVALID if it is not.
+  Status check(Session& session, const TableName& table) const;
+  static Error no_table(const TableName& table);
+
+ private:
+  Statement statement_;
+};
+
+/// How many messages fit a filter, and the last of them.
+struct Extent {
+  std::uint64_t rows = 0;
+  Sequence last{};
+};
+
+struct ReplayStatements {
+  template <class Call>
+  void each(Call&& call) {
+    call(extent_pending, "extent_pending");
+    call(extent_ended, "extent_ended");
+    call(extent_done, "extent_done");
+    call(next_ended, "next_ended");
+    call(next_done, "next_done");
+    call(replay, "replay");
+  }
+
+  Statement extent_pending;
+  Statement extent_ended;  ///< dead and quarantined
+  Statement extent_done;
+  Statement next_ended;  ///< of a replay job
+  Statement next_done;
+  Statement replay;
+};
+
+/// The first ten values of the statements that take a filter.
+Values filter_values(const MessageFilter& filter);
+std::vector<std::int64_t> numbers_of(std::span<const Sequence> sequences);
+/// Of answers that have a sequence a row.
+std::vector<Sequence> sequences_of(const Rows& rows);
+/// Which statement is for this state: dead and quarantined messages share a table.
+const Statement& of_state(MessageState state, const Statement& pending, const Statement& ended,
+                          const Statement& done);
+
+/// Finds messages that fit a filter, and replays them.
+class Replay {
+ public:
+  explicit Replay(Sections& sections) : statements_(sections) {}
+
+  Result<Extent> extent(Session& session, const TableName& table, MessageState state,
+                        const MessageFilter& filter);
+  /// What a job takes next, at most `rows_max`, and whether nothing is left behind.
+  struct Next {
+    std::vector<Sequence> sequences;
+    bool exhausted = true;
+  };
+  Result<Next> next(Session& session, const TableName& table, const ReplayJob& job,
+                    std::uint32_t rows_max);
+  /// Ended messages become pending under new sequences. Returns those that did: a message whose
+  /// tenant and id are pending stays where it is.
+  Result<std::vector<Sequence>> replay(Session& session, const TableName& table,
+                                       std::span<const Sequence> sequences, WallTime now);
+
+ private:
+  PerTable<ReplayStatements> statements_;
+};
+
+}  // namespace sagabox::sql

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <sagabox/message.hpp>
+#include <sagabox/result.hpp>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Where the SQL of a database comes from. Each database has a folder `sql/` of .sql files, built
+/// into the library. A file reads so:
+///
+///     -- What these statements are for.
+///
+///     -- name: pause
+///     -- $1 outbox, $2 topic, $3 actor. No row if it is paused already.
+///     INSERT INTO "{schema}".pause …
+///     RETURNING topic;
+///
+/// `{schema}` and `{table}` stand for names made of letters, digits and _. Paste a statement into
+/// psql or sqlite3 with these replaced. A section has one statement or several, each ending with
+/// `;` at the end of a line. They run in turn with the same values, and the answer is that of the
+/// last one that returns rows.
+namespace sagabox::sql {
+
+/// One statement as one would type it. The name is unique on a connection, also where that is used
+/// with several schemas: statements are prepared under it.
+struct Part {
+  std::string name;
+  std::string sql;
+};
+
+/// A named section of a .sql file.
+class Statement {
+ public:
+  Statement() = default;
+  /// `space`: what its names are in, so that they are unique.
+  Statement(std::string name, std::string space, const std::vector<std::string>& sql);
+
+  [[nodiscard]] std::span<const Part> parts() const noexcept { return parts_; }
+  /// With the name of an outbox in place of `{table}`.
+  [[nodiscard]] Statement for_table(const TableName& table) const;
+
+ private:
+  std::string name_;
+  std::string space_;
+  std::vector<Part> parts_;
+};
+
+struct File {
+  std::string_view name;
+  std::string_view text;
+};
+
+/// All named sections of a database's files. Each role takes those it needs once; afterwards
+/// `check` finds what does not fit together, so that a wrong name shows when a store is opened.
+class Sections {
+ public:
+  /// Error if a file cannot be read as above, or a name occurs twice.
+  static Result<Sections> parse(std::span<const File> files, std::string_view schema = {});
+
+  /// An unknown name returns an empty statement, and makes `check` fail.
+  Statement take(const std::string& name);
+  /// Error if a name was taken that is not there, or one is there that nothing takes.
+  [[nodiscard]] Status check() const;
+
+ private:
+  std::map<std::string, Statement> known_;
+  std::set<std::string> taken_;
+  std::set<std::string> missing_;
+};
+
+/// The statements of each outbox. `Statements` has `each(call)`, which gives every member and its
+/// name to `call(Statement&, const char*)`. Thread-safe.
+template <class Statements>
+class PerTable {
+ public:
+  explicit PerTable(Sections& sections) {
+    any_.each([&](Statement& statement, const char* name) { statement = sections.take(name); });
+  }
+
+  const Statements& of(const TableName& table) {
+    const std::lock_guard lock(mutex_);
+    auto& known = known_[table];
+    if (!known) {
+      auto made = std::make_unique<Statements>(any_);
+      made->each(
+          [&](Statement& statement, const char*) { statement = statement.for_table(table); });
+      known = std::move(made);
+    }
+    return *known;
+  }
+
+ private:
+  Statements any_;
+  std::mutex mutex_;
+  std::map<TableName, std::unique_ptr<Statements>> known_;
+};
+
+}  // namespace sagabox::sql

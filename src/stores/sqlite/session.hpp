@@ -1,0 +1,46 @@
+#pragma once
+
+#include "stores/sql/session.hpp"
+#include "stores/sqlite/readers.hpp"
+#include "stores/sqlite/writer.hpp"
+
+#include <sagabox/spi/transaction.hpp>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace sagabox::sqlite {
+
+/// Over a connection that somebody else has opened a transaction on.
+class LinkSession final : public sql::Session {
+ public:
+  using sql::Session::run;
+  LinkSession(Link& link, const Clock& clock) : link_(link), clock_(clock) {}
+  Result<std::vector<sql::Rows>> run(std::span<const sql::Call> calls) override;
+  Result<WallTime> now() override { return clock_.wall_now(); }
+
+ private:
+  Link& link_;
+  const Clock& clock_;
+};
+
+/// Reads on a connection of the readers; transactions are those of the writer.
+class SqliteSessions final : public sql::Sessions {
+ public:
+  SqliteSessions(Writer& writer, Readers& readers, const Clock& clock)
+      : writer_(writer), readers_(readers), clock_(clock) {}
+  Result<std::unique_ptr<sql::Session>> reader() override;
+  Result<std::unique_ptr<sql::OwnedSession>> begin() override;
+
+ private:
+  Writer& writer_;
+  Readers& readers_;
+  const Clock& clock_;
+};
+
+/// In the transaction of `begin()` or `enlist()` of this store. TX.NO_TRANSACTION when it has ended
+/// or is not one of SQLite.
+Result<std::unique_ptr<sql::Session>> session_of(Transaction& transaction);
+
+}  // namespace sagabox::sqlite

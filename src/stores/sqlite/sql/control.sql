@@ -1,0 +1,76 @@
+-- Pauses and replay jobs. ?1 is always the name of an outbox.
+
+-- name: outbox_known
+-- How often pending messages were taken away. No row if there is no such outbox.
+SELECT taken FROM sagabox_outbox WHERE name = ?1;
+
+-- name: pauses
+SELECT topic, actor, note, since FROM sagabox_pause WHERE outbox = ?1 ORDER BY topic;
+
+-- name: pause
+-- ?2 topic, ?3 actor, ?4 note, ?5 now. No row if it is paused already.
+INSERT INTO sagabox_pause (outbox, topic, actor, note, since)
+VALUES (?1, ?2, ?3, ?4, ?5)
+ON CONFLICT (outbox, topic) DO NOTHING
+RETURNING topic;
+
+-- name: resume
+-- ?2 topic. No row if it is not paused.
+DELETE FROM sagabox_pause WHERE outbox = ?1 AND topic = ?2 RETURNING topic;
+
+-- name: job_create
+-- ?2 from, ?3 to ?12 the filter, ?13 last, ?14 rate_max, ?15 matched, ?16 actor, ?17 now. No row
+-- if there is no such outbox.
+INSERT INTO sagabox_replay_job (
+  outbox, id, from_state, tenant, topic, aggregate_type, key, code, ended_from, ended_until,
+  first, last_wanted, retrying, last, rate_max, matched, actor, created_at, changed_at)
+SELECT name, coalesce((SELECT max(id) FROM sagabox_replay_job WHERE outbox = ?1), 0) + 1,
+  ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?17
+FROM sagabox_outbox
+WHERE name = ?1
+RETURNING id, state, from_state, tenant, topic, aggregate_type, key, code, ended_from, ended_until,
+  first, last_wanted, retrying, cursor, last, rate_max, matched, replayed, actor, error, created_at,
+  changed_at, skipped;
+
+-- name: jobs
+SELECT id, state, from_state, tenant, topic, aggregate_type, key, code, ended_from, ended_until,
+  first, last_wanted, retrying, cursor, last, rate_max, matched, replayed, actor, error, created_at,
+  changed_at, skipped
+FROM sagabox_replay_job
+WHERE outbox = ?1
+ORDER BY id;
+
+-- name: job_lock
+-- ?2 id. The job stays as it is until the transaction ends.
+SELECT id, state, from_state, tenant, topic, aggregate_type, key, code, ended_from, ended_until,
+  first, last_wanted, retrying, cursor, last, rate_max, matched, replayed, actor, error, created_at,
+  changed_at, skipped
+FROM sagabox_replay_job
+WHERE outbox = ?1 AND id = ?2;
+
+-- name: job_change
+-- ?2 id, ?3 state, ?4 error, ?5 now.
+UPDATE sagabox_replay_job SET state = ?3, error = ?4, changed_at = ?5
+WHERE outbox = ?1 AND id = ?2
+RETURNING id, state, from_state, tenant, topic, aggregate_type, key, code, ended_from, ended_until,
+  first, last_wanted, retrying, cursor, last, rate_max, matched, replayed, actor, error, created_at,
+  changed_at, skipped;
+
+-- name: job_advance
+-- ?2 id, ?3 rows replayed, ?4 cursor, ?5 whether it is finished, ?6 rows left as they are, ?7 now.
+UPDATE sagabox_replay_job
+SET replayed = replayed + ?3,
+    skipped = skipped + ?6,
+    cursor = CASE WHEN ?5 THEN last ELSE ?4 END,
+    state = CASE WHEN ?5 THEN 'finished' ELSE state END,
+    changed_at = ?7
+WHERE outbox = ?1 AND id = ?2
+RETURNING id, state, from_state, tenant, topic, aggregate_type, key, code, ended_from, ended_until,
+  first, last_wanted, retrying, cursor, last, rate_max, matched, replayed, actor, error, created_at,
+  changed_at, skipped;
+
+-- name: fence_hold
+-- ?1 scope, ?2 shard, ?3 owner, ?4 epoch. A row if the owner holds the shard; it does so until the
+-- transaction ends.
+SELECT shard FROM sagabox_owner
+WHERE scope = ?1 AND shard = ?2 AND owner = ?3 AND epoch = ?4;

@@ -1,0 +1,87 @@
+#include "stores/sql/statement.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace sagabox::sql {
+namespace {
+
+Result<Sections> parsed(std::string_view text) {
+  const std::array files{File{"some.sql", text}};
+  return Sections::parse(files, "app");
+}
+
+std::string problem_of(std::string_view text) {
+  auto sections = parsed(text);
+  return sections.ok() ? "" : sections.error().message;
+}
+
+constexpr std::string_view two_sections = R"sql(-- What this is for.
+
+-- name: pause
+-- $1 outbox.
+INSERT INTO "{schema}".pause
+VALUES ($1, 'a;b');
+
+-- name: drop
+DELETE FROM "{table}" WHERE id = $1;
+SELECT 1;
+)sql";
+
+TEST(SqlSections, ASectionIsOneStatementOrSeveral) {
+  auto sections = parsed(two_sections).value();
+  const auto pause = sections.take("pause");
+  ASSERT_EQ(pause.parts().size(), 1U);
+  EXPECT_EQ(pause.parts()[0].sql, "INSERT INTO \"app\".pause\nVALUES ($1, 'a;b')");
+  const auto drop = sections.take("drop").for_table(TableName::parse("orders").value());
+  ASSERT_EQ(drop.parts().size(), 2U);
+  EXPECT_EQ(drop.parts()[0].sql, "DELETE FROM \"orders\" WHERE id = $1");
+  EXPECT_EQ(drop.parts()[1].sql, "SELECT 1");
+  EXPECT_TRUE(sections.check().ok());
+}
+
+TEST(SqlSections, PreparedNamesDifferBySchemaTableAndPart) {
+  auto one = parsed(two_sections).value().take("drop");
+  const std::array files{File{"some.sql", two_sections}};
+  auto other = Sections::parse(files, "other").value().take("drop");
+  const auto orders = one.for_table(TableName::parse("orders").value());
+  const auto bills = one.for_table(TableName::parse("bills").value());
+  EXPECT_NE(one.parts()[0].name, other.parts()[0].name);
+  EXPECT_NE(orders.parts()[0].name, bills.parts()[0].name);
+  EXPECT_NE(orders.parts()[0].name, orders.parts()[1].name);
+  EXPECT_LE(orders.parts()[1].name.size(), 63U);
+}
+
+TEST(SqlSections, AWrongFileIsRefusedWithItsLine) {
+  EXPECT_EQ(problem_of("SELECT 1;\n"), "some.sql:1: give the statement a name: -- name: …");
+  EXPECT_EQ(problem_of("-- name: A b\nSELECT 1;\n"),
+            "some.sql:1: a name has only lower-case letters, digits and _");
+  EXPECT_EQ(problem_of("-- name: a\nSELECT 1\n"), "some.sql:2: end the statement with ;");
+  EXPECT_EQ(problem_of("-- name: a\nSELECT 1\n-- name: b\nSELECT 2;\n"),
+            "some.sql:3: end the statement with ;");
+  EXPECT_EQ(problem_of("-- name: a\n-- nothing\n"), "some.sql:2: \"a\" has no statement");
+  EXPECT_EQ(problem_of("-- name: a\nSELECT 1;\n\n-- name: a\nSELECT 2;\n"),
+            "some.sql:4: the name \"a\" is used twice");
+  EXPECT_EQ(problem_of(two_sections), "");
+}
+
+TEST(SqlSections, ANameInTwoFilesIsRefused) {
+  const std::array files{File{"one.sql", "-- name: a\nSELECT 1;\n"},
+                         File{"two.sql", "\n-- name: a\nSELECT 1;\n"}};
+  EXPECT_EQ(Sections::parse(files).error().message, "two.sql:2: the name \"a\" is used twice");
+}
+
+TEST(SqlSections, WhatDoesNotFitTogetherIsFoundEarly) {
+  auto unused = parsed(two_sections).value();
+  (void)unused.take("pause");
+  EXPECT_EQ(unused.check().error().message, "nothing uses these statements: drop");
+  auto unknown = parsed(two_sections).value();
+  EXPECT_TRUE(unknown.take("resume").parts().empty());
+  EXPECT_EQ(unknown.check().error().message, "no .sql file has: resume");
+}
+
+}  // namespace
+}  // namespace sagabox::sql
