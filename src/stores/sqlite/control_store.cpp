@@ -271,9 +271,9 @@ Result<spi::JobAdvanceReply> SqliteControl::replay_next(Connection& connection,
 
 Result<spi::JobAdvanceReply> SqliteControl::advance_in(Connection& connection,
                                                        const spi::JobAdvance& request) {
-  const auto scope = spi::replay_scope(request.table);
+  const auto& [scope, owner, fences] = request.fencing;
   auto fence = connection.run(context_.control.hold);
-  fence.with(scope).with(0).with(request.owner.view()).with(request.epoch.value);
+  fence.with(scope).with(0).with(owner.view()).with(fences.front().epoch.value);
   auto held = fence.step();
   if (!held.ok()) return held.error();
   auto job = job_of(connection, request.table, request.job);

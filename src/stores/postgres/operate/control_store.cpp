@@ -269,9 +269,9 @@ Result<spi::JobAdvanceReply> PostgresControl::replay_next(Connection& connection
 Result<spi::JobAdvanceReply> PostgresControl::advance_in(Connection& connection,
                                                          const spi::JobAdvance& request) {
   Params fence;
-  fence.text(spi::replay_scope(request.table))
-      .text(request.owner.view())
-      .int8(static_cast<std::int64_t>(request.epoch.value));
+  fence.text(request.fencing.scope)
+      .text(request.fencing.owner.view())
+      .int8(static_cast<std::int64_t>(request.fencing.fences.front().epoch.value));
   auto held = connection.run(statements_.hold, fence, Effect::none);
   if (!held.ok()) return held.error();
   auto job = lock_job(connection, request.table, request.job);
