@@ -2,6 +2,7 @@
 
 #include "outbox/relay.hpp"
 #include "outbox/upkeep/purger.hpp"
+#include "outbox/upkeep/replayer.hpp"
 
 #include <utility>
 
@@ -20,7 +21,7 @@ std::optional<spi::ShardOwner> only_owner(const spi::Census& census) {
 Result<TableOwners> owners_of(Store& store, const TableName& table) {
   auto relays = store.ownership().census(outbox::Relay::scope_of(table));
   if (!relays.ok()) return relays.error();
-  const auto replays = store.ownership().census(spi::replay_scope(table));
+  const auto replays = store.ownership().census(outbox::Replayer::scope_of(table));
   if (!replays.ok()) return replays.error();
   const auto purges = store.ownership().census(outbox::Purger::scope_of(table));
   if (!purges.ok()) return purges.error();

@@ -76,8 +76,9 @@ class StoreOperations final : public Operations {
     auto message = Message::build_shared(std::move(draft), {}, ids, system_clock());
     if (!message.ok()) return message.error();
     const std::array messages{*std::move(message)};
-    auto written = store_->transaction(
-        [&](OwnedTransaction& transaction) { return transaction.insert(table, messages); });
+    auto written = store_->transaction([&](OwnedTransaction& transaction) {
+      return transaction.outbox().insert(table, messages);
+    });
     if (!written.ok()) return written.error();
     return written->front();
   }

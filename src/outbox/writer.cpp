@@ -132,8 +132,8 @@ Result<std::vector<Written>> Writer::insert(Transaction& tx, Messages messages) 
       if (auto fits = fits_schema(*message); !fits.ok()) return fits.error();
     }
   }
-  auto written = observes() || options_.sequences ? tx.insert(table_, messages)
-                                                  : tx.insert_blind(table_, messages);
+  auto written = observes() || options_.sequences ? tx.outbox().insert(table_, messages)
+                                                  : tx.outbox().insert_blind(table_, messages);
   if (!written.ok()) return written;
   count(*written, messages);
   watch(tx, *written, messages);

@@ -197,7 +197,7 @@ TEST_P(StoreConformance, FindHasTheHistoryAndThePayloadOnlyWhenAsked) {
 TEST_P(StoreConformance, OperatorsDoNotSeeWhatIsNotCommitted) {
   const auto sent = message();
   auto tx = store().begin().value();
-  (void)tx->insert(table_, std::span(&sent, 1)).value();
+  (void)tx->outbox().insert(table_, std::span(&sent, 1)).value();
   if (outbox().capabilities().late_commits != spi::LateCommits::none) {
     EXPECT_FALSE(moved(spi::Move::quarantine, sent->id()));
   }

@@ -137,7 +137,7 @@ TEST_P(ClaimConformance, ReleasedMessageIsItsShardsWhoeverHadClaimedIt) {
 TEST_P(ClaimConformance, LateCommitIsClaimedFromThePositionBefore) {
   const auto late = message();
   auto open = store().begin().value();
-  const auto low = open->insert(table_, std::span(&late, 1)).value().front();
+  const auto low = open->outbox().insert(table_, std::span(&late, 1)).value().front();
   const auto early = write(messages(2 * shards()));
   const auto first = of(low.shard);
   for (const auto& row : first) EXPECT_GT(row.sequence, low.sequence);

@@ -242,11 +242,12 @@ TEST_P(StoreConformance, UnknownJobIsSaidSo) {
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().code, Code::config_invalid);
   EXPECT_EQ(missing.error().message, "there is no replay job 7 in table \"orders\"");
-  const auto advanced = control().advance_job({.table = table_,
-                                               .job = ReplayJobId{7},
-                                               .owner = replayer.id,
-                                               .epoch = replayer.epoch,
-                                               .rows_max = 1});
+  const spi::Fence fence{.shard = Shard{0}, .epoch = replayer.epoch};
+  const auto advanced =
+      control().advance_job({.table = table_,
+                             .job = ReplayJobId{7},
+                             .fencing = {replay_scope(), replayer.id, {&fence, 1}},
+                             .rows_max = 1});
   ASSERT_FALSE(advanced.ok());
   EXPECT_EQ(advanced.error().code, Code::config_invalid);
 }

@@ -202,7 +202,7 @@ TEST_P(StoreConformance, LateCommitIsFoundFromThePositionBefore) {
   const auto late = message("k");
   const auto early = message("k");
   auto open = store().begin().value();
-  const auto low = open->insert(table_, std::span(&late, 1)).value().front();
+  const auto low = open->outbox().insert(table_, std::span(&late, 1)).value().front();
   const auto high = write(early);
   ASSERT_LT(low.sequence, high.sequence);
   const spi::Range whole{low.shard, lane_normal, {}, 10};
@@ -222,7 +222,7 @@ TEST_P(StoreConformance, HorizonNamesATransactionUntilItsRowsAppear) {
   const auto before = horizon();
   const auto late = message();
   auto open = store().begin().value();
-  (void)open->insert(table_, std::span(&late, 1)).value();
+  (void)open->outbox().insert(table_, std::span(&late, 1)).value();
   const auto during = horizon();
   const auto id = only_new(before, during, *open);
   open->commit().value();
@@ -243,7 +243,7 @@ TEST_P(StoreConformance, HorizonForgetsARolledBackTransaction) {
   const auto lost = message();
   const auto before = horizon();
   auto open = store().begin().value();
-  (void)open->insert(table_, std::span(&lost, 1)).value();
+  (void)open->outbox().insert(table_, std::span(&lost, 1)).value();
   const auto during = horizon();
   const auto id = only_new(before, during, *open);
   EXPECT_TRUE(std::ranges::binary_search(during.in_progress, id));
@@ -260,11 +260,11 @@ TEST_P(StoreConformance, SequenceOrderIsCommitOrderWherePromised) {
   const auto first = message();
   const auto second = message();
   auto writer = store().begin().value();
-  const auto written = writer->insert(table_, std::span(&first, 1)).value().front();
+  const auto written = writer->outbox().insert(table_, std::span(&first, 1)).value().front();
 
   // Were the second let in, it could commit before the first with a higher sequence.
   const auto refused = store().transaction(
-      [&](OwnedTransaction& tx) { return tx.insert(table_, std::span(&second, 1)); });
+      [&](OwnedTransaction& tx) { return tx.outbox().insert(table_, std::span(&second, 1)); });
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::storage_conflict);
   EXPECT_TRUE(is_retry_safe(refused.error().code));

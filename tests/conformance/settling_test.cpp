@@ -424,17 +424,38 @@ TEST_P(StoreConformance, LostShardDoesNotHoldUpTheOthers) {
   EXPECT_EQ(look(kept.id).state, State::done);
 }
 
-TEST_P(StoreConformance, OtherScopesAreNoFence) {
+TEST_P(StoreConformance, SettleIsFencedByTheScopeItNames) {
   const auto written = write(message());
-  const auto worker = ids_.next<WorkerId>();
-  const std::vector<spi::Scope> scopes{"outbox:" + other_table_.str()};
-  (void)ownership().join(worker, ttl, scopes, shards()).value();
-  Owner owner{worker, {}};
-  for (const auto& taken : ownership().take(scopes[0], worker, shards()).value()) {
+  // A store attaches no meaning to the name.
+  const std::vector<spi::Scope> scopes{"saga:travel"};
+  Owner owner{scopes[0], ids_.next<WorkerId>(), {}};
+  (void)ownership().join(owner.id, ttl, scopes, shards()).value();
+  for (const auto& taken : ownership().take(scopes[0], owner.id, shards()).value()) {
     owner.fences.push_back({taken.shard, taken.epoch});
   }
+  owner.scope = scope();
   EXPECT_EQ(settled(owner, {settlement(written, spi::Verdict::done)}), 0U);
   EXPECT_EQ(look(written.id).state, State::pending);
+  owner.scope = scopes[0];
+  EXPECT_EQ(settled(owner, {settlement(written, spi::Verdict::done)}), 1U);
+  EXPECT_EQ(look(written.id).state, State::done);
+}
+
+TEST_P(StoreConformance, ReplayIsFencedByTheScopeItNames) {
+  auto replayer = own_replays();
+  const auto job = control().create_job({.table = table_}).value();
+  const spi::Fence fence{.shard = Shard{0}, .epoch = replayer.epoch};
+  const auto held = [&](std::string_view in) {
+    return control()
+        .advance_job({.table = table_,
+                      .job = job.id,
+                      .fencing = {in, replayer.id, {&fence, 1}},
+                      .rows_max = 1})
+        ->held;
+  };
+  EXPECT_FALSE(held("replay:" + other_table_.str()));
+  EXPECT_FALSE(held(scope()));
+  EXPECT_TRUE(held(replay_scope()));
 }
 
 TEST_P(StoreConformance, ReadsSkipWhatWasSettled) {

@@ -44,7 +44,7 @@ std::vector<Written> StoreConformance::write(const std::vector<MessagePtr>& mess
 std::vector<Written> StoreConformance::write_to(const TableName& table,
                                                 const std::vector<MessagePtr>& messages) {
   return store()
-      .transaction([&](OwnedTransaction& tx) { return tx.insert(table, messages); })
+      .transaction([&](OwnedTransaction& tx) { return tx.outbox().insert(table, messages); })
       .value();
 }
 
@@ -103,7 +103,7 @@ WorkerId StoreConformance::join(Duration lease) {
 }
 
 Owner StoreConformance::own() {
-  Owner owner{join(), {}};
+  Owner owner{scope(), join(), {}};
   for (const auto& taken : ownership().take(scope(), owner.id, shards()).value()) {
     owner.fences.push_back({taken.shard, taken.epoch});
   }
@@ -116,8 +116,7 @@ spi::SettleReply StoreConformance::settle(const Owner& owner,
                                           bool retain_done) {
   return outbox()
       .settle({.table = table_,
-               .owner = owner.id,
-               .fences = owner.fences,
+               .fencing = {owner.scope, owner.id, owner.fences},
                .items = items,
                .retain_done = retain_done})
       .value();
@@ -189,7 +188,7 @@ std::vector<AuditEntry> StoreConformance::log(std::uint64_t after) {
 
 StoreConformance::Replayer StoreConformance::own_replays() {
   const auto worker = ids_.next<WorkerId>();
-  const std::vector<spi::Scope> scopes{spi::replay_scope(table_)};
+  const std::vector<spi::Scope> scopes{replay_scope()};
   EXPECT_TRUE(ownership().join(worker, ttl, scopes, 1).value().live);
   const auto taken = ownership().take(scopes[0], worker, 1).value();
   EXPECT_EQ(taken.size(), 1U);
@@ -198,11 +197,11 @@ StoreConformance::Replayer StoreConformance::own_replays() {
 
 spi::JobAdvanceReply StoreConformance::advance(const Replayer& replayer, ReplayJobId job,
                                                std::uint32_t rows_max) {
+  const spi::Fence fence{.shard = Shard{0}, .epoch = replayer.epoch};
   return control()
       .advance_job({.table = table_,
                     .job = job,
-                    .owner = replayer.id,
-                    .epoch = replayer.epoch,
+                    .fencing = {replay_scope(), replayer.id, {&fence, 1}},
                     .rows_max = rows_max})
       .value();
 }

@@ -81,8 +81,9 @@ std::string kind_name(const ::testing::TestParamInfo<StoreKind>& info);
 
 using MessagePtr = std::shared_ptr<const Message>;
 
-/// A worker that holds shards of a table, by shard.
+/// A worker that holds shards of a scope, by shard.
 struct Owner {
+  spi::Scope scope;
   WorkerId id;
   std::vector<spi::Fence> fences;
 };
@@ -182,6 +183,7 @@ class StoreConformance : public ::testing::TestWithParam<StoreKind> {
   static spi::Settlement settlement(const Written& row, spi::Verdict verdict,
                                     std::uint32_t attempts = 1);
   [[nodiscard]] spi::Scope scope() const { return "outbox:" + table_.str(); }
+  [[nodiscard]] spi::Scope replay_scope() const { return "replay:" + table_.str(); }
 
   std::unique_ptr<StoreFixture> fixture_;
   TableName table_ = TableName::parse("orders").value();

@@ -10,7 +10,7 @@ namespace {
 TEST_P(StoreConformance, CommittedMessagesAppearInOneStep) {
   const auto batch = messages(20);
   auto tx = store().begin().value();
-  const auto written = tx->insert(table_, batch).value();
+  const auto written = tx->outbox().insert(table_, batch).value();
   EXPECT_TRUE(read_fresh().empty());
   EXPECT_EQ(stats().pending, 0U);
 
@@ -30,7 +30,7 @@ TEST_P(StoreConformance, CommittedMessagesAppearInOneStep) {
 TEST_P(StoreConformance, RolledBackMessagesLeaveNothing) {
   const auto lost = message();
   auto tx = store().begin().value();
-  (void)tx->insert(table_, std::span(&lost, 1)).value();
+  (void)tx->outbox().insert(table_, std::span(&lost, 1)).value();
   tx->rollback().value();
 
   EXPECT_TRUE(read_fresh().empty());
@@ -42,7 +42,7 @@ TEST_P(StoreConformance, TransactionDroppedWithoutVerdictIsRolledBack) {
   const auto lost = message();
   {
     auto tx = store().begin().value();
-    (void)tx->insert(table_, std::span(&lost, 1)).value();
+    (void)tx->outbox().insert(table_, std::span(&lost, 1)).value();
   }
   EXPECT_FALSE(fixture_->look(table_, lost->id()).has_value());
 }
@@ -54,7 +54,7 @@ TEST_P(StoreConformance, EndedTransactionTakesNothingMore) {
   tx->commit().value();
   EXPECT_FALSE(tx->is_open());
 
-  const auto written = tx->insert(table_, std::span(&late, 1));
+  const auto written = tx->outbox().insert(table_, std::span(&late, 1));
 
   ASSERT_FALSE(written.ok());
   EXPECT_EQ(written.error().code, Code::tx_no_transaction);
@@ -76,7 +76,7 @@ TEST_P(StoreConformance, BorrowedTransactionIsEndedByItsUser) {
 
   connection->begin().value();
   auto tx = connection->enlist().value();
-  (void)tx->insert(table_, std::span(&first, 1)).value();
+  (void)tx->outbox().insert(table_, std::span(&first, 1)).value();
   tx.reset();
   EXPECT_TRUE(read_fresh().empty()) << "dropping the enlisted transaction must not commit";
   connection->commit().value();
@@ -84,7 +84,7 @@ TEST_P(StoreConformance, BorrowedTransactionIsEndedByItsUser) {
 
   connection->begin().value();
   tx = connection->enlist().value();
-  (void)tx->insert(table_, std::span(&second, 1)).value();
+  (void)tx->outbox().insert(table_, std::span(&second, 1)).value();
   connection->rollback().value();
   tx->rolled_back();
   EXPECT_EQ(ids_of(read_fresh()), ids_of(std::vector{first}));
@@ -99,7 +99,7 @@ TEST_P(StoreConformance, BorrowedTransactionIsNotOpenAfterItsCommit) {
   EXPECT_FALSE(tx->is_open());
 
   const auto late = message();
-  const auto written = tx->insert(table_, std::span(&late, 1));
+  const auto written = tx->outbox().insert(table_, std::span(&late, 1));
   ASSERT_FALSE(written.ok());
   EXPECT_EQ(written.error().code, Code::tx_no_transaction);
   EXPECT_FALSE(fixture_->look(table_, late->id()).has_value());
@@ -124,7 +124,7 @@ TEST_P(StoreConformance, PendingIdIsADuplicate) {
 TEST_P(StoreConformance, BlindInsertsAreThereAndTellDuplicates) {
   const auto insert = [&](const std::vector<std::shared_ptr<const Message>>& messages) {
     return store().transaction(
-        [&](OwnedTransaction& tx) { return tx.insert_blind(table_, messages); });
+        [&](OwnedTransaction& tx) { return tx.outbox().insert_blind(table_, messages); });
   };
   const auto one = message();
   const auto named = build({.id = "order-17"});
@@ -198,8 +198,8 @@ TEST_P(StoreConformance, IdTwiceInABatchIsADuplicateOfTheFirst) {
 TEST_P(StoreConformance, IdWrittenBeforeInTheSameTransactionIsADuplicate) {
   const auto same = build({.id = "same"});
   auto tx = store().begin().value();
-  const auto first = tx->insert(table_, std::span(&same, 1)).value().front();
-  const auto again = tx->insert(table_, std::span(&same, 1)).value().front();
+  const auto first = tx->outbox().insert(table_, std::span(&same, 1)).value().front();
+  const auto again = tx->outbox().insert(table_, std::span(&same, 1)).value().front();
   tx->commit().value();
 
   EXPECT_TRUE(again.duplicate);
@@ -210,14 +210,14 @@ TEST_P(StoreConformance, IdWrittenBeforeInTheSameTransactionIsADuplicate) {
 TEST_P(StoreConformance, TwoWritersOfOneIdMakeOneMessage) {
   const auto same = build({.id = "same"});
   auto first = store().begin().value();
-  const auto winner = first->insert(table_, std::span(&same, 1)).value().front();
+  const auto winner = first->outbox().insert(table_, std::span(&same, 1)).value().front();
 
   // The second waits for the first or is told to try again, as the store likes.
   Written other;
   std::thread second([&] {
     for (;;) {
       auto result = store().transaction(
-          [&](OwnedTransaction& tx) { return tx.insert(table_, std::span(&same, 1)); });
+          [&](OwnedTransaction& tx) { return tx.outbox().insert(table_, std::span(&same, 1)); });
       if (result.ok()) {
         other = result->front();
         return;
@@ -243,7 +243,7 @@ TEST_P(StoreConformance, UnknownTableIsAnErrorAndWritesNothing) {
   const auto unknown = TableName::parse("nowhere").value();
   const auto lost = message();
   const auto result = store().transaction(
-      [&](OwnedTransaction& tx) { return tx.insert(unknown, std::span(&lost, 1)); });
+      [&](OwnedTransaction& tx) { return tx.outbox().insert(unknown, std::span(&lost, 1)); });
   ASSERT_FALSE(result.ok());
   EXPECT_NE(result.error().message.find("nowhere"), std::string::npos) << result.error().message;
 }
@@ -270,8 +270,8 @@ TEST_P(StoreConformance, OneTransactionWritesToTwoTables) {
   const auto first = message();
   const auto second = message();
   auto tx = store().begin().value();
-  (void)tx->insert(table_, std::span(&first, 1)).value();
-  (void)tx->insert(other_table_, std::span(&second, 1)).value();
+  (void)tx->outbox().insert(table_, std::span(&first, 1)).value();
+  (void)tx->outbox().insert(other_table_, std::span(&second, 1)).value();
   EXPECT_TRUE(read_fresh().empty());
   EXPECT_TRUE(read_lane_of(other_table_, lane_normal).empty());
   tx->commit().value();

@@ -89,7 +89,7 @@ class PostgresMillion : public PlansWorld {
   /// A new message, one that is pending, and one that has been delivered.
   void write_each_kind(OwnedTransaction& tx, const std::string& fresh) {
     const std::vector all{message(fresh), message("pending"), message("delivered")};
-    const auto written = tx.insert(table, all).value();
+    const auto written = tx.outbox().insert(table, all).value();
     EXPECT_FALSE(written.at(0).duplicate);
     EXPECT_TRUE(written.at(1).duplicate);
     EXPECT_TRUE(written.at(2).duplicate);
@@ -126,7 +126,7 @@ TEST_F(PostgresMillion, PlansMadeOnAnEmptyTableServeAFullOne) {
   {
     auto tx = store->begin().value();
     const std::vector both{message("pending"), message("delivered")};
-    const auto written = tx->insert(table, both).value();
+    const auto written = tx->outbox().insert(table, both).value();
     tx->commit().value();
     const spi::Settlement done{.sequence = written[1].sequence,
                                .shard = written[1].shard,
@@ -134,10 +134,10 @@ TEST_F(PostgresMillion, PlansMadeOnAnEmptyTableServeAFullOne) {
                                .verdict = spi::Verdict::done,
                                .attempts = 1};
     const spi::Fence fence{written[1].shard, Epoch{1}};
-    const auto reply = store->outbox().settle({.table = table,
-                                               .owner = WorkerId::parse("me").value(),
-                                               .fences = std::span(&fence, 1),
-                                               .items = std::span(&done, 1)});
+    const auto reply = store->outbox().settle(
+        {.table = table,
+         .fencing = {"outbox:orders", WorkerId::parse("me").value(), {&fence, 1}},
+         .items = std::span(&done, 1)});
     EXPECT_EQ(reply->parts.at(0).rows, 1U);
   }
   for (int i = 0; i < 10; ++i) {

@@ -65,8 +65,8 @@ Process::Process(World& world, std::size_t slot, std::uint64_t id)
                                             .fence_broken =
                                                 [this](Epoch epoch) {
                                                   worker_->shard_lost(
-                                                      spi::replay_scope(world_.table()), Shard{0},
-                                                      epoch);
+                                                      outbox::Replayer::scope_of(world_.table()),
+                                                      Shard{0}, epoch);
                                                 }},
                     outbox::ReplayerOptions{.rows_max = 5, .look_interval = milliseconds(100)});
   purger_.emplace(
@@ -82,7 +82,7 @@ Process::Process(World& world, std::size_t slot, std::uint64_t id)
       std::vector{ownership::ScopeOptions{.scope = outbox::Relay::scope_of(world.table()),
                                           .shards = world.settings().shards,
                                           .holder = seat_.get()},
-                  ownership::ScopeOptions{.scope = spi::replay_scope(world.table()),
+                  ownership::ScopeOptions{.scope = outbox::Replayer::scope_of(world.table()),
                                           .shards = 1,
                                           .holder = &replayer_->holder()},
                   ownership::ScopeOptions{.scope = outbox::Purger::scope_of(world.table()),

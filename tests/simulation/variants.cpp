@@ -38,18 +38,18 @@ class FencelessStore final : public ForwardingStore {
   Result<spi::SettleReply> settle(const spi::SettleRequest& request) override {
     const auto census = truth_();
     spi::SettleReply all;
-    for (const auto& fence : request.fences) {
+    for (const auto& fence : request.fencing.fences) {
       std::vector<spi::Settlement> items;
       for (const auto& item : request.items) {
         if (item.shard == fence.shard) items.push_back(item);
       }
       const auto& owner = census.shards[fence.shard.value];
       const spi::Fence present{.shard = fence.shard, .epoch = owner.epoch};
-      auto reply = ForwardingStore::settle({.table = request.table,
-                                            .owner = owner.owner,
-                                            .fences = std::span(&present, 1),
-                                            .items = items,
-                                            .retain_done = request.retain_done});
+      auto reply =
+          ForwardingStore::settle({.table = request.table,
+                                   .fencing = {request.fencing.scope, owner.owner, {&present, 1}},
+                                   .items = items,
+                                   .retain_done = request.retain_done});
       if (!reply.ok()) return reply;
       all.parts.push_back(reply->parts.front());
       all.timeline = reply->timeline;

@@ -67,24 +67,25 @@ Result<spi::SettleReply> Process::Watched::settle(const spi::SettleRequest& requ
     world_.statistics().count(Event::result_refused);
     return Error{Code::schema_validation_failed, "the value breaks a rule of the table"};
   }
-  const bool in_part =
-      request.fences.size() > 1 && !world_.quiet() && world_.chance(world_.settings().call_faults);
+  const bool in_part = request.fencing.fences.size() > 1 && !world_.quiet() &&
+                       world_.chance(world_.settings().call_faults);
   return in_part ? settle_in_part(request) : settle_whole(request);
 }
 
 Result<spi::SettleReply> Process::Watched::settle_in_part(const spi::SettleRequest& request) {
-  const auto fences = request.fences.first(1 + world_.below(request.fences.size() - 1));
+  const auto fences =
+      request.fencing.fences.first(1 + world_.below(request.fencing.fences.size() - 1));
   std::vector<spi::Settlement> items;
   for (const auto& item : request.items) {
     const bool named = std::ranges::any_of(
         fences, [&](const spi::Fence& fence) { return fence.shard == item.shard; });
     if (named) items.push_back(item);
   }
-  const auto reply = settle_whole({.table = request.table,
-                                   .owner = request.owner,
-                                   .fences = fences,
-                                   .items = items,
-                                   .retain_done = request.retain_done});
+  const auto reply =
+      settle_whole({.table = request.table,
+                    .fencing = {request.fencing.scope, request.fencing.owner, fences},
+                    .items = items,
+                    .retain_done = request.retain_done});
   if (!reply.ok()) return reply.error();
   world_.statistics().count(Event::settled_in_part);
   return Error{world_.chance(5'000) ? Code::storage_in_doubt : Code::storage_unavailable,
@@ -94,9 +95,9 @@ Result<spi::SettleReply> Process::Watched::settle_in_part(const spi::SettleReque
 Result<spi::SettleReply> Process::Watched::settle_whole(const spi::SettleRequest& request) {
   const auto truth = world_.truth();
   std::vector<bool> stale(truth.shards.size(), true);
-  for (const auto& fence : request.fences) {
+  for (const auto& fence : request.fencing.fences) {
     const auto& owner = truth.shards[fence.shard.value];
-    stale[fence.shard.value] = owner.owner != request.owner || owner.epoch != fence.epoch;
+    stale[fence.shard.value] = owner.owner != request.fencing.owner || owner.epoch != fence.epoch;
   }
   const auto before = rows_of(request, stale);
   auto reply = ForwardingStore::settle(request);
@@ -113,7 +114,7 @@ Result<spi::SettleReply> Process::Watched::settle_whole(const spi::SettleRequest
   for (const auto& item : request.items) {
     if (stale[item.shard.value]) continue;
     if (!item.note.empty()) world_.statistics().count(Event::quarantined_instead);
-    world_.ledger().settled(item, request.owner, process_);
+    world_.ledger().settled(item, request.fencing.owner, process_);
   }
   return reply;
 }

@@ -2,7 +2,7 @@
 
 #include <sagabox/records.hpp>
 #include <sagabox/result.hpp>
-#include <sagabox/spi/ownership_store.hpp>
+#include <sagabox/spi/fencing.hpp>
 
 #include <cstdint>
 #include <string>
@@ -45,9 +45,7 @@ struct JobChange {
 struct JobAdvance {
   const TableName& table;
   ReplayJobId job{};
-  /// Who runs replays of this table: the owner of shard 0 of its scope `replay_scope`.
-  WorkerId owner;
-  Epoch epoch{};
+  Fencing fencing;  ///< of the process that runs replays of this table: one fence, shard 0
   std::uint32_t rows_max = 0;
 };
 
@@ -56,8 +54,6 @@ struct JobAdvanceReply {
   std::uint32_t rows = 0;  ///< replayed
   ReplayJob job{};
 };
-
-[[nodiscard]] inline Scope replay_scope(const TableName& table) { return "replay:" + table.str(); }
 
 /// Pauses and replay jobs of an outbox table. Every act is one transaction and appends an audit
 /// event to the audit log in it. Calls block; safe from any thread.

@@ -3,6 +3,7 @@
 #include <sagabox/id.hpp>
 #include <sagabox/message.hpp>
 #include <sagabox/result.hpp>
+#include <sagabox/spi/fencing.hpp>
 #include <sagabox/time.hpp>
 
 #include <array>
@@ -141,15 +142,9 @@ struct Settlement {
   std::optional<Lane> lane{};
 };
 
-struct Fence {
-  Shard shard{};
-  Epoch epoch{};
-};
-
 struct SettleRequest {
   const TableName& table;
-  WorkerId owner;
-  std::span<const Fence> fences;  ///< every shard that `items` name, once
+  Fencing fencing;  ///< names every shard that `items` name
   std::span<const Settlement> items;
   bool retain_done = true;  ///< done rows are archived, else deleted
 };
@@ -159,7 +154,7 @@ struct SettleReply {
     bool held = false;       ///< the fence held: owner and epoch were as said
     std::uint32_t rows = 0;  ///< rows changed; 0 where not held
   };
-  std::vector<Part> parts;  ///< one a fence
+  std::vector<Part> parts;  ///< one a fence, in their order
   Timeline timeline{};
 };
 
@@ -183,10 +178,10 @@ class OutboxStore {
   virtual Result<RetryingKeysReply> read_retrying_keys(const TableName& table, Shard shard,
                                                        Sequence after, std::uint32_t rows_max) = 0;
   /// One transaction, or several, one after the other or at once: after an error part of it may be
-  /// done. Touches only rows whose shard is held by `owner` at the fence's epoch, and locks those
-  /// ownership rows, so that a stalled stale settle changes nothing. A failure that spent an
-  /// attempt enters the row's history, an earlier one of the same number gives way to it. For every
-  /// row that dies, `dead_letter` goes to the audit log in the same transaction.
+  /// done. Touches only rows whose fence holds, and locks those ownership rows, so that a stalled
+  /// stale settle changes nothing. A failure that spent an attempt enters the row's history, an
+  /// earlier one of the same number gives way to it. For every row that dies, `dead_letter` goes to
+  /// the audit log in the same transaction.
   virtual Result<SettleReply> settle(const SettleRequest& request) = 0;
 
   /// Returns when something may have been committed, on `wake`, or after `timeout`. Whoever stops

@@ -2,18 +2,14 @@
 
 #include <sagabox/id.hpp>
 #include <sagabox/result.hpp>
+#include <sagabox/spi/fencing.hpp>
 #include <sagabox/time.hpp>
 
 #include <cstdint>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace sagabox::spi {
-
-/// Something that must have one owner a shard: "outbox:orders", "purge:orders" …
-using Scope = std::string;
 
 struct OwnedShard {
   Shard shard{};

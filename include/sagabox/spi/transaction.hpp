@@ -32,8 +32,28 @@ class TransactionObserver {
   virtual void abandoned() noexcept = 0;
 };
 
-/// An open transaction that messages are written into. Not thread-safe, like the connection
-/// beneath it.
+/// What an outbox writes in a transaction. Belongs to that transaction.
+class OutboxWriter {
+ public:
+  virtual ~OutboxWriter() = default;
+  /// Inserts all in one round trip, or none. A known id comes back as a duplicate.
+  virtual Result<std::vector<Written>> insert(
+      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) = 0;
+  /// The same for a caller who only needs to know which were duplicates. The other fields of what
+  /// was inserted may be left empty: some servers take their time to tell them.
+  virtual Result<std::vector<Written>> insert_blind(
+      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
+    return insert(table, messages);
+  }
+
+ protected:
+  OutboxWriter() = default;
+  OutboxWriter(const OutboxWriter&) = default;
+  OutboxWriter& operator=(const OutboxWriter&) = default;
+};
+
+/// An open transaction, which engines write into: a role each. Not thread-safe, like the
+/// connection beneath it.
 class Transaction {
  public:
   Transaction() = default;
@@ -45,15 +65,8 @@ class Transaction {
   /// Begun, and neither committed nor rolled back.
   [[nodiscard]] virtual bool is_open() const = 0;
 
-  /// Inserts all in one round trip, or none. A known id comes back as a duplicate.
-  virtual Result<std::vector<Written>> insert(
-      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) = 0;
-  /// The same for one who only needs to know which were duplicates. The other fields of what was
-  /// inserted may be left empty: some servers take their time to tell them.
-  virtual Result<std::vector<Written>> insert_blind(
-      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
-    return insert(table, messages);
-  }
+  /// Valid as long as the transaction, and moves with it.
+  virtual OutboxWriter& outbox() = 0;
 
   void observe(std::unique_ptr<TransactionObserver> observer);
 

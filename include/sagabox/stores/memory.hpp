@@ -95,14 +95,16 @@ class Connection {
 /// Writes into the connection's open transaction; never begins, commits or rolls back. Say
 /// `committed()` after your COMMIT to use the fast path. Belongs to that one transaction: it is
 /// not open for a later one of the same connection. The connection outlives it.
-class Enlisted final : public Transaction {
+class Enlisted final : public Transaction, private OutboxWriter {
  public:
   explicit Enlisted(Connection& connection);
   [[nodiscard]] bool is_open() const override;
+  OutboxWriter& outbox() override { return *this; }
+
+ private:
   Result<std::vector<Written>> insert(
       const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
 
- private:
   Connection* connection_;
   std::uint64_t begun_;  // which of the connection's transactions
 };

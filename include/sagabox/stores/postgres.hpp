@@ -66,21 +66,22 @@ Result<std::unique_ptr<Store>> open(PGconn* connection, const Options& options =
 /// Writes into the open transaction of a connection that stays yours; never begins, commits or
 /// rolls back. Say `committed()` after your COMMIT to use the fast path. Belongs to that one
 /// transaction. The connection outlives it.
-class Enlisted final : public Transaction {
+class Enlisted final : public Transaction, private OutboxWriter {
  public:
   Enlisted(Enlisted&&) noexcept;
   ~Enlisted() override;
   [[nodiscard]] bool is_open() const override;
-  /// In one round trip. A duplicate is recognised by ids that this transaction can see: under
+  /// A duplicate is recognised by ids that this transaction can see: under
   /// REPEATABLE READ, one that was delivered after its first statement is not.
-  Result<std::vector<Written>> insert(
-      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
-  Result<std::vector<Written>> insert_blind(
-      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
+  OutboxWriter& outbox() override { return *this; }
 
  private:
   friend Result<Enlisted> enlist(PGconn* connection, std::string_view schema);
   friend Result<std::unique_ptr<sql::Session>> session_of(Transaction& transaction);
+  Result<std::vector<Written>> insert(
+      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
+  Result<std::vector<Written>> insert_blind(
+      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
   Result<std::vector<Written>> insert(const TableName& table,
                                       std::span<const std::shared_ptr<const Message>> messages,
                                       bool told);

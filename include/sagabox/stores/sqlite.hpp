@@ -51,15 +51,17 @@ Result<std::unique_ptr<Store>> open(sqlite3* connection, const Options& options 
 /// Writes into the open transaction of a connection that stays yours; never begins, commits or
 /// rolls back. Say `committed()` after your COMMIT to use the fast path. Belongs to that one
 /// transaction: destroyed before you close the connection.
-class Enlisted final : public Transaction {
+class Enlisted final : public Transaction, private OutboxWriter {
  public:
   Enlisted(Enlisted&&) noexcept;
   ~Enlisted() override;
   [[nodiscard]] bool is_open() const override;
+  OutboxWriter& outbox() override { return *this; }
+
+ private:
   Result<std::vector<Written>> insert(
       const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
 
- private:
   friend Result<Enlisted> enlist(sqlite3* connection);
   friend Result<std::unique_ptr<sql::Session>> session_of(Transaction& transaction);
   struct Borrowed;

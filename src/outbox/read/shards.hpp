@@ -37,6 +37,7 @@ class Shards {
   void attach(ownership::Worker& worker) noexcept { worker_ = &worker; }
   [[nodiscard]] bool live(BootTime now) const { return worker_ != nullptr && worker_->live(now); }
 
+  [[nodiscard]] const spi::Scope& scope() const noexcept { return scope_; }
   [[nodiscard]] std::size_t size() const noexcept { return slots_.size(); }
   [[nodiscard]] Slot& at(Shard shard) const { return *slots_[shard.value]; }
   [[nodiscard]] Slot& at(std::size_t number) const { return *slots_[number]; }

@@ -193,8 +193,7 @@ SettlePlan Settler::still_ours(SettlePlan plan) {
 
 Result<spi::SettleReply> Settler::perform(const SettlePlan& plan) {
   return parts_.store.settle({.table = parts_.table,
-                              .owner = plan.owner,
-                              .fences = plan.fences,
+                              .fencing = {parts_.shards.scope(), plan.owner, plan.fences},
                               .items = plan.items,
                               .retain_done = options_.retain_done});
 }

@@ -25,6 +25,7 @@ Duration retry_delay(std::uint32_t errors) {
 
 Replayer::Replayer(Parts parts, ReplayerOptions options)
     : parts_(std::move(parts)),
+      scope_(scope_of(parts_.table)),
       options_(options),
       shard_(parts_.live),
       replayed_(
@@ -92,10 +93,10 @@ BootTime Replayer::due(const Running& running, BootTime now) const {
 
 ReplayAnswer Replayer::perform(const ReplayPlan& plan) const {
   if (const auto* advance = std::get_if<ReplayPlan::Advance>(&plan.call)) {
+    const spi::Fence fence{.shard = Shard{0}, .epoch = plan.tenure.epoch};
     return parts_.store.advance_job({.table = parts_.table,
                                      .job = advance->job,
-                                     .owner = plan.tenure.owner,
-                                     .epoch = plan.tenure.epoch,
+                                     .fencing = {scope_, plan.tenure.owner, {&fence, 1}},
                                      .rows_max = advance->rows_max});
   }
   if (const auto* fail = std::get_if<ReplayPlan::Fail>(&plan.call)) {

@@ -60,7 +60,10 @@ class Replayer {
   };
   Replayer(Parts parts, ReplayerOptions options = {});
 
-  /// Of `spi::replay_scope`, which has one shard.
+  [[nodiscard]] static spi::Scope scope_of(const TableName& table) {
+    return "replay:" + table.str();
+  }
+  /// Of `scope_of`, which has one shard.
   ownership::Holder& holder() noexcept { return shard_; }
 
   /// Every plan wants its `apply` before the next.
@@ -101,6 +104,7 @@ class Replayer {
   void forget();
 
   Parts parts_;
+  spi::Scope scope_;
   ReplayerOptions options_;
   SoleShard shard_;
   Counter& replayed_;

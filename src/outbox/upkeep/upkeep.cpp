@@ -36,7 +36,7 @@ Upkeep::Upkeep(Store& store, const TableName& table, const OutboxOptions& option
                  .live = [this](BootTime now) { return worker_ != nullptr && worker_->live(now); },
                  .fence_broken =
                      [this](Epoch epoch) {
-                       worker_->shard_lost(spi::replay_scope(table_), Shard{0}, epoch);
+                       worker_->shard_lost(Replayer::scope_of(table_), Shard{0}, epoch);
                      }},
                 {.look_interval = options.control_interval}),
       backlog_(store.outbox_admin(), table, *options.metrics, *options.log) {}
@@ -46,7 +46,7 @@ std::vector<ownership::ScopeOptions> Upkeep::scopes() {
   scopes.push_back({.scope = Purger::scope_of(table_), .shards = 1, .holder = &purger_.holder()});
   if (readers_ == Readers::relays) {
     scopes.push_back(
-        {.scope = spi::replay_scope(table_), .shards = 1, .holder = &replayer_.holder()});
+        {.scope = Replayer::scope_of(table_), .shards = 1, .holder = &replayer_.holder()});
   }
   return scopes;
 }

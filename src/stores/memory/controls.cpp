@@ -101,8 +101,9 @@ Result<ReplayJob> Database::change_job(const spi::JobChange& change) {
 }
 
 bool Database::runs_replays(const spi::JobAdvance& request) const {
-  const auto owners = state_.ownership.owners(spi::replay_scope(request.table));
-  return !owners.empty() && owners[0].owner == request.owner && owners[0].epoch == request.epoch;
+  const auto& [scope, owner, fences] = request.fencing;
+  const auto owners = state_.ownership.owners(scope);
+  return !owners.empty() && owners[0].owner == owner && owners[0].epoch == fences.front().epoch;
 }
 
 Result<std::uint32_t> Database::replay_next(Table& rows, ReplayJob& job, std::uint32_t rows_max) {

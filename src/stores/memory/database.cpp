@@ -132,7 +132,8 @@ Result<spi::RetryingKeysReply> Database::read_retrying_keys(const TableName& tab
 Result<spi::SettleReply> Database::settle(const spi::SettleRequest& request) {
   return faulty(Operation::settle, [&]() -> Result<spi::SettleReply> {
     spi::SettleReply reply;
-    reply.parts.resize(request.fences.size());
+    const auto fences = request.fencing.fences;
+    reply.parts.resize(fences.size());
     constexpr std::size_t no_part = SIZE_MAX;
     std::vector<std::size_t> part_of(options_.shards, no_part);
     Table::Released released;  // outlives the lock
@@ -141,12 +142,12 @@ Result<spi::SettleReply> Database::settle(const spi::SettleRequest& request) {
     const std::lock_guard lock(mutex_);
     Table* rows = find(request.table);
     if (rows == nullptr) return no_table(request.table);
-    const auto owners = state_.ownership.owners("outbox:" + request.table.str());
-    for (std::size_t i = 0; i < request.fences.size(); ++i) {
-      const auto& fence = request.fences[i];
+    const auto owners = state_.ownership.owners(request.fencing.scope);
+    for (std::size_t i = 0; i < fences.size(); ++i) {
+      const auto& fence = fences[i];
       if (fence.shard.value >= owners.size() || fence.shard.value >= part_of.size()) continue;
       const auto& shard = owners[fence.shard.value];
-      if (shard.owner != request.owner || shard.epoch != fence.epoch) continue;
+      if (shard.owner != request.fencing.owner || shard.epoch != fence.epoch) continue;
       reply.parts[i].held = true;
       part_of[fence.shard.value] = i;
     }

@@ -7,7 +7,7 @@
 namespace sagabox::memory {
 namespace {
 
-class StoreTransaction final : public OwnedTransaction {
+class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
  public:
   explicit StoreTransaction(Connection connection) : connection_(std::move(connection)) {}
 
@@ -17,10 +17,7 @@ class StoreTransaction final : public OwnedTransaction {
 
   [[nodiscard]] bool is_open() const override { return connection_.in_transaction(); }
 
-  Result<std::vector<Written>> insert(
-      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override {
-    return Enlisted(connection_).insert(table, messages);
-  }
+  OutboxWriter& outbox() override { return *this; }
 
   Status commit() override {
     auto status = connection_.commit();
@@ -39,6 +36,11 @@ class StoreTransaction final : public OwnedTransaction {
   }
 
  private:
+  Result<std::vector<Written>> insert(
+      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override {
+    return Enlisted(connection_).outbox().insert(table, messages);
+  }
+
   Connection connection_;
 };
 

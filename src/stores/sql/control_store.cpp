@@ -85,7 +85,8 @@ Values job_values(const spi::NewReplayJob& request, const Extent& extent, WallTi
 
 /// Shard 0 of the scope that runs replays.
 Values fence_values(const spi::JobAdvance& request) {
-  return {spi::replay_scope(request.table), 0, request.owner.view(), request.epoch.value};
+  const auto& [scope, owner, fences] = request.fencing;
+  return {scope, 0, owner.view(), fences.front().epoch.value};
 }
 
 }  // namespace

@@ -251,10 +251,10 @@ class Settling {
 };
 
 Result<bool> holds(Connection& connection, const SharedStatements& statements,
-                   const spi::SettleRequest& request, const spi::Fence& fence) {
-  const std::string scope = "outbox:" + request.table.str();
+                   const spi::Fencing& fencing, const spi::Fence& fence) {
   auto run = connection.run(statements.hold);
-  run.with(scope).with(fence.shard.value).with(request.owner.view()).with(fence.epoch.value);
+  run.with(fencing.scope).with(fence.shard.value).with(fencing.owner.view());
+  run.with(fence.epoch.value);
   return run.step();
 }
 
@@ -288,14 +288,15 @@ Result<spi::SettleReply> SqliteOutbox::settle(const spi::SettleRequest& request)
   return in_transaction(*context_.writer, [&](Connection& connection) -> Result<spi::SettleReply> {
     if (auto known = expected_.introduce(connection.link()); !known.ok()) return known.error();
     spi::SettleReply reply;
-    for (const auto& fence : request.fences) {
-      auto held = holds(connection, context_.shared, request, fence);
+    for (const auto& fence : request.fencing.fences) {
+      auto held = holds(connection, context_.shared, request.fencing, fence);
       if (!held.ok()) return held.error();
       reply.parts.push_back({*held, 0});
     }
     Settling settling(connection, statements, request, now, expected_);
     for (std::size_t at = 0; at < reply.parts.size(); ++at) {
-      auto rows = settle_shard(settling, request, request.fences[at].shard, reply.parts[at].held);
+      auto rows =
+          settle_shard(settling, request, request.fencing.fences[at].shard, reply.parts[at].held);
       if (!rows.ok()) return rows.error();
       reply.parts[at].rows = *rows;
     }

@@ -13,15 +13,14 @@
 namespace sagabox::sqlite {
 
 /// A transaction of our own, on the connection that writes.
-class StoreTransaction final : public OwnedTransaction {
+class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
  public:
   static Result<std::unique_ptr<OwnedTransaction>> begin(Context& context);
   /// Rolls back what is open.
   ~StoreTransaction() override;
 
   [[nodiscard]] bool is_open() const override { return transaction_.is_open(); }
-  Result<std::vector<Written>> insert(
-      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
+  OutboxWriter& outbox() override { return *this; }
   Status commit() override;
   Status rollback() override;
 
@@ -37,6 +36,9 @@ class StoreTransaction final : public OwnedTransaction {
   }
 
  private:
+  Result<std::vector<Written>> insert(
+      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
+
   StoreTransaction(Context& context, WriteTransaction transaction)
       : context_(context), transaction_(std::move(transaction)) {}
 

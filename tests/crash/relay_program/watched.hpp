@@ -70,10 +70,10 @@ class WatchedOutbox final : public testing::ForwardingStore {
     auto reply =
         broken_ == "without_fence" ? settle_unfenced(request) : ForwardingStore::settle(request);
     if (!reply.ok()) return reply;
-    for (std::size_t at = 0; at < request.fences.size(); ++at) {
+    for (std::size_t at = 0; at < request.fencing.fences.size(); ++at) {
       if (reply->parts[at].held) continue;
-      notes_.append(Refused{.shard = request.fences[at].shard.value,
-                            .epoch = request.fences[at].epoch.value,
+      notes_.append(Refused{.shard = request.fencing.fences[at].shard.value,
+                            .epoch = request.fencing.fences[at].epoch.value,
                             .process = getpid()}
                         .line());
     }
@@ -92,21 +92,21 @@ class WatchedOutbox final : public testing::ForwardingStore {
   }
 
   Result<spi::SettleReply> settle_unfenced(const spi::SettleRequest& request) {
-    const auto census = database_.ownership().census("outbox:" + request.table.str());
+    const auto census = database_.ownership().census(spi::Scope(request.fencing.scope));
     if (!census.ok()) return census.error();
     spi::SettleReply whole;
-    for (const auto& fence : request.fences) {
+    for (const auto& fence : request.fencing.fences) {
       const auto& owner = census->shards.at(fence.shard.value);
       const spi::Fence now{fence.shard, owner.epoch};
       std::vector<spi::Settlement> items;
       for (const auto& item : request.items) {
         if (item.shard == fence.shard) items.push_back(item);
       }
-      auto part = ForwardingStore::settle({.table = request.table,
-                                           .owner = owner.owner,
-                                           .fences = std::span(&now, 1),
-                                           .items = items,
-                                           .retain_done = request.retain_done});
+      auto part =
+          ForwardingStore::settle({.table = request.table,
+                                   .fencing = {request.fencing.scope, owner.owner, {&now, 1}},
+                                   .items = items,
+                                   .retain_done = request.retain_done});
       if (!part.ok()) return part.error();
       whole.parts.push_back(part->parts.at(0));
       whole.timeline = part->timeline;

@@ -145,7 +145,7 @@ std::shared_ptr<const Message> Script::message(const std::string& id) {
 
 Status Script::insert(Transaction& tx, sqlite3* connection, const std::string& id) {
   const auto one = message(id);
-  auto written = tx.insert(table_, std::span(&one, 1));
+  auto written = tx.outbox().insert(table_, std::span(&one, 1));
   if (!written.ok()) return written.error();
   if (written->front().duplicate) return Error{Code::unknown_internal, id + " was there before"};
   sequences_[id] = written->front().sequence;
@@ -235,8 +235,7 @@ Status Script::settle(const std::vector<std::string>& ids, spi::Verdict verdict,
   return deed(std::move(changes), [&]() -> Status {
     const spi::Fence fence{Shard{0}, epoch_};
     auto reply = store_->outbox().settle({.table = table_,
-                                          .owner = worker_,
-                                          .fences = std::span(&fence, 1),
+                                          .fencing = {"outbox:orders", worker_, {&fence, 1}},
                                           .items = items,
                                           .retain_done = settings_.retains});
     if (!reply.ok()) return reply.error();
@@ -298,7 +297,7 @@ void Script::run_together(int threads, int transactions) {
       const auto id = "t" + std::to_string(number) + "-" + std::to_string(at);
       const auto one = message(id);
       auto tx = store_->begin().value();
-      const auto written = tx->insert(table_, std::span(&one, 1)).value();
+      const auto written = tx->outbox().insert(table_, std::span(&one, 1)).value();
       run_sql(sqlite::connection_of(*tx), ledger_sql(id, written.front().sequence));
       const auto inside = disk_.acts();
       tx->commit().value();

@@ -69,8 +69,8 @@ class AdminTest : public ::testing::Test {
     auto built = std::make_shared<const Message>(
         Message::build(std::move(message), {}, ids_, clock_).value());
     const std::vector messages{built};
-    const auto written =
-        store_.transaction([&](OwnedTransaction& tx) { return tx.insert(orders_, messages); });
+    const auto written = store_.transaction(
+        [&](OwnedTransaction& tx) { return tx.outbox().insert(orders_, messages); });
     return written.value().front().id;
   }
 
@@ -87,7 +87,7 @@ class AdminTest : public ::testing::Test {
                                               .code = code,
                                               .error = "422 from hooks.example.com"}};
     const auto reply = store_.outbox().settle(
-        {.table = orders_, .owner = relay_, .fences = fences, .items = items});
+        {.table = orders_, .fencing = {"outbox:orders", relay_, fences}, .items = items});
     ASSERT_EQ(reply.value().parts.front().rows, 1U) << id.view();
   }
 

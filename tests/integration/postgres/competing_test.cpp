@@ -153,8 +153,7 @@ TEST_F(PostgresCompeting, ClaimsOfADeadRelayAreRedeliveredAndItsSettlesRefused) 
                              .verdict = spi::Verdict::retry,
                              .attempts = 1};
   const auto stale = roles(*store).outbox.settle({.table = table,
-                                                  .owner = dead,
-                                                  .fences = std::span(&fence, 1),
+                                                  .fencing = {"outbox:orders", dead, {&fence, 1}},
                                                   .items = std::span(&item, 1)});
   EXPECT_FALSE(stale->parts.at(0).held);
 }
@@ -184,8 +183,7 @@ TEST_F(PostgresCompeting, MessageThatKillsEveryRelayDiesInTheEnd) {
     EXPECT_EQ(roles(*store)
                   .outbox
                   .settle({.table = table,
-                           .owner = dead,
-                           .fences = std::span(&fence, 1),
+                           .fencing = {"outbox:orders", dead, {&fence, 1}},
                            .items = std::span(&attempt, 1)})
                   ->parts.at(0)
                   .rows,

@@ -20,7 +20,7 @@ class PostgresRaces : public PostgresWorld {
     UlidSource ids(system_clock(), system_random());
     const auto message = std::make_shared<const Message>(
         Message::build(placed("{}", std::move(key)), {}, ids, system_clock()).value());
-    return tx.insert(table, std::span(&message, 1)).value().front();
+    return tx.outbox().insert(table, std::span(&message, 1)).value().front();
   }
   Written write_one(std::string key = {}) {
     auto tx = store->begin().value();
@@ -59,8 +59,7 @@ TEST_F(PostgresRaces, StaleSettleThatWaitedForATakeOverChangesNothing) {
     if (verdict != spi::Verdict::done) {
       // Later ones meet what has been committed.
       const auto reply = store->outbox().settle({.table = table,
-                                                 .owner = worker,
-                                                 .fences = std::span(&fence, 1),
+                                                 .fencing = {"outbox:orders", worker, {&fence, 1}},
                                                  .items = std::span(&item, 1)});
       EXPECT_FALSE(reply->parts.at(0).held);
       continue;
@@ -68,8 +67,7 @@ TEST_F(PostgresRaces, StaleSettleThatWaitedForATakeOverChangesNothing) {
     std::optional<Result<spi::SettleReply>> reply;
     std::thread settler([&] {
       reply = store->outbox().settle({.table = table,
-                                      .owner = worker,
-                                      .fences = std::span(&fence, 1),
+                                      .fencing = {"outbox:orders", worker, {&fence, 1}},
                                       .items = std::span(&item, 1)});
     });
     EXPECT_TRUE(eventually([&] {
@@ -177,7 +175,8 @@ TEST_F(PostgresRaces, LargePayloadsAreFetchedWithinTheBytesAsked) {
         Message::build(std::move(draft), {}, ids, system_clock()).value()));
   }
   const auto written =
-      store->transaction([&](OwnedTransaction& tx) { return tx.insert(table, messages); }).value();
+      store->transaction([&](OwnedTransaction& tx) { return tx.outbox().insert(table, messages); })
+          .value();
   const auto reply = read(written[0].shard);
   ASSERT_EQ(reply.rows.size(), 3U) << "of 300,000 bytes each into 1 MiB";
   for (const auto& row : reply.rows) EXPECT_EQ(row.message->payload().size(), 300'000U);

@@ -148,8 +148,7 @@ TEST_F(PostgresLeader, StandByTakesOverWhenTheLeadersConnectionDiesNotWhenItsLea
   const spi::Settlement item{
       .sequence = written.sequence, .shard = written.shard, .id = written.id, .attempts = 1};
   const auto stale = store->outbox().settle({.table = table,
-                                             .owner = gone,
-                                             .fences = std::span(&fence, 1),
+                                             .fencing = {"outbox:orders", gone, {&fence, 1}},
                                              .items = std::span(&item, 1)});
   EXPECT_FALSE(stale->parts.at(0).held);
 }

@@ -53,9 +53,10 @@ class SqliteOpenApi : public SqliteRest {
                                               .attempts = 3,
                                               .code = Code::provider_rejected,
                                               .error = "422"}};
-    ASSERT_TRUE(store_->outbox()
-                    .settle({.table = table_, .owner = relay, .fences = fences, .items = items})
-                    .ok());
+    ASSERT_TRUE(
+        store_->outbox()
+            .settle({.table = table_, .fencing = {"outbox:orders", relay, fences}, .items = items})
+            .ok());
   }
 
   void call_reads() {

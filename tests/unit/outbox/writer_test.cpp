@@ -73,9 +73,13 @@ class WriterTest : public ::testing::Test {
 };
 
 /// Notes which of its inserts is called.
-class AskedTransaction final : public Transaction {
+class AskedTransaction final : public Transaction, private OutboxWriter {
  public:
   [[nodiscard]] bool is_open() const override { return true; }
+  OutboxWriter& outbox() override { return *this; }
+  std::vector<std::string> asked;
+
+ private:
   Result<std::vector<Written>> insert(
       const TableName&, std::span<const std::shared_ptr<const Message>> messages) override {
     asked.push_back("all");
@@ -86,9 +90,6 @@ class AskedTransaction final : public Transaction {
     asked.push_back("duplicates");
     return written(messages);
   }
-  std::vector<std::string> asked;
-
- private:
   static std::vector<Written> written(std::span<const std::shared_ptr<const Message>> messages) {
     std::vector<Written> all;
     for (const auto& message : messages) all.push_back({.id = message->id()});

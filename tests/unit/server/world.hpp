@@ -100,7 +100,7 @@ class ApiTest : public ::testing::Test {
                                               .code = Code::provider_rejected,
                                               .error = "422 from hooks.example.com"}};
     const auto reply = store_.outbox().settle(
-        {.table = tables_[0].table, .owner = relay_, .fences = fences, .items = items});
+        {.table = tables_[0].table, .fencing = {"outbox:orders", relay_, fences}, .items = items});
     ASSERT_EQ(reply.value().parts.front().rows, 1U) << id;
   }
   std::string dead(const std::string& fields = "") {
@@ -113,7 +113,7 @@ class ApiTest : public ::testing::Test {
     const auto message = record(id).message;
     return store_
         .transaction([&](OwnedTransaction& tx) {
-          return tx.insert(tables_[0].table, std::span(&message, 1));
+          return tx.outbox().insert(tables_[0].table, std::span(&message, 1));
         })
         .value()
         .front()

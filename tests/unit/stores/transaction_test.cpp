@@ -24,9 +24,12 @@ class Recorder final : public TransactionObserver {
   Told& told_;
 };
 
-class PlainTransaction final : public Transaction {
+class PlainTransaction final : public Transaction, private OutboxWriter {
  public:
   [[nodiscard]] bool is_open() const override { return true; }
+  OutboxWriter& outbox() override { return *this; }
+
+ private:
   Result<std::vector<Written>> insert(const TableName&,
                                       std::span<const std::shared_ptr<const Message>>) override {
     return std::vector<Written>{};

@@ -12,17 +12,14 @@
 namespace sagabox::postgres {
 
 /// A transaction of our own, on a connection that goes back when it ends.
-class StoreTransaction final : public OwnedTransaction {
+class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
  public:
   static Result<std::unique_ptr<OwnedTransaction>> begin(Context& context);
   /// Rolls back what is open.
   ~StoreTransaction() override;
 
   [[nodiscard]] bool is_open() const override { return open_; }
-  Result<std::vector<Written>> insert(
-      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
-  Result<std::vector<Written>> insert_blind(
-      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
+  OutboxWriter& outbox() override { return *this; }
   Status commit() override;
   Status rollback() override;
 
@@ -33,6 +30,11 @@ class StoreTransaction final : public OwnedTransaction {
   [[nodiscard]] PGconn* handle() const noexcept { return open_ ? lease_->handle() : nullptr; }
 
  private:
+  Result<std::vector<Written>> insert(
+      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
+  Result<std::vector<Written>> insert_blind(
+      const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
+
   StoreTransaction(Context& context, Pool::Lease lease)
       : context_(context), lease_(std::move(lease)) {}
 

@@ -70,10 +70,11 @@ Error worse_of(std::span<const Result<spi::SettleReply>> replies) {
 
 Params fence_params(const spi::SettleRequest& request) {
   Params params;
-  params.text("outbox:" + request.table.str()).text(request.owner.view());
-  params.array(Type::int2, request.fences,
+  const auto& [scope, owner, fences] = request.fencing;
+  params.text(scope).text(owner.view());
+  params.array(Type::int2, fences,
                [](const spi::Fence& f) { return static_cast<std::int16_t>(f.shard.value); });
-  params.array(Type::int8, request.fences,
+  params.array(Type::int8, fences,
                [](const spi::Fence& f) { return static_cast<std::int64_t>(f.epoch.value); });
   return params;
 }
@@ -274,7 +275,7 @@ class Parts {
 
 spi::SettleReply reply_of(const spi::SettleRequest& request, const Sorted& by,
                           const std::vector<Rows>& answers, Timeline timeline) {
-  Parts parts(request.fences);
+  Parts parts(request.fencing.fences);
   const auto counted = answers.size() - (by.buried.empty() ? 0 : 1);
   for (auto i = Plan::first_answer; i < counted; ++i) parts.count(answers[i]);
   if (!by.buried.empty()) parts.count_buried(answers.back(), by.buried);
@@ -318,7 +319,7 @@ Result<std::optional<spi::SettleReply>> PostgresOutbox::delete_all(
     (void)connection.rollback();
     return answers.error();
   }
-  Parts parts(request.fences);
+  Parts parts(request.fencing.fences);
   parts.count((*answers)[Plan::first_answer]);
   std::uint64_t deleted = 0;
   for (const auto at : deleting) deleted += (*answers)[at].affected();
@@ -339,7 +340,7 @@ Result<spi::SettleReply> PostgresOutbox::archive_all(const spi::SettleRequest& r
   if (!connection.ok()) return connection.error();
   auto answers = (*connection)->run(plan.calls, Effect::commits);
   if (!answers.ok()) return answers.error();
-  Parts parts(request.fences);
+  Parts parts(request.fencing.fences);
   for (const auto at : archiving) parts.count((*answers)[at]);
   if (parts.lack_some_of(request.items) && std::ranges::any_of(done, &DonePart::dense)) {
     // Gone, or not where we walked. By its key a row is found wherever it is.
@@ -369,8 +370,7 @@ Result<spi::SettleReply> PostgresOutbox::settle_in_halves(const spi::SettleReque
   if (!halves) return settle_at_once(request);
   const auto settle_half = [&](const Half& half) {
     return settle_at_once({.table = request.table,
-                           .owner = request.owner,
-                           .fences = half.fences,
+                           .fencing = {request.fencing.scope, request.fencing.owner, half.fences},
                            .items = half.items,
                            .retain_done = request.retain_done});
   };
@@ -387,7 +387,7 @@ Result<spi::SettleReply> PostgresOutbox::settle_in_halves(const spi::SettleReque
   auto of_first = first->parts.begin();
   auto of_second = second->parts.begin();
   auto fence_of_first = halves->front().fences.begin();
-  for (const auto& fence : request.fences) {
+  for (const auto& fence : request.fencing.fences) {
     const bool is_first =
         fence_of_first != halves->front().fences.end() && fence_of_first->shard == fence.shard;
     reply.parts.push_back(is_first ? *of_first++ : *of_second++);
@@ -400,10 +400,10 @@ Result<spi::SettleReply> PostgresOutbox::settle_at_once(const spi::SettleRequest
   const auto by = sorted(request.items);
   const auto& statements = statements_of(request.table);
   if (by.kept.empty() && by.buried.empty() && by.done.size() >= rows_many) {
-    const auto done =
-        statements.claims
-            ? std::vector<DonePart>{{by.done, false}}
-            : in_parts(by.done, {.shards = request.fences.size(), .shards_all = context_.shards});
+    const auto done = statements.claims
+                          ? std::vector<DonePart>{{by.done, false}}
+                          : in_parts(by.done, {.shards = request.fencing.fences.size(),
+                                               .shards_all = context_.shards});
     if (request.retain_done) return archive_all(request, statements, done);
     auto reply = delete_all(request, statements, done);
     if (!reply.ok()) return reply.error();

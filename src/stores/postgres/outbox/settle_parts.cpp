@@ -61,7 +61,7 @@ std::optional<std::array<Half, 2>> in_halves(const spi::SettleRequest& request) 
   for (std::size_t half = 0; half < 2; ++half) {
     for (const auto& item : halves[half].items) shards[half].insert(item.shard.value);
   }
-  for (const auto& fence : request.fences) {
+  for (const auto& fence : request.fencing.fences) {
     const bool first = shards[0].contains(fence.shard.value);
     if (first && shards[1].contains(fence.shard.value)) return std::nullopt;
     halves[first ? 0 : 1].fences.push_back(fence);

@@ -29,7 +29,7 @@ class PostgresArchive : public PostgresTest {
   }
   Result<std::vector<Written>> write(const std::shared_ptr<const Message>& one) {
     return store_->transaction(
-        [&](OwnedTransaction& tx) { return tx.insert(table_, std::span(&one, 1)); });
+        [&](OwnedTransaction& tx) { return tx.outbox().insert(table_, std::span(&one, 1)); });
   }
   /// Written and delivered now.
   std::shared_ptr<const Message> deliver(std::string id = {}) {
@@ -44,7 +44,7 @@ class PostgresArchive : public PostgresTest {
     const std::vector<spi::Settlement> items{
         {.sequence = row.sequence, .shard = row.shard, .id = row.id}};
     (void)store_->outbox()
-        .settle({.table = table_, .owner = worker, .fences = fences, .items = items})
+        .settle({.table = table_, .fencing = {"outbox:orders", worker, fences}, .items = items})
         .value();
     ownership.release(scopes_[0], worker, taken).value();
     ownership.leave(worker).value();

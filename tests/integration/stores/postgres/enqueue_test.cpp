@@ -86,7 +86,8 @@ TEST_F(PostgresEnqueue, RowIsTheOneThatTheLibraryWouldWrite) {
   const auto message = std::make_shared<const Message>(
       Message::build(draft, MessageRules{}, ids_, author_clock_).value());
   store_
-      ->transaction([&](OwnedTransaction& tx) { return tx.insert(table_, std::span(&message, 1)); })
+      ->transaction(
+          [&](OwnedTransaction& tx) { return tx.outbox().insert(table_, std::span(&message, 1)); })
       .value();
   enqueue(
       literal(topic) + ", " + literal(draft.payload.view()) +

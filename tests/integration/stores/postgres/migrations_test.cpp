@@ -23,7 +23,7 @@ class PostgresMigrations : public PostgresTest {
     store_
         ->transaction([&](OwnedTransaction& tx) {
           const auto one = message();
-          return tx.insert(table_, std::span(&one, 1));
+          return tx.outbox().insert(table_, std::span(&one, 1));
         })
         .value();
   }
@@ -157,7 +157,9 @@ TEST_F(PostgresMigrations, LongestAndMixedCaseNamesWork) {
   const auto table = TableName::parse(longest).value();
   store_->outbox().prepare(table).value();
   const auto one = message();
-  store_->transaction([&](OwnedTransaction& tx) { return tx.insert(table, std::span(&one, 1)); })
+  store_
+      ->transaction(
+          [&](OwnedTransaction& tx) { return tx.outbox().insert(table, std::span(&one, 1)); })
       .value();
   EXPECT_EQ(count("\"" + longest + "_outbox\""), "1");
 }

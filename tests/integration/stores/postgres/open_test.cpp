@@ -11,7 +11,9 @@ class PostgresOpen : public PostgresTest {
  protected:
   void write(Store& store) {
     const auto one = message();
-    store.transaction([&](OwnedTransaction& tx) { return tx.insert(table_, std::span(&one, 1)); })
+    store
+        .transaction(
+            [&](OwnedTransaction& tx) { return tx.outbox().insert(table_, std::span(&one, 1)); })
         .value();
   }
 };

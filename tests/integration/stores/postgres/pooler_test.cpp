@@ -25,7 +25,7 @@ class PostgresPooler : public PostgresTest {
   }
   void write(Transaction& tx) {
     const auto one = message();
-    tx.insert(table_, std::span(&one, 1)).value();
+    tx.outbox().insert(table_, std::span(&one, 1)).value();
   }
   [[nodiscard]] PgConnection connect() const {
     return PgConnection(PQconnectdb(pooler_->url().c_str()));

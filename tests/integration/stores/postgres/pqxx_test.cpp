@@ -22,7 +22,7 @@ class PostgresPqxx : public PostgresTest {
   }
   Status write(Transaction& tx) {
     const auto one = message();
-    auto written = tx.insert(table_, std::span(&one, 1));
+    auto written = tx.outbox().insert(table_, std::span(&one, 1));
     if (!written.ok()) return written.error();
     return {};
   }

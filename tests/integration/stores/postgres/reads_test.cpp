@@ -85,8 +85,8 @@ TEST_P(PostgresReads, SettlesHoldTheirShardsAlone) {
       .sequence = Sequence{1}, .shard = shard.shard, .id = ids_.next<MessageId>()};
   std::optional<Result<spi::SettleReply>> reply;
   std::thread settling([&] {
-    reply.emplace(
-        roles_->outbox.settle({table_, worker_, std::span(&fence, 1), std::span(&done, 1), false}));
+    reply.emplace(roles_->outbox.settle(
+        {table_, {scopes_.front(), worker_, {&fence, 1}}, std::span(&done, 1), false}));
   });
   until_blocked("FOR NO KEY UPDATE");
   run_sql(other_.get(), "COMMIT");
@@ -114,8 +114,8 @@ class PostgresReadParts : public PostgresTest {
                          MessageRules{}, ids_, author_clock_)
               .value()));
     }
-    const auto written =
-        store_->transaction([&](OwnedTransaction& tx) { return tx.insert(table_, messages); });
+    const auto written = store_->transaction(
+        [&](OwnedTransaction& tx) { return tx.outbox().insert(table_, messages); });
     ASSERT_TRUE(written.ok());
   }
   static std::vector<spi::Range> everything(std::uint32_t rows_max) {
@@ -290,8 +290,10 @@ TEST_F(PostgresReadPlans, OfSettlesAreKeptAndTheSessionIsAsBefore) {
                        .lane = spi::Lane{1}});
     }
     ASSERT_EQ(items.size(), rows);
-    const auto reply = outbox_->settle(
-        {.table = table_, .owner = me, .fences = fences, .items = items, .retain_done = retain});
+    const auto reply = outbox_->settle({.table = table_,
+                                        .fencing = {"outbox:orders", me, fences},
+                                        .items = items,
+                                        .retain_done = retain});
     ASSERT_TRUE(reply.ok()) << reply.error().text();
     std::size_t settled = 0;
     for (const auto& part : reply->parts) settled += part.rows;

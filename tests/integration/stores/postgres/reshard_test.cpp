@@ -26,7 +26,8 @@ class PostgresReshard : public PostgresTest {
   void write(Store& store, int count) {
     std::vector<std::shared_ptr<const Message>> all;
     for (int i = 0; i < count; ++i) all.push_back(message());
-    store.transaction([&](OwnedTransaction& tx) { return tx.insert(table_, all); }).value();
+    store.transaction([&](OwnedTransaction& tx) { return tx.outbox().insert(table_, all); })
+        .value();
   }
   std::vector<std::string> shards_of_everything() {
     return database_->sql("SELECT (SELECT shards FROM " + in_schema("outbox") +
@@ -104,7 +105,8 @@ TEST_F(PostgresReshard, WhatWaitsAndWhatIsDeadStaysAsItIs) {
                      .error = "it failed"});
   }
   (void)store_->outbox()
-      .settle({.table = table_, .owner = owner.id, .fences = owner.fences, .items = items})
+      .settle(
+          {.table = table_, .fencing = {"outbox:orders", owner.id, owner.fences}, .items = items})
       .value();
   store_->ownership().leave(owner.id).value();
   const auto all =
@@ -146,10 +148,11 @@ TEST_F(PostgresReshard, ForcedItTakesEveryShardAwayAtAHigherEpoch) {
       {.sequence = Sequence{std::stoull(row[0])},
        .shard = Shard{static_cast<std::uint16_t>(std::stoul(row[1]))},
        .id = MessageId::parse(row[2]).value()}};
-  const auto settled =
-      store_->outbox()
-          .settle({.table = table_, .owner = stale.id, .fences = stale.fences, .items = items})
-          .value();
+  const auto settled = store_->outbox()
+                           .settle({.table = table_,
+                                    .fencing = {"outbox:orders", stale.id, stale.fences},
+                                    .items = items})
+                           .value();
   for (const auto& held : settled.parts) EXPECT_FALSE(held.held);
   EXPECT_EQ(count("orders_outbox"), "3") << "the stale settle changed nothing";
 
@@ -260,7 +263,7 @@ TEST_F(PostgresReshard, LongTransactionIsNotWaitedForLong) {
   run_sql(writer.get(), "BEGIN");
   auto tx = enlist(writer.get(), database_->schema()).value();
   const auto one = message();
-  tx.insert(table_, std::span(&one, 1)).value();
+  tx.outbox().insert(table_, std::span(&one, 1)).value();
   const auto refused = to(4);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::storage_conflict);
@@ -277,7 +280,7 @@ TEST_F(PostgresReshard, ProducersGoOnWritingOverTheirConnections) {
       run_sql(writer.get(), "BEGIN");
       auto tx = enlist(writer.get(), database_->schema()).value();
       const auto one = message();
-      tx.insert(table_, std::span(&one, 1)).value();
+      tx.outbox().insert(table_, std::span(&one, 1)).value();
       run_sql(writer.get(), "COMMIT");
       write(*store_, 1);
     }

@@ -194,7 +194,7 @@ TEST_F(PostgresRights, ProducerWithTheLibraryReadsNoPayload) {
   const auto write = [&](const std::shared_ptr<const Message>& one) {
     run_sql(connection.get(), "BEGIN");
     auto tx = enlist(connection.get(), database_->schema()).value();
-    const auto written = tx.insert(table_, std::span(&one, 1)).value().front();
+    const auto written = tx.outbox().insert(table_, std::span(&one, 1)).value().front();
     run_sql(connection.get(), "COMMIT");
     return written;
   };
@@ -242,7 +242,8 @@ TEST_F(PostgresRights, RelayDeliversAndOperatesWithTheDocumentedRights) {
   relay->outbox().prepare(table_).value();
   std::vector<std::shared_ptr<const Message>> both{message("dies"), message("arrives")};
   const auto written =
-      relay->transaction([&](OwnedTransaction& tx) { return tx.insert(table_, both); }).value();
+      relay->transaction([&](OwnedTransaction& tx) { return tx.outbox().insert(table_, both); })
+          .value();
   const auto worker = ids_.next<WorkerId>();
   const std::vector scopes{spi::Scope("outbox:orders")};
   auto& ownership = relay->ownership();
@@ -259,7 +260,7 @@ TEST_F(PostgresRights, RelayDeliversAndOperatesWithTheDocumentedRights) {
     settlements.push_back(one);
   }
   const auto settled = relay->outbox().settle(
-      {.table = table_, .owner = worker, .fences = fences, .items = settlements});
+      {.table = table_, .fencing = {"outbox:orders", worker, fences}, .items = settlements});
   ASSERT_TRUE(settled.ok()) << settled.error().text();
   EXPECT_EQ(count("orders_dead"), "1");
   auto& admin = relay->outbox_admin();
@@ -411,8 +412,9 @@ TEST_F(PostgresSearchPath, OurSessionsRunNothingOfAnotherUser) {
   const auto one = message("one");
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(store_
-                    ->transaction(
-                        [&](OwnedTransaction& tx) { return tx.insert(table_, std::span(&one, 1)); })
+                    ->transaction([&](OwnedTransaction& tx) {
+                      return tx.outbox().insert(table_, std::span(&one, 1));
+                    })
                     .ok());
   }
   const auto worker = ids_.next<WorkerId>();
@@ -479,12 +481,12 @@ TEST_F(PostgresSearchPath, BorrowedSessionsKeepTheirPathAndRunNothingOfIt) {
     auto tx = enlist(connection.get(), database_->schema()).value();
     const std::vector<std::shared_ptr<const Message>> batch{one, message(), message("x")};
     for (const auto some : {std::span(batch).first(1), std::span(batch)}) {
-      const auto written = tx.insert(table_, some);
+      const auto written = tx.outbox().insert(table_, some);
       ASSERT_TRUE(written.ok()) << written.error().text();
     }
     run_sql(connection.get(), "SAVEPOINT s");
     run_sql(connection.get(), "ROLLBACK TO s");
-    ASSERT_TRUE(tx.insert(table_, batch).ok());
+    ASSERT_TRUE(tx.outbox().insert(table_, batch).ok());
     run_sql(connection.get(), "COMMIT");
   };
   write({.key = "k"});

@@ -41,9 +41,11 @@ class PostgresSettles : public PostgresTest, public ::testing::WithParamInterfac
   void write(std::size_t count) {
     std::vector<std::shared_ptr<const Message>> messages;
     for (std::size_t i = 0; i < count; ++i) messages.push_back(message());
-    const auto written =
-        store_->transaction([&](OwnedTransaction& tx) { return tx.insert(table_, messages); })
-            .value();
+    const auto written = store_
+                             ->transaction([&](OwnedTransaction& tx) {
+                               return tx.outbox().insert(table_, messages);
+                             })
+                             .value();
     for (const auto& row : written) {
       rows_.push_back({.sequence = row.sequence,
                        .shard = row.shard,
@@ -61,7 +63,8 @@ class PostgresSettles : public PostgresTest, public ::testing::WithParamInterfac
     if (GetParam().by_shard) {
       std::ranges::stable_sort(items, {}, [](const auto& item) { return item.shard.value; });
     }
-    return roles_->outbox.settle({table_, worker_, fences_, items, GetParam().retains});
+    return roles_->outbox.settle(
+        {table_, {"outbox:orders", worker_, fences_}, items, GetParam().retains});
   }
   spi::SettleReply settle(std::span<const spi::Settlement> rows) {
     return try_settle(rows).value();

@@ -17,7 +17,7 @@ class PostgresSoci : public PostgresTest {
   Result<Enlisted> enlist() { return postgres::enlist(session_, database_->schema()); }
   Status write(Transaction& tx) {
     const auto one = message();
-    auto written = tx.insert(table_, std::span(&one, 1));
+    auto written = tx.outbox().insert(table_, std::span(&one, 1));
     if (!written.ok()) return written.error();
     return {};
   }

@@ -37,7 +37,7 @@ class PostgresTransaction : public PostgresTest {
   Result<Enlisted> enlist() { return postgres::enlist(user_.get(), database_->schema()); }
   void sql(const std::string& text) { run_sql(user_.get(), text); }
   Result<Written> write(Transaction& tx, const std::shared_ptr<const Message>& one) {
-    auto written = tx.insert(table_, std::span(&one, 1));
+    auto written = tx.outbox().insert(table_, std::span(&one, 1));
     if (!written.ok()) return written.error();
     return written->front();
   }
@@ -102,7 +102,7 @@ TEST_F(PostgresTransaction, EnlistedIsNotOpenForTheTransactionChainedToItsOwn) {
 TEST_F(PostgresTransaction, ChainedTransactionsAreToldFromTheirOwnAlsoByBlindInserts) {
   const auto write_blind = [&](Enlisted& tx) {
     const auto one = message();
-    return tx.insert_blind(table_, std::span(&one, 1));
+    return tx.outbox().insert_blind(table_, std::span(&one, 1));
   };
   const auto refuses_after = [&](const std::string& end) {
     auto tx = enlist().value();
@@ -128,7 +128,7 @@ TEST_F(PostgresTransaction, ChainedTransactionsAreToldFromTheirOwnAlsoByBlindIns
 TEST_F(PostgresTransaction, SavepointsAreRolledBackUnderBlindInserts) {
   const auto write_blind = [&](Enlisted& tx) {
     const auto one = message();
-    return tx.insert_blind(table_, std::span(&one, 1));
+    return tx.outbox().insert_blind(table_, std::span(&one, 1));
   };
   for (const bool first_in_savepoint : {false, true, false, true}) {
     sql("BEGIN");
@@ -156,8 +156,8 @@ TEST_F(PostgresTransaction, BlindInsertsOfFreshIdsBringNothingBack) {
   sql("BEGIN");
   auto tx = enlist().value();
   const std::vector fresh{message(), message(), message()};
-  tx.insert_blind(table_, std::span(fresh).first(1)).value();
-  const auto written = tx.insert_blind(table_, std::span(fresh).last(2)).value();
+  tx.outbox().insert_blind(table_, std::span(fresh).first(1)).value();
+  const auto written = tx.outbox().insert_blind(table_, std::span(fresh).last(2)).value();
   ASSERT_EQ(written.size(), 2U);
   EXPECT_EQ(written[1].id, fresh[2]->id());
   EXPECT_EQ(written[1].sequence, Sequence{});
@@ -175,7 +175,7 @@ TEST_F(PostgresTransaction, BlindInsertsNoticeATriggerThatLeavesSomeOut) {
   sql("BEGIN");
   auto tx = enlist().value();
   const auto one = message();
-  const auto refused = tx.insert_blind(table_, std::span(&one, 1));
+  const auto refused = tx.outbox().insert_blind(table_, std::span(&one, 1));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::config_invalid);
   sql("ROLLBACK");
@@ -206,9 +206,9 @@ TEST_F(PostgresTransaction, LongNamesThatDifferAtTheEndAreNotMixedUp) {
   const auto one = message();
   const auto two = message();
   for (const auto& table : tables) {
-    ASSERT_TRUE(tx.insert(table, std::span(&one, 1)).ok());
+    ASSERT_TRUE(tx.outbox().insert(table, std::span(&one, 1)).ok());
     const std::vector batch{message(), two};
-    ASSERT_TRUE(tx.insert(table, batch).ok());
+    ASSERT_TRUE(tx.outbox().insert(table, batch).ok());
   }
   sql("COMMIT");
   for (const auto& table : tables) EXPECT_EQ(count(table.str() + "_outbox"), "3");
@@ -304,16 +304,17 @@ TEST_F(PostgresTransaction, ResetConnectionStartsAnew) {
 
 TEST_F(PostgresTransaction, IdSettledWhileItIsWrittenAgainIsADuplicate) {
   const auto one = message("my-order-17");
-  const auto first =
-      store_
-          ->transaction([&](OwnedTransaction& tx) { return tx.insert(table_, std::span(&one, 1)); })
-          .value()
-          .front();
+  const auto first = store_
+                         ->transaction([&](OwnedTransaction& tx) {
+                           return tx.outbox().insert(table_, std::span(&one, 1));
+                         })
+                         .value()
+                         .front();
   sql("BEGIN; " + archive_sql(one->id().str()));
   Result<std::vector<Written>> again = Error{};
   std::thread writer([&] {
     again = store_->transaction(
-        [&](OwnedTransaction& tx) { return tx.insert(table_, std::span(&one, 1)); });
+        [&](OwnedTransaction& tx) { return tx.outbox().insert(table_, std::span(&one, 1)); });
   });
   until_blocked("INSERT INTO");
   sql("COMMIT");
@@ -327,14 +328,17 @@ TEST_F(PostgresTransaction, IdSettledWhileItIsWrittenAgainIsADuplicate) {
 
 TEST_F(PostgresTransaction, OwnIdInTheArchiveIsFoundHoweverOld) {
   const auto one = message("my-order-17");
-  store_->transaction([&](OwnedTransaction& tx) { return tx.insert(table_, std::span(&one, 1)); })
+  store_
+      ->transaction(
+          [&](OwnedTransaction& tx) { return tx.outbox().insert(table_, std::span(&one, 1)); })
       .value();
   sql(archive_sql("my-order-17"));
   sql("UPDATE " + in_schema("orders_archive") + " SET ended_at = '2001-01-01'");
-  const auto again =
-      store_
-          ->transaction([&](OwnedTransaction& tx) { return tx.insert(table_, std::span(&one, 1)); })
-          .value();
+  const auto again = store_
+                         ->transaction([&](OwnedTransaction& tx) {
+                           return tx.outbox().insert(table_, std::span(&one, 1));
+                         })
+                         .value();
   EXPECT_TRUE(again.front().duplicate);
 }
 
@@ -384,8 +388,8 @@ TEST_F(PostgresTransaction, TriggerThatLeavesMessagesOutIsTold) {
   database_->sql("CREATE TRIGGER leave_out BEFORE INSERT ON " + in_schema("orders_outbox") +
                  " FOR EACH ROW EXECUTE FUNCTION " + in_schema("leave_out") + "()");
   const std::vector<std::shared_ptr<const Message>> messages{message(), message(), message()};
-  const auto refused =
-      store_->transaction([&](OwnedTransaction& tx) { return tx.insert(table_, messages); });
+  const auto refused = store_->transaction(
+      [&](OwnedTransaction& tx) { return tx.outbox().insert(table_, messages); });
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::config_invalid);
   EXPECT_EQ(count("orders_outbox"), "0");

@@ -42,7 +42,8 @@ class PostgresVacuum : public PostgresTest {
   std::vector<Written> write(std::size_t count) {
     std::vector<std::shared_ptr<const Message>> messages;
     for (std::size_t i = 0; i < count; ++i) messages.push_back(message());
-    return store_->transaction([&](OwnedTransaction& tx) { return tx.insert(table_, messages); })
+    return store_
+        ->transaction([&](OwnedTransaction& tx) { return tx.outbox().insert(table_, messages); })
         .value();
   }
 
@@ -235,7 +236,7 @@ TEST_F(PostgresVacuum, OfAStoreCountsWhatIsSettled) {
     for (const auto& row : write(20)) {
       items.push_back({.sequence = row.sequence, .shard = row.shard, .id = row.id, .attempts = 1});
     }
-    store_->outbox().settle({table_, worker, fences, items, false}).value();
+    store_->outbox().settle({table_, {scopes.front(), worker, fences}, items, false}).value();
     return vacuums("orders_outbox") > 0;
   });
 }

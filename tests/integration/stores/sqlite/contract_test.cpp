@@ -125,7 +125,7 @@ TEST_F(SqliteContract, IdThatIsDeadAlreadyCanDieAgain) {
          .attempts = 1,
          .error = "refused"}};
     const auto settled = store_->outbox().settle(
-        {.table = table_, .owner = worker, .fences = fences, .items = items});
+        {.table = table_, .fencing = {"outbox:orders", worker, fences}, .items = items});
     ASSERT_TRUE(settled.ok()) << settled.error().text();
     EXPECT_EQ(settled->parts.at(0).rows, 1U);
   }

@@ -137,7 +137,9 @@ TEST_F(SqliteMigrations, LongestAndMixedCaseNamesWork) {
   const auto table = TableName::parse("A" + std::string(47, 'z')).value();
   store_->outbox().prepare(table).value();
   const auto one = message();
-  store_->transaction([&](OwnedTransaction& tx) { return tx.insert(table, std::span(&one, 1)); })
+  store_
+      ->transaction(
+          [&](OwnedTransaction& tx) { return tx.outbox().insert(table, std::span(&one, 1)); })
       .value();
   EXPECT_EQ(count("\"" + table.str() + "_outbox\""), "1");
 }

@@ -107,8 +107,7 @@ TEST_F(SqliteOwnership, LeaseThatRanOutIsFreeForOthersAndItsSettlesAreRefused) {
   const spi::Settlement done{.sequence = row.sequence, .id = row.id};
   const auto reply = first->outbox()
                          .settle({.table = table_,
-                                  .owner = a,
-                                  .fences = std::span(&fence, 1),
+                                  .fencing = {"outbox:orders", a, {&fence, 1}},
                                   .items = std::span(&done, 1)})
                          .value();
   EXPECT_FALSE(reply.parts.at(0).held);

@@ -172,7 +172,7 @@ TEST_F(SqliteTransaction, BatchThatFailsLeavesNothingForACommit) {
   const std::vector batch{message("first"), message("second"), message("third")};
   user("BEGIN IMMEDIATE");
   auto tx = enlist(user_.get()).value();
-  EXPECT_FALSE(tx.insert(table_, batch).ok());
+  EXPECT_FALSE(tx.outbox().insert(table_, batch).ok());
   user("COMMIT");
   EXPECT_EQ(count("orders_outbox"), "0");
   EXPECT_EQ(store_->outbox_admin().stats(table_).value().pending, 0U);
@@ -287,7 +287,7 @@ TEST_F(SqliteTransaction, ManyPlainMessagesKeepTheirOrderAndTheirDuplicates) {
   batch.push_back(with_delay);
   for (int i = 0; i < 20; ++i) batch.push_back(message());
   auto tx = store_->begin().value();
-  const auto written = tx->insert(table_, batch).value();
+  const auto written = tx->outbox().insert(table_, batch).value();
   tx->commit().value();
   ASSERT_EQ(written.size(), batch.size());
   std::uint64_t next = 0;
@@ -309,7 +309,7 @@ TEST_F(SqliteTransaction, BatchThatFailsInTheMiddleLeavesNothing) {
   sql("CREATE TRIGGER refuse BEFORE INSERT ON orders_pending WHEN NEW.id = '" +
       batch[20]->id().str() + "' BEGIN SELECT RAISE(FAIL, 'refused'); END");
   auto tx = store_->begin().value();
-  EXPECT_FALSE(tx->insert(table_, batch).ok());
+  EXPECT_FALSE(tx->outbox().insert(table_, batch).ok());
   tx->commit().value();
   EXPECT_EQ(count("orders_outbox"), "1");
   EXPECT_EQ(readable(*store_), 1U);

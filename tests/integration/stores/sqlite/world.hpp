@@ -43,7 +43,7 @@ class SqliteTest : public ::testing::Test {
             .value());
   }
   Result<Written> write(Transaction& tx, const std::shared_ptr<const Message>& one) {
-    auto written = tx.insert(table_, std::span(&one, 1));
+    auto written = tx.outbox().insert(table_, std::span(&one, 1));
     if (!written.ok()) return written.error();
     return written->front();
   }

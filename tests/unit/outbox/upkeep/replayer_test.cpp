@@ -71,7 +71,8 @@ struct World {
               .value()));
       added.push_back(messages.back()->id());
     }
-    (void)store.transaction([&](OwnedTransaction& tx) { return tx.insert(table, messages); })
+    (void)store
+        .transaction([&](OwnedTransaction& tx) { return tx.outbox().insert(table, messages); })
         .value();
     (void)store.outbox_admin()
         .move({.table = table, .move = spi::Move::quarantine, .ids = added, .actor = "test"})
@@ -102,7 +103,7 @@ struct World {
 
   /// Takes the scope from whoever has it; its holder until now is not told.
   void acquire(Process& process) {
-    const std::vector scopes{spi::replay_scope(table)};
+    const std::vector scopes{Replayer::scope_of(table)};
     if (!owner.empty()) store.ownership().leave(owner).value();
     process.id = owner = ids.next<WorkerId>();
     const auto lease = store.ownership().join(owner, std::chrono::hours(1), scopes, 1).value();
@@ -429,7 +430,7 @@ RC_GTEST_PROP(Replayer, ReplaysEverythingOnceWhateverHappens, ()) {
     explicit Node(World& world)
         : process(world),
           worker({.store = world.store.ownership(), .ids = world.ids, .clock = world.clock},
-                 {{.scope = spi::replay_scope(world.table),
+                 {{.scope = Replayer::scope_of(world.table),
                    .shards = 1,
                    .holder = &process.replayer.holder()}}) {}
     World::Process process;
@@ -457,7 +458,7 @@ RC_GTEST_PROP(Replayer, ReplaysEverythingOnceWhateverHappens, ()) {
     node.process.live = node.worker.live(world.clock.boot_now());
     (void)World::step(node.process, world.clock.boot_now());
     for (const auto epoch : std::exchange(node.process.broken, {})) {
-      node.worker.shard_lost(spi::replay_scope(world.table), Shard{0}, epoch);
+      node.worker.shard_lost(Replayer::scope_of(world.table), Shard{0}, epoch);
     }
   };
   for (int i = 0; i < 600; ++i) {

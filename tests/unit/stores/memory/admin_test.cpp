@@ -17,7 +17,7 @@ class MemoryAdminTest : public ::testing::Test {
  protected:
   void SetUp() override {
     store_.outbox().prepare(table_).value();
-    const std::vector<spi::Scope> scopes{"outbox:orders", spi::replay_scope(table_)};
+    const std::vector<spi::Scope> scopes{"outbox:orders", spi::Scope("replay:orders")};
     (void)store_.ownership().join(worker_, hours(1), scopes, 16).value();
     for (const auto& shard : store_.ownership().take(scopes[0], worker_, 16).value()) {
       fences_.push_back({shard.shard, shard.epoch});
@@ -31,7 +31,8 @@ class MemoryAdminTest : public ::testing::Test {
                        MessageRules{}, ids_, clock_)
             .value());
     return store_
-        .transaction([&](OwnedTransaction& tx) { return tx.insert(table_, std::span(&sent, 1)); })
+        .transaction(
+            [&](OwnedTransaction& tx) { return tx.outbox().insert(table_, std::span(&sent, 1)); })
         .value()
         .front();
   }
@@ -42,7 +43,7 @@ class MemoryAdminTest : public ::testing::Test {
                                .verdict = verdict,
                                .attempts = 1};
     return store_.outbox()
-        .settle({table_, worker_, fences_, std::span(&item, 1), true})
+        .settle({table_, {"outbox:orders", worker_, fences_}, std::span(&item, 1), true})
         .value()
         .parts.at(row.shard.value)
         .rows;
@@ -56,8 +57,8 @@ class MemoryAdminTest : public ::testing::Test {
     return admin().move({.table = table_, .move = how, .ids = std::span(&id, 1), .actor = "ann"});
   }
   Result<spi::JobAdvanceReply> advance(ReplayJobId job) {
-    return store_.control().advance_job(
-        {.table = table_, .job = job, .owner = worker_, .epoch = replays_, .rows_max = 10});
+    const spi::Fence fence{.shard = Shard{0}, .epoch = replays_};
+    return store_.control().advance_job({table_, job, {"replay:orders", worker_, {&fence, 1}}, 10});
   }
   MessageState state(const Written& row) {
     return admin().find({.table = table_, .id = row.id}).value().value().state;
@@ -290,7 +291,8 @@ TEST(MemoryStoreWithOneWriter, ReplayDoesNotOvertakeAnOpenTransaction) {
   };
   const auto sent = build();
   (void)store
-      .transaction([&](OwnedTransaction& tx) { return tx.insert(table, std::span(&sent, 1)); })
+      .transaction(
+          [&](OwnedTransaction& tx) { return tx.outbox().insert(table, std::span(&sent, 1)); })
       .value();
   const auto id = sent->id();
   const auto move = [&](spi::Move how) {
@@ -299,7 +301,7 @@ TEST(MemoryStoreWithOneWriter, ReplayDoesNotOvertakeAnOpenTransaction) {
   ASSERT_TRUE(move(spi::Move::quarantine).value().items[0].moved);
   auto open = store.begin().value();
   const auto other = build();
-  (void)open->insert(table, std::span(&other, 1)).value();
+  (void)open->outbox().insert(table, std::span(&other, 1)).value();
 
   const auto refused = move(spi::Move::replay);
   ASSERT_FALSE(refused.ok());

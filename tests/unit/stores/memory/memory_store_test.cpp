@@ -27,7 +27,7 @@ class MemoryStoreTest : public ::testing::Test {
   }
   Result<std::vector<Written>> write(const std::shared_ptr<const Message>& message) {
     return store_.transaction(
-        [&](OwnedTransaction& tx) { return tx.insert(table_, std::span(&message, 1)); });
+        [&](OwnedTransaction& tx) { return tx.outbox().insert(table_, std::span(&message, 1)); });
   }
   Result<spi::ReadReply> read() {
     std::vector<spi::Range> ranges;
@@ -84,7 +84,7 @@ TEST_F(MemoryStoreTest, CommitLostBeforeRollsBack) {
   const auto sent = message();
   auto tx = store_.begin().value();
   tx->observe(std::make_unique<Witness>(verdicts));
-  (void)tx->insert(table_, std::span(&sent, 1)).value();
+  (void)tx->outbox().insert(table_, std::span(&sent, 1)).value();
   fail_next(Operation::commit, Fault::lost_before);
 
   const auto status = tx->commit();
@@ -103,7 +103,7 @@ TEST_F(MemoryStoreTest, CommitLostAfterIsCommitted) {
   const auto sent = message();
   auto tx = store_.begin().value();
   tx->observe(std::make_unique<Witness>(verdicts));
-  (void)tx->insert(table_, std::span(&sent, 1)).value();
+  (void)tx->outbox().insert(table_, std::span(&sent, 1)).value();
   fail_next(Operation::commit, Fault::lost_after);
 
   const auto status = tx->commit();
@@ -120,7 +120,7 @@ TEST_F(MemoryStoreTest, RefusedCommitMayBeRepeated) {
   const auto sent = message();
   auto tx = store_.begin().value();
   tx->observe(std::make_unique<Witness>(verdicts));
-  (void)tx->insert(table_, std::span(&sent, 1)).value();
+  (void)tx->outbox().insert(table_, std::span(&sent, 1)).value();
   fail_next(Operation::commit, Fault::refused);
 
   EXPECT_EQ(tx->commit().error().code, Code::storage_unavailable);
@@ -150,7 +150,8 @@ TEST_F(MemoryStoreTest, SettleLostAfterHappenedAndMayBeRepeated) {
   }
   const auto row = write(message()).value().front();
   const spi::Settlement item{.sequence = row.sequence, .shard = row.shard, .id = row.id};
-  const spi::SettleRequest request{table_, worker, fences, std::span(&item, 1), true};
+  const spi::SettleRequest request{
+      table_, {"outbox:orders", worker, fences}, std::span(&item, 1), true};
 
   fail_next(Operation::settle, Fault::lost_before);
   EXPECT_EQ(store_.outbox().settle(request).error().code, Code::storage_in_doubt);
@@ -178,7 +179,7 @@ TEST_F(MemoryStoreTest, EveryOperationAsksTheFaultPlan) {
   const spi::DueRange due{Shard{0}, {}, {}, 1};
   (void)store_.outbox().read_due(table_, std::span(&due, 1), 1).value();
   (void)store_.outbox().read_retrying_keys(table_, Shard{0}, {}, 1).value();
-  (void)store_.outbox().settle({table_, worker, {}, {}, true}).value();
+  (void)store_.outbox().settle({table_, {"outbox:orders", worker, {}}, {}, true}).value();
   (void)store_.ownership().join(worker, seconds(1), scopes, 16).value();
   (void)store_.ownership().renew(worker, seconds(1)).value();
   (void)store_.ownership().census(scopes[0]).value();
@@ -193,7 +194,8 @@ TEST_F(MemoryStoreTest, EveryOperationAsksTheFaultPlan) {
   (void)control.controls(table_).value();
   (void)control.set_pause({.table = table_}).value();
   const auto job = control.create_job({.table = table_}).value().id;
-  (void)control.advance_job({.table = table_, .job = job, .owner = worker}).value();
+  const spi::Fence fence{};
+  (void)control.advance_job({table_, job, {"replay:orders", worker, {&fence, 1}}}).value();
   (void)control.change_job({.table = table_, .job = job}).value();
   (void)store_.audit().head().value();
   EXPECT_EQ(asked.size(), operation_count);
@@ -216,11 +218,11 @@ TEST_F(MemoryStoreTest, IdInAnotherOpenTransactionIsAConflict) {
   const auto same = message("order-17");
   const auto fresh = message();
   auto first = store_.begin().value();
-  (void)first->insert(table_, std::span(&same, 1)).value();
+  (void)first->outbox().insert(table_, std::span(&same, 1)).value();
 
   auto second = store_.begin().value();
   const std::vector batch{fresh, same};
-  const auto conflict = second->insert(table_, batch);
+  const auto conflict = second->outbox().insert(table_, batch);
   ASSERT_FALSE(conflict.ok());
   EXPECT_EQ(conflict.error().code, Code::storage_conflict);
   EXPECT_NE(conflict.error().message.find("order-17"), std::string::npos);
@@ -254,7 +256,7 @@ TEST_F(MemoryStoreTest, LateCommitsOfManyTransactionsAreReadInOrder) {
   for (int round = 0; round < 10; ++round) {
     for (auto& tx : open) {
       const auto sent = message();
-      (void)tx->insert(table_, std::span(&sent, 1)).value();
+      (void)tx->outbox().insert(table_, std::span(&sent, 1)).value();
     }
   }
   for (std::size_t i = open.size(); i-- > 0;) {
@@ -296,7 +298,7 @@ TEST_F(MemoryStoreTest, ConnectionThatGoesAwayRollsBack) {
     connection.begin().value();
     connection.put("orders", "17", "x").value();
     auto tx = enlist(connection).value();
-    (void)tx.insert(table_, std::span(&lost, 1)).value();
+    (void)tx.outbox().insert(table_, std::span(&lost, 1)).value();
   }
   EXPECT_EQ(store_.count("orders"), 0U);
   EXPECT_TRUE(store_.inspect(table_).empty());
@@ -312,7 +314,7 @@ TEST_F(MemoryStoreTest, EnlistedBelongsToOneTransaction) {
 
   const auto sent = message();
   EXPECT_FALSE(tx.is_open());
-  EXPECT_EQ(tx.insert(table_, std::span(&sent, 1)).error().code, Code::tx_no_transaction);
+  EXPECT_EQ(tx.outbox().insert(table_, std::span(&sent, 1)).error().code, Code::tx_no_transaction);
   EXPECT_EQ(connection.begin().error().code, Code::tx_invalid_state);
 }
 
@@ -333,7 +335,9 @@ TEST_F(MemoryStoreTest, FailOverBringsTheRememberedStateBack) {
   std::vector<spi::Fence> fences;
   for (const auto& shard : taken) fences.push_back({shard.shard, shard.epoch});
   const spi::Settlement item{.sequence = row.sequence, .shard = row.shard, .id = row.id};
-  (void)store_.outbox().settle({table_, worker, fences, std::span(&item, 1), false}).value();
+  (void)store_.outbox()
+      .settle({table_, {"outbox:orders", worker, fences}, std::span(&item, 1), false})
+      .value();
   const auto lost = message();
   const auto lost_row = write(lost).value().front();
 
@@ -363,13 +367,14 @@ TEST_F(MemoryStoreTest, FailOverAbortsOpenTransactions) {
   Verdicts verdicts;
   auto owned = store_.begin().value();
   owned->observe(std::make_unique<Witness>(verdicts));
-  (void)owned->insert(table_, std::span(&sent, 1)).value();
+  (void)owned->outbox().insert(table_, std::span(&sent, 1)).value();
   auto connection = store_.connect();
   connection.begin().value();
   store_.checkpoint();
   ASSERT_TRUE(store_.fail_over());
 
-  EXPECT_EQ(owned->insert(table_, std::span(&sent, 1)).error().code, Code::storage_unavailable);
+  EXPECT_EQ(owned->outbox().insert(table_, std::span(&sent, 1)).error().code,
+            Code::storage_unavailable);
   EXPECT_EQ(connection.put("t", "k", "v").error().code, Code::storage_unavailable);
   EXPECT_EQ(owned->commit().error().code, Code::storage_in_doubt);
   EXPECT_EQ(verdicts, (Verdicts{.abandoned = 1}));
@@ -385,7 +390,8 @@ TEST_F(MemoryStoreTest, TablesMadeAfterTheCheckpointAreEmptyAfterAFailOver) {
   store_.outbox().prepare(late).value();
   const auto sent = message();
   (void)store_
-      .transaction([&](OwnedTransaction& tx) { return tx.insert(late, std::span(&sent, 1)); })
+      .transaction(
+          [&](OwnedTransaction& tx) { return tx.outbox().insert(late, std::span(&sent, 1)); })
       .value();
   ASSERT_TRUE(store_.fail_over());
   EXPECT_EQ(store_.outbox_admin().stats(late).value().pending, 0U);
@@ -442,7 +448,8 @@ TEST(MemoryStoreWithoutNotify, OnlyWakeEndsAWait) {
     returned_early = !woken;
   });
   (void)store
-      .transaction([&](OwnedTransaction& tx) { return tx.insert(table, std::span(&sent, 1)); })
+      .transaction(
+          [&](OwnedTransaction& tx) { return tx.outbox().insert(table, std::span(&sent, 1)); })
       .value();
   woken = true;
   store.outbox().wake(table);
@@ -473,7 +480,8 @@ TEST_F(MemoryStoreTest, WritersReadersAndSettlersMeetEveryMessageOnce) {
     for (const auto& row : reply.rows) {
       items.push_back({.sequence = row.sequence, .shard = row.shard, .id = row.id});
     }
-    const auto settled = store_.outbox().settle({table_, worker, fences, items, false}).value();
+    const auto settled =
+        store_.outbox().settle({table_, {"outbox:orders", worker, fences}, items, false}).value();
     for (const auto& part : settled.parts) done += part.rows;
     if (items.empty()) store_.outbox().wait(table_, seconds(10));
   }

@@ -121,8 +121,7 @@ class Settle {
     }
   }
   [[nodiscard]] std::optional<std::array<Half, 2>> halves(bool retains = true) const {
-    return in_halves(
-        {.table = table_, .owner = {}, .fences = fences_, .items = items_, .retain_done = retains});
+    return in_halves({table_, {"outbox:orders", {}, fences_}, items_, retains});
   }
   Settle& verdict_of_last(spi::Verdict verdict) {
     items_.back().verdict = verdict;
