@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sagabox/spi/schema_store.hpp>
 #include <sagabox/spi/transport.hpp>
 #include <sagabox/store.hpp>
 
@@ -21,6 +22,11 @@ struct StoreOptions {
 /// The store that a URL names: `sqlite:orders.db`, `postgres://user@host:5432/database`, `memory:`.
 /// CONFIG.INVALID for one that this build does not have; the text says which it has.
 Result<std::unique_ptr<Store>> open_store(const std::string& url, const StoreOptions& options = {});
+
+/// The schema of that store, also where nothing was made yet: nothing is opened or connected to.
+/// CONFIG.INVALID as above, and for `memory:`, which has none.
+Result<std::unique_ptr<spi::SchemaStore>> open_schema(const std::string& url,
+                                                      const StoreOptions& options = {});
 
 /// The transport to a server, by its URL: `redis://`, `rediss://`, `amqp://`, `amqps://`,
 /// `mqtt://`, `mqtts://`, `nats://`, `kafka://host:9092,host:9092`; and those that need no server:

@@ -1,6 +1,7 @@
 #include "assembly/configuration_file.hpp"
 
 #include "assembly/given_reader.hpp"
+#include "assembly/open_store.hpp"
 #include "core/masked_url.hpp"
 #include "core/text.hpp"
 
@@ -209,8 +210,7 @@ void fill_in(Configured& configured, Unsaid unsaid) {
   auto& made = configured.configuration;
   auto& problems = configured.problems;
   if (made.stores.empty()) {
-    made.stores.push_back(
-        {.name = "default", .url = "sqlite:./sagabox.db", .defaults = made.defaults});
+    made.stores.push_back({.name = "default", .url = default_store_url, .defaults = made.defaults});
     // Nobody said what to do: what is delivered is shown and goes nowhere.
     if (made.routes.empty() && unsaid == Unsaid::shown) {
       made.routes.push_back({.options = {.topic = "**", .to = {{.to = show_address}}}});

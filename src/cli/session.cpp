@@ -1,5 +1,6 @@
 #include "cli/session.hpp"
 
+#include "assembly/open_store.hpp"
 #include "cli/demo/keys.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/remote/http_client.hpp"
@@ -15,7 +16,6 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -23,15 +23,6 @@
 
 namespace sagabox::cli {
 namespace {
-
-constexpr std::string_view sqlite_scheme = "sqlite:";
-/// What `sagabox serve` makes when it is told nothing.
-constexpr const char* usual_store = "sqlite:./sagabox.db";
-
-bool is_there(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
-}
 
 std::string login() {
   std::array<char, 1024> buffer{};
@@ -124,24 +115,17 @@ std::string names_of(const std::vector<TableName>& tables) {
 
 }  // namespace
 
-std::string sqlite_path(const std::string& url) {
-  return url.starts_with(sqlite_scheme) ? url.substr(sqlite_scheme.size()) : std::string();
-}
-
 std::string store_url(const StoreArguments& arguments) {
   if (arguments.url.empty()) {
-    if (is_there(sqlite_path(usual_store))) return usual_store;
+    if (assembly::check_store_there(assembly::default_store_url).ok()) {
+      return assembly::default_store_url;
+    }
     throw WrongUse(
         "which store? say --store URL (or set SAGABOX_STORE): sqlite:FILE, "
         "postgres://host/database; or --server URL to ask a daemon");
   }
-  if (arguments.url.starts_with("memory:")) {
-    throw WrongUse("memory: is another store in every process; there is nothing in it to see");
-  }
-  const auto path = sqlite_path(arguments.url);
-  if (!path.empty() && !is_there(path)) {
-    throw WrongUse("there is no file " + path + "; sagabox migrate up --table NAME --store " +
-                   arguments.url + " makes it");
+  if (const auto there = assembly::check_store_there(arguments.url); !there.ok()) {
+    throw WrongUse(there.error().message);
   }
   return arguments.url;
 }

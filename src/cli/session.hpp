@@ -28,8 +28,6 @@ struct OperatorArguments : StoreArguments {
 
 /// The store's URL. WrongUse when there is none, or when it names a file that is not there.
 std::string store_url(const StoreArguments& arguments);
-/// The file of a `sqlite:` URL; empty for others.
-std::string sqlite_path(const std::string& url);
 
 /// A verb at work: whom it asks and where it writes to.
 class Session {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "stores/schema_steps.hpp"
+
 #include <sagabox/spi/doctor_store.hpp>
 
 #include <algorithm>
@@ -30,25 +32,25 @@ inline std::vector<std::string> index_names(std::string_view table_up) {
 }
 
 /// The indexes of an outbox; several steps may make the same one anew.
-template <class Steps>
-std::set<std::string> all_index_names(const Steps& steps) {
+inline std::set<std::string> all_index_names(std::span<const Engine> engines) {
   std::set<std::string> names;
-  for (const auto& step : steps) {
-    for (auto& name : index_names(step.table_up)) names.insert(std::move(name));
+  for (const auto& engine : engines) {
+    for (const auto& step : engine.steps) {
+      for (auto& name : index_names(step.table_up)) names.insert(std::move(name));
+    }
   }
   return names;
 }
 
-template <class Step>
-bool is_current(std::span<const Step> steps) {
-  return std::ranges::all_of(steps, [](const Step& step) { return step.applied_at.has_value(); });
+inline bool is_current(std::span<const spi::SchemaStep> steps) {
+  return std::ranges::all_of(
+      steps, [](const spi::SchemaStep& step) { return step.applied_at.has_value(); });
 }
 
 /// Of steps that were not applied, one for all of them.
-template <class Step>
-std::vector<spi::Finding> of_steps(std::span<const Step> steps) {
-  const auto missing = static_cast<std::size_t>(
-      std::ranges::count_if(steps, [](const Step& step) { return !step.applied_at.has_value(); }));
+inline std::vector<spi::Finding> of_steps(std::span<const spi::SchemaStep> steps) {
+  const auto missing = static_cast<std::size_t>(std::ranges::count_if(
+      steps, [](const spi::SchemaStep& step) { return !step.applied_at.has_value(); }));
   if (missing == 0) return {};
   if (missing == steps.size()) {
     return {{Severity::error, "the schema has not been made yet",
@@ -58,6 +60,21 @@ std::vector<spi::Finding> of_steps(std::span<const Step> steps) {
            std::to_string(missing) + " of " + std::to_string(steps.size()) +
                " steps of the schema have not been applied; this version needs them",
            "sagabox migrate up"}};
+}
+
+/// Of steps that were applied by other SQL than this version's, one for each.
+inline void add_differing(std::span<const spi::SchemaStep> steps,
+                          std::vector<spi::Finding>& findings) {
+  for (const auto& step : steps) {
+    if (!step.checksum_differs) continue;
+    findings.push_back(
+        {Severity::warning,
+         "step " + std::to_string(step.number) + " of the schema (" + step.name +
+             (step.outbox.empty() ? "" : ", outbox " + step.outbox) +
+             ") was applied by other SQL than this version's: the tables may differ",
+         "find out which build made it; deliver what is pending, then sagabox migrate down --to " +
+             std::to_string(step.number - 1) + " with that build and migrate up with this one"});
+  }
 }
 
 inline spi::Finding missing_audit_head(const std::string& table) {

@@ -61,7 +61,7 @@ SHARED = {
         "broken_pipes courier crew envelope out_buffer pending_parcels room_wait server_url settings stream structured"
         " timed_parcels tls under_way wake"
     ).split()
-} | {"stores/schema_findings", "stores/same_id", "stores/sql"}
+} | {"stores/schema_findings", "stores/schema_steps", "stores/same_id", "stores/sql"}
 
 # Rooms that must not name a backend: only stores, transports, assembly and cli may.
 BACKEND_ROOMS = {"stores", "transports", "assembly", "cli", "testing"}
@@ -111,7 +111,7 @@ def place(path):
     if len(parts) == 1:
         return ROOM_OF_HEADER.get(path), None
     room = parts[0] if parts[0] in MAY_SEE else None
-    backend = parts[1].removesuffix(".hpp") if room in ("stores", "transports") else None
+    backend = parts[1].removesuffix(".hpp").removesuffix(".cpp") if room in ("stores", "transports") else None
     return room, backend
 
 

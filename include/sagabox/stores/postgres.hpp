@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sagabox/spi/schema_store.hpp>
 #include <sagabox/store.hpp>
 
 #include <chrono>
@@ -97,54 +98,9 @@ Result<Enlisted> enlist(PGconn* connection, std::string_view schema = schema_def
 /// rows with; null for any other. Neither commit nor close it.
 PGconn* connection_of(Transaction& transaction) noexcept;
 
-/// One numbered step of the schema.
-struct MigrationStatus {
-  int number = 0;
-  std::string name;
-  std::string outbox;  ///< empty: what all outboxes share
-  std::optional<WallTime> applied_at;
-  std::uint16_t shards = 0;  ///< of the outbox; 0: none, or not there yet
-};
-
-struct DownRequest {
-  int to = 0;  ///< the last step that stays
-  /// Drops messages that are pending, dead or quarantined too.
-  bool force = false;
-};
-
-/// Brings the schema and every outbox in it up to date. Safe to run twice and by two at once.
-Status migrate(const std::string& url, const Options& options = {});
-/// TX.INVALID_STATE when undelivered messages would be lost; nothing is changed then.
-Status migrate_down(const std::string& url, const DownRequest& request,
-                    const Options& options = {});
-/// Every step, applied or not, of what is shared and of every outbox.
-Result<std::vector<MigrationStatus>> migration_status(const std::string& url,
+/// The tables in `options.schema` of a database. Does not connect yet. `options.shards` is for
+/// outboxes that `up` makes.
+Result<std::unique_ptr<spi::SchemaStore>> open_schema(const std::string& url,
                                                       const Options& options = {});
-
-struct ReshardRequest {
-  std::string outbox;
-  std::uint16_t shards = 0;
-  /// Also while relays run. They lose their shards at once; what they have in hand is delivered
-  /// again, and its key's order does not hold for it.
-  bool force = false;
-  bool dry_run = false;  ///< changes nothing
-};
-
-struct ReshardReport {
-  std::uint16_t shards_before = 0;
-  std::uint16_t shards = 0;
-  /// Messages that get a shard by the new count; above 10,000 as the server estimates.
-  std::uint64_t pending = 0;
-  /// A guess by the count: for so long nobody can write.
-  Duration blocked{};
-  std::vector<WorkerId> relays;  ///< those with a running lease
-  bool changed = false;
-};
-
-/// Changes how many shards an outbox has, in one transaction. TX.INVALID_STATE while relays run,
-/// unless forced. Whoever runs with the former count gets nothing to do, and an error that says so,
-/// until it is started again with the new one. Safe to run twice and by two at once.
-Result<ReshardReport> reshard(const std::string& url, const ReshardRequest& request,
-                              const Options& options = {});
 
 }  // namespace sagabox::postgres

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sagabox/spi/schema_store.hpp>
 #include <sagabox/store.hpp>
 
 #include <chrono>
@@ -78,27 +79,8 @@ Result<Enlisted> enlist(sqlite3* connection);
 /// one ends. Neither commit nor close it.
 sqlite3* connection_of(Transaction& transaction) noexcept;
 
-/// One numbered step of the schema.
-struct MigrationStatus {
-  int number = 0;
-  std::string name;
-  std::string outbox;  ///< empty: what all outboxes share
-  std::optional<WallTime> applied_at;
-};
-
-struct DownRequest {
-  int to = 0;  ///< the last step that stays
-  /// Drops messages that are pending, dead or quarantined too.
-  bool force = false;
-};
-
-/// Brings the file and every outbox in it up to date. Safe to run twice and by two at once.
-Status migrate(const std::string& path, const Options& options = {});
-/// TX.INVALID_STATE when undelivered messages would be lost; nothing is changed then.
-Status migrate_down(const std::string& path, const DownRequest& request,
-                    const Options& options = {});
-/// Every step, applied or not, of what is shared and of every outbox.
-Result<std::vector<MigrationStatus>> migration_status(const std::string& path,
+/// Tables of the file at `path`; `up` makes the file if it is not there. Nothing is opened yet.
+Result<std::unique_ptr<spi::SchemaStore>> open_schema(const std::string& path,
                                                       const Options& options = {});
 
 }  // namespace sagabox::sqlite

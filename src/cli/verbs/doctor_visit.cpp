@@ -1,6 +1,7 @@
 #include "cli/verbs/doctor_visit.hpp"
 
 #include "admin/doctor.hpp"
+#include "assembly/open_store.hpp"
 #include "assembly/routes.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/session.hpp"
@@ -89,7 +90,7 @@ void DoctorVisit::configuration(const assembly::Configuration& configuration) {
 
 void DoctorVisit::store_of(const assembly::StoreSettings& settings) {
   const auto where = "store " + settings.name;
-  if (settings.url.starts_with("memory:")) {
+  if (assembly::is_store_in_process(settings.url)) {
     return add(where, {{Severity::info, "it is in memory, which cannot be seen from here", {}}});
   }
   try {

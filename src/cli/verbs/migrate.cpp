@@ -1,24 +1,25 @@
 #include "cli/exit_codes.hpp"
-#include "cli/verbs/schema.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "cli/views/text_table.hpp"
 #include "cli/views/view_json.hpp"
 #include "core/text.hpp"
 
+#include <sagabox/open.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 namespace sagabox::cli {
 namespace {
 
-SchemaPlace place_of(const MigrateArguments& arguments, bool must_be_there) {
-  // What makes the file may be told one that is not there yet.
-  const auto url = must_be_there || arguments.url.empty() || arguments.url.starts_with("memory:")
-                       ? store_url(arguments)
-                       : arguments.url;
-  return {.url = url, .schema = arguments.schema, .shards = arguments.shards};
-}
+/// Whether opening may make the store.
+enum class Making : std::uint8_t { no, yes };
 
 template <class T>
 T value_or_throw(Result<T> result) {
@@ -35,8 +36,26 @@ void must(const Status& status) {
   status.value();
 }
 
-std::vector<Line> steps_view(std::span<const SchemaStep> steps) {
-  if (steps.empty()) return {Line().add("nothing was made yet", Style::faint)};
+std::unique_ptr<spi::SchemaStore> schema_of(const MigrateArguments& arguments, Making making) {
+  const bool any = making == Making::yes && !arguments.url.empty();
+  const auto url = any ? arguments.url : store_url(arguments);
+  return value_or_throw(open_schema(url, {.shards = arguments.shards, .schema = arguments.schema}));
+}
+
+/// Throws WrongUse for a name that no outbox can have.
+std::optional<TableName> outbox_named(const std::string& name) {
+  if (name.empty()) return std::nullopt;
+  auto parsed = TableName::parse(name);
+  if (!parsed.ok()) throw WrongUse(parsed.error().text());
+  return *std::move(parsed);
+}
+
+std::string applied_text(const spi::SchemaStep& step) {
+  if (!step.applied_at) return "not yet";
+  return utc_text(*step.applied_at) + (step.checksum_differs ? ", by other SQL" : "");
+}
+
+std::vector<Line> steps_view(std::span<const spi::SchemaStep> steps) {
   constexpr auto to_the_right = TextTable::Side::right;
   TextTable table(
       {{"STEP", to_the_right}, {"NAME"}, {"OUTBOX"}, {"SHARDS", to_the_right}, {"APPLIED"}});
@@ -45,18 +64,18 @@ std::vector<Line> steps_view(std::span<const SchemaStep> steps) {
                {step.name},
                {step.outbox.empty() ? "(all)" : step.outbox},
                {step.shards == 0 ? "-" : std::to_string(step.shards)},
-               {step.applied_at ? utc_text(*step.applied_at) : "not yet",
-                step.applied_at ? Style::plain : Style::warning}});
+               {applied_text(step),
+                step.applied_at && !step.checksum_differs ? Style::plain : Style::warning}});
   }
   return table.lines();
 }
 
-std::string name_of(const SchemaStep& step) {
+std::string name_of(const spi::SchemaStep& step) {
   return fmt::format("step {} ({}{})", step.number, step.name,
                      step.outbox.empty() ? "" : ", outbox " + step.outbox);
 }
 
-void print_steps(const MigrateArguments& arguments, const std::vector<SchemaStep>& steps) {
+void print_steps(const MigrateArguments& arguments, const std::vector<spi::SchemaStep>& steps) {
   Terminal out(stdout);
   if (arguments.json) {
     out.print(schema_json(steps));
@@ -66,7 +85,7 @@ void print_steps(const MigrateArguments& arguments, const std::vector<SchemaStep
 }
 
 /// Lines of a dry run.
-void print_plan(const MigrateArguments& arguments, const std::vector<SchemaStep>& steps,
+void print_plan(const MigrateArguments& arguments, const std::vector<spi::SchemaStep>& steps,
                 const std::vector<std::string>& plan) {
   if (arguments.json) return print_steps(arguments, steps);
   Terminal out(stdout);
@@ -77,46 +96,47 @@ void print_plan(const MigrateArguments& arguments, const std::vector<SchemaStep>
 }  // namespace
 
 int run_migrate_status(const MigrateArguments& arguments) {
-  const auto steps = value_or_throw(schema_status(place_of(arguments, true)));
+  const auto schema = schema_of(arguments, Making::no);
+  const auto steps = value_or_throw(schema->status());
   print_steps(arguments, steps);
-  const bool current = !steps.empty() && std::ranges::all_of(steps, [](const SchemaStep& step) {
-    return step.applied_at.has_value();
-  });
+  const bool current = std::ranges::all_of(
+      steps, [](const spi::SchemaStep& step) { return step.applied_at.has_value(); });
   return current ? exit_fine : exit_failed;
 }
 
 int run_migrate_up(const MigrateArguments& arguments) {
-  const auto place = place_of(arguments, false);
-  if (!arguments.table.empty()) {
-    if (const auto name = TableName::parse(arguments.table); !name.ok()) {
-      throw WrongUse(name.error().text());
-    }
-  }
+  const auto schema = schema_of(arguments, Making::yes);
+  const auto outbox = outbox_named(arguments.table);
   if (arguments.act.dry_run) {
-    const auto steps = value_or_throw(schema_status(place));
+    const auto steps = value_or_throw(schema->status());
     std::vector<std::string> plan;
-    if (steps.empty()) plan.emplace_back("everything would be made");
     for (const auto& step : steps) {
       if (!step.applied_at) plan.push_back(name_of(step) + " would be applied");
     }
-    const auto known = [&](const SchemaStep& step) { return step.outbox == arguments.table; };
-    if (!arguments.table.empty() && std::ranges::none_of(steps, known)) {
+    const auto known = [&](const spi::SchemaStep& step) { return step.outbox == arguments.table; };
+    if (outbox && std::ranges::none_of(steps, known)) {
       plan.push_back("outbox " + arguments.table + " would be made");
     }
     print_plan(arguments, steps, plan);
     return exit_fine;
   }
-  must(schema_up(place, arguments.table));
-  print_steps(arguments, value_or_throw(schema_status(place)));
+  must(schema->up({.outbox = outbox}));
+  print_steps(arguments, value_or_throw(schema->status()));
   return exit_fine;
 }
 
 int run_migrate_down(const MigrateArguments& arguments) {
-  const auto place = place_of(arguments, true);
-  const auto steps = value_or_throw(schema_status(place));
+  if (!arguments.to && !arguments.all) {
+    throw WrongUse(
+        "how far down? say --to N, the last step that stays (sagabox migrate status lists them), "
+        "or --all to remove everything");
+  }
+  const int to = arguments.to.value_or(0);
+  const auto schema = schema_of(arguments, Making::no);
+  const auto steps = value_or_throw(schema->status());
   std::vector<std::string> plan;
   for (const auto& step : steps) {
-    if (step.applied_at && step.number > arguments.to) {
+    if (step.applied_at && step.number > to) {
       plan.push_back(name_of(step) + " would be taken back, with what is in it");
     }
   }
@@ -131,21 +151,24 @@ int run_migrate_down(const MigrateArguments& arguments) {
           arguments.act.yes)) {
     return nothing_done();
   }
-  const auto done = schema_down(place, arguments.to, arguments.force);
+  const auto done = schema->down({.to = to, .force = arguments.force});
   if (!done.ok() && done.error().code == Code::tx_invalid_state && !arguments.force) {
     throw Failure({done.error().code, done.error().message + " (--force)"});
   }
   must(done);
-  print_steps(arguments, value_or_throw(schema_status(place)));
+  print_steps(arguments, value_or_throw(schema->status()));
   return exit_fine;
 }
 
 int run_reshard(const MigrateArguments& arguments) {
-  const auto place = place_of(arguments, true);
-  const ReshardOrder look{.outbox = arguments.table, .force = true, .dry_run = true};
-  const auto found = value_or_throw(reshard(place, look));
+  const auto schema = schema_of(arguments, Making::no);
+  const spi::ReshardRequest look{.outbox = outbox_named(arguments.table).value(),
+                                 .shards = arguments.shards,
+                                 .force = true,
+                                 .dry_run = true};
+  const auto found = value_or_throw(schema->reshard(look));
   Terminal out(stdout);
-  const auto say = [&](const Reshard& report) {
+  const auto say = [&](const spi::ReshardReport& report) {
     if (arguments.json) {
       out.print(reshard_json(arguments.table, report));
       return;
@@ -172,8 +195,10 @@ int run_reshard(const MigrateArguments& arguments) {
                  arguments.act.yes)) {
     return nothing_done();
   }
-  const ReshardOrder order{.outbox = arguments.table, .force = arguments.force, .dry_run = false};
-  say(value_or_throw(reshard(place, order)));
+  auto order = look;
+  order.force = arguments.force;
+  order.dry_run = false;
+  say(value_or_throw(schema->reshard(order)));
   return exit_fine;
 }
 

@@ -46,14 +46,16 @@ void add_migrate(CLI::App& app, Chosen& run) {
   {
     auto [down, arguments] =
         add_verb(*migrate, "down", "Takes steps back, with what is in them", run, run_migrate_down);
-    add_option(
+    auto* to = add_option(
         *down, "--to", "STEP", arguments->to,
         [](std::string_view text) -> Result<int> {
-          const auto step = parse_count("step", text, 0, 1'000'000);
+          // Everything is removed only for --all: a script may hand over a 0 that it did not mean.
+          const auto step = parse_count("step", text, 1, 1'000'000);
           if (!step.ok()) return step.error();
           return static_cast<int>(*step);
         },
-        "the last step that stays; 0 (unless told): none");
+        "the last step that stays");
+    down->add_flag("--all", arguments->all, "removes everything")->excludes(to);
     down->add_flag("--force", arguments->force, "drops undelivered messages, too");
     add_yes_options(*down, arguments->act);
   }

@@ -132,7 +132,8 @@ struct MigrateArguments : StoreArguments {
   ActArguments act{};
   std::string table{};
   std::uint16_t shards = 16;
-  int to = 0;
+  std::optional<int> to{};  ///< the last step that stays
+  bool all = false;         ///< removes everything
   bool force = false;
 };
 int run_migrate_up(const MigrateArguments& arguments);

@@ -300,22 +300,24 @@ std::string purged_json(const TableName& table, const PurgeOrder& order, const P
                                       {"stopped", purged.stopped}});
 }
 
-std::string schema_json(std::span<const SchemaStep> steps) {
+std::string schema_json(std::span<const spi::SchemaStep> steps) {
   return json::serialize(json::object{
       {"current",
        std::ranges::all_of(steps, [](const auto& s) { return s.applied_at.has_value(); }) &&
            !steps.empty()},
-      {"steps", array_of(steps, [](const SchemaStep& step) {
+      {"steps", array_of(steps, [](const spi::SchemaStep& step) {
          return json::object{
+             {"engine", step.engine},
              {"number", step.number},
              {"name", step.name},
              {"outbox", step.outbox.empty() ? json::value(nullptr) : json::value(step.outbox)},
              {"applied_at", time_value(step.applied_at)},
-             {"shards", step.shards == 0 ? json::value(nullptr) : json::value(step.shards)}};
+             {"shards", step.shards == 0 ? json::value(nullptr) : json::value(step.shards)},
+             {"checksum_differs", step.checksum_differs}};
        })}});
 }
 
-std::string reshard_json(const std::string& table, const Reshard& report) {
+std::string reshard_json(const std::string& table, const spi::ReshardReport& report) {
   return json::serialize(json::object{
       {"table", table},
       {"shards_before", report.shards_before},

@@ -1,8 +1,9 @@
 #pragma once
 
 #include "cli/operations.hpp"
-#include "cli/verbs/schema.hpp"
 #include "cli/views/status_view.hpp"
+
+#include <sagabox/spi/schema_store.hpp>
 
 #include <optional>
 #include <span>
@@ -29,8 +30,8 @@ std::string job_json(const ReplayJob& job);
 std::string jobs_json(std::span<const ReplayJob> jobs);
 std::string pause_json(const TableName& table, const std::string& topic, bool paused, bool changed);
 std::string purged_json(const TableName& table, const PurgeOrder& order, const Purged& purged);
-std::string schema_json(std::span<const SchemaStep> steps);
-std::string reshard_json(const std::string& table, const Reshard& report);
+std::string schema_json(std::span<const spi::SchemaStep> steps);
+std::string reshard_json(const std::string& table, const spi::ReshardReport& report);
 std::string audit_json_report(const AuditReport& report);
 /// Where it was found and what.
 using PlacedFinding = std::pair<std::string, spi::Finding>;

@@ -81,20 +81,24 @@ class PostgresStore final : public Store {
   PostgresDoctor doctor_{context_};
 };
 
-Status check(const Options& options) {
-  const auto invalid = [](std::string_view field, std::string_view rule) {
-    return Error{Code::config_invalid, std::string(field) + ": " + std::string(rule)};
-  };
+Error invalid_option(std::string_view field, std::string_view rule) {
+  return {Code::config_invalid, std::string(field) + ": " + std::string(rule)};
+}
+
+Status check_shards(std::uint16_t shards) {
   constexpr std::uint16_t shards_max = 1024;
-  if (options.shards == 0 || options.shards > shards_max) {
-    return invalid("shards", "give 1 to 1024");
-  }
-  if (options.writers_max == 0) return invalid("writers_max", "give 1 or more");
+  if (shards == 0 || shards > shards_max) return invalid_option("shards", "give 1 to 1024");
+  return {};
+}
+
+Status check(const Options& options) {
+  if (auto checked = check_shards(options.shards); !checked.ok()) return checked;
+  if (options.writers_max == 0) return invalid_option("writers_max", "give 1 or more");
   if (options.relay_connections_max == 0) {
-    return invalid("relay_connections_max", "give 1 or more");
+    return invalid_option("relay_connections_max", "give 1 or more");
   }
   if (options.statement_max <= Duration{}) {
-    return invalid("statement_max", "give a time above 0: stopping waits for what runs");
+    return invalid_option("statement_max", "give a time above 0: stopping waits for what runs");
   }
   return {};
 }
@@ -108,13 +112,29 @@ ConnectSettings settings_of(const std::string& url, const Options& options) {
           .clock = options.clock};
 }
 
-Result<Migrations> migrations_of(const std::string& url, const Options& options) {
-  if (auto checked = check(options); !checked.ok()) return checked.error();
-  if (auto name = public_name(url); !name.ok()) return name.error();
-  auto names = Names::parse(options.schema);
-  if (!names.ok()) return names.error();
-  return Migrations(*names, settings_of(url, options), options.shards);
-}
+/// Connects anew in every call.
+class PostgresSchema final : public spi::SchemaStore {
+ public:
+  PostgresSchema(const Names& names, ConnectSettings settings, std::uint16_t shards)
+      : names_(names), settings_(std::move(settings)), shards_(shards) {}
+
+  Result<std::vector<spi::SchemaStep>> status() override { return migrations(shards_).status(); }
+  Status up(const spi::SchemaUp& request) override { return migrations(shards_).up(request); }
+  Status down(const spi::SchemaDown& request) override { return migrations(shards_).down(request); }
+  Result<spi::ReshardReport> reshard(const spi::ReshardRequest& request) override {
+    if (auto checked = check_shards(request.shards); !checked.ok()) return checked.error();
+    return migrations(request.shards).reshard(request);
+  }
+
+ private:
+  [[nodiscard]] Migrations migrations(std::uint16_t shards) const {
+    return {names_, settings_, shards};
+  }
+
+  Names names_;
+  ConnectSettings settings_;
+  std::uint16_t shards_;
+};
 
 }  // namespace
 
@@ -139,34 +159,14 @@ Result<std::unique_ptr<Store>> open(PGconn* connection, const Options& options) 
   return open(*url, options);
 }
 
-Status migrate(const std::string& url, const Options& options) {
-  auto migrations = migrations_of(url, options);
-  if (!migrations.ok()) return migrations.error();
-  return migrations->up();
-}
-
-Status migrate_down(const std::string& url, const DownRequest& request, const Options& options) {
-  auto migrations = migrations_of(url, options);
-  if (!migrations.ok()) return migrations.error();
-  return migrations->down(request);
-}
-
-Result<std::vector<MigrationStatus>> migration_status(const std::string& url,
+Result<std::unique_ptr<spi::SchemaStore>> open_schema(const std::string& url,
                                                       const Options& options) {
-  auto migrations = migrations_of(url, options);
-  if (!migrations.ok()) return migrations.error();
-  return migrations->status();
-}
-
-Result<ReshardReport> reshard(const std::string& url, const ReshardRequest& request,
-                              const Options& options) {
-  Options with = options;
-  with.shards = request.shards;
-  auto migrations = migrations_of(url, with);
-  if (!migrations.ok()) return migrations.error();
-  auto outbox = TableName::parse(request.outbox);
-  if (!outbox.ok()) return outbox.error();
-  return migrations->reshard(*outbox, request);
+  if (auto checked = check(options); !checked.ok()) return checked.error();
+  if (auto name = public_name(url); !name.ok()) return name.error();
+  auto names = Names::parse(options.schema);
+  if (!names.ok()) return names.error();
+  return std::unique_ptr<spi::SchemaStore>(
+      std::make_unique<PostgresSchema>(*names, settings_of(url, options), options.shards));
 }
 
 }  // namespace sagabox::postgres

@@ -30,7 +30,7 @@ constexpr std::int64_t free_pages_min = 10'000;
 
 Status add_missing_indexes(Connection& reader, const TableName& table,
                            std::vector<spi::Finding>& findings) {
-  for (const auto& pattern : schema::all_index_names(migrations())) {
+  for (const auto& pattern : schema::all_index_names(engines())) {
     const auto name = Filler(table).text(pattern);
     auto run = reader.run(index_sql);
     run.with(name);
@@ -109,7 +109,7 @@ Result<bool> SqliteDoctor::is_current() {
   if (!reader.ok()) return reader.error();
   const auto steps = Migrations::status(**reader);
   if (!steps.ok()) return steps.error();
-  return schema::is_current<MigrationStatus>(*steps);
+  return schema::is_current(*steps);
 }
 
 Result<std::vector<spi::Finding>> SqliteDoctor::findings() {
@@ -117,8 +117,10 @@ Result<std::vector<spi::Finding>> SqliteDoctor::findings() {
   if (!reader.ok()) return reader.error();
   const auto steps = Migrations::status(**reader);
   if (!steps.ok()) return steps.error();
-  auto findings = schema::of_steps<MigrationStatus>(*steps);
-  if (findings.empty()) {
+  auto findings = schema::of_steps(*steps);
+  const bool current = findings.empty();
+  schema::add_differing(*steps, findings);
+  if (current) {
     const auto tables = Migrations::tables(**reader);
     if (!tables.ok()) return tables.error();
     for (const auto& table : *tables) {

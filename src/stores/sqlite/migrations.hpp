@@ -1,49 +1,45 @@
 #pragma once
 
+#include "stores/sqlite/schema.hpp"
 #include "stores/sqlite/writer.hpp"
 
-#include <sagabox/stores/sqlite.hpp>
-
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace sagabox::sqlite {
 
-/// Makes and takes back the tables of a file. Every change is one transaction, so that two may run
-/// at once.
+/// SQL of a step as it is for an outbox `orders`: what checksums are taken of.
+std::string reference_sql(std::string_view sql);
+
+/// Makes and removes the tables of a file. Every change is one transaction, so that two may run at
+/// once.
 class Migrations {
  public:
-  Migrations(Writer& writer, const Clock& clock) : writer_(writer), clock_(clock) {}
+  Migrations(Writer& writer, const Clock& clock,
+             std::span<const Engine> engines = sqlite::engines())
+      : writer_(writer), clock_(clock), engines_(engines) {}
 
-  /// What is shared, and this outbox. `reader` looks first: nothing is locked when all is there.
+  /// The engine "outbox", and this outbox. `reader` looks first: nothing is locked when all is
+  /// there.
   Status prepare(Connection& reader, const TableName& table);
-  Status up();
-  Status down(const DownRequest& request);
-  static Result<std::vector<MigrationStatus>> status(Connection& reader);
+  Status up(const spi::SchemaUp& request);
+  Status down(const spi::SchemaDown& request);
+  static Result<std::vector<spi::SchemaStep>> status(
+      Connection& reader, std::span<const Engine> engines = sqlite::engines());
+  /// What `status` says where there is no file.
+  static std::vector<spi::SchemaStep> nothing_applied();
   /// The outboxes of the file; none where nothing was made yet.
   static Result<std::vector<TableName>> tables(Connection& reader);
 
  private:
-  struct Applied {
-    int number = 0;
-    std::string outbox;
-    WallTime at{};
-  };
-
-  static Result<bool> is_begun(Connection& connection);
-  static Result<bool> is_ready(Connection& connection, const TableName& table);
-  static Result<std::vector<Applied>> applied(Connection& connection);
-  static Result<std::vector<TableName>> outboxes(Connection& connection);
-  static Status check_delivered(Connection& connection, const TableName& table);
-  Status change(const std::optional<TableName>& wanted);
-  Status apply(Connection& connection, int number, std::string_view name, const std::string& outbox,
-               const std::string& sql) const;
-  static Status take_back(Connection& connection, const Applied& step);
+  Status change(const Engine& engine, const std::optional<TableName>& wanted);
 
   Writer& writer_;
   const Clock& clock_;
+  const std::span<const Engine> engines_;
 };
 
 }  // namespace sagabox::sqlite

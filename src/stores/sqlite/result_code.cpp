@@ -91,7 +91,7 @@ Error error_of(sqlite3* connection, int result) {
   if (const Meaning* meaning = meaning_of(result)) {
     what += "; " + std::string(meaning->advice);
   } else if (is_missing(text)) {
-    what += "; make the tables first, or bring them up to date: prepare() or migrate()";
+    what += "; make the tables first, or bring them up to date: prepare() or `sagabox migrate up`";
   } else if (is_taken(text)) {
     what += "; rename what has this name, or choose another name for the outbox";
   }

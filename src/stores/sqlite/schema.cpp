@@ -325,13 +325,18 @@ WHEN NEW.id IS NULL
 {enqueue}
 )sql";
 
-constexpr std::array all{
+constexpr std::array outbox_steps{
     Migration{1, "outbox", first_up, first_down, first_table_up, first_table_down},
     Migration{2, "tenants", second_up, second_down, second_table_up, second_table_down},
 };
 
 }  // namespace
 
-std::span<const Migration> migrations() { return all; }
+std::span<const Engine> engines() {
+  static constexpr std::array all{
+      Engine{.name = schema::outbox_engine, .record = "sagabox_migration", .steps = outbox_steps},
+  };
+  return all;
+}
 
 }  // namespace sagabox::sqlite

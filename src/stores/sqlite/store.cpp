@@ -10,7 +10,9 @@
 
 #include <sagabox/stores/sqlite.hpp>
 
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace sagabox::sqlite {
@@ -74,15 +76,49 @@ Status check(const std::string& path, const Options& options) {
   return {};
 }
 
-Result<std::unique_ptr<Writer>> writer_of(const std::string& path, const Options& options) {
-  if (auto checked = check(path, options); !checked.ok()) return checked.error();
-  return Writer::open(path, options);
-}
+/// Opens the file anew in every call.
+class SqliteSchema final : public spi::SchemaStore {
+ public:
+  SqliteSchema(std::string path, Options options)
+      : path_(std::move(path)), options_(std::move(options)) {}
+
+  Result<std::vector<spi::SchemaStep>> status() override {
+    std::error_code ignored;
+    // SQLite's own files need not be on the disk: a VFS of the user's decides.
+    const bool on_disk = options_.vfs.empty();
+    if (on_disk && !std::filesystem::exists(path_, ignored)) return Migrations::nothing_applied();
+    auto connection = Connection::open(path_, Connection::Use::read, options_);
+    if (!connection.ok()) return connection.error();
+    return Migrations::status(**connection);
+  }
+  Status up(const spi::SchemaUp& request) override {
+    auto writer = Writer::open(path_, options_);
+    if (!writer.ok()) return writer.error();
+    return Migrations(**writer, *options_.clock).up(request);
+  }
+  Status down(const spi::SchemaDown& request) override {
+    // Of a file that is not there nothing is removed, and none is made.
+    auto there = Connection::open(path_, Connection::Use::read, options_);
+    if (!there.ok()) return there.error();
+    auto writer = Writer::open(path_, options_);
+    if (!writer.ok()) return writer.error();
+    return Migrations(**writer, *options_.clock).down(request);
+  }
+  Result<spi::ReshardReport> reshard(const spi::ReshardRequest&) override {
+    return Error{Code::config_invalid,
+                 "a SQLite file has one shard for each outbox; there is nothing to reshard"};
+  }
+
+ private:
+  const std::string path_;
+  const Options options_;
+};
 
 }  // namespace
 
 Result<std::unique_ptr<Store>> open(const std::string& path, const Options& options) {
-  auto writer = writer_of(path, options);
+  if (auto checked = check(path, options); !checked.ok()) return checked.error();
+  auto writer = Writer::open(path, options);
   if (!writer.ok()) return writer.error();
   // The file's own name: another process may know it by a link.
   const auto file = (*writer)->path();
@@ -106,26 +142,10 @@ Result<std::unique_ptr<Store>> open(sqlite3* connection, const Options& options)
   return open(std::string(path), options);
 }
 
-Status migrate(const std::string& path, const Options& options) {
-  auto writer = writer_of(path, options);
-  if (!writer.ok()) return writer.error();
-  return Migrations(**writer, *options.clock).up();
-}
-
-Status migrate_down(const std::string& path, const DownRequest& request, const Options& options) {
-  // Of a file that is not there nothing is taken back, and none is made.
-  if (auto there = migration_status(path, options); !there.ok()) return there.error();
-  auto writer = writer_of(path, options);
-  if (!writer.ok()) return writer.error();
-  return Migrations(**writer, *options.clock).down(request);
-}
-
-Result<std::vector<MigrationStatus>> migration_status(const std::string& path,
+Result<std::unique_ptr<spi::SchemaStore>> open_schema(const std::string& path,
                                                       const Options& options) {
   if (auto checked = check(path, options); !checked.ok()) return checked.error();
-  auto connection = Connection::open(path, Connection::Use::read, options);
-  if (!connection.ok()) return connection.error();
-  return Migrations::status(**connection);
+  return std::unique_ptr<spi::SchemaStore>(std::make_unique<SqliteSchema>(path, options));
 }
 
 }  // namespace sagabox::sqlite

@@ -125,8 +125,9 @@ TEST_P(SqlitePowerCut, SchemaTakenBackAndMadeAgainIsThereOrMadeAgain) {
   const sqlite::Options options{.vfs = disk.name()};
   Script(disk, folder.file(), settings).open().value();
   const auto ready = disk.acts();
-  sqlite::migrate_down(folder.file(), {}, options).value();
-  sqlite::migrate(folder.file(), options).value();
+  const auto schema = sqlite::open_schema(folder.file(), options).value();
+  schema->down({.to = 0}).value();
+  schema->up({}).value();
   EXPECT_EQ(cut_everywhere({}, settings, {Unsynced::lost, Unsynced::random}, ready), 0U)
       << problems;
 }

@@ -86,10 +86,10 @@ TEST_F(PostgresOperatorVerbs, MigrationsAndShardsAreChangedFromTheCommandLine) {
   EXPECT_TRUE(has(fine("migrate status --json"), "\"shards\":4"));
   EXPECT_EQ(sagabox("migrate reshard --table nothing --shards 4 --yes").code, 2);
   fine("outbox enqueue --table orders --topic a.b.c.v1 --payload '{}'");
-  const auto refused = sagabox("migrate down --yes");
+  const auto refused = sagabox("migrate down --all --yes");
   EXPECT_EQ(refused.code, 1);
   EXPECT_TRUE(has(refused.out, "undelivered messages"));
-  fine("migrate down --yes --force");
+  fine("migrate down --all --yes --force");
   EXPECT_EQ(sagabox("migrate status").code, 1);
   EXPECT_TRUE(has(sagabox("doctor").out, "the schema has not been made yet"));
 }

@@ -41,10 +41,10 @@ class PostgresReshardDelivery : public PostgresWorld {
       });
     });
   }
-  Result<postgres::ReshardReport> reshard(std::uint16_t shards, bool force) {
-    return postgres::reshard(database->url(),
-                             {.outbox = "orders", .shards = shards, .force = force},
-                             database->options());
+  Result<spi::ReshardReport> reshard(std::uint16_t shards, bool force) {
+    return postgres::open_schema(database->url(), database->options())
+        .value()
+        ->reshard({.outbox = TableName::parse("orders").value(), .shards = shards, .force = force});
   }
 
   static constexpr int keys = 12;

@@ -203,9 +203,9 @@ TEST_F(PostgresUpgrade, RefusedWhileARelayRunsAndNothingChanges) {
 
 TEST_F(PostgresUpgrade, IsTakenBackAndDoneAgain) {
   store->outbox().prepare(table).value();
-  const auto options = database->options();
+  const auto schema = postgres::open_schema(database->url(), database->options()).value();
   for (const int to : {5, 4}) {
-    const auto back = postgres::migrate_down(database->url(), {.to = to}, options);
+    const auto back = schema->down({.to = to});
     ASSERT_TRUE(back.ok()) << back.error().text();
     EXPECT_EQ(contents(), before_);
     EXPECT_EQ(one("SELECT count(*) FROM " + in("orders_outbox") +
@@ -215,12 +215,14 @@ TEST_F(PostgresUpgrade, IsTakenBackAndDoneAgain) {
   EXPECT_EQ(one("SELECT duplicate FROM " +
                 in("enqueue('ok.placed.v1', '{}', id => 'pending-1', outbox => 'orders')")),
             "t");
-  ASSERT_TRUE(postgres::migrate(database->url(), options).ok());
+  ASSERT_TRUE(schema->up({}).ok());
   EXPECT_EQ(contents(), before_);
 }
 
 TEST_F(PostgresUpgrade, CountOfShardsStaysWhatItWas) {
-  ASSERT_TRUE(postgres::migrate(database->url(), {.schema = database->schema(), .shards = 4}).ok());
+  const auto four =
+      postgres::open_schema(database->url(), {.schema = database->schema(), .shards = 4}).value();
+  ASSERT_TRUE(four->up({}).ok());
   EXPECT_EQ(one("SELECT max(shard) > 4 FROM " + in("orders_outbox")), "t");
   EXPECT_EQ(one("SELECT shards FROM " + in("outbox") + " WHERE name = 'orders'"), "16");
 }

@@ -1,3 +1,5 @@
+#include "assembly/open_store.hpp"
+
 #include <sagabox/open.hpp>
 
 #include <gtest/gtest.h>
@@ -44,6 +46,35 @@ TEST(OpenStore, StoreThatIsNotInThisBuildIsToldSo) {
   EXPECT_EQ(refused.error().code, built ? Code::storage_unavailable : Code::config_invalid);
   EXPECT_EQ(refused.error().message.find("left out of this build") == std::string::npos, built);
   EXPECT_EQ(refused.error().message.find("hunter2"), std::string::npos);
+}
+
+TEST(OpenSchema, StoreInMemorySaysThatItHasNone) {
+  const auto refused = open_schema("memory:");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::config_invalid);
+  EXPECT_NE(refused.error().message.find("nothing to migrate"), std::string::npos);
+}
+
+TEST(OpenSchema, NothingIsConnectedToOrMade) {
+  for (const auto& begin : store_schemes()) {
+    if (begin == "memory:") continue;
+    EXPECT_TRUE(open_schema(begin + (begin == "sqlite:" ? "nowhere/a.db" : "127.0.0.1:1/x")).ok())
+        << begin;
+  }
+  EXPECT_EQ(open_schema("mongodb://db/orders").error().code, Code::config_invalid);
+}
+
+TEST(StoreThere, OnlyOfWhatOthersMadeAndCanSee) {
+  EXPECT_EQ(assembly::check_store_there("memory:").error().code, Code::config_invalid);
+  EXPECT_EQ(assembly::check_store_there("mongodb://db/orders").error().code, Code::config_invalid);
+  const auto schemes = store_schemes();
+  if (std::ranges::find(schemes, "sqlite:") != schemes.end()) {
+    const auto refused = assembly::check_store_there("sqlite:nowhere/a.db");
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().message.find("there is no file nowhere/a.db; sagabox migrate up"),
+              std::string::npos)
+        << refused.error().message;
+  }
 }
 
 }  // namespace

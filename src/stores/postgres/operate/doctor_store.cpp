@@ -94,7 +94,7 @@ Status add_missing_indexes(Connection& connection, const Names& names,
   std::vector<std::string> valid;
   for (int i = 0; i < rows->size(); ++i) valid.emplace_back(rows->text(i, 0));
   for (const auto& table : tables) {
-    for (const auto& pattern : schema::all_index_names(migrations())) {
+    for (const auto& pattern : schema::all_index_names(engines())) {
       const auto name = names.fill(pattern, table);
       if (std::ranges::find(valid, name) != valid.end()) continue;
       findings.push_back(schema::missing_index(table.str(), name));
@@ -168,7 +168,7 @@ Status add_rights(Connection& connection, Findings& findings) {
   return {};
 }
 
-std::vector<TableName> tables_in(const std::vector<MigrationStatus>& steps) {
+std::vector<TableName> tables_in(const std::vector<spi::SchemaStep>& steps) {
   std::vector<TableName> tables;
   for (const auto& step : steps) {
     if (step.number != 1 || step.outbox.empty()) continue;
@@ -196,14 +196,15 @@ Result<Sequence> PostgresDoctor::last_sequence(const TableName& table) {
 Result<bool> PostgresDoctor::is_current() {
   const auto steps = context_.migrations.status();
   if (!steps.ok()) return steps.error();
-  return schema::is_current<MigrationStatus>(*steps);
+  return schema::is_current(*steps);
 }
 
 Result<std::vector<spi::Finding>> PostgresDoctor::findings() {
   const auto steps = context_.migrations.status();
   if (!steps.ok()) return steps.error();
-  auto findings = schema::of_steps<MigrationStatus>(*steps);
+  auto findings = schema::of_steps(*steps);
   const bool current = findings.empty();
+  schema::add_differing(*steps, findings);
   auto connection = context_.relay.take();
   if (!connection.ok()) return connection.error();
   if (auto added = add_settings(**connection, findings); !added.ok()) return added.error();

@@ -1,6 +1,7 @@
 #include "stores/postgres/operate/admin_store.hpp"
 #include "stores/postgres/operate/migrations.hpp"
 #include "stores/postgres/operate/schema_steps.hpp"
+#include "stores/postgres/operate/step_record.hpp"
 
 #include <string>
 #include <utility>
@@ -83,18 +84,18 @@ Error relays_run(const TableName& table, std::size_t count) {
 
 }  // namespace
 
-Result<ReshardReport> Migrations::reshard(const TableName& table, const ReshardRequest& request) {
+Result<spi::ReshardReport> Migrations::reshard(const spi::ReshardRequest& request) {
   // Whoever settles may have what we want and want what we have: the server ends one of us then.
   constexpr int tries_max = 3;
   for (int tried = 1;; ++tried) {
     bool met = false;
-    auto report = reshard_once(table, request, met);
+    auto report = reshard_once(request, met);
     if (!met || tried == tries_max) return report;
   }
 }
 
-Result<ReshardReport> Migrations::reshard_once(const TableName& table,
-                                               const ReshardRequest& request, bool& met) {
+Result<spi::ReshardReport> Migrations::reshard_once(const spi::ReshardRequest& request, bool& met) {
+  const auto& table = request.outbox;
   auto connection = connect();
   if (!connection.ok()) return connection.error();
   // An error on the way leaves a transaction open, which ends with the connection.
@@ -105,7 +106,7 @@ Result<ReshardReport> Migrations::reshard_once(const TableName& table,
   const auto refuses = [&] { return !report->relays.empty() && !request.force; };
   if (refuses()) return relays_run(table, report->relays.size());
   // Nobody was in the way a moment ago: looked at again when nobody can come any more.
-  if (auto locked = (*connection)->script(fill(lock_table_sql, table)); !locked.ok()) {
+  if (auto locked = (*connection)->script(fill(lock_table_sql, table.str())); !locked.ok()) {
     return locked.error();
   }
   if (auto locked = lock_owners(**connection, table, report->shards_before); !locked.ok()) {
@@ -117,7 +118,7 @@ Result<ReshardReport> Migrations::reshard_once(const TableName& table,
   if (refuses()) return relays_run(table, report->relays.size());
   for (const auto& sql : {std::string(hand_over_sql), rebuild_shard_sql(tenant_key_hash_sql),
                           std::string(analyze_sql)}) {
-    if (auto done = (*connection)->script(fill(sql, table)); !done.ok()) return done.error();
+    if (auto done = (*connection)->script(fill(sql, table.str())); !done.ok()) return done.error();
   }
   if (auto done = (*connection)->commit(); !done.ok()) return done.error();
   report->changed = true;
@@ -140,16 +141,19 @@ Status Migrations::lock_owners(Connection& connection, const TableName& table,
   return {};
 }
 
-Result<ReshardReport> Migrations::look_at_shards(Connection& connection, const TableName& table) {
-  auto begun = is_begun(connection);
-  if (!begun.ok()) return begun.error();
-  if (!*begun) return no_outbox(table);
+Result<spi::ReshardReport> Migrations::look_at_shards(Connection& connection,
+                                                      const TableName& table) {
+  auto engine = schema::find_engine(engines_, schema::outbox_engine);
+  if (!engine.ok()) return engine.error();
+  auto made = StepRecord(connection, names_, **engine).is_there();
+  if (!made.ok()) return made.error();
+  if (!*made) return no_outbox(table);
   Params name;
   name.text(table.str());
   auto known = connection.run({"", names_.fill(outbox_sql)}, name, Effect::none);
   if (!known.ok()) return known.error();
   if (known->empty()) return no_outbox(table);
-  ReshardReport report;
+  spi::ReshardReport report;
   report.shards_before = static_cast<std::uint16_t>(known->int2(0, 0));
   report.shards = shards_;
 

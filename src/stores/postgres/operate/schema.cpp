@@ -323,14 +323,17 @@ DROP TABLE "{schema}"."{table}_archive", "{schema}"."{table}_dead", "{schema}"."
 
 }  // namespace
 
-std::span<const Migration> migrations() {
-  static const std::array all{
+std::span<const Engine> engines() {
+  static const std::array outbox_steps{
       Migration{1, "outbox", first_up, first_down, first_table_up, first_table_down},
       enqueue_step(),
       wake_step(),
       operators_step(),
       rights_step(),
       tenants_step(),
+  };
+  static const std::array all{
+      Engine{.name = schema::outbox_engine, .record = "migration", .steps = outbox_steps},
   };
   return all;
 }

@@ -1,6 +1,8 @@
-#include "integration/stores/postgres/world.hpp"
-#include "stores/postgres/operate/schema.hpp"
+#include "stores/postgres/operate/migrations.hpp"
 
+#include "integration/stores/postgres/world.hpp"
+
+#include <array>
 #include <thread>
 
 namespace sagabox::postgres {
@@ -8,12 +10,8 @@ namespace {
 
 class PostgresMigrations : public PostgresTest {
  protected:
-  std::vector<MigrationStatus> status() {
-    return migration_status(database_->url(), database_->options()).value();
-  }
-  Status down(DownRequest request = {}) {
-    return migrate_down(database_->url(), request, database_->options());
-  }
+  std::vector<spi::SchemaStep> status() { return schema()->status().value(); }
+  Status down(const spi::SchemaDown& request = {.to = 0}) { return schema()->down(request); }
   std::string schemas() {
     return database_
         ->sql("SELECT count(*) FROM pg_namespace WHERE nspname = '" + database_->schema() + "'")
@@ -28,6 +26,7 @@ class PostgresMigrations : public PostgresTest {
         .value();
   }
   void make() { store_ = open_store(); }
+  static std::span<const Migration> steps() { return engines().front().steps; }
   void prepare_without_rights();
 
   std::unique_ptr<Store> store_;
@@ -35,11 +34,11 @@ class PostgresMigrations : public PostgresTest {
 
 TEST_F(PostgresMigrations, StatusTellsWhatIsAppliedToWhat) {
   auto before = status();
-  ASSERT_EQ(before.size(), migrations().size());
+  ASSERT_EQ(before.size(), steps().size());
   for (const auto& step : before) EXPECT_FALSE(step.applied_at.has_value());
   make();
   auto after = status();
-  ASSERT_EQ(after.size(), 2 * migrations().size());
+  ASSERT_EQ(after.size(), 2 * steps().size());
   EXPECT_EQ(after[0].outbox, "");
   EXPECT_EQ(after[1].outbox, "orders");
   for (const auto& step : after) EXPECT_TRUE(step.applied_at.has_value());
@@ -48,11 +47,11 @@ TEST_F(PostgresMigrations, StatusTellsWhatIsAppliedToWhat) {
 TEST_F(PostgresMigrations, UpTwiceChangesNothing) {
   make();
   write();
-  migrate(database_->url(), database_->options()).value();
-  migrate(database_->url(), database_->options()).value();
+  schema()->up({}).value();
+  schema()->up({}).value();
   store_->outbox().prepare(table_).value();
   EXPECT_EQ(count("orders_outbox"), "1");
-  EXPECT_EQ(status().size(), 2 * migrations().size());
+  EXPECT_EQ(status().size(), 2 * steps().size());
 }
 
 TEST_F(PostgresMigrations, TwoAtOnceBothSucceed) {
@@ -66,7 +65,7 @@ TEST_F(PostgresMigrations, TwoAtOnceBothSucceed) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(count("outbox"), "1");
-  EXPECT_EQ(status().size(), 2 * migrations().size());
+  EXPECT_EQ(status().size(), 2 * steps().size());
 }
 
 TEST_F(PostgresMigrations, DownTakesEverythingBack) {
@@ -81,13 +80,13 @@ TEST_F(PostgresMigrations, DownTakesEverythingBack) {
 TEST_F(PostgresMigrations, DownToAStepKeepsTheMessagesAndUpBringsTheRestBack) {
   make();
   write();
-  for (const auto& step : migrations()) {
+  for (const auto& step : steps()) {
     down({.to = step.number}).value();
     write();
-    migrate(database_->url(), database_->options()).value();
+    schema()->up({}).value();
     database_->sql("SELECT " + in_schema("enqueue('t', '{}', outbox => 'orders')"));
   }
-  EXPECT_EQ(count("orders_outbox"), std::to_string(1 + 2 * migrations().size()));
+  EXPECT_EQ(count("orders_outbox"), std::to_string(1 + 2 * steps().size()));
 }
 
 TEST_F(PostgresMigrations, DownRefusesToLosePendingMessages) {
@@ -98,7 +97,7 @@ TEST_F(PostgresMigrations, DownRefusesToLosePendingMessages) {
   EXPECT_EQ(refused.error().code, Code::tx_invalid_state);
   EXPECT_NE(refused.error().message.find("orders"), std::string::npos);
   EXPECT_EQ(count("orders_outbox"), "1");
-  down({.force = true}).value();
+  down({.to = 0, .force = true}).value();
   EXPECT_EQ(schemas(), "0");
 }
 
@@ -135,11 +134,67 @@ TEST_F(PostgresMigrations, ForcedDownTakesEverythingBackThoughIdsAreRepeated) {
   EXPECT_EQ(count("orders_outbox"), "2");
   EXPECT_EQ(count("orders_dead"), "2");
 
-  down({.force = true}).value();
+  down({.to = 0, .force = true}).value();
 
   EXPECT_EQ(schemas(), "0");
   make();
   EXPECT_EQ(count("orders_outbox"), "0");
+}
+
+/// An engine beside the outbox, as those to come are.
+class PostgresEngines : public PostgresTest {
+ protected:
+  Migrations migrations() {
+    return {Names::parse(database_->schema()).value(), settings(), 16, both_};
+  }
+  std::string tables(const std::string& like) {
+    return database_
+        ->sql("SELECT count(*) FROM pg_tables WHERE schemaname = '" + database_->schema() +
+              "' AND tablename LIKE '" + like + "'")
+        .at(0);
+  }
+  std::string schemas() {
+    return database_
+        ->sql("SELECT count(*) FROM pg_namespace WHERE nspname = '" + database_->schema() + "'")
+        .at(0);
+  }
+
+  static constexpr std::array note_steps_{
+      Migration{1, "notes", R"(CREATE TABLE "{schema}".note (text text))",
+                R"(DROP TABLE "{schema}".note)"},
+      Migration{2, "authors", R"(ALTER TABLE "{schema}".note ADD COLUMN author text)",
+                R"(ALTER TABLE "{schema}".note DROP COLUMN author)"}};
+  const std::array<Engine, 2> both_{
+      engines().front(), Engine{.name = "notes", .record = "note_migration", .steps = note_steps_}};
+};
+
+TEST_F(PostgresEngines, OneIsMadeAndRemovedWithoutTheTablesOfTheOther) {
+  migrations().up({.engine = "notes"}).value();
+  EXPECT_EQ(tables("%"), "2") << "its record and its table";
+  const auto steps = migrations().status().value();
+  ASSERT_EQ(steps.size(), 2U);
+  for (const auto& step : steps) {
+    EXPECT_EQ(step.engine, "notes");
+    EXPECT_TRUE(step.applied_at.has_value());
+  }
+  migrations().down({.engine = "notes", .to = 1}).value();
+  EXPECT_THROW(database_->sql("SELECT author FROM " + in_schema("note")), std::runtime_error);
+  migrations().down({.engine = "notes", .to = 0}).value();
+  EXPECT_EQ(schemas(), "0");
+}
+
+TEST_F(PostgresEngines, StepsAreNumberedApart) {
+  migrations().up({.outbox = table_}).value();
+  EXPECT_EQ(tables("note"), "0");
+  migrations().up({.engine = "notes"}).value();
+  EXPECT_EQ(migrations().status().value().size(), 2 * engines().front().steps.size() + 2);
+  EXPECT_EQ(migrations().up({.engine = "notes", .outbox = table_}).error().code,
+            Code::config_invalid);
+  migrations().down({.to = 0}).value();
+  EXPECT_EQ(tables("orders%"), "0");
+  EXPECT_EQ(tables("note"), "1");
+  migrations().down({.engine = "notes", .to = 0}).value();
+  EXPECT_EQ(schemas(), "0");
 }
 
 TEST_F(PostgresMigrations, AnotherShardCountIsRefused) {

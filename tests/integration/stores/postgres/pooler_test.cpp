@@ -171,14 +171,12 @@ TEST_F(PostgresPooler, ReshardAndMigrationsWorkThroughIt) {
     write(*tx);
     tx->commit().value();
   }
-  EXPECT_TRUE(reshard(pooler_->url(), {.outbox = "orders", .shards = 4}, database_->options())
-                  .value()
-                  .changed);
-  EXPECT_EQ(migration_status(pooler_->url(), database_->options()).value().back().shards, 4U);
-  migrate(pooler_->url(), database_->options()).value();
-  EXPECT_EQ(migrate_down(pooler_->url(), {}, database_->options()).error().code,
-            Code::tx_invalid_state);
-  migrate_down(pooler_->url(), {.force = true}, database_->options()).value();
+  const auto schema = open_schema(pooler_->url(), database_->options()).value();
+  EXPECT_TRUE(schema->reshard({.outbox = table_, .shards = 4}).value().changed);
+  EXPECT_EQ(schema->status().value().back().shards, 4U);
+  schema->up({}).value();
+  EXPECT_EQ(schema->down({.to = 0}).error().code, Code::tx_invalid_state);
+  schema->down({.to = 0, .force = true}).value();
 }
 
 }  // namespace

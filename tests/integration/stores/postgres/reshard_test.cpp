@@ -19,9 +19,8 @@ class PostgresReshard : public PostgresTest {
     if (IsSkipped()) return;
     store_ = open_store();
   }
-  Result<ReshardReport> to(std::uint16_t shards, bool force = false) {
-    return reshard(database_->url(), {.outbox = "orders", .shards = shards, .force = force},
-                   database_->options());
+  Result<spi::ReshardReport> to(std::uint16_t shards, bool force = false) {
+    return schema()->reshard({.outbox = table_, .shards = shards, .force = force});
   }
   void write(Store& store, int count) {
     std::vector<std::shared_ptr<const Message>> all;
@@ -185,9 +184,7 @@ TEST_F(PostgresReshard, EpochsGrowThoughShardsGoAndComeBack) {
 TEST_F(PostgresReshard, DryRunTellsAndChangesNothing) {
   write(*store_, 7);
   const auto owner = relay();
-  const auto report = reshard(database_->url(), {.outbox = "orders", .shards = 4, .dry_run = true},
-                              database_->options())
-                          .value();
+  const auto report = schema()->reshard({.outbox = table_, .shards = 4, .dry_run = true}).value();
   EXPECT_FALSE(report.changed);
   EXPECT_EQ(report.shards_before, 16U);
   EXPECT_EQ(report.shards, 4U);
@@ -243,7 +240,7 @@ TEST_F(PostgresReshard, WhoJoinsMeanwhileIsToldOfTheNewCount) {
   store_->ownership().leave(relay().id).value();
   auto settling = database_->connect();
   run_sql(settling.get(), "BEGIN; SELECT FROM " + in_schema("shard_owner") + " FOR SHARE");
-  Result<ReshardReport> report = Error{};
+  Result<spi::ReshardReport> report = Error{};
   std::thread resharding([&] { report = to(4); });
   until_blocked("ORDER BY shard FOR UPDATE");
   Result<spi::LeaseReply> joined = Error{};
@@ -309,17 +306,19 @@ TEST_F(PostgresReshard, WrongRequestsAreTold) {
   EXPECT_EQ(to(0).error().code, Code::config_invalid);
   EXPECT_EQ(to(2000).error().code, Code::config_invalid);
   const auto unknown = [&](const std::string& outbox, const std::string& schema) {
-    return reshard(database_->url(), {.outbox = outbox, .shards = 4}, {.schema = schema}).error();
+    return open_schema(database_->url(), {.schema = schema})
+        .value()
+        ->reshard({.outbox = TableName::parse(outbox).value(), .shards = 4})
+        .error();
   };
   EXPECT_EQ(unknown("nowhere", database_->schema()).code, Code::config_invalid);
   EXPECT_NE(unknown("nowhere", database_->schema()).message.find("\"nowhere\""), std::string::npos);
-  EXPECT_EQ(unknown("a b", database_->schema()).code, TableName::parse("a b").error().code);
   EXPECT_EQ(unknown("orders", "nowhere").code, Code::config_invalid);
 }
 
 TEST_F(PostgresReshard, StatusShowsTheCount) {
   to(4).value();
-  for (const auto& step : migration_status(database_->url(), database_->options()).value()) {
+  for (const auto& step : schema()->status().value()) {
     EXPECT_EQ(step.shards, step.outbox == "orders" ? 4U : 0U);
   }
 }

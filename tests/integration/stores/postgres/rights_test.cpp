@@ -304,7 +304,7 @@ TEST_F(PostgresRights, OutboxMadeLaterChangesNobodysRights) {
 TEST_F(PostgresRights, ProducersOfAnOlderVersionGoOnAfterTheMigration) {
   const auto role = make_role("old");
   store_.reset();
-  ASSERT_TRUE(migrate_down(database_->url(), {.to = 4}, database_->options()).ok());
+  ASSERT_TRUE(schema()->down({.to = 4}).ok());
   database_->sql(with(with(old_producer_grants, "{schema}", database_->schema()), "{role}", role));
   const auto connection = connect_as(role);
   works(connection.get(), "SELECT {s}.enqueue('t', '{}', outbox => 'orders')");
@@ -434,8 +434,11 @@ TEST_F(PostgresSearchPath, OurSessionsRunNothingOfAnotherUser) {
   EXPECT_TRUE(store_->doctor()->findings().ok());
   store_->ownership().leave(worker).value();
   store_.reset();
-  EXPECT_TRUE(
-      reshard(url, {.outbox = "orders", .shards = 4}, database_->options()).value().changed);
+  EXPECT_TRUE(open_schema(url, database_->options())
+                  .value()
+                  ->reshard({.outbox = table_, .shards = 4})
+                  .value()
+                  .changed);
   EXPECT_EQ(loot(), "");
   EXPECT_EQ(count("orders_outbox"), "1");
 }

@@ -100,7 +100,7 @@ TEST_F(PostgresWatch, SaysWhatIsWrong) {
 
 TEST_F(PostgresWatch, MigratingDownEndsIt) {
   ASSERT_EQ(watch(watched_, ""), "");
-  migrate_down(database_->url(), {}, database_->options()).value();
+  schema()->down({.to = 0}).value();
   database_->sql("INSERT INTO " + watched_ + " VALUES (1, 'x', 's')");
 }
 

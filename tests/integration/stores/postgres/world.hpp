@@ -33,6 +33,9 @@ class PostgresTest : public ::testing::Test {
     store->outbox().prepare(table_).value();
     return store;
   }
+  [[nodiscard]] std::unique_ptr<spi::SchemaStore> schema() const {
+    return open_schema(database_->url(), database_->options()).value();
+  }
   std::shared_ptr<const Message> message(std::string id = {}) {
     return std::make_shared<const Message>(
         Message::build(

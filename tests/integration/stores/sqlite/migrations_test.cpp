@@ -1,5 +1,8 @@
+#include "stores/sqlite/migrations.hpp"
+
 #include "integration/stores/sqlite/world.hpp"
 
+#include <array>
 #include <filesystem>
 #include <thread>
 
@@ -8,7 +11,7 @@ namespace {
 
 class SqliteMigrations : public SqliteTest {
  protected:
-  std::vector<MigrationStatus> status() { return migration_status(path()).value(); }
+  std::vector<spi::SchemaStep> status() { return schema()->status().value(); }
   void make() { store_ = open_store(); }
 
   std::unique_ptr<Store> store_;
@@ -29,12 +32,12 @@ TEST_F(SqliteMigrations, StatusTellsWhatIsAppliedToWhat) {
 
 TEST_F(SqliteMigrations, MistypedPathIsToldAndNoFileIsMade) {
   const auto missing = folder_.file("mistyped.db");
-  for (const auto& refused :
-       {migration_status(missing).error(), migrate_down(missing, {}).error()}) {
-    EXPECT_EQ(refused.code, Code::config_invalid);
-    EXPECT_EQ(refused.message,
-              "there is no file " + missing + "; give the path of a database that is there");
-  }
+  const auto schema = open_schema(missing).value();
+  const auto refused = schema->down({.to = 0}).error();
+  EXPECT_EQ(refused.code, Code::config_invalid);
+  EXPECT_EQ(refused.message,
+            "there is no file " + missing + "; give the path of a database that is there");
+  for (const auto& step : schema->status().value()) EXPECT_FALSE(step.applied_at.has_value());
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
@@ -75,8 +78,8 @@ TEST_F(SqliteMigrations, NameThatATableOfTheUserHasIsTold) {
 TEST_F(SqliteMigrations, UpTwiceChangesNothing) {
   make();
   write(*store_).value();
-  migrate(path()).value();
-  migrate(path()).value();
+  schema()->up({}).value();
+  schema()->up({}).value();
   store_->outbox().prepare(table_).value();
   EXPECT_EQ(count("orders_outbox"), "1");
   EXPECT_EQ(status().size(), 4U);
@@ -100,10 +103,10 @@ TEST_F(SqliteMigrations, TwoAtOnceBothSucceed) {
 TEST_F(SqliteMigrations, DownTakesEverythingBackAndNothingElse) {
   sql("CREATE TABLE business (n INTEGER)");
   make();
-  migrate_down(path(), {}).value();
+  schema()->down({.to = 0}).value();
   EXPECT_EQ(count("sqlite_schema WHERE name NOT LIKE 'sqlite_%' AND name <> 'business'"), "0");
   EXPECT_EQ(count("business"), "0");
-  migrate_down(path(), {}).value();
+  schema()->down({.to = 0}).value();
   make();
   EXPECT_EQ(count("orders_outbox"), "0");
 }
@@ -111,12 +114,12 @@ TEST_F(SqliteMigrations, DownTakesEverythingBackAndNothingElse) {
 TEST_F(SqliteMigrations, DownRefusesToLosePendingMessages) {
   make();
   write(*store_).value();
-  const auto refused = migrate_down(path(), {});
+  const auto refused = schema()->down({.to = 0});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::tx_invalid_state);
   EXPECT_NE(refused.error().message.find("orders"), std::string::npos);
   EXPECT_EQ(count("orders_outbox"), "1");
-  migrate_down(path(), {.force = true}).value();
+  schema()->down({.to = 0, .force = true}).value();
   EXPECT_EQ(count("sqlite_schema WHERE name LIKE '%orders%'"), "0");
 }
 
@@ -128,8 +131,61 @@ TEST_F(SqliteMigrations, DownRefusesToLoseDeadLetters) {
                          .move({.table = table_, .move = spi::Move::quarantine, .ids = ids})
                          .value();
   ASSERT_TRUE(moved.items.at(0).moved);
-  EXPECT_EQ(migrate_down(path(), {}).error().code, Code::tx_invalid_state);
+  EXPECT_EQ(schema()->down({.to = 0}).error().code, Code::tx_invalid_state);
   EXPECT_EQ(count("orders_dead"), "1");
+}
+
+/// An engine beside the outbox, as those to come are.
+class SqliteEngines : public SqliteTest {
+ protected:
+  Migrations migrations() {
+    if (!writer_) writer_ = Writer::open(path(), {}).value();
+    return {*writer_, system_clock(), both_};
+  }
+  std::vector<spi::SchemaStep> status() {
+    const auto reader = sqlite::Connection::open(path(), sqlite::Connection::Use::read, {}).value();
+    return Migrations::status(*reader, both_).value();
+  }
+  std::string tables(const std::string& like) {
+    return count("sqlite_schema WHERE type = 'table' AND name LIKE '" + like + "'");
+  }
+
+  static constexpr std::array note_steps_{
+      Migration{1, "notes", "CREATE TABLE sagabox_note (text TEXT) STRICT",
+                "DROP TABLE sagabox_note"},
+      Migration{2, "authors", "ALTER TABLE sagabox_note ADD COLUMN author TEXT",
+                "ALTER TABLE sagabox_note DROP COLUMN author"}};
+  const std::array<Engine, 2> both_{
+      engines().front(),
+      Engine{.name = "notes", .record = "sagabox_note_migration", .steps = note_steps_}};
+  std::unique_ptr<Writer> writer_;
+};
+
+TEST_F(SqliteEngines, OneIsMadeAndRemovedWithoutTheTablesOfTheOther) {
+  migrations().up({.engine = "notes"}).value();
+  EXPECT_EQ(tables("sagabox%"), "2") << "its record and its table";
+  ASSERT_EQ(status().size(), 2U);
+  for (const auto& step : status()) {
+    EXPECT_EQ(step.engine, "notes");
+    EXPECT_TRUE(step.applied_at.has_value());
+  }
+  migrations().down({.engine = "notes", .to = 1}).value();
+  EXPECT_THROW(sql("SELECT author FROM sagabox_note"), std::runtime_error);
+  migrations().down({.engine = "notes", .to = 0}).value();
+  EXPECT_EQ(tables("sagabox%"), "0");
+}
+
+TEST_F(SqliteEngines, StepsAreNumberedApart) {
+  migrations().up({.outbox = table_}).value();
+  EXPECT_EQ(tables("sagabox_note"), "0");
+  migrations().up({.engine = "notes"}).value();
+  EXPECT_EQ(status().size(), 6U);
+  EXPECT_EQ(migrations().up({.engine = "notes", .outbox = table_}).error().code,
+            Code::config_invalid);
+  migrations().down({.to = 0}).value();
+  EXPECT_EQ(tables("orders%"), "0");
+  EXPECT_EQ(tables("sagabox_note"), "1");
+  EXPECT_EQ(status().size(), 2U);
 }
 
 TEST_F(SqliteMigrations, LongestAndMixedCaseNamesWork) {

@@ -52,7 +52,7 @@ TEST_F(SqliteOpening, NewFilesAreForTheirOwnerOnly) {
   for (const auto* suffix : {"", "-wal", "-shm", "-owners"}) {
     EXPECT_EQ(mode_of(path() + suffix), 0600U) << suffix;
   }
-  ASSERT_TRUE(migrate(folder_.file("migrated.db")).ok());
+  ASSERT_TRUE(open_schema(folder_.file("migrated.db")).value()->up({}).ok());
   EXPECT_EQ(mode_of(folder_.file("migrated.db")), 0600U);
   ::umask(before);
 }

@@ -81,22 +81,22 @@ TEST_F(SqliteUpgrade, LeavesEveryRowAsItIs) {
   ASSERT_EQ(before.at("orders_dead ORDER BY seq").size(), 5U);
   ASSERT_EQ(before.at("orders_archive ORDER BY seq").size(), 5U);
 
-  migrate(path()).value();
+  schema()->up({}).value();
   EXPECT_EQ(everything(), before);
-  migrate(path()).value();
+  schema()->up({}).value();
   EXPECT_EQ(everything(), before) << "again";
-  for (const auto& step : migration_status(path()).value()) {
+  for (const auto& step : schema()->status().value()) {
     EXPECT_TRUE(step.applied_at.has_value()) << step.number;
   }
 }
 
 TEST_F(SqliteUpgrade, CanBeTakenBackAndMadeAgain) {
   const auto before = everything();
-  const auto schema = rows("sqlite_schema WHERE name LIKE 'orders_%' ORDER BY name");
-  migrate(path()).value();
-  migrate_down(path(), {.to = 1}).value();
+  const auto objects = rows("sqlite_schema WHERE name LIKE 'orders_%' ORDER BY name");
+  schema()->up({}).value();
+  schema()->down({.to = 1}).value();
   EXPECT_EQ(everything(), before);
-  EXPECT_EQ(rows("sqlite_schema WHERE name LIKE 'orders_%' ORDER BY name").size(), schema.size());
+  EXPECT_EQ(rows("sqlite_schema WHERE name LIKE 'orders_%' ORDER BY name").size(), objects.size());
   EXPECT_THROW(
       sql("INSERT INTO orders_pending SELECT * FROM (SELECT place + 100, id, due, retrying, "
           "attempts, failed_for_good, replays, targets_done, written_at, 'third', topic, "
@@ -105,21 +105,21 @@ TEST_F(SqliteUpgrade, CanBeTakenBackAndMadeAgain) {
           "error, history, payload FROM orders_pending LIMIT 1)"),
       std::runtime_error)
       << "ids are unique among all tenants again";
-  migrate(path()).value();
+  schema()->up({}).value();
   EXPECT_EQ(everything(), before);
 }
 
 TEST_F(SqliteUpgrade, TakingBackIsRefusedWhereTwoTenantsHaveAnId) {
-  migrate(path()).value();
+  schema()->up({}).value();
   sql("INSERT INTO orders_outbox (id, tenant, topic, payload) "
       "VALUES ('acme-new-1', 'other', 't', '1')");
-  const auto refused = migrate_down(path(), {.to = 1});
+  const auto refused = schema()->down({.to = 1});
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("step 2 (tenants, outbox orders) cannot be taken back"),
             std::string::npos)
       << refused.error().message;
   EXPECT_EQ(count("orders_pending"), "18");
-  migrate_down(path(), {.force = true}).value();
+  schema()->down({.to = 0, .force = true}).value();
   EXPECT_EQ(count("sqlite_schema WHERE name LIKE '%orders%'"), "0");
 }
 
@@ -136,7 +136,7 @@ TEST_F(SqliteUpgrade, SeveralAtOnceMakeItOnce) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(everything(), before);
-  EXPECT_EQ(migration_status(path()).value().size(), 4U);
+  EXPECT_EQ(schema()->status().value().size(), 4U);
 }
 
 TEST_F(SqliteUpgrade, MessagesAreListedAndMovedAsBefore) {

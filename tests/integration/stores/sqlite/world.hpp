@@ -26,6 +26,9 @@ class SqliteTest : public ::testing::Test {
     store->outbox().prepare(table_).value();
     return store;
   }
+  [[nodiscard]] std::unique_ptr<spi::SchemaStore> schema() const {
+    return open_schema(path()).value();
+  }
   [[nodiscard]] Connection connect(Duration lock_max = std::chrono::seconds(10)) const {
     return sagabox::testing::connect_sqlite(path(), lock_max);
   }

@@ -1,0 +1,32 @@
+#include "support/frozen_steps.hpp"
+
+#include "stores/postgres/operate/migrations.hpp"
+
+#include <array>
+
+namespace sagabox::postgres {
+namespace {
+
+using sagabox::testing::FrozenStep;
+
+constexpr std::array released{
+    FrozenStep{"outbox", 1, "6abf69c8781a5aed69373bf07e7f698c4785d2571a9ffca5cee4d0e1fb7895e7",
+               "9b897fa64bae351521d6170a9e8c4ca067411cbec1fa077d77384b987b287fb2"},
+    FrozenStep{"outbox", 2, "4b1f47c742fcbfd2b99f56e1f417b86ca760edb2bbd1d9fc31c876586378a718",
+               "61e87129dc2eb22fe3f33b1b1f8dd065e7f1cfd85e610b5bf9687502b317e1f3"},
+    FrozenStep{"outbox", 3, "8994879ee0b5818e770279fbd029d929baeecc86d469cbc97847b1e48c981864",
+               "b8a907ad8d964b6fe185b547bdeeae3fd23561ef6be2c93555c33ca0e7dd02f1"},
+    FrozenStep{"outbox", 4, "0be1015f3b8ad3252c0f4204e37948f53637a76f10c813ed713c0e812c3f35c1",
+               "825914912a05d64be76995f82f7a6949df4f305852cbd0338b36b00cdf4a2039"},
+    FrozenStep{"outbox", 5, "2cbc73b72dd1317fe609d3ad8858e68e067e8e75d3d519b290db9171ae369527",
+               "0a0f584deda4450c67a59ba8ee2278d7ebfeff7e2912d424398d280631b6ae5c"},
+    FrozenStep{"outbox", 6, "d8f0de5ac674ebf0f2ee716d2aee5b288231f53d89533a4e0d81bc21e2605849",
+               "4f61ec851307e556752c5035f81f7b479ceddddd770799801841d07e10f50006"},
+};
+
+TEST(PostgresFrozenSteps, ReleasedStepsNeverChange) {
+  sagabox::testing::expect_frozen(engines(), released, reference_sql);
+}
+
+}  // namespace
+}  // namespace sagabox::postgres

@@ -1,0 +1,24 @@
+#include "support/frozen_steps.hpp"
+
+#include "stores/sqlite/migrations.hpp"
+
+#include <array>
+
+namespace sagabox::sqlite {
+namespace {
+
+using sagabox::testing::FrozenStep;
+
+constexpr std::array frozen{
+    FrozenStep{"outbox", 1, "24e7958186790cccde228c872b4d5bb3484103382ddd975b4b223a5ff55a21c7",
+               "a3ba8198c2849ec884cbc39e569f29aeddcaac2d49a1c1a0990e9af8d77c2691"},
+    FrozenStep{"outbox", 2, "4254f7008d314b1359fa14ffa62e146c9e45832b032e9f43d8a9d6eb18d2379c",
+               "1140f7c8a5224c03519a175f21c5bf699c21d8c35102957f6ab8a24ca492f2e0"},
+};
+
+TEST(SqliteFrozenSteps, ReleasedStepsNeverChange) {
+  sagabox::testing::expect_frozen(engines(), frozen, reference_sql);
+}
+
+}  // namespace
+}  // namespace sagabox::sqlite
