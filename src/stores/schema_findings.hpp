@@ -39,11 +39,6 @@ std::set<std::string> all_index_names(const Steps& steps) {
   return names;
 }
 
-template <class Step>
-bool is_current(std::span<const Step> steps) {
-  return std::ranges::all_of(steps, [](const Step& step) { return step.applied_at.has_value(); });
-}
-
 /// Of steps that were not applied, one for all of them.
 template <class Step>
 std::vector<spi::Finding> of_steps(std::span<const Step> steps) {

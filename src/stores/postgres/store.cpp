@@ -29,7 +29,8 @@ class PostgresStore final : public Store {
         known_(sections),
         replay_(sections),
         admin_(sections, operator_parts(), context_.relay),
-        control_(sections, operator_parts()) {}
+        control_(sections, operator_parts()),
+        doctor_(sections, context_) {}
 
   spi::OutboxStore& outbox() override { return outbox_; }
   spi::OutboxAdminStore& outbox_admin() override { return admin_; }
@@ -80,7 +81,7 @@ class PostgresStore final : public Store {
   LeaderOwnership leader_{context_, ownership_};
   CompetingOutbox competing_{context_, chain_, wake_};
   sql::AuditStore audit_{context_.sessions, chain_};
-  PostgresDoctor doctor_{context_};
+  PostgresDoctor doctor_;
 };
 
 Status check(const Options& options) {

@@ -27,6 +27,7 @@ class SqliteStore final : public Store {
         context_(path, options, std::move(writer)),
         admin_(sections, operator_parts()),
         control_(sections, operator_parts()),
+        doctor_(sections, context_),
         ownership_(context_, std::move(locks)) {}
 
   spi::OutboxStore& outbox() override { return outbox_; }
@@ -55,7 +56,7 @@ class SqliteStore final : public Store {
   sql::AdminStore admin_;
   sql::ControlStore control_;
   sql::AuditStore audit_{context_.sessions, chain_};
-  SqliteDoctor doctor_{context_};
+  SqliteDoctor doctor_;
   Ownership ownership_;
 };
 
