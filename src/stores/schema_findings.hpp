@@ -42,11 +42,6 @@ inline std::set<std::string> all_index_names(std::span<const Engine> engines) {
   return names;
 }
 
-inline bool is_current(std::span<const spi::SchemaStep> steps) {
-  return std::ranges::all_of(
-      steps, [](const spi::SchemaStep& step) { return step.applied_at.has_value(); });
-}
-
 /// Of steps that were not applied, one for all of them.
 inline std::vector<spi::Finding> of_steps(std::span<const spi::SchemaStep> steps) {
   const auto missing = static_cast<std::size_t>(std::ranges::count_if(
@@ -63,8 +58,8 @@ inline std::vector<spi::Finding> of_steps(std::span<const spi::SchemaStep> steps
 }
 
 /// Of steps that were applied by other SQL than this version's, one for each.
-inline void add_differing(std::span<const spi::SchemaStep> steps,
-                          std::vector<spi::Finding>& findings) {
+inline std::vector<spi::Finding> differing(std::span<const spi::SchemaStep> steps) {
+  std::vector<spi::Finding> findings;
   for (const auto& step : steps) {
     if (!step.checksum_differs) continue;
     findings.push_back(
@@ -75,6 +70,7 @@ inline void add_differing(std::span<const spi::SchemaStep> steps,
          "find out which build made it; deliver what is pending, then sagabox migrate down --to " +
              std::to_string(step.number - 1) + " with that build and migrate up with this one"});
   }
+  return findings;
 }
 
 inline spi::Finding missing_audit_head(const std::string& table) {

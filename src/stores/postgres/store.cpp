@@ -28,7 +28,9 @@ class PostgresStore final : public Store {
         chain_(sections, "audit_head"),
         known_(sections),
         replay_(sections),
-        control_(sections, {context_.sessions, chain_, replay_, known_, ring()}) {}
+        admin_(sections, operator_parts(), context_.relay),
+        control_(sections, operator_parts()),
+        doctor_(sections, context_) {}
 
   spi::OutboxStore& outbox() override { return outbox_; }
   spi::OutboxAdminStore& outbox_admin() override { return admin_; }
@@ -61,8 +63,9 @@ class PostgresStore final : public Store {
   }
 
  private:
-  sql::Ring ring() {
-    return [this](const TableName& table) { wake_.ring(table); };
+  sql::OperatorParts operator_parts() {
+    return {context_.sessions, chain_, replay_, known_,
+            [this](const TableName& table) { wake_.ring(table); }};
   }
 
   Context context_;
@@ -72,13 +75,13 @@ class PostgresStore final : public Store {
   sql::Replay replay_;
   Wake wake_{context_};
   PostgresOutbox outbox_{context_, chain_, wake_};
-  PostgresAdmin admin_{context_, chain_, wake_};
+  PostgresAdmin admin_;
   sql::ControlStore control_;
   Ownership ownership_{context_};
   LeaderOwnership leader_{context_, ownership_};
   CompetingOutbox competing_{context_, chain_, wake_};
   sql::AuditStore audit_{context_.sessions, chain_};
-  PostgresDoctor doctor_{context_};
+  PostgresDoctor doctor_;
 };
 
 Error invalid_option(std::string_view field, std::string_view rule) {

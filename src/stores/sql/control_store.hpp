@@ -6,13 +6,9 @@
 
 #include <sagabox/spi/control_store.hpp>
 
-#include <functional>
 #include <vector>
 
 namespace sagabox::sql {
-
-/// Wakes whoever reads an outbox.
-using Ring = std::function<void(const TableName&)>;
 
 struct ControlStatements {
   explicit ControlStatements(Sections& sections);
@@ -32,14 +28,8 @@ struct ControlStatements {
 /// ownership of the replay scope.
 class ControlStore final : public spi::ControlStore {
  public:
-  struct Parts {
-    Sessions& sessions;
-    const AuditChain& audit;
-    Replay& replay;
-    const KnownOutbox& known;
-    Ring ring;
-  };
-  ControlStore(Sections& sections, Parts parts) : parts_(std::move(parts)), statements_(sections) {}
+  ControlStore(Sections& sections, OperatorParts parts)
+      : parts_(std::move(parts)), statements_(sections) {}
 
   Result<spi::Controls> controls(const TableName& table) override;
   Result<bool> set_pause(const spi::PauseRequest& request) override;
@@ -59,7 +49,7 @@ class ControlStore final : public spi::ControlStore {
   Result<ReplayJob> lock_job(Session& session, const TableName& table, ReplayJobId job);
   Status audit(Session& session, const AuditEvent& event);
 
-  Parts parts_;
+  OperatorParts parts_;
   ControlStatements statements_;
 };
 

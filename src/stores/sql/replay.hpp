@@ -1,10 +1,12 @@
 #pragma once
 
+#include "stores/sql/audit_store.hpp"
 #include "stores/sql/session.hpp"
 
 #include <sagabox/records.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -81,6 +83,16 @@ class Replay {
 
  private:
   PerTable<ReplayStatements> statements_;
+};
+
+/// What the roles of operators have in common.
+struct OperatorParts {
+  Sessions& sessions;
+  const AuditChain& audit;
+  Replay& replay;
+  const KnownOutbox& known;
+  /// Wakes whoever reads an outbox.
+  std::function<void(const TableName&)> ring;
 };
 
 }  // namespace sagabox::sql

@@ -21,16 +21,6 @@ Error no_table(std::string_view table) {
           "there is no outbox table \"" + std::string(table) + "\"; call prepare() for it first"};
 }
 
-Result<Counts> counts_of(Connection& connection, const SharedStatements& statements,
-                         const TableName& table) {
-  auto run = connection.run(statements.counts);
-  auto row = run.with(table.str()).step();
-  if (!row.ok()) return row.error();
-  if (!*row) return no_table(table.str());
-  return Counts{run.integer(0), run.integer(1), run.integer(2),
-                run.integer(3), run.integer(4), run.integer(5)};
-}
-
 Status add_counts(Connection& connection, const SharedStatements& statements,
                   const TableName& table, const Counts& change) {
   if (change == Counts{}) return {};

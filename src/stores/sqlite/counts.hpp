@@ -30,9 +30,6 @@ struct Counts {
 };
 
 Error no_table(std::string_view table);
-/// CONFIG.INVALID when there is no such outbox.
-Result<Counts> counts_of(Connection& connection, const SharedStatements& statements,
-                         const TableName& table);
 /// Within the transaction that changes the rows.
 Status add_counts(Connection& connection, const SharedStatements& statements,
                   const TableName& table, const Counts& change);

@@ -1,6 +1,5 @@
 #include "stores/sqlite/decode.hpp"
 
-#include "core/history_text.hpp"
 #include "stores/sqlite/places.hpp"
 
 #include <optional>
@@ -44,26 +43,6 @@ enum RowColumn : int {
 };
 constexpr int row_message = row_columns;
 constexpr int row_payload = row_message + int{message_columns};
-
-/// Of `{pending}`, `{ended}` and `{done}`.
-enum RecordColumn : int {
-  state,
-  sequence,
-  attempts,
-  replays,
-  written_at,
-  due,
-  retrying,
-  ended_at,
-  code,
-  error,
-  note,
-  history,
-  payload_bytes,
-  record_columns,
-};
-constexpr int record_message = record_columns;
-constexpr int record_payload = record_message + int{message_columns};
 
 /// Nothing where all of them are as most messages have them.
 std::optional<MessageDetails> details_of(const Run& run, int first) {
@@ -138,38 +117,5 @@ spi::Row decode_row(const Run& run) {
   row.decode_error = std::move(decoded.error);
   return row;
 }
-
-Decoded decode_record(const Run& run, bool with_history) {
-  Decoded out;
-  auto decoded = decode_message(run, record_message, record_payload);
-  MessageRecord& record = out.record;
-  record.state = state_from_name(run.text(state)).value_or(MessageState::pending);
-  record.id = id_of(run.text(record_message + id));
-  record.sequence = Sequence{run.natural(sequence)};
-  record.decode_error = std::move(decoded.error);
-  if (const Message* known = decoded.message.get()) {
-    record.tenant = known->tenant();
-    record.topic = known->topic();
-    record.aggregate_type = known->aggregate_type();
-    record.aggregate_id = known->aggregate_id();
-    record.key = known->key();
-    record.digest = known->digest();
-    record.payload_bytes = static_cast<std::size_t>(run.integer(payload_bytes));
-  }
-  record.attempts = static_cast<std::uint32_t>(run.integer(attempts));
-  record.replays = static_cast<std::uint32_t>(run.integer(replays));
-  record.written_at = run.time(written_at);
-  record.due = run.maybe_time(due);
-  record.retrying = run.boolean(retrying);
-  record.ended_at = run.maybe_time(ended_at);
-  if (!run.is_null(code)) record.code = code_from_name(run.text(code));
-  record.error = run.text(error);
-  record.note = run.text(note);
-  if (with_history) record.history = history_from_text(run.text(history));
-  out.message = std::move(decoded.message);
-  return out;
-}
-
-std::string_view tenant_of_record(const Run& run) { return run.text(record_message + tenant); }
 
 }  // namespace sagabox::sqlite

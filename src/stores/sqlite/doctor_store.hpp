@@ -1,25 +1,33 @@
 #pragma once
 
+#include "stores/sql/doctor_store.hpp"
 #include "stores/sqlite/context.hpp"
 
-#include <sagabox/spi/doctor_store.hpp>
-
-#include <vector>
+#include <set>
+#include <string>
 
 namespace sagabox::sqlite {
 
 /// The schema, the indexes, and the file itself.
-class SqliteDoctor final : public spi::DoctorStore {
+class SqliteDoctor final : public sql::DoctorStore {
  public:
-  explicit SqliteDoctor(Context& context) : context_(context) {}
-
-  Result<std::vector<TableName>> tables() override;
-  Result<Sequence> last_sequence(const TableName& table) override;
-  Result<bool> is_current() override;
-  Result<std::vector<spi::Finding>> findings() override;
+  SqliteDoctor(sql::Sections& sections, Context& context)
+      : sql::DoctorStore(sections, context.sessions, "sagabox_audit_head"),
+        context_(context),
+        journal_(sections.take("doctor_journal")),
+        pages_(sections.take("doctor_pages")),
+        check_(sections.take("doctor_check")) {}
 
  private:
+  Result<Schema> schema() override;
+  [[nodiscard]] std::set<std::string> index_names() const override;
+  Status look_first(sql::Session&, Findings&) override { return {}; }
+  Status look_last(sql::Session& session, const Schema& schema, Findings& findings) override;
+
   Context& context_;
+  sql::Statement journal_;
+  sql::Statement pages_;
+  sql::Statement check_;
 };
 
 }  // namespace sagabox::sqlite

@@ -12,16 +12,10 @@ static_assert(waiting_from == 0 && high_from == 35184372088832 && low_from == 70
               normal_from == 105553116266496);
 
 constexpr std::array common{
-    // As `decode_record` reads them.
-    Fragment{"pending",
-             "'pending', seq, attempts, replays, written_at, due, retrying, NULL, code, error,\n"
-             "       NULL, history, length(payload), {message}"},
+    // As `sql::decode_record` reads them.
     Fragment{"ended",
-             "state, seq, attempts, replays, written_at, NULL, 0, ended_at, code, error,\n"
-             "       note, history, length(payload), {message}"},
-    Fragment{"done",
-             "'done', seq, attempts, replays, written_at, NULL, 0, ended_at, code, error,\n"
-             "       NULL, history, length(payload), {message}"},
+             "state, seq, 0, attempts, replays, written_at, NULL, 0, ended_at, code, error,\n"
+             "       note, history, length(payload), {message}, digest IS NULL"},
     // As `decode_message` reads them. A digest is there where the message was built by us: it was
     // checked then.
     Fragment{"message",

@@ -6,8 +6,10 @@
 
 #include <sagabox/spi/transaction.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace sagabox::sqlite {
@@ -37,6 +39,23 @@ class SqliteSessions final : public sql::Sessions {
   Writer& writer_;
   Readers& readers_;
   const Clock& clock_;
+};
+
+/// Reads the row that a run stands on as the kit does.
+class RunView final : public sql::Answer {
+ public:
+  explicit RunView(const Run& run) : run_(run) {}
+  [[nodiscard]] int size() const override { return 1; }
+  [[nodiscard]] bool is_null(int, int column) const override { return run_.is_null(column); }
+  [[nodiscard]] bool boolean(int, int column) const override { return run_.boolean(column); }
+  [[nodiscard]] std::int64_t integer(int, int column) const override {
+    return run_.integer(column);
+  }
+  [[nodiscard]] std::string_view text(int, int column) const override { return run_.bytes(column); }
+  [[nodiscard]] WallTime time(int, int column) const override { return run_.time(column); }
+
+ private:
+  const Run& run_;
 };
 
 /// In the transaction of `begin()` or `enlist()` of this store. TX.NO_TRANSACTION when it has ended

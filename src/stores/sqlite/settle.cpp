@@ -1,6 +1,6 @@
 #include "core/history_text.hpp"
 #include "observe/audit_events.hpp"
-#include "stores/sqlite/decode.hpp"
+#include "stores/sql/record.hpp"
 #include "stores/sqlite/outbox_store.hpp"
 #include "stores/sqlite/places.hpp"
 #include "stores/sqlite/unit_of_work.hpp"
@@ -234,7 +234,10 @@ class Settling {
     auto run = connection_.run(statements_.buried);
     auto row = run.with(item.sequence.value).step();
     if (!row.ok() || !*row) return row;
-    const auto [record, message] = decode_record(run);
+    const RunView view(run);
+    const sql::Row buried(view, 0);
+    const auto record = sql::decode_record(buried).record;
+    const auto message = sql::audited_message(buried);
     deaths_.push_back(dead_letter_event({request_.table, record.id, message.get(), record.attempts},
                                         record.code.value_or(Code::unknown_internal), record.error,
                                         *record.ended_at));

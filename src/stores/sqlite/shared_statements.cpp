@@ -3,12 +3,7 @@
 namespace sagabox::sqlite {
 namespace {
 
-/// Everything of an outbox has its name as ?1.
-constexpr std::string_view counts_sql = R"sql(
-SELECT gone, waiting, done, dead, quarantined, taken FROM sagabox_outbox WHERE name = ?1
-)sql";
-
-/// By how much each changes, in the same order; ?8 the highest sequence that is no
+/// ?1 outbox, ?2 to ?7 by how much each changes, ?8 the highest sequence that is no
 /// longer in the normal lane.
 constexpr std::string_view count_sql = R"sql(
 UPDATE sagabox_outbox
@@ -25,7 +20,6 @@ SELECT 1 FROM sagabox_owner WHERE scope = ?1 AND shard = ?2 AND owner = ?3 AND e
 
 }  // namespace
 
-SharedStatements::SharedStatements()
-    : counts{std::string(counts_sql)}, count{std::string(count_sql)}, hold{std::string(hold_sql)} {}
+SharedStatements::SharedStatements() : count{std::string(count_sql)}, hold{std::string(hold_sql)} {}
 
 }  // namespace sagabox::sqlite

@@ -26,45 +26,13 @@ struct OutboxStatements {
   Sql attempt;
   Sql failed_attempt;
   Sql bury;
-  Sql buried;  ///< as `decode_record` reads it
-};
-
-/// What operators ask of an outbox.
-struct AdminStatements {
-  explicit AdminStatements(const TableName& table);
-
-  Sql counts;
-  Sql oldest;
-  Sql list_pending;
-  Sql list_ended;  ///< dead and quarantined
-  Sql list_done;
-  Sql extent_pending;
-  Sql extent_ended;
-  Sql extent_done;
-  Sql look;
-  Sql replay_ended;
-  Sql replay_done;
-  Sql quarantine;
-  Sql requarantine;  ///< a dead one
-  Sql release;
-  Sql old_pending;
-  Sql old_ended;
-  Sql old_done;
-  Sql tell_pending;
-  Sql tell_ended;
-  Sql tell_done;
-  Sql remove_pending;
-  Sql remove_id;  ///< a pending one by its id
-  Sql remove_ended;
-  Sql remove_done;
-  Sql strays;
+  Sql buried;  ///< as `sql::decode_record` reads it
 };
 
 /// What the native parts ask of the tables that outboxes share; the outbox is a parameter.
 struct SharedStatements {
   SharedStatements();
 
-  Sql counts;
   Sql count;
   Sql hold;  ///< whether a fence holds
 };

@@ -1,6 +1,6 @@
+#include "stores/sql/admin_store.hpp"
 #include "stores/sql/audit_store.hpp"
 #include "stores/sql/control_store.hpp"
-#include "stores/sqlite/admin_store.hpp"
 #include "stores/sqlite/context.hpp"
 #include "stores/sqlite/doctor_store.hpp"
 #include "stores/sqlite/outbox_store.hpp"
@@ -27,7 +27,9 @@ class SqliteStore final : public Store {
         known_(sections),
         replay_(sections),
         context_(path, options, std::move(writer)),
-        control_(sections, {context_.sessions, chain_, replay_, known_, ring()}),
+        admin_(sections, operator_parts()),
+        control_(sections, operator_parts()),
+        doctor_(sections, context_),
         ownership_(context_, std::move(locks)) {}
 
   spi::OutboxStore& outbox() override { return outbox_; }
@@ -42,20 +44,21 @@ class SqliteStore final : public Store {
   [[nodiscard]] std::string name() const override { return name_; }
 
  private:
-  const std::string name_;
-  sql::Ring ring() {
-    return [this](const TableName& table) { context_.wake.ring(table); };
+  sql::OperatorParts operator_parts() {
+    return {context_.sessions, chain_, replay_, known_,
+            [this](const TableName& table) { context_.wake.ring(table); }};
   }
 
+  const std::string name_;
   const sql::AuditChain chain_;
   const sql::KnownOutbox known_;
   sql::Replay replay_;
   Context context_;
   SqliteOutbox outbox_{context_, chain_};
-  SqliteAdmin admin_{context_, chain_};
+  sql::AdminStore admin_;
   sql::ControlStore control_;
   sql::AuditStore audit_{context_.sessions, chain_};
-  SqliteDoctor doctor_{context_};
+  SqliteDoctor doctor_;
   Ownership ownership_;
 };
 

@@ -1,5 +1,4 @@
 #include "integration/postgres/plans.hpp"
-#include "stores/postgres/operate/admin_store.hpp"
 
 namespace sagabox::integration {
 namespace {
@@ -7,6 +6,18 @@ namespace {
 class PostgresPlans : public PlansWorld {
  protected:
   PostgresPlans() : PlansWorld(100'000) {}
+
+  static Params of_tenant(const std::string& tenant, const std::optional<WallTime>& from = {}) {
+    Params filter;
+    filter.text(tenant)
+        .null(postgres::Type::text)
+        .null(postgres::Type::text)
+        .null(postgres::Type::text)
+        .null(postgres::Type::text);
+    filter.null(postgres::Type::int8).null(postgres::Type::int8).boolean(false);
+    filter.timestamptz(from).null(postgres::Type::timestamptz);
+    return filter;
+  }
 };
 
 TEST_F(PostgresPlans, HotStatementsWalkTheirIndexOnAFullTable) {
@@ -30,14 +41,13 @@ TEST_F(PostgresPlans, WhatATenantHasIsFoundByTheTenant) {
                 "clock_timestamp() AS at) AS now, generate_series(1, 20000) AS n");
   database->sql("ANALYZE " + outbox_table());
   database->sql("ANALYZE " + dead);
-  const MessageFilter filter{.tenant = "tenant 7"};
-  auto page = postgres::filter_params(filter);
+  auto page = of_tenant("tenant 7");
   page.int8(0).int8(100).boolean(false);
-  uses_only("orders_outbox_tenant", plan(admin->list_pending, page));
-  uses_only("orders_outbox_tenant", plan(admin->extent_pending, postgres::filter_params(filter)));
-  auto ended = postgres::filter_params({.tenant = "tenant 7", .from = WallTime{}});
+  uses_only("orders_outbox_tenant", plan(of_kit("list_pending"), page));
+  uses_only("orders_outbox_tenant", plan(of_kit("extent_pending"), of_tenant("tenant 7")));
+  auto ended = of_tenant("tenant 7", WallTime{});
   ended.int8(-30'000).int8(100).boolean(false).text("dead");
-  uses_only("orders_dead_tenant", plan(admin->list_ended, ended));
+  uses_only("orders_dead_tenant", plan(of_kit("list_ended"), ended));
 }
 
 TEST_F(PostgresPlans, CompetingStatementsWalkTheirIndexOnAFullTable) {

@@ -4,6 +4,7 @@
 #include "stores/postgres/driver/connection.hpp"
 #include "stores/postgres/outbox/insert.hpp"
 #include "stores/postgres/outbox/statements.hpp"
+#include "stores/postgres/sql_files.hpp"
 
 #include <array>
 #include <cstdint>
@@ -36,7 +37,6 @@ class PlansWorld : public PostgresWorld {
     connection = postgres::Connection::open({.url = database->url()}).value();
     const auto names = postgres::Names::parse(database->schema()).value();
     outbox.emplace(names, table);
-    admin.emplace(names, table);
     competing.emplace(names, table);
     ASSERT_TRUE(store->claim_roles(ClaimMode::competing)->outbox.prepare(table).ok());
     insert.emplace(names, table);
@@ -63,6 +63,10 @@ class PlansWorld : public PostgresWorld {
     std::string text;
     for (int row = 0; row < rows.size(); ++row) text += std::string(rows.text(row, 0)) + "\n";
     return text;
+  }
+  [[nodiscard]] Statement of_kit(const std::string& name) const {
+    auto sections = sql::Sections::parse(postgres::sql_files, database->schema()).value();
+    return sections.take(name).for_table(table).parts().front();
   }
   std::string plan(const Statement& statement, const Params& params) {
     const Statement explain{"", "EXPLAIN (COSTS OFF) " + statement.sql};
@@ -340,15 +344,14 @@ class PlansWorld : public PostgresWorld {
     look_at_settle_plans();
     Params exact;
     exact.int8(10'000);
-    uses_only("orders_outbox_waiting", plan(admin->stats, exact));
+    uses_only("orders_outbox_waiting", plan(of_kit("admin_stats"), exact));
     Params strays;
-    strays.text("orders").int8(10);
-    uses_only("orders_outbox_fresh", plan(admin->strays, strays));
+    strays.int8(10);
+    uses_only("orders_outbox_fresh", plan(of_kit("strays"), strays));
   }
 
   std::unique_ptr<postgres::Connection> connection;
   std::optional<postgres::OutboxStatements> outbox;
-  std::optional<postgres::AdminStatements> admin;
   std::optional<postgres::CompetingStatements> competing;
   std::optional<postgres::InsertStatements> insert;
   const std::int64_t rows_in_table;

@@ -1,6 +1,7 @@
 #include "stores/sqlite/connection.hpp"
 #include "stores/sqlite/expected.hpp"
 #include "stores/sqlite/insert.hpp"
+#include "stores/sqlite/sql_files.hpp"
 #include "stores/sqlite/statements.hpp"
 #include "support/sqlite_database.hpp"
 
@@ -71,7 +72,8 @@ class SqlitePlans : public ::testing::Test {
   void look_at_every_plan() {
     const sqlite::OutboxStatements outbox(table);
     const sqlite::InsertStatements insert(table);
-    const sqlite::AdminStatements admin(table);
+    auto sections = sql::Sections::parse(sqlite::sql_files).value();
+    const auto stats = sections.take("admin_stats").for_table(table);
     const sqlite::SharedStatements shared;
     const std::string by_place = "SEARCH orders_pending USING INTEGER PRIMARY KEY (rowid";
     const std::string by_due = "SEARCH orders_pending USING INDEX orders_pending_due (due>";
@@ -88,7 +90,8 @@ class SqlitePlans : public ::testing::Test {
     searches(outbox.bury, {by_place + "=?)"});
     searches(outbox.buried, {"SEARCH orders_dead USING INTEGER PRIMARY KEY (rowid=?)"});
     searches(insert.last, {by_place + ">?)", "SEARCH sagabox_outbox USING PRIMARY KEY (name=?)"});
-    searches(admin.counts, {by_place + ">?)", "SEARCH sagabox_outbox USING PRIMARY KEY (name=?)"});
+    searches({stats.parts().front().sql},
+             {by_place + ">?)", "SEARCH sagabox_outbox USING PRIMARY KEY (name=?)"});
     searches(insert.insert, {});
     searches(insert.pending,
              {"SEARCH orders_pending USING INDEX orders_pending_id (id=? AND tenant=?)"});

@@ -8,7 +8,7 @@ namespace sagabox::postgres {
 namespace {
 
 constexpr std::array common{
-    // As `decode_message` reads them. A digest is there where the message was built by us: it was
+    // A digest is there where the message was built by us: it was
     // checked then.
     Fragment{"message",
              "id, tenant, topic, aggregate_type, aggregate_id, key, priority, is_json,\n"
@@ -21,18 +21,10 @@ constexpr std::array common{
         "id, tenant, topic, aggregate_type, aggregate_id, key, priority, payload, is_json,\n"
         "    digest, content_type, headers, occurred_at, not_before, traceparent, tracestate,\n"
         "    request_id, correlation_id"},
-    // As `decode_record` reads them.
-    Fragment{"pending",
-             "'pending'::text, seq, shard, attempts, replays, written_at, due, retrying,\n"
-             "       NULL::timestamptz, code, error, NULL::text, history::text,\n"
-             "       octet_length(payload), {message}"},
+    // As `sql::decode_record` reads them.
     Fragment{"ended",
              "state, seq, shard, attempts, replays, written_at, NULL::timestamptz, false,\n"
              "       ended_at, code, error, note, history::text, octet_length(payload), {message}"},
-    Fragment{"done",
-             "'done'::text, seq, shard, attempts, replays, written_at, NULL::timestamptz, false,\n"
-             "       ended_at, code, error, NULL::text, history::text, octet_length(payload),\n"
-             "       {message}"},
 };
 
 }  // namespace

@@ -16,33 +16,26 @@ class KeptRows final : public sql::Answer {
  public:
   explicit KeptRows(Rows rows) : rows_(std::move(rows)) {}
 
-  [[nodiscard]] int size() const override { return rows_.size(); }
+  [[nodiscard]] int size() const override { return view_.size(); }
   [[nodiscard]] bool is_null(int row, int column) const override {
-    return rows_.is_null(row, column);
+    return view_.is_null(row, column);
   }
   [[nodiscard]] bool boolean(int row, int column) const override {
-    assert(rows_.length(row, column) == 1);
-    return rows_.boolean(row, column);
+    return view_.boolean(row, column);
   }
   [[nodiscard]] std::int64_t integer(int row, int column) const override {
-    switch (rows_.length(row, column)) {
-      case sizeof(std::int16_t):
-        return rows_.int2(row, column);
-      case sizeof(std::int32_t):
-        return rows_.int4(row, column);
-      default:
-        return rows_.int8(row, column);
-    }
+    return view_.integer(row, column);
   }
   [[nodiscard]] std::string_view text(int row, int column) const override {
-    return rows_.text(row, column);
+    return view_.text(row, column);
   }
   [[nodiscard]] WallTime time(int row, int column) const override {
-    return rows_.timestamptz(row, column);
+    return view_.time(row, column);
   }
 
  private:
-  Rows rows_;
+  const Rows rows_;
+  const RowsView view_{rows_};
 };
 
 template <class T>
@@ -164,6 +157,28 @@ class PooledSession final : public sql::OwnedSession {
 };
 
 }  // namespace
+
+bool RowsView::is_null(int row, int column) const { return rows_.is_null(row, column); }
+
+bool RowsView::boolean(int row, int column) const {
+  assert(rows_.length(row, column) == 1);
+  return rows_.boolean(row, column);
+}
+
+std::int64_t RowsView::integer(int row, int column) const {
+  switch (rows_.length(row, column)) {
+    case sizeof(std::int16_t):
+      return rows_.int2(row, column);
+    case sizeof(std::int32_t):
+      return rows_.int4(row, column);
+    default:
+      return rows_.int8(row, column);
+  }
+}
+
+std::string_view RowsView::text(int row, int column) const { return rows_.text(row, column); }
+
+WallTime RowsView::time(int row, int column) const { return rows_.timestamptz(row, column); }
 
 Result<std::vector<sql::Rows>> LinkSession::run(std::span<const sql::Call> calls) {
   return run_parts(calls, [&](std::span<const Call> all) { return link_.run(all, Effect::none); });

@@ -5,8 +5,10 @@
 
 #include <sagabox/spi/transaction.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace sagabox::postgres {
@@ -32,6 +34,21 @@ class PostgresSessions final : public sql::Sessions {
 
  private:
   Pool& pool_;
+};
+
+/// Reads rows as the kit does. They must outlive it.
+class RowsView final : public sql::Answer {
+ public:
+  explicit RowsView(const Rows& rows) : rows_(rows) {}
+  [[nodiscard]] int size() const override { return rows_.size(); }
+  [[nodiscard]] bool is_null(int row, int column) const override;
+  [[nodiscard]] bool boolean(int row, int column) const override;
+  [[nodiscard]] std::int64_t integer(int row, int column) const override;
+  [[nodiscard]] std::string_view text(int row, int column) const override;
+  [[nodiscard]] WallTime time(int row, int column) const override;
+
+ private:
+  const Rows& rows_;
 };
 
 /// In the transaction of `begin()` or `enlist()` of this store. TX.NO_TRANSACTION when it has ended

@@ -1,25 +1,48 @@
 #pragma once
 
 #include "stores/postgres/driver/context.hpp"
+#include "stores/sql/doctor_store.hpp"
 
-#include <sagabox/spi/doctor_store.hpp>
-
-#include <vector>
+#include <set>
+#include <string>
 
 namespace sagabox::postgres {
 
-/// The schema, the indexes, the server's settings, and what keeps it from vacuuming.
-class PostgresDoctor final : public spi::DoctorStore {
- public:
-  explicit PostgresDoctor(Context& context) : context_(context) {}
+struct LeftoverStatements {
+  template <class Call>
+  void each(Call&& call) {
+    call(leftovers, "doctor_leftovers");
+  }
 
-  Result<std::vector<TableName>> tables() override;
-  Result<Sequence> last_sequence(const TableName& table) override;
-  Result<bool> is_current() override;
-  Result<std::vector<spi::Finding>> findings() override;
+  sql::Statement leftovers;
+};
+
+/// The schema, the indexes, the server's settings, and what keeps it from vacuuming.
+class PostgresDoctor final : public sql::DoctorStore {
+ public:
+  PostgresDoctor(sql::Sections& sections, Context& context)
+      : sql::DoctorStore(sections, context.sessions, "audit_head"),
+        context_(context),
+        settings_(sections.take("doctor_settings")),
+        holders_(sections.take("doctor_holders")),
+        rights_(sections.take("doctor_rights")),
+        of_table_(sections) {}
 
  private:
+  Result<Schema> schema() override;
+  [[nodiscard]] std::set<std::string> index_names() const override;
+  /// The server's settings.
+  Status look_first(sql::Session& session, Findings& findings) override;
+  Status look_last(sql::Session& session, const Schema& schema, Findings& findings) override;
+  Status add_holders(sql::Session& session, Findings& findings);
+  Status add_leftovers(sql::Session& session, const TableName& table, Findings& findings);
+  Status add_rights(sql::Session& session, Findings& findings);
+
   Context& context_;
+  sql::Statement settings_;
+  sql::Statement holders_;
+  sql::Statement rights_;
+  sql::PerTable<LeftoverStatements> of_table_;
 };
 
 }  // namespace sagabox::postgres

@@ -1,7 +1,7 @@
 #include "stores/postgres/outbox/archive.hpp"
 
 #include "stores/postgres/driver/unit_of_work.hpp"
-#include "stores/postgres/operate/admin_store.hpp"
+#include "stores/sql/admin_store.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,29 +12,31 @@
 namespace sagabox::postgres {
 namespace {
 
+const Statement& only_part(const sql::Statement& statement) { return statement.parts().front(); }
+
 /// Names that the server quoted.
 struct OldDays {
   std::string tables;  ///< separated by commas
   std::uint64_t rows = 0;
 };
 
-Result<OldDays> days_older_than(Connection& connection, const AdminStatements& statements,
+Result<OldDays> days_older_than(Connection& connection, const ArchiveStatements& statements,
                                 Duration older_than) {
   Params age;
   age.microseconds(older_than);
-  auto days = connection.run(statements.old_days, age, Effect::none);
+  auto days = connection.run(only_part(statements.old_days), age, Effect::none);
   if (!days.ok()) return days.error();
   OldDays old;
   for (int row = 0; row < days->size(); ++row) {
     const std::string table(days->text(row, 0));
     Params counted;
-    counted.int8(stats_rows_exact);
+    counted.int8(sql::stats_rows_exact);
     // The same estimates as in `stats`, and for a server that crashed what the last vacuum saw.
     const Statement count{"", "SELECT count(*) FROM (SELECT FROM " + table + " LIMIT $1) AS rows"};
     auto rows = connection.run(count, counted, Effect::none);
     if (!rows.ok()) return rows.error();
     auto there = rows->int8(0, 0);
-    if (there >= stats_rows_exact) there = std::max(there, days->int8(row, 1));
+    if (there >= sql::stats_rows_exact) there = std::max(there, days->int8(row, 1));
     old.rows += static_cast<std::uint64_t>(there);
     old.tables += (old.tables.empty() ? "" : ", ") + table;
   }
@@ -63,15 +65,15 @@ Result<bool> run_soon(Pool& pool, std::span<const Call> calls) {
 
 }  // namespace
 
-Status make_days_ahead(Pool& pool, const AdminStatements& statements) {
+Status make_days_ahead(Pool& pool, const ArchiveStatements& statements) {
   const Params none;
-  const Call call{&statements.archive_ahead, &none};
+  const Call call{&only_part(statements.archive_ahead), &none};
   auto made = run_soon(pool, std::span(&call, 1));
   if (!made.ok()) return made.error();
   return {};
 }
 
-Result<std::uint64_t> drop_old_days(Pool& pool, const AdminStatements& statements,
+Result<std::uint64_t> drop_old_days(Pool& pool, const ArchiveStatements& statements,
                                     Duration older_than) {
   OldDays days;
   {
@@ -85,7 +87,7 @@ Result<std::uint64_t> drop_old_days(Pool& pool, const AdminStatements& statement
   const Statement drop{"", "DROP TABLE " + days.tables};
   const Params none;
   // The whole archive first, in the order of everybody who reads or writes it.
-  const std::array calls{Call{&statements.lock_archive, &none}, Call{&drop, &none}};
+  const std::array calls{Call{&only_part(statements.lock_archive), &none}, Call{&drop, &none}};
   auto dropped = run_soon(pool, calls);
   if (!dropped.ok()) return dropped.error();
   return *dropped ? days.rows : 0;

@@ -1,7 +1,5 @@
 #include "stores/postgres/outbox/decode.hpp"
 
-#include "core/history_text.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -9,60 +7,6 @@
 
 namespace sagabox::postgres {
 namespace {
-
-/// Of `{message}`.
-enum MessageColumn : int {
-  id,
-  tenant,
-  topic,
-  aggregate_type,
-  aggregate_id,
-  key,
-  priority,
-  is_json,
-  content_type,
-  headers,
-  occurred_at,
-  not_before,
-  traceparent,
-  tracestate,
-  request_id,
-  correlation_id,
-  digest,
-  is_unchecked,
-};
-
-/// Of `{pending}`, `{ended}` and `{done}`.
-enum RecordColumn : int {
-  state,
-  sequence,
-  shard,
-  attempts,
-  replays,
-  written_at,
-  due,
-  retrying,
-  ended_at,
-  code,
-  error,
-  note,
-  history,
-  payload_bytes,
-  message,
-};
-constexpr int record_payload = message + message_columns;
-
-MessageDetails details_of(const Rows& rows, int row, int first) {
-  const auto text = [&](MessageColumn column) {
-    return std::string(rows.text(row, first + column));
-  };
-  return {.tenant = text(tenant),
-          .aggregate_type = text(aggregate_type),
-          .aggregate_id = text(aggregate_id),
-          .content_type = text(content_type),
-          .not_before = rows.maybe_timestamptz(row, first + not_before),
-          .trace = {text(traceparent), text(tracestate), text(request_id), text(correlation_id)}};
-}
 
 /// Of what a row of a read has beside its columns.
 struct Rest {
@@ -109,29 +53,7 @@ MessageId id_of(std::string_view text) {
   return parsed.ok() ? *parsed : MessageId{};
 }
 
-bool was_checked(const Rows& rows, int row, int first) {
-  return !rows.is_null(row, first + digest) &&
-         (rows.is_null(row, first + is_unchecked) || !rows.boolean(row, first + is_unchecked));
-}
-
 }  // namespace
-
-DecodedMessage decode_message(const Rows& rows, int row, int first,
-                              std::optional<std::string_view> payload) {
-  const auto text = [&](MessageColumn column) { return rows.text(row, first + column); };
-  return decode_stored(
-      {.id = text(id),
-       .row = {.topic = text(topic),
-               .key = text(key),
-               .form = rows.boolean(row, first + is_json) ? PayloadForm::json : PayloadForm::bytes,
-               .payload = payload.value_or(std::string_view()),
-               .priority = static_cast<Priority>(rows.int2(row, first + priority)),
-               .occurred_at = rows.timestamptz(row, first + occurred_at),
-               .digest = digest_of(text(digest)),
-               .details = details_of(rows, row, first)},
-       .headers = text(headers),
-       .built_by_us = !payload || was_checked(rows, row, first)});
-}
 
 std::size_t bytes_of_row(const Rows& rows, int row, int first) {
   const auto size = [&](int column) { return rows.length(row, first + column); };
@@ -181,44 +103,6 @@ spi::Row decode_row(const Rows& rows, int row, int first, Shard shard, std::stri
   // The table checks ids: none is refused here.
   out.id = out.message ? out.message->id() : id_of(text(RowColumns::id));
   return out;
-}
-
-MessageRecord decode_record(const Rows& rows, int row, int first, RecordParts parts) {
-  const bool has_payload = !rows.is_null(row, first + record_payload);
-  auto decoded = decode_message(
-      rows, row, first + message,
-      has_payload ? std::optional(rows.text(row, first + record_payload)) : std::nullopt);
-  MessageRecord record;
-  record.state = state_from_name(rows.text(row, first + state)).value_or(MessageState::pending);
-  record.id = id_of(rows.text(row, first + message));
-  record.sequence = Sequence{rows.uint8(row, first + sequence)};
-  record.shard = Shard{static_cast<std::uint16_t>(rows.int2(row, first + shard))};
-  record.decode_error = std::move(decoded.error);
-  if (const Message* known = decoded.message.get()) {
-    record.tenant = known->tenant();
-    record.topic = known->topic();
-    record.aggregate_type = known->aggregate_type();
-    record.aggregate_id = known->aggregate_id();
-    record.key = known->key();
-    record.digest = known->digest();
-    record.payload_bytes = static_cast<std::size_t>(rows.int4(row, first + payload_bytes));
-  }
-  record.attempts = static_cast<std::uint32_t>(rows.int4(row, first + attempts));
-  record.replays = static_cast<std::uint32_t>(rows.int4(row, first + replays));
-  record.written_at = rows.timestamptz(row, first + written_at);
-  record.due = rows.maybe_timestamptz(row, first + due);
-  record.retrying = rows.boolean(row, first + retrying);
-  record.ended_at = rows.maybe_timestamptz(row, first + ended_at);
-  if (!rows.is_null(row, first + code)) record.code = code_from_name(rows.text(row, first + code));
-  record.error = rows.text(row, first + error);
-  record.note = rows.text(row, first + note);
-  if (parts.history) record.history = history_from_text(rows.text(row, first + history));
-  if (parts.message) record.message = std::move(decoded.message);
-  return record;
-}
-
-DecodedMessage message_of_record(const Rows& rows, int row, int first) {
-  return decode_message(rows, row, first + message, std::nullopt);
 }
 
 namespace {

@@ -14,12 +14,6 @@
 
 namespace sagabox::postgres {
 
-/// The columns `{message}` from `first` on. Without a payload the message has an empty one, and the
-/// digest of what it would be. What was not built by us is checked now.
-DecodedMessage decode_message(const Rows& rows, int row, int first,
-                              std::optional<std::string_view> payload);
-inline constexpr int message_columns = 18;
-
 /// The columns `{row}` of a read from `first` on.
 struct RowColumns {
   static constexpr int sequence = 0;
@@ -36,15 +30,6 @@ struct RowColumns {
 /// What holding this row will cost, told without decoding it.
 std::size_t bytes_of_row(const Rows& rows, int row, int first);
 spi::Row decode_row(const Rows& rows, int row, int first, Shard shard, std::string_view payload);
-
-/// The columns `{pending}`, `{ended}` or `{done}` from `first` on, and the payload or NULL.
-struct RecordParts {
-  bool history = false;
-  bool message = false;  ///< otherwise only what it is called by
-};
-MessageRecord decode_record(const Rows& rows, int row, int first, RecordParts parts);
-/// A record's message for the audit log: its payload is left out.
-DecodedMessage message_of_record(const Rows& rows, int row, int first);
 
 /// A pg_snapshot in binary, and the next transaction id, modulo 2^32, as it was after that snapshot
 /// was made. A snapshot says nothing of transactions from its xmax on, that is, above the last one

@@ -1,8 +1,9 @@
 #include "observe/audit_events.hpp"
+#include "stores/postgres/driver/session.hpp"
 #include "stores/postgres/driver/unit_of_work.hpp"
-#include "stores/postgres/outbox/decode.hpp"
 #include "stores/postgres/outbox/outbox_store.hpp"
 #include "stores/postgres/outbox/settle_parts.hpp"
+#include "stores/sql/record.hpp"
 
 #include <algorithm>
 #include <array>
@@ -284,20 +285,22 @@ spi::SettleReply reply_of(const spi::SettleRequest& request, const Sorted& by,
 
 /// In the order in which the settle names them.
 std::vector<AuditEvent> deaths_in(const spi::SettleRequest& request, const Rows& buried) {
-  std::map<Sequence, int> row_of;
-  for (int row = 0; row < buried.size(); ++row) {
-    row_of[decode_record(buried, row, 0, {}).sequence] = row;
+  const RowsView view(buried);
+  std::map<Sequence, sql::Row> row_of;
+  for (int at = 0; at < buried.size(); ++at) {
+    const sql::Row row(view, at);
+    row_of.emplace(sql::decode_record(row).record.sequence, row);
   }
   std::vector<AuditEvent> events;
   for (const auto& item : request.items) {
     if (item.verdict != spi::Verdict::dead) continue;
     const auto found = row_of.find(item.sequence);
     if (found == row_of.end()) continue;
-    const auto record = decode_record(buried, found->second, 0, {});
-    const auto decoded = message_of_record(buried, found->second, 0);
-    events.push_back(dead_letter_event(
-        {request.table, record.id, decoded.message.get(), record.attempts},
-        record.code.value_or(Code::unknown_internal), record.error, *record.ended_at));
+    const auto record = sql::decode_record(found->second).record;
+    const auto message = sql::audited_message(found->second);
+    events.push_back(dead_letter_event({request.table, record.id, message.get(), record.attempts},
+                                       record.code.value_or(Code::unknown_internal), record.error,
+                                       *record.ended_at));
   }
   return events;
 }

@@ -365,7 +365,7 @@ SELECT shard, count(*) FROM changed GROUP BY shard
 
 /// $5 failures kept; from $6 on: sequences, shards, ids, attempts, states, codes, errors, whether
 /// an earlier error stays, notes. A row with a note loses its history: its own result was refused.
-/// Answers with the rows, as `decode_record` reads them.
+/// Answers with the rows, as `sql::decode_record` reads them.
 constexpr std::string_view bury = R"sql(
 WITH {held},{let_go_buried}
 now AS MATERIALIZED (SELECT clock_timestamp() AS at),

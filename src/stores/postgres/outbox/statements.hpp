@@ -49,37 +49,6 @@ struct CompetingStatements : OutboxStatements {
   Statement read_claimed;
 };
 
-/// What operators ask of an outbox.
-struct AdminStatements {
-  AdminStatements(const Names& names, const TableName& table);
-
-  Statement now;
-  Statement stats;
-  Statement horizon;
-  Statement list_pending;
-  Statement list_ended;  ///< dead and quarantined
-  Statement list_done;
-  Statement extent_pending;
-  Statement extent_ended;
-  Statement extent_done;
-  Statement look;
-  Statement lock_pending;
-  Statement lock_ended;
-  Statement lock_done;
-  Statement replay;
-  Statement quarantine_pending;
-  Statement quarantine_dead;
-  Statement release;
-  Statement taken;
-  Statement purge_pending;
-  Statement purge_ended;
-  Statement purge_done;
-  Statement archive_ahead;
-  Statement old_days;
-  Statement lock_archive;
-  Statement strays;
-};
-
 /// The statements of each outbox, put together once. Thread-safe.
 template <class Statements>
 class PerTable {
