@@ -1,5 +1,7 @@
 #pragma once
 
+#include "assembly/open_store.hpp"
+
 #include <sagabox/log.hpp>
 #include <sagabox/open.hpp>
 #include <sagabox/outbox.hpp>
@@ -35,7 +37,9 @@ struct StoreSettings {
   std::string name;
   std::string url{};
   StoreOptions options{};
-  TableSettings defaults{};  ///< what its tables begin with
+  BackendOptions backend{};
+  std::vector<std::string> options_given{};  ///< of `backend`, by name
+  TableSettings defaults{};                  ///< what its tables begin with
   std::vector<TableSettings> tables{};
 };
 

@@ -1,7 +1,7 @@
 #include "assembly/configuration_file.hpp"
 
 #include "assembly/given_reader.hpp"
-#include "assembly/open_store.hpp"
+#include "assembly/settings_of_stores.hpp"
 #include "core/masked_url.hpp"
 #include "core/text.hpp"
 
@@ -222,6 +222,9 @@ void fill_in(Configured& configured, Unsaid unsaid) {
     if (store.url.empty()) {
       problems.push_back("stores." + store.name + " has no url; such as sqlite:" + store.name +
                          ".db");
+    }
+    for (const auto& problem : wrong_store_options(store)) {
+      problems.push_back(located(configured, problem));
     }
     if (!store.tables.empty()) continue;
     store.tables.push_back(store.defaults);

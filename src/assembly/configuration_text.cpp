@@ -299,6 +299,14 @@ std::string type_of(const Setting& part) {
   return names;
 }
 
+/// Whose defaults are shown: the section itself, or the first element; null: there is none.
+const void* example_of(const Setting& part, const void* holder) {
+  if (holder == nullptr) return nullptr;
+  if (part.shape == Shape::section) return part.look(holder);
+  const auto elements = part.each(holder);
+  return elements.empty() ? nullptr : elements.front().second;
+}
+
 void add_rows(const std::vector<Setting>& parts, const std::string& path, const void* holder,
               std::string& table) {
   for (const auto& part : parts) {
@@ -320,9 +328,7 @@ void add_rows(const std::vector<Setting>& parts, const std::string& path, const 
                          : part.shape == Shape::map ? inner + ".NAME"
                                                     : inner;
     table += "| **`" + element + "`** | | | " + part.doc + " |\n";
-    const void* const there =
-        part.shape == Shape::section && holder != nullptr ? part.look(holder) : nullptr;
-    add_rows(part.parts, element, there, table);
+    add_rows(part.parts, element, example_of(part, holder), table);
   }
 }
 
@@ -339,7 +345,8 @@ std::string configuration_schema() {
 }
 
 std::string configuration_table() {
-  const Configuration defaults;
+  Configuration defaults;
+  defaults.stores.emplace_back();
   std::string table = "| setting | | default | |\n|---|---|---|---|\n";
   add_rows(settings(), "", &defaults, table);
   return table;

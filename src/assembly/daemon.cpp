@@ -141,7 +141,7 @@ Status Daemon::open_all() {
   if (!router.ok()) return router.error();
   sink_ = std::make_shared<SwitchingSink>(std::move(*router));
   for (const auto& settings : configuration_.stores) {
-    auto store = open_store(settings.url, settings.options);
+    auto store = assembly::open_store(settings.url, settings.options, settings.backend);
     if (!store.ok()) {
       return Error{store.error().code, "stores." + settings.name + ": " + store.error().message};
     }

@@ -4,12 +4,6 @@
 
 #include <sagabox/open.hpp>
 #include <sagabox/stores/memory.hpp>
-#ifdef SAGABOX_POSTGRES
-#include <sagabox/stores/postgres.hpp>
-#endif
-#ifdef SAGABOX_SQLITE
-#include <sagabox/stores/sqlite.hpp>
-#endif
 
 #include <array>
 #include <filesystem>
@@ -20,11 +14,13 @@ namespace sagabox {
 namespace {
 
 using Opened = Result<std::unique_ptr<Store>>;
+using assembly::BackendOptions;
 using OpenedSchema = Result<std::unique_ptr<spi::SchemaStore>>;
 
 /// What a URL is to one kind of store.
 struct StoreKind {
-  Opened (*open)(const std::string& url, const StoreOptions& options);
+  Opened (*open)(const std::string& url, const StoreOptions& options,
+                 const BackendOptions& backend);
   OpenedSchema (*open_schema)(const std::string& url, const StoreOptions& options);
   /// See `check_store_there`.
   Status (*check_there)(const std::string& url);
@@ -33,7 +29,7 @@ using Scheme = assembly::Scheme<const StoreKind*>;
 
 constexpr std::string_view memory_scheme = "memory:";
 constexpr StoreKind memory_kind{
-    .open = [](const std::string&, const StoreOptions& options) -> Opened {
+    .open = [](const std::string&, const StoreOptions& options, const BackendOptions&) -> Opened {
       memory::Options memory_options;
       memory_options.shards = options.shards;
       return std::unique_ptr<Store>(std::make_unique<memory::MemoryStore>(memory_options));
@@ -47,22 +43,26 @@ constexpr StoreKind memory_kind{
                    "memory: is another store in every process; there is nothing in it to see"};
     }};
 
+constexpr std::string_view postgres_scheme = "postgres://";
+constexpr std::string_view postgresql_scheme = "postgresql://";
 constexpr std::string_view no_postgres = "built without libpq, or with SAGABOX_POSTGRES=OFF";
 #ifdef SAGABOX_POSTGRES
-postgres::Options postgres_options(const StoreOptions& options) {
-  return {.schema = options.schema, .shards = options.shards};
+postgres::Options postgres_options(const StoreOptions& options, postgres::Options backend) {
+  backend.schema = options.schema;
+  backend.shards = options.shards;
+  return backend;
 }
 
-constexpr StoreKind postgres_store{.open =
-                                       [](const std::string& url, const StoreOptions& options) {
-                                         return postgres::open(url, postgres_options(options));
-                                       },
-                                   .open_schema =
-                                       [](const std::string& url, const StoreOptions& options) {
-                                         return postgres::open_schema(url,
-                                                                      postgres_options(options));
-                                       },
-                                   .check_there = [](const std::string&) { return Status(); }};
+constexpr StoreKind postgres_store{
+    .open =
+        [](const std::string& url, const StoreOptions& options, const BackendOptions& backend) {
+          return postgres::open(url, postgres_options(options, backend.postgres));
+        },
+    .open_schema =
+        [](const std::string& url, const StoreOptions& options) {
+          return postgres::open_schema(url, postgres_options(options, {}));
+        },
+    .check_there = [](const std::string&) { return Status(); }};
 constexpr const StoreKind* postgres_kind = &postgres_store;
 #else
 constexpr const StoreKind* postgres_kind = nullptr;
@@ -83,7 +83,10 @@ Status check_file_there(const std::string& url) {
 }
 
 constexpr StoreKind sqlite_store{
-    .open = [](const std::string& url, const StoreOptions&) { return sqlite::open(path_of(url)); },
+    .open =
+        [](const std::string& url, const StoreOptions&, const BackendOptions& backend) {
+          return sqlite::open(path_of(url), backend.sqlite);
+        },
     .open_schema = [](const std::string& url,
                       const StoreOptions&) { return sqlite::open_schema(path_of(url)); },
     .check_there = check_file_there};
@@ -95,8 +98,8 @@ constexpr const StoreKind* sqlite_kind = nullptr;
 constexpr std::array schemes{
     Scheme{memory_scheme, &memory_kind},
     Scheme{sqlite_scheme, sqlite_kind, no_sqlite},
-    Scheme{"postgres://", postgres_kind, no_postgres},
-    Scheme{"postgresql://", postgres_kind, no_postgres},
+    Scheme{postgres_scheme, postgres_kind, no_postgres},
+    Scheme{postgresql_scheme, postgres_kind, no_postgres},
 };
 
 Result<const StoreKind*> kind_of(const std::string& url) {
@@ -108,8 +111,7 @@ Result<const StoreKind*> kind_of(const std::string& url) {
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_store(const std::string& url, const StoreOptions& options) {
-  const auto kind = kind_of(url);
-  return kind.ok() ? (*kind)->open(url, options) : kind.error();
+  return assembly::open_store(url, options, {});
 }
 
 Result<std::unique_ptr<spi::SchemaStore>> open_schema(const std::string& url,
@@ -127,7 +129,32 @@ Status check_store_there(const std::string& url) {
   return kind.ok() ? (*kind)->check_there(url) : kind.error();
 }
 
-bool is_store_in_process(const std::string& url) { return url.starts_with(memory_scheme); }
+Backend backend_of(std::string_view url) {
+  if (url.starts_with(memory_scheme)) return Backend::memory;
+  if (url.starts_with(sqlite_scheme)) return Backend::sqlite;
+  const bool postgres = url.starts_with(postgres_scheme) || url.starts_with(postgresql_scheme);
+  return postgres ? Backend::postgres : Backend::unknown;
+}
+
+std::string_view backend_name(Backend backend) noexcept {
+  switch (backend) {
+    case Backend::memory:
+      return "memory";
+    case Backend::sqlite:
+      return "SQLite";
+    case Backend::postgres:
+      return "PostgreSQL";
+    case Backend::unknown:
+      break;
+  }
+  return "unknown";
+}
+
+Result<std::unique_ptr<Store>> open_store(const std::string& url, const StoreOptions& options,
+                                          const BackendOptions& backend) {
+  const auto kind = kind_of(url);
+  return kind.ok() ? (*kind)->open(url, options, backend) : kind.error();
+}
 
 }  // namespace assembly
 

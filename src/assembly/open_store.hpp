@@ -1,11 +1,34 @@
 #pragma once
 
+#include <sagabox/open.hpp>
 #include <sagabox/result.hpp>
+#include <sagabox/stores/postgres.hpp>
+#include <sagabox/stores/sqlite.hpp>
 
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 
-/// What a tool knows of a store before it opens it.
+/// Which store a URL means.
 namespace sagabox::assembly {
+
+enum class Backend : std::uint8_t { unknown, memory, sqlite, postgres };
+
+/// By the URL's scheme, whether or not this build has the store.
+Backend backend_of(std::string_view url);
+/// "PostgreSQL", as documents have it.
+std::string_view backend_name(Backend backend) noexcept;
+
+/// What only some stores have: each uses its own, but for `schema` and `shards`, which every store
+/// takes from its StoreOptions.
+struct BackendOptions {
+  postgres::Options postgres{};
+  sqlite::Options sqlite{};
+};
+
+Result<std::unique_ptr<Store>> open_store(const std::string& url, const StoreOptions& options,
+                                          const BackendOptions& backend);
 
 /// What a daemon opens, and a tool looks at, when no store is named.
 inline constexpr const char* default_store_url = "sqlite:./sagabox.db";
@@ -14,8 +37,5 @@ inline constexpr const char* default_store_url = "sqlite:./sagabox.db";
 /// new one, or where no other process can see it. Does not connect. Also CONFIG.INVALID for a URL
 /// that this build cannot open.
 Status check_store_there(const std::string& url);
-
-/// Whether the store lives in one process, so that no tool can see what is in it.
-bool is_store_in_process(const std::string& url);
 
 }  // namespace sagabox::assembly

@@ -1,6 +1,7 @@
 #include "assembly/configuration.hpp"
 #include "assembly/describe.hpp"
 #include "assembly/setting.hpp"
+#include "assembly/settings_of_stores.hpp"
 #include "assembly/settings_of_tracing.hpp"
 #include "assembly/settings_of_transports.hpp"
 #include "core/text.hpp"
@@ -206,6 +207,7 @@ Parts store_parts() {
                       "shards", [](auto& store) -> auto& { return store.options.shards; },
                       "of every table; those that are there must have been made with the same")
                       .between("1", "1024"));
+  for (auto& option : store_option_parts()) parts.push_back(std::move(option));
   parts.push_back(elements<S>(
                       Shape::map, "tables", &S::tables,
                       [](S& store, const std::string& name) -> auto& {

@@ -1,6 +1,5 @@
 #include "cli/session.hpp"
 
-#include "assembly/open_store.hpp"
 #include "cli/demo/keys.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/remote/http_client.hpp"
@@ -97,7 +96,7 @@ std::unique_ptr<Operations> operations_of(const OperatorArguments& arguments) {
   if (*over) return operations_over(arguments);
   check_for_store(arguments.server);
   const auto url = store_url(arguments);
-  auto store = open_store(url, {.schema = arguments.schema});
+  auto store = assembly::open_store(url, {.schema = arguments.schema}, arguments.backend);
   if (!store.ok() && store.error().code == Code::config_invalid) {
     throw WrongUse(store.error().text());
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "assembly/open_store.hpp"
 #include "cli/operations.hpp"
 #include "cli/remote/server_arguments.hpp"
 #include "cli/terminal.hpp"
@@ -19,6 +20,7 @@ struct StoreArguments {
   std::string schema = "sagabox";
   std::string actor{};  ///< empty: who is logged in
   bool json = false;
+  assembly::BackendOptions backend{};  ///< of a configuration; the command line has none
 };
 
 /// The same, for those that can ask a daemon as well.

@@ -90,13 +90,14 @@ void DoctorVisit::configuration(const assembly::Configuration& configuration) {
 
 void DoctorVisit::store_of(const assembly::StoreSettings& settings) {
   const auto where = "store " + settings.name;
-  if (assembly::is_store_in_process(settings.url)) {
+  if (assembly::backend_of(settings.url) == assembly::Backend::memory) {
     return add(where, {{Severity::info, "it is in memory, which cannot be seen from here", {}}});
   }
   try {
     OperatorArguments arguments;
     arguments.url = settings.url;
     arguments.schema = settings.options.schema;
+    arguments.backend = settings.backend;
     Session session(arguments);
     store(session.operations());
     tables_of(session.operations(), settings);

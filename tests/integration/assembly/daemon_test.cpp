@@ -99,6 +99,17 @@ routes:
   EXPECT_NE(daemon->metrics().text().find("sagabox_outbox"), std::string::npos);
 }
 
+TEST_F(DaemonTest, StoresAreOpenedWithTheirOptions) {
+  auto configuration = read("stores: { main: { url: \"sqlite:" + (folder / "a.db").string() +
+                            "\" } }\nroutes: [{ topic: \"**\", to: \"fn:show\" }]\n");
+  // What no file can say, so that the store refuses it.
+  configuration.stores.front().backend.sqlite.readers_max = 0;
+  const auto silent = [](const Delivery&) { return done(); };
+  const auto opened = Daemon::open(configuration, {.show = silent, .log = &log});
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().message, "stores.main: readers_max: give 1 or more");
+}
+
 TEST_F(DaemonTest, RoutesChangeWhileItRuns) {
   open(one_table);
   const auto table = daemon->tables().front();

@@ -204,6 +204,79 @@ routes: [{ topic: "**", to: "file:out" }]
   EXPECT_EQ(tables[2].options.table, "c");
 }
 
+constexpr auto two_stores = R"(
+stores:
+  orders:
+    url: postgres://db/orders
+    notify: false
+    writers_max: 3
+    lock_max: 2s
+  files: {url: "sqlite:files.db", durability: normal, wal_bytes_max: 1MiB, lock_max: 1s}
+routes: [{topic: "**", to: "file:out"}]
+)";
+
+TEST(Configuration, StoresHaveOptionsOfTheirKind) {
+  const auto configured = read(two_stores, {{"SAGABOX_STORES_ORDERS_POOLED", "true"},
+                                            {"SAGABOX_STORES_FILES_READERS_MAX", "9"}});
+  EXPECT_EQ(configured.problems, Problems{});
+  const auto& stores = configured.configuration.stores;
+  ASSERT_EQ(stores.size(), 2U);
+  const auto& postgres = stores[0].backend.postgres;
+  EXPECT_FALSE(postgres.notify);
+  EXPECT_TRUE(postgres.pooled);
+  EXPECT_EQ(postgres.writers_max, 3U);
+  EXPECT_EQ(postgres.lock_max, seconds(2));
+  EXPECT_EQ(postgres.relay_connections_max, 4U) << "the default";
+  const auto& sqlite = stores[1].backend.sqlite;
+  EXPECT_EQ(sqlite.durability, sqlite::Durability::normal);
+  EXPECT_EQ(sqlite.wal_bytes_max, 1024U * 1024U);
+  EXPECT_EQ(sqlite.lock_max, seconds(1));
+  EXPECT_EQ(sqlite.readers_max, 9U);
+}
+
+TEST(Configuration, OptionOfAnotherKindOfStoreIsToldWithItsLineAndThoseThereAre) {
+  const auto configured = read(R"(stores:
+  files:
+    url: sqlite:files.db
+    notify: false
+  orders: {url: "postgres://db/orders"}
+  kept: {url: "memory:", readers_max: 1}
+routes: [{topic: "**", to: "file:out"}]
+)",
+                               {{"SAGABOX_STORES_ORDERS_DURABILITY", "full"}});
+  EXPECT_EQ(configured.problems,
+            (Problems{"sagabox.yaml:4: stores.files.notify is an option of PostgreSQL stores, and "
+                      "this is a SQLite store, which has lock_max, durability, readers_max, "
+                      "wal_bytes_max, watch_interval",
+                      "SAGABOX_STORES_ORDERS_DURABILITY: stores.orders.durability is an option of "
+                      "SQLite stores, and this is a PostgreSQL store, which has lock_max, "
+                      "writers_max, relay_connections_max, notify, pooled, vacuum_after, "
+                      "connection_wait_max, connect_max, statement_max",
+                      "sagabox.yaml:6: stores.kept.readers_max is an option of SQLite stores, and "
+                      "this is a memory store, which has none of its own"}));
+}
+
+TEST(Configuration, WrongStoreOptionsAreTold) {
+  EXPECT_NE(read("stores: {a: {url: \"sqlite:a.db\", durability: fast}}")
+                .problems.at(0)
+                .find("write one of full, normal"),
+            std::string::npos);
+  EXPECT_NE(read("stores: {a: {url: \"postgres://db/a\", writers_max: 0}}")
+                .problems.at(0)
+                .find("it must be from 1 to 10000"),
+            std::string::npos);
+}
+
+TEST(Configuration, PrintShowsTheOptionsAStoreHas) {
+  const auto text = configuration_yaml(read(two_stores), Secrets::masked);
+  EXPECT_NE(text.find("    notify: false  # sagabox.yaml:5\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("    statement_max: 30s  # default\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("    durability: normal  # sagabox.yaml:8\n"), std::string::npos) << text;
+  const auto files = text.substr(text.find("  files:"));
+  EXPECT_EQ(files.find("notify"), std::string::npos) << files;
+  EXPECT_EQ(text.substr(0, text.find("  files:")).find("durability"), std::string::npos) << text;
+}
+
 TEST(Configuration, TargetsHaveSettingsOfTheirTransport) {
   const auto made = read(R"(
 routes:

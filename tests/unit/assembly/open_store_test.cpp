@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 namespace sagabox {
 namespace {
@@ -46,6 +48,24 @@ TEST(OpenStore, StoreThatIsNotInThisBuildIsToldSo) {
   EXPECT_EQ(refused.error().code, built ? Code::storage_unavailable : Code::config_invalid);
   EXPECT_EQ(refused.error().message.find("left out of this build") == std::string::npos, built);
   EXPECT_EQ(refused.error().message.find("hunter2"), std::string::npos);
+}
+
+TEST(OpenStore, OptionsOfItsKindReachTheStore) {
+  assembly::BackendOptions none;
+  none.postgres.writers_max = 0;
+  none.sqlite.readers_max = 0;
+  const auto schemes = store_schemes();
+  for (const auto& [url, refused] :
+       {std::pair("postgres://127.0.0.1:1/orders", "writers_max: give 1 or more"),
+        std::pair("sqlite:nowhere/a.db", "readers_max: give 1 or more")}) {
+    const std::string begin = std::string(url).substr(0, std::string(url).find(':') + 1);
+    if (std::ranges::none_of(schemes, [&](const auto& one) { return one.starts_with(begin); })) {
+      continue;
+    }
+    const auto opened = assembly::open_store(url, {}, none);
+    ASSERT_FALSE(opened.ok()) << url;
+    EXPECT_EQ(opened.error().message, refused);
+  }
 }
 
 TEST(OpenSchema, StoreInMemorySaysThatItHasNone) {
