@@ -1,9 +1,9 @@
 #include "core/message_check.hpp"
 #include "fuzz/target.hpp"
-#include "server/api/fields.hpp"
-#include "server/api/json_out.hpp"
 #include "server/api/problem.hpp"
 #include "server/api/query.hpp"
+#include "wire/fields.hpp"
+#include "wire/json_out.hpp"
 
 #include <sagabox/payload.hpp>
 
@@ -20,7 +20,7 @@ void answer(const Status& status) {
   must(json_problem(server::problem(status.error()).body).empty(), "a problem is JSON");
 }
 
-void read_message(server::Fields fields) {
+void read_message(wire::Fields fields) {
   NewMessage message;
   message.topic = fields.text("topic");
   message.id = fields.text("id");
@@ -35,13 +35,13 @@ void read_message(server::Fields fields) {
   }
   answer(fields.status());
   answer(check_draft(message, {}));
-  server::JsonOut json;
+  wire::JsonOut json;
   json.begin_object().field("topic", message.topic.str()).field("key", message.key);
   for (const auto& [name, value] : message.headers) json.name(name).value(value);
   must(json_problem(std::move(json.end_object()).take()).empty(), "what we write is JSON");
 }
 
-void read_order(server::Fields fields) {
+void read_order(wire::Fields fields) {
   (void)fields.texts("ids");
   (void)fields.count("limit", 1, 1000);
   (void)fields.flag("dry_run");
@@ -54,11 +54,11 @@ void read_order(server::Fields fields) {
   answer(fields.status());
 }
 
-void read_batch(server::Fields fields) {
+void read_batch(wire::Fields fields) {
   const auto elements = fields.elements("messages");
   if (!elements) return;
   for (const auto element : *elements) {
-    auto inner = server::Fields::split(element, "messages[0].");
+    auto inner = wire::Fields::split(element, "messages[0].");
     if (!inner.ok()) {
       answer(inner.error());
     } else {
@@ -84,7 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace sagabox;
   const auto text = fuzz::text_of(data, size);
   fuzz::read_query(text);
-  const auto parsed = server::Fields::parse(text);
+  const auto parsed = wire::Fields::parse(text);
   fuzz::must(!parsed.ok() || json_problem(text).empty(), "only JSON is taken");
   if (!parsed.ok()) {
     fuzz::answer(parsed.error());

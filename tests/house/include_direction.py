@@ -15,7 +15,7 @@ BASICS = {"core", "observe", "spi"}
 ENGINE_BASE = BASICS | {"ownership", "flow"}
 ENGINES = ENGINE_BASE | {"outbox", "routing", "idempotency"}
 PROCESSES = ENGINES | {"saga", "delivery"}
-SERVING = PROCESSES | {"admin", "server"}
+SERVING = PROCESSES | {"admin", "wire", "server"}
 EVERYTHING = SERVING | {"stores", "transports", "assembly", "testing", "top"}
 MAY_SEE = {
     "core": set(),
@@ -31,7 +31,8 @@ MAY_SEE = {
     "saga": ENGINES,
     "delivery": ENGINES,
     "admin": PROCESSES,
-    "server": PROCESSES | {"admin"},
+    "wire": PROCESSES | {"admin"},
+    "server": PROCESSES | {"admin", "wire"},
     "assembly": SERVING | {"stores", "transports", "top"},
     "cli": EVERYTHING,
     "testing": EVERYTHING - {"testing"},

@@ -2,6 +2,8 @@
 
 #include "core/error_text.hpp"
 #include "core/text.hpp"
+#include "wire/problems.hpp"
+#include "wire/readiness.hpp"
 
 #include <algorithm>
 
@@ -27,16 +29,24 @@ std::string in_doubt(const HttpRequest& request) {
 
 }  // namespace
 
+std::optional<Error> DaemonTalk::problem_of(const HttpAnswer& answer) {
+  if (media_of(answer) != problem_type) return std::nullopt;
+  auto fields = wire::Fields::parse(answer.body, {}, wire::Nulls::left_out);
+  if (!fields.ok()) return std::nullopt;
+  const auto problem = wire::read_problem(*fields);
+  if (!fields->status_of_known().ok()) return std::nullopt;
+  return Error{problem.code, clean_error(problem.detail)};
+}
+
 std::optional<Error> DaemonTalk::refusal(const HttpRequest& request, const HttpAnswer& answer,
                                          std::string_view type) const {
   const auto media = media_of(answer);
-  if (media == problem_type) {
-    const auto problem = answers::problem(answer.body);
-    if (answer.status == unauthorised && problem && !client_->has_key()) {
+  if (auto problem = problem_of(answer)) {
+    if (answer.status == unauthorised && !client_->has_key()) {
       return Error{Code::auth_denied,
                    url() + " asks for a key; give it with --key-file FILE or in SAGABOX_KEY"};
     }
-    if (problem) return Error{problem->code, clean_error(problem->message)};
+    return problem;
   }
   if (answer.status / 100 == 2 && media == type) return std::nullopt;
   const auto status = std::to_string(answer.status);
@@ -81,7 +91,16 @@ Result<std::vector<spi::Finding>> DaemonTalk::readiness() {
   // Then it tells why, in the same form.
   const bool tells = media_of(*answer) == "application/json";
   if (answer->status == not_ready && tells) answer->status = 200;
-  return record_of(request, *answer, &answers::readiness);
+  const auto tables = record_of(request, *answer, wire::read_readiness);
+  if (!tables.ok()) return tables.error();
+  std::vector<spi::Finding> found;
+  for (const auto& table : *tables) {
+    if (table.ready) continue;
+    found.push_back({Severity::error,
+                     "the daemon is not ready: table " + table.table + ": " + table.text,
+                     "sagabox status, and the daemon's log"});
+  }
+  return found;
 }
 
 }  // namespace sagabox::cli

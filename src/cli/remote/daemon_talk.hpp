@@ -1,8 +1,8 @@
 #pragma once
 
 #include "cli/remote/http_client.hpp"
-#include "cli/remote/rest_answers.hpp"
 #include "cli/remote/rest_requests.hpp"
+#include "wire/fields.hpp"
 
 #include <memory>
 #include <optional>
@@ -19,8 +19,9 @@ class DaemonTalk {
 
   [[nodiscard]] const std::string& url() const { return client_->url(); }
 
+  /// Of src/wire: reads a record from the fields of an answer, and notes there what is wrong.
   template <class Value>
-  using Read = Result<Value> (*)(std::string_view body);
+  using Read = Value (*)(wire::Fields& fields);
 
   template <class Value>
   Result<Value> get(const requests::Target& target, Read<Value> read) {
@@ -31,7 +32,7 @@ class DaemonTalk {
   Result<std::optional<Value>> find(const requests::Target& target, Read<Value> read) {
     const auto answer = ask({.target = target.str()});
     if (!answer.ok()) return answer.error();
-    if (answer->status == 404 && answers::problem(answer->body)) return std::optional<Value>();
+    if (answer->status == 404 && problem_of(*answer)) return std::optional<Value>();
     auto value = record_of({.target = target.str()}, *answer, read);
     if (!value.ok()) return value.error();
     return std::optional<Value>(*std::move(value));
@@ -62,9 +63,17 @@ class DaemonTalk {
   template <class Value>
   Result<Value> record_of(const HttpRequest& request, const HttpAnswer& answer, Read<Value> read) {
     if (auto refused = refusal(request, answer, "application/json")) return *std::move(refused);
-    auto value = read(answer.body);
-    return value.ok() ? std::move(value) : Result<Value>(nonsense(request, value.error()));
+    // A newer daemon may tell more, and null where it has nothing to tell.
+    auto fields = wire::Fields::parse(answer.body, {}, wire::Nulls::left_out);
+    if (!fields.ok()) return nonsense(request, fields.error());
+    auto value = read(*fields);
+    if (auto status = fields->status_of_known(); !status.ok()) {
+      return nonsense(request, status.error());
+    }
+    return value;
   }
+  /// The error that the answer tells of; nothing where it is none of ours.
+  [[nodiscard]] static std::optional<Error> problem_of(const HttpAnswer& answer);
   /// Why the answer has nothing to read; nothing: it has, in this type.
   [[nodiscard]] std::optional<Error> refusal(const HttpRequest& request, const HttpAnswer& answer,
                                              std::string_view type) const;

@@ -2,29 +2,20 @@
 
 #include "core/base64.hpp"
 #include "core/timestamp.hpp"
-#include "server/api/json_out.hpp"
 #include "server/api/query.hpp"
+#include "wire/filters.hpp"
+#include "wire/put.hpp"
 
 #include <utility>
 
 namespace sagabox::cli::requests {
 namespace {
 
-using server::JsonOut;
+using wire::JsonOut;
 
 void put_filter(JsonOut& json, const MessageFilter& filter) {
-  json.name("filter")
-      .begin_object()
-      .field_if("tenant", filter.tenant)
-      .field_if("topic", filter.topic)
-      .field_if("aggregate_type", filter.aggregate_type)
-      .field_if("key", filter.key)
-      .field_if("from", filter.from)
-      .field_if("until", filter.until);
-  if (filter.code) json.field("code", code_name(*filter.code));
-  if (filter.first) json.field("first", filter.first->value);
-  if (filter.last) json.field("last", filter.last->value);
-  json.end_object();
+  json.name("filter");
+  put(json, filter);
 }
 
 void put_payload(JsonOut& json, const Payload& payload) {

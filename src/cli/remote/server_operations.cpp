@@ -3,9 +3,12 @@
 #include "admin/doctor.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/remote/daemon_talk.hpp"
-#include "cli/remote/rest_answers.hpp"
 #include "cli/remote/rest_requests.hpp"
 #include "core/text.hpp"
+#include "wire/messages.hpp"
+#include "wire/replays.hpp"
+#include "wire/stores.hpp"
+#include "wire/tables.hpp"
 
 #include <sagabox/audit.hpp>
 #include <sagabox/random.hpp>
@@ -40,36 +43,36 @@ class ServerOperations final : public Operations {
   Result<bool> is_current() override {
     const auto stores = this->stores();
     if (!stores.ok()) return stores.error();
-    return std::ranges::all_of(*stores, &answers::ServedStore::current);
+    return std::ranges::all_of(*stores, &wire::StoreState::current);
   }
   Result<spi::TableStats> stats(const TableName& table) override {
-    const auto found = daemon_.get(Target(table, ""), answers::table);
+    const auto found = daemon_.get(Target(table, ""), wire::read_table);
     if (!found.ok()) return found.error();
     if (found->stats) return *found->stats;
     return Error{Code::auth_denied,
                  "the counts of a table concern all tenants; this key is bound to one"};
   }
   Result<WallTime> now(const TableName& table) override {
-    const auto found = daemon_.get(Target(table, ""), answers::table);
+    const auto found = daemon_.get(Target(table, ""), wire::read_table);
     if (!found.ok()) return found.error();
     return found->now;
   }
   Result<Sequence> last_sequence(const TableName& table) override {
-    const auto found = daemon_.get(Target(table, ""), answers::table);
+    const auto found = daemon_.get(Target(table, ""), wire::read_table);
     if (!found.ok()) return found.error();
     if (found->last_sequence) return *found->last_sequence;
     return Error{Code::tx_invalid_state,
                  "the daemon does not tell how much is written to table " + table.str()};
   }
   Result<Owners> owners(const TableName& table) override {
-    return daemon_.get(Target(table, "/owners"), answers::owners);
+    return daemon_.get(Target(table, "/owners"), wire::read_owners);
   }
   Result<MessagePage> list(const TableName& table, const ListQuery& query) override {
-    return daemon_.get(requests::list(table, query), answers::page);
+    return daemon_.get(requests::list(table, query), wire::read_page);
   }
   Result<std::uint64_t> count(const TableName& table, MessageState state,
                               const MessageFilter& filter) override {
-    return daemon_.get(Target(table, "/count").add_filter(state, filter), answers::count);
+    return daemon_.get(Target(table, "/count").add_filter(state, filter), wire::read_count);
   }
   Result<std::optional<MessageRecord>> inspect(const TableName& table, const MessageId& id,
                                                Admin::PayloadToo payload,
@@ -79,31 +82,33 @@ class ServerOperations final : public Operations {
     if (state) target.add("state", state_name(*state));
     if (tenant) target.add("tenant", *tenant);
     if (payload == Admin::PayloadToo::yes) target.add("payload", "true");
-    return daemon_.find(target, answers::message);
+    return daemon_.find(target, wire::read_message);
   }
   Result<Explanation> explain(const TableName& table, const MessageId& id,
                               const Admin::Whose& tenant) override {
     auto target = requests::message(table, id, "/explain");
     if (tenant) target.add("tenant", *tenant);
-    return daemon_.get(target, answers::explanation);
+    return daemon_.get(target, wire::read_explanation);
   }
   Result<BlockedKeyPage> blocked_keys(const TableName& table, std::uint32_t keys_max) override {
     return daemon_.get(Target(table, "/blocked-keys").add("limit", keys_max),
-                       answers::blocked_keys);
+                       wire::read_blocked_keys);
   }
   Result<admin::RefusedFacts> refused(const TableName& table) override {
-    auto found = daemon_.get(Target(table, ""), answers::table);
+    auto found = daemon_.get(Target(table, ""), wire::read_table);
     if (!found.ok()) return found.error();
-    return std::move(found->refused);
+    if (!found->here) return admin::RefusedFacts{};
+    return admin::RefusedFacts{.count = found->here->snapshot.refused,
+                               .first = std::move(found->here->refused)};
   }
   Result<std::vector<spi::Stray>> strays(const TableName& table) override {
-    return daemon_.get(Target(table, "/strays"), answers::strays);
+    return daemon_.get(Target(table, "/strays"), wire::read_strays);
   }
   Result<std::vector<Pause>> pauses(const TableName& table) override {
-    return daemon_.get(Target(table, "/pauses"), answers::pauses);
+    return daemon_.get(Target(table, "/pauses"), wire::read_pauses);
   }
   Result<std::optional<std::vector<DestinationState>>> destinations() override {
-    auto found = daemon_.get(Target("/v1/destinations"), answers::destinations);
+    auto found = daemon_.get(Target("/v1/destinations"), wire::read_destinations);
     if (!found.ok()) return found.error();
     return std::optional(*std::move(found));
   }
@@ -114,10 +119,10 @@ class ServerOperations final : public Operations {
     auto all = daemon_.readiness();
     if (!all.ok()) return all;
     for (const auto& store : *stores) {
-      auto found = daemon_.get(Target(requests::findings_path(store.name)), answers::findings);
+      auto found = daemon_.get(Target(requests::findings_path(store.store)), wire::read_findings);
       if (!found.ok()) return found;
       for (auto& finding : *found) {
-        if (stores->size() > 1) finding.what = "store " + store.name + ": " + finding.what;
+        if (stores->size() > 1) finding.what = "store " + store.store + ": " + finding.what;
         all->push_back(std::move(finding));
       }
     }
@@ -138,7 +143,7 @@ class ServerOperations final : public Operations {
     const auto message = Message::build_shared(std::move(draft), {}, ids, system_clock());
     if (!message.ok()) return message.error();
     auto written = daemon_.act(Target(table, "/messages"), requests::enqueue(**message, tenant),
-                               answers::written);
+                               wire::read_written);
     if (written.ok() || written.error().code != Code::storage_in_doubt) return written;
     return Error{Code::storage_in_doubt,
                  written.error().message + ", or with --id " + (*message)->id().str()};
@@ -154,7 +159,7 @@ class ServerOperations final : public Operations {
     auto moved = daemon_.act(
         Target(table, path),
         requests::move(ids, quarantines ? std::optional(note) : std::nullopt, tenant, sequences),
-        answers::moved);
+        wire::read_moved);
     if (moved.ok() && moved->size() != ids.size()) {
       return Error{Code::storage_in_doubt,
                    "the daemon was given " + std::to_string(ids.size()) + " ids and answered for " +
@@ -165,8 +170,7 @@ class ServerOperations final : public Operations {
   Result<bool> set_pause(const TableName& table, const std::string& topic, bool paused,
                          const std::string& note) override {
     return daemon_.act(Target(table, paused ? "/pause" : "/resume"),
-                       requests::pause(topic, paused ? note : std::string()),
-                       answers::pause_change);
+                       requests::pause(topic, paused ? note : std::string()), wire::read_changed);
   }
   /// So many a request; an error tells how many had gone before it.
   Result<Purged> purge(const TableName& table, const PurgeOrder& order,
@@ -175,8 +179,8 @@ class ServerOperations final : public Operations {
     for (;;) {
       const Target target(table, "/purge");
       const auto part = order.dry_run
-                            ? daemon_.look(target, requests::purge(order), answers::purged)
-                            : daemon_.act(target, requests::purge(order), answers::purged);
+                            ? daemon_.look(target, requests::purge(order), wire::read_purged)
+                            : daemon_.act(target, requests::purge(order), wire::read_purged);
       if (!part.ok()) {
         if (purged.rows == 0) return part.error();
         return Error{part.error().code, part.error().message + " (" + std::to_string(purged.rows) +
@@ -184,7 +188,7 @@ class ServerOperations final : public Operations {
       }
       purged.rows += part->rows;
       const bool goes_on = !progress || progress(purged.rows);
-      if (!part->more || part->rows == 0 || order.dry_run) return purged;
+      if (!part->stopped || part->rows == 0 || order.dry_run) return purged;
       if (goes_on) continue;
       purged.stopped = true;
       return purged;
@@ -193,28 +197,28 @@ class ServerOperations final : public Operations {
 
   Result<ReplayPreview> preview_replay(const TableName& table, const ReplayOrder& order) override {
     return daemon_.look(Target(table, "/replays/preview"), requests::preview(order),
-                        answers::preview);
+                        wire::read_preview);
   }
   Result<ReplayJob> start_replay(const TableName& table, const ReplayOrder& order) override {
-    return daemon_.act(Target(table, "/replays"), requests::replay(order), answers::job);
+    return daemon_.act(Target(table, "/replays"), requests::replay(order), wire::read_job);
   }
   Result<std::vector<ReplayJob>> jobs(const TableName& table) override {
-    return daemon_.get(Target(table, "/replays"), answers::jobs);
+    return daemon_.get(Target(table, "/replays"), wire::read_jobs);
   }
   Result<ReplayJob> job(const TableName& table, ReplayJobId id) override {
-    return daemon_.get(requests::job(table, id), answers::job);
+    return daemon_.get(requests::job(table, id), wire::read_job);
   }
   Result<ReplayJob> change_job(const TableName& table, ReplayJobId id,
                                ReplayJob::State to) override {
     const bool resumes = to == ReplayJob::State::running;
-    return daemon_.act(requests::job(table, id, resumes ? "/resume" : "/stop"), "", answers::job);
+    return daemon_.act(requests::job(table, id, resumes ? "/resume" : "/stop"), "", wire::read_job);
   }
 
   Result<AuditReport> verify_audit(const std::optional<AuditHead>& anchor) override {
     Target target("/v1/audit/verify");
     add_store(target);
     if (anchor) target.add("number", anchor->number).add("hash", hex(anchor->hash));
-    return daemon_.get(target, answers::audit_report);
+    return daemon_.get(target, wire::read_audit_report);
   }
   Result<std::uint64_t> export_audit(const Admin::LineSink& sink, std::uint64_t after) override {
     std::uint64_t lines = 0;
@@ -236,8 +240,8 @@ class ServerOperations final : public Operations {
   }
 
  private:
-  Result<std::vector<answers::ServedStore>> stores() {
-    return daemon_.get(Target("/v1/stores"), answers::stores);
+  Result<std::vector<wire::StoreState>> stores() {
+    return daemon_.get(Target("/v1/stores"), wire::read_stores);
   }
 
   void add_store(Target& target) {
@@ -245,8 +249,8 @@ class ServerOperations final : public Operations {
     std::string names;
     bool known = store_.empty();
     for (const auto& store : stores) {
-      names += (names.empty() ? "" : ", ") + store.name;
-      known = known || store.name == store_;
+      names += (names.empty() ? "" : ", ") + store.store;
+      known = known || store.store == store_;
     }
     if (!known || (store_.empty() && stores.size() > 1)) {
       throw WrongUse(

@@ -4,8 +4,8 @@
 #include "cli/option.hpp"
 #include "core/secret_random.hpp"
 #include "core/text.hpp"
-#include "server/api/json_out.hpp"
 #include "server/api/keys.hpp"
+#include "wire/json_out.hpp"
 
 #include <fmt/format.h>
 
@@ -40,7 +40,7 @@ Result<server::Role> parse_role(const std::string& text) {
   return Error{Code::config_invalid, quoted(text) + "; give read, operate or admin"};
 }
 
-void put(server::JsonOut& json, const server::ApiKey& key, const std::string& secret) {
+void put(wire::JsonOut& json, const server::ApiKey& key, const std::string& secret) {
   json.begin_object()
       .field("id", key.id)
       .field("name", key.name)
@@ -54,7 +54,7 @@ void put(server::JsonOut& json, const server::ApiKey& key, const std::string& se
 }
 
 void print_json(const server::ApiKey& key, const std::string& secret = {}) {
-  server::JsonOut json;
+  wire::JsonOut json;
   put(json, key, secret);
   fmt::print("{}\n", std::move(json).take());
 }

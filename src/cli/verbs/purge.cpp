@@ -16,7 +16,7 @@ namespace {
 Purged count_first(Session& session, const TableName& table, PurgeOrder order) {
   order.dry_run = true;
   auto found = session.operations().purge(table, order, {});
-  if (!found.ok() && found.error().code == Code::config_invalid) {
+  if (!found.ok() && found.error().code == Code::request_invalid) {
     throw WrongUse(found.error().text());
   }
   return std::move(found).value();

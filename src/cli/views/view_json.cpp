@@ -1,357 +1,188 @@
 #include "cli/views/view_json.hpp"
 
 #include "cli/views/message_view.hpp"
-#include "core/base64.hpp"
 #include "core/text.hpp"
-#include "observe/error_figures.hpp"
-
-#include <boost/json.hpp>
+#include "wire/filters.hpp"
+#include "wire/messages.hpp"
+#include "wire/replays.hpp"
+#include "wire/stores.hpp"
+#include "wire/tables.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sagabox::cli {
 namespace {
 
-namespace json = boost::json;
+using wire::JsonOut;
+using wire::put_array;
+using wire::put_members;
 
-/// Texts that are no UTF-8 come from broken rows; a JSON reader would refuse them.
-json::value text(std::string_view raw) {
-  if (text_facts(raw).unprintable_at == std::string_view::npos) return json::value(raw);
-  std::string clean;
-  for (std::size_t at = 0; at < raw.size();) {
-    const auto c = utf8_front(raw.substr(at));
-    clean += c.bytes == 0 ? std::string_view("?") : raw.substr(at, c.bytes);
-    at += std::max<std::size_t>(c.bytes, 1);
+/// One object, of what `members` writes.
+template <class Members>
+std::string object(Members members) {
+  JsonOut json;
+  json.begin_object();
+  members(json);
+  return std::move(json.end_object()).take();
+}
+
+/// A record and nothing else.
+template <class... Parts>
+std::string record(const Parts&... parts) {
+  return object([&](JsonOut& json) { put_members(json, parts...); });
+}
+
+void put_owner_counts(JsonOut& json, std::span<const spi::ShardOwner> shards) {
+  put_array(json, "owners", shards_by_owner(shards), [&](const auto& owner) {
+    json.begin_object()
+        .field("owner", owner.first.view())
+        .field("shards", owner.second)
+        .end_object();
+  });
+}
+
+void put_status(JsonOut& json, const TableStatus& status) {
+  json.begin_object().field("table", status.facts.table);
+  put_members(json, status.facts.stats);
+  json.field("retrying", status.retrying);
+  if (status.traffic) {
+    json.field("in_per_second", status.traffic->in).field_if("out_per_second", status.traffic->out);
   }
-  return json::value(clean);
+  put_owner_counts(json, status.facts.owners);
+  put_array(json, "findings", admin::findings_of(status.facts));
+  json.end_object();
 }
 
-json::value time_value(const std::optional<WallTime>& time) {
-  return time ? json::value(utc_text(*time)) : json::value(nullptr);
-}
-
-json::value code_value(const std::optional<Code>& code) {
-  return code ? json::value(code_name(*code)) : json::value(nullptr);
-}
-
-template <class T>
-json::value maybe_text(const std::optional<T>& value) {
-  return value ? text(*value) : json::value(nullptr);
-}
-
-double in_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
-json::object finding_object(const spi::Finding& finding) {
-  return {{"severity", severity_name(finding.severity)},
-          {"what", text(finding.what)},
-          {"cure", text(finding.cure)}};
-}
-
-json::object record_object(const TableName& table, const MessageRecord& record) {
-  json::object object{{"table", table.str()},
-                      {"id", record.id.view()},
-                      {"state", state_name(record.state)},
-                      {"sequence", record.sequence.value},
-                      {"shard", record.shard.value},
-                      {"tenant", text(record.tenant)},
-                      {"topic", text(record.topic)},
-                      {"key", record.key.empty() ? json::value(nullptr) : text(record.key)},
-                      {"aggregate_type", text(record.aggregate_type)},
-                      {"aggregate_id", text(record.aggregate_id)},
-                      {"attempts", record.attempts},
-                      {"replays", record.replays},
-                      {"retrying", record.retrying},
-                      {"written_at", utc_text(record.written_at)},
-                      {"due", time_value(record.due)},
-                      {"ended_at", time_value(record.ended_at)},
-                      {"code", code_value(record.code)},
-                      {"error", text(record.error)},
-                      {"note", text(record.note)},
-                      {"payload_bytes", record.payload_bytes},
-                      {"digest", hex(record.digest)}};
-  if (!record.decode_error.empty()) object["decode_error"] = text(record.decode_error);
-  return object;
-}
-
-json::object filter_object(const MessageFilter& filter) {
-  json::object object;
-  const auto add = [&](std::string_view name, const std::optional<std::string>& value) {
-    if (value) object[name] = text(*value);
-  };
-  add("tenant", filter.tenant);
-  add("topic", filter.topic);
-  add("aggregate_type", filter.aggregate_type);
-  add("key", filter.key);
-  if (filter.code) object["code"] = code_name(*filter.code);
-  if (filter.from) object["since"] = utc_text(*filter.from);
-  if (filter.until) object["until"] = utc_text(*filter.until);
-  if (filter.first) object["first"] = filter.first->value;
-  if (filter.last) object["last"] = filter.last->value;
-  return object;
-}
-
-json::object job_object(const ReplayJob& job) {
-  return {{"job", job.id.value},
-          {"table", job.table},
-          {"state", job_state_name(job.state)},
-          {"from", state_name(job.from)},
-          {"filter", filter_object(job.filter)},
-          {"rate_max", job.rate_max},
-          {"matched", job.matched},
-          {"replayed", job.replayed},
-          {"skipped", job.skipped},
-          {"actor", text(job.actor)},
-          {"error", text(job.error)},
-          {"created_at", utc_text(job.created_at)},
-          {"changed_at", utc_text(job.changed_at)}};
-}
-
-json::object shard_object(const spi::ShardOwner& shard) {
-  const bool owned = !shard.owner.empty();
-  return {
-      {"shard", shard.shard.value},
-      {"owner", owned ? json::value(shard.owner.view()) : json::value(nullptr)},
-      {"lease_seconds", owned ? json::value(in_seconds(shard.lease_left)) : json::value(nullptr)},
-      {"epoch", shard.epoch.value}};
-}
-
-json::value owner_value(const std::optional<spi::ShardOwner>& owner) {
-  return owner ? json::value(owner->owner.view()) : json::value(nullptr);
-}
-
-json::array owner_counts(std::span<const spi::ShardOwner> shards) {
-  json::array owners;
-  for (const auto& [owner, count] : shards_by_owner(shards)) {
-    owners.push_back(json::object{{"owner", owner.view()}, {"shards", count}});
-  }
-  return owners;
-}
-
-json::object status_object(const TableStatus& status) {
-  const auto& stats = status.facts.stats;
-  json::array findings;
-  for (const auto& finding : admin::findings_of(status.facts)) {
-    findings.push_back(finding_object(finding));
-  }
-  const auto rate = [](std::optional<double> known) {
-    return known ? json::value(*known) : json::value(nullptr);
-  };
-  const auto& traffic = status.traffic;
-  return {{"table", status.facts.table},
-          {"pending", stats.pending},
-          {"pending_estimated", stats.estimated},
-          {"waiting", stats.waiting},
-          {"retrying", status.retrying},
-          {"done", stats.done},
-          {"dead", stats.dead},
-          {"quarantined", stats.quarantined},
-          {"oldest_pending", time_value(stats.oldest_pending)},
-          {"now", utc_text(stats.now)},
-          {"in_per_second", rate(traffic ? std::optional(traffic->in) : std::nullopt)},
-          {"out_per_second", rate(traffic ? traffic->out : std::nullopt)},
-          {"owners", owner_counts(status.facts.owners)},
-          {"findings", std::move(findings)}};
-}
-
-json::object target_object(const DestinationState& target) {
-  const auto while_down = [&](Duration duration) {
-    return target.down ? json::value(in_seconds(duration)) : json::value(nullptr);
-  };
-  return {{"target", text(target.target)},
-          {"down", target.down},
-          {"down_seconds", while_down(target.down_for)},
-          {"next_try_seconds", while_down(target.next_probe)},
-          {"under_way", target.under_way},
-          {"error", text(target.last_error)}};
-}
-
-template <class Range, class Make>
-json::array array_of(const Range& range, Make make) {
-  json::array array;
-  for (const auto& item : range) array.push_back(make(item));
-  return array;
+void put_step(JsonOut& json, const spi::SchemaStep& step) {
+  json.begin_object()
+      .field("engine", step.engine)
+      .field("number", step.number)
+      .field("name", step.name)
+      .field_if("outbox", step.outbox)
+      .field_if("applied_at", step.applied_at);
+  if (step.shards > 0) json.field("shards", step.shards);
+  json.field("checksum_differs", step.checksum_differs).end_object();
 }
 
 }  // namespace
 
 std::string status_json(const std::string& store, std::span<const TableStatus> tables,
                         const Targets& targets) {
-  return json::serialize(
-      json::object{{"store", store},
-                   {"tables", array_of(tables, status_object)},
-                   {"targets", targets ? json::value(array_of(*targets, target_object))
-                                       : json::value(nullptr)}});
+  return object([&](JsonOut& json) {
+    json.field("store", store);
+    put_array(json, "tables", tables, [&](const auto& table) { put_status(json, table); });
+    if (targets) put_array(json, "destinations", *targets);
+  });
 }
 
 std::string messages_json(const TableName& table, const MessagePage& page) {
-  return json::serialize(json::object{
-      {"messages", array_of(page.rows, [&](const auto& row) { return record_object(table, row); })},
-      {"next", page.next.empty() ? json::value(nullptr) : json::value(page.next)}});
+  return record(table, page);
 }
 
-std::string message_json(const TableName& table, const MessageRecord& record) {
-  auto object = record_object(table, record);
-  object["history"] = array_of(record.history, [](const FailedAttempt& attempt) {
-    return json::object{{"attempt", attempt.number},
-                        {"at", utc_text(attempt.at)},
-                        {"code", code_name(attempt.code)},
-                        {"error", text(attempt.error)}};
-  });
-  if (record.message) {
-    const auto& message = *record.message;
-    object["content_type"] = text(message.content_type());
-    object["headers"] = array_of(message.headers(), [](const auto& header) {
-      return json::object{{"name", text(header.first)}, {"value", text(header.second)}};
-    });
-    const auto& payload = message.payload();
-    if (payload.form() == PayloadForm::json) {
-      // As it was written: a parser might change numbers.
-      auto whole = json::serialize(object);
-      whole.pop_back();
-      return whole + ",\"payload\":" + std::string(payload.view()) + "}";
-    }
-    std::string encoded;
-    append_base64(payload.view(), encoded);
-    object["payload_base64"] = encoded;
-  }
-  return json::serialize(object);
+std::string message_json(const TableName& table, const MessageRecord& message) {
+  return record(table, message);
 }
 
 std::string explanation_json(const TableName& table, const MessageId& id,
                              const Explanation& explanation) {
-  return json::serialize(json::object{
-      {"table", table.str()},
-      {"id", id.view()},
-      {"state", text(explanation.state)},
-      {"reasons", array_of(explanation.reasons,
-                           [](const Reason& reason) {
-                             return json::object{{"why", why_name(reason.why)},
-                                                 {"text", text(reason.text)}};
-                           })},
-      {"owner",
-       explanation.owner.empty() ? json::value(nullptr) : json::value(text(explanation.owner))},
-      {"next",
-       explanation.next.empty() ? json::value(nullptr) : json::value(text(explanation.next))}});
+  return object([&](JsonOut& json) {
+    json.field("table", table.str()).field("id", id.view());
+    put_members(json, explanation);
+  });
 }
 
 std::string owners_json(std::span<const std::pair<TableName, Owners>> tables) {
-  return json::serialize(json::object{
-      {"tables", array_of(tables, [](const auto& table) {
-         const Owners& owners = table.second;
-         return json::object{
-             {"table", table.first.str()},
-             {"workers", array_of(owners.relays.live,
-                                  [](const WorkerId& id) { return json::value(id.view()); })},
-             {"shards", array_of(owners.relays.shards, shard_object)},
-             {"replays", owner_value(owners.replayer)},
-             {"purges", owner_value(owners.purger)}};
-       })}});
+  return object([&](JsonOut& json) {
+    put_array(json, "tables", tables, [&](const auto& table) {
+      json.begin_object().field("table", table.first.str());
+      put_members(json, table.second);
+      json.end_object();
+    });
+  });
 }
 
 std::string written_json(const TableName& table, const Written& written) {
-  return json::serialize(json::object{{"table", table.str()},
-                                      {"id", written.id.view()},
-                                      {"sequence", written.sequence.value},
-                                      {"duplicate", written.duplicate}});
+  return record(table, written);
 }
 
 std::string moved_json(const TableName& table, std::string_view act, std::span<const Moved> moved) {
-  return json::serialize(json::object{
-      {"table", table.str()},
-      {"act", act},
-      {"messages", array_of(moved, [](const Moved& one) {
-         return json::object{{"id", one.id.view()},
-                             {"was", one.was ? json::value(state_name(*one.was)) : nullptr},
-                             {"moved", one.moved},
-                             {"text", text(one.text)}};
-       })}});
+  return object([&](JsonOut& json) {
+    json.field("table", table.str()).field("act", act);
+    put_members(json, moved);
+  });
 }
 
 std::string preview_json(const TableName& table, const ReplayOrder& order,
                          const ReplayPreview& preview) {
-  return json::serialize(json::object{{"table", table.str()},
-                                      {"from", state_name(order.from)},
-                                      {"filter", filter_object(order.filter)},
-                                      {"matched", preview.matched},
-                                      {"first", array_of(preview.first, [&](const auto& row) {
-                                         return record_object(table, row);
-                                       })}});
+  return object([&](JsonOut& json) {
+    json.field("table", table.str()).field("from", state_name(order.from)).name("filter");
+    put(json, order.filter);
+    put_members(json, table, preview);
+  });
 }
 
-std::string job_json(const ReplayJob& job) { return json::serialize(job_object(job)); }
+std::string job_json(const ReplayJob& job) { return record(job); }
 
-std::string jobs_json(std::span<const ReplayJob> jobs) {
-  return json::serialize(json::object{{"jobs", array_of(jobs, job_object)}});
-}
+std::string jobs_json(std::span<const ReplayJob> jobs) { return record(jobs); }
 
 std::string pause_json(const TableName& table, const std::string& topic, bool paused,
                        bool changed) {
-  return json::serialize(json::object{{"table", table.str()},
-                                      {"topic", topic.empty() ? json::value(nullptr) : text(topic)},
-                                      {"paused", paused},
-                                      {"changed", changed}});
+  return record(
+      wire::PauseChange{.table = table,
+                        .topic = topic.empty() ? std::nullopt : std::optional<std::string>(topic),
+                        .paused = paused,
+                        .changed = changed});
 }
 
 std::string purged_json(const TableName& table, const PurgeOrder& order, const Purged& purged) {
-  return json::serialize(json::object{{"table", table.str()},
-                                      {"state", state_name(order.state)},
-                                      {"messages", purged.rows},
-                                      {"dry_run", order.dry_run},
-                                      {"stopped", purged.stopped}});
+  return record(table, order, purged);
 }
 
 std::string schema_json(std::span<const spi::SchemaStep> steps) {
-  return json::serialize(json::object{
-      {"current",
-       std::ranges::all_of(steps, [](const auto& s) { return s.applied_at.has_value(); }) &&
-           !steps.empty()},
-      {"steps", array_of(steps, [](const spi::SchemaStep& step) {
-         return json::object{
-             {"engine", step.engine},
-             {"number", step.number},
-             {"name", step.name},
-             {"outbox", step.outbox.empty() ? json::value(nullptr) : json::value(step.outbox)},
-             {"applied_at", time_value(step.applied_at)},
-             {"shards", step.shards == 0 ? json::value(nullptr) : json::value(step.shards)},
-             {"checksum_differs", step.checksum_differs}};
-       })}});
+  const auto applied = [](const spi::SchemaStep& step) { return step.applied_at.has_value(); };
+  return object([&](JsonOut& json) {
+    json.field("current", !steps.empty() && std::ranges::all_of(steps, applied));
+    put_array(json, "steps", steps, [&](const auto& step) { put_step(json, step); });
+  });
 }
 
 std::string reshard_json(const std::string& table, const spi::ReshardReport& report) {
-  return json::serialize(json::object{
-      {"table", table},
-      {"shards_before", report.shards_before},
-      {"shards", report.shards},
-      {"pending", report.pending},
-      {"blocked_seconds", in_seconds(report.blocked)},
-      {"relays",
-       array_of(report.relays, [](const WorkerId& id) { return json::value(id.view()); })},
-      {"changed", report.changed}});
+  return object([&](JsonOut& json) {
+    json.field("table", table)
+        .field("shards_before", report.shards_before)
+        .field("shards", report.shards)
+        .field("pending", report.pending)
+        .field("blocked_seconds", wire::seconds(report.blocked));
+    put_array(json, "relays", report.relays, [&](const auto& id) { json.value(id.view()); });
+    json.field("changed", report.changed);
+  });
 }
 
 std::string audit_json_report(const AuditReport& report) {
-  return json::serialize(json::object{
-      {"entries", report.entries},
-      {"problems_found", report.problems_found},
-      {"problems",
-       array_of(report.problems, [](const std::string& problem) { return text(problem); })},
-      {"anchor", std::to_string(report.head.number) + ":" + hex(report.head.hash)}});
+  return object([&](JsonOut& json) {
+    put_members(json, report);
+    // As --anchor takes it.
+    json.field("anchor", std::to_string(report.head.number) + ":" + hex(report.head.hash));
+  });
 }
 
 std::string findings_json(std::span<const PlacedFinding> findings) {
-  return json::serialize(
-      json::object{{"findings", array_of(findings, [](const PlacedFinding& placed) {
-                      auto object = finding_object(placed.second);
-                      object["where"] = text(placed.first);
-                      return object;
-                    })}});
+  return object([&](JsonOut& json) {
+    put_array(json, "findings", findings, [&](const PlacedFinding& placed) {
+      json.begin_object().field("where", placed.first);
+      put_members(json, placed.second);
+      json.end_object();
+    });
+  });
 }
 
 std::string event_json(const TableName& table, std::string_view event,
-                       const MessageRecord& record) {
-  auto object = record_object(table, record);
-  object["event"] = event;
-  return json::serialize(object);
+                       const MessageRecord& message) {
+  return object([&](JsonOut& json) {
+    json.field("event", event);
+    put_members(json, table, message);
+  });
 }
 
 }  // namespace sagabox::cli

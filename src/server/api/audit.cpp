@@ -1,8 +1,10 @@
 #include "core/digest_text.hpp"
 #include "core/text.hpp"
+#include "server/api/json_response.hpp"
 #include "server/api/operations.hpp"
 #include "server/api/problem.hpp"
-#include "server/api/records_json.hpp"
+#include "server/api/query.hpp"
+#include "wire/stores.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -80,21 +82,7 @@ Result<Response> verify_audit(const Call& call) {
   if (!admin.ok()) return admin.error();
   const auto report = admin->verify_audit(anchor);
   if (!report.ok()) return report.error();
-  JsonOut json;
-  json.begin_object()
-      .field("intact", report->problems_found == 0)
-      .field("entries", report->entries)
-      .name("head")
-      .begin_object()
-      .field("number", report->head.number)
-      .field("hash", hex(report->head.hash))
-      .end_object()
-      .field("problems_found", report->problems_found)
-      .name("problems")
-      .begin_array();
-  for (const auto& problem : report->problems) json.value(problem);
-  json.end_array().end_object();
-  return Response{.body = std::move(json).take()};
+  return ok_with(*report);
 }
 
 }  // namespace sagabox::server::operations

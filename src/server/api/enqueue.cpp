@@ -1,12 +1,14 @@
 #include "core/base64.hpp"
 #include "core/message_check.hpp"
 #include "core/text.hpp"
-#include "server/api/fields.hpp"
-#include "server/api/json_out.hpp"
+#include "server/api/arguments.hpp"
+#include "server/api/json_response.hpp"
 #include "server/api/operations.hpp"
 #include "server/api/problem.hpp"
 #include "server/api/query.hpp"
+#include "wire/messages.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace sagabox::server::operations {
@@ -101,16 +103,6 @@ Result<NewMessage> message_from(Fields fields, const Call& call, const std::stri
   return message;
 }
 
-void put_written(JsonOut& json, const ServedTable& table, const Written& written) {
-  json.begin_object()
-      .field("id", written.id.view())
-      .field("table", table.table.str())
-      .field("sequence", written.sequence.value)
-      .field("shard", written.shard.value)
-      .field("duplicate", written.duplicate)
-      .end_object();
-}
-
 /// What is needed to answer after the request is gone.
 struct Asker {
   const ServedTable* table;
@@ -119,38 +111,23 @@ struct Asker {
 };
 
 Response written_one(const Asker& asker, const std::vector<Written>& written) {
-  JsonOut json;
-  if (written.empty()) {
-    json.begin_object()
-        .field("table", asker.table->table.str())
-        .field("suppressed", true)
-        .end_object();
-    return {.status = 200, .body = std::move(json).take()};
-  }
+  const auto& table = asker.table->table;
+  if (written.empty()) return ok_with(table, wire::suppressed);
   const auto& one = written.front();
-  put_written(json, *asker.table, one);
-  Response response{.status = one.duplicate ? 200U : 201U, .body = std::move(json).take()};
-  response.headers.emplace_back("Location", "/v1/tables/" + asker.table->table.str() +
-                                                "/messages/" + percent_encoded(one.id.view()));
+  auto response = ok_with(table, one);
+  response.status = one.duplicate ? 200 : 201;
+  response.headers.emplace_back(
+      "Location", "/v1/tables/" + table.str() + "/messages/" + percent_encoded(one.id.view()));
   return response;
 }
 
 Response written_many(const Asker& asker, const std::vector<Written>& messages,
                       std::size_t wanted) {
-  std::size_t duplicates = 0;
-  JsonOut json;
-  json.begin_object().name("messages").begin_array();
-  for (const auto& one : messages) {
-    put_written(json, *asker.table, one);
-    duplicates += one.duplicate ? 1 : 0;
-  }
-  const auto written = messages.size() - duplicates;
-  json.end_array()
-      .field("written", written)
-      .field("duplicates", duplicates)
-      .field("suppressed", wanted - messages.size())
-      .end_object();
-  return {.status = written > 0 ? 201U : 200U, .body = std::move(json).take()};
+  const wire::WrittenBatch batch{.messages = messages, .suppressed = wanted - messages.size()};
+  auto response = ok_with(asker.table->table, batch);
+  const bool all_there = std::ranges::all_of(messages, &Written::duplicate);
+  response.status = all_there ? 200 : 201;
+  return response;
 }
 
 Response failed(const Asker& asker, const Error& error) {

@@ -1,43 +1,22 @@
-#include "server/api/json_out.hpp"
+#include "server/api/json_response.hpp"
 #include "server/api/openapi_document.hpp"
 #include "server/api/operations.hpp"
 #include "server/api/problem.hpp"
 #include "server/api/readiness.hpp"
 
-#include <utility>
+#include <algorithm>
+#include <vector>
 
 namespace sagabox::server::operations {
-namespace {
 
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
-void put_looked(JsonOut& json, const Looked& looked) {
-  json.begin_object().field("table", looked.table).field("ready", looked.ready);
-  json.field_if("text", looked.text);
-  if (looked.oldest_pending) {
-    json.field("oldest_pending_seconds", seconds(*looked.oldest_pending));
-  }
-  if (looked.last_success) json.field("last_success_seconds", seconds(*looked.last_success));
-  json.end_object();
-}
-
-}  // namespace
-
-Result<Response> live(const Call&) { return Response{.body = R"({"live":true})"}; }
+Result<Response> live(const Call&) { return Response{.body = "{\"live\":true}\n"}; }
 
 Result<Response> ready(const Call& call) {
-  bool all = true;
-  JsonOut tables;
-  tables.begin_array();
-  for (const auto& table : call.options.tables) {
-    const auto looked = call.readiness.look(table);
-    all = all && looked.ready;
-    put_looked(tables, looked);
-  }
-  tables.end_array();
-  JsonOut json;
-  json.begin_object().field("ready", all).name("tables").raw(std::move(tables).take()).end_object();
-  return Response{.status = all ? 200U : 503U, .body = std::move(json).take()};
+  std::vector<wire::TableReadiness> tables;
+  for (const auto& table : call.options.tables) tables.push_back(call.readiness.look(table));
+  auto response = ok_with(tables);
+  if (!std::ranges::all_of(tables, &wire::TableReadiness::ready)) response.status = 503;
+  return response;
 }
 
 Result<Response> metrics(const Call& call) {

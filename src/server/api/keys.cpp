@@ -3,8 +3,8 @@
 #include "core/digest_text.hpp"
 #include "core/text.hpp"
 #include "core/timestamp.hpp"
-#include "server/api/fields.hpp"
-#include "server/api/json_out.hpp"
+#include "wire/fields.hpp"
+#include "wire/json_out.hpp"
 
 #include <fcntl.h>
 #include <openssl/crypto.h>
@@ -45,7 +45,7 @@ std::string random_text(std::size_t length, Random& random) {
 }
 
 std::string line_of(const ApiKey& key) {
-  JsonOut json;
+  wire::JsonOut json;
   json.begin_object()
       .field("id", key.id)
       .field("name", key.name)
@@ -60,7 +60,7 @@ std::string line_of(const ApiKey& key) {
 }
 
 Result<ApiKey> key_from(std::string_view line) {
-  auto fields = Fields::parse(line);
+  auto fields = wire::Fields::parse(line);
   if (!fields.ok()) return fields.error();
   ApiKey key;
   key.id = fields->text("id");

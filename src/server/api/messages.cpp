@@ -1,8 +1,12 @@
+#include "wire/messages.hpp"
+
 #include "core/text.hpp"
+#include "server/api/arguments.hpp"
 #include "server/api/json_response.hpp"
 #include "server/api/operations.hpp"
 #include "server/api/problem.hpp"
-#include "server/api/records_json.hpp"
+#include "wire/filters.hpp"
+#include "wire/tables.hpp"
 
 #include <utility>
 
@@ -14,20 +18,11 @@ Response no_message(const Call& call) {
                    quoted(call.table->table.str()));
 }
 
-void put_next(JsonOut& json, const std::string& next) {
-  json.name("next");
-  if (next.empty()) {
-    json.null();
-  } else {
-    json.value(next);
-  }
-}
-
 /// Of this state; nothing: of the one that the query names.
 ListQuery query_from(Query& query, std::optional<MessageState> state) {
   ListQuery wanted;
-  wanted.state = state ? *state : state_from(query, "state", MessageState::pending);
-  wanted.filter = filter_from(query);
+  wanted.state = state ? *state : wire::read_state(query, "state").value_or(MessageState::pending);
+  wanted.filter = wire::read_filter(query);
   wanted.filter.retrying = !state && query.flag("retrying");
   return wanted;
 }
@@ -44,20 +39,14 @@ Result<Response> list(const Call& call, std::optional<MessageState> state) {
   if (!admin.ok()) return admin.error();
   const auto page = admin->list(call.table->table, wanted);
   if (!page.ok()) return page.error();
-  JsonOut json;
-  json.begin_object().name("messages").begin_array();
-  for (const auto& row : page->rows) put(json, call.table->table, row);
-  json.end_array();
-  put_next(json, page->next);
-  json.end_object();
-  return ok(std::move(json));
+  return ok_with(call.table->table, *page);
 }
 
 /// One message. `state` limits it to rows of that state; nullopt takes the state from the query, if
 /// the query has one. To ask for the payload, too, is a right of its own.
 Result<Response> get(const Call& call, std::optional<MessageState> state) {
   Query query(call.request.target);
-  if (!state) state = maybe_state_from(query, "state");
+  if (!state) state = wire::read_state(query, "state");
   const bool payload = query.flag("payload");
   const auto tenant = query.maybe_text("tenant");
   if (auto status = query.status(); !status.ok()) return status.error();
@@ -75,9 +64,7 @@ Result<Response> get(const Call& call, std::optional<MessageState> state) {
                      payload ? Admin::PayloadToo::yes : Admin::PayloadToo::no, tenant, state);
   if (!found.ok()) return found.error();
   if (!*found) return no_message(call);
-  JsonOut json;
-  put(json, call.table->table, **found);
-  return ok(std::move(json));
+  return ok_with(call.table->table, **found);
 }
 
 /// What an act is told besides the messages.
@@ -115,15 +102,7 @@ Result<Response> move_many(const Call& call, Act act, bool has_note) {
   if (!admin.ok()) return admin.error();
   const auto results = act(*admin, call.table->table, *ids, told);
   if (!results.ok()) return results.error();
-  std::size_t moved = 0;
-  JsonOut json;
-  json.begin_object().name("results").begin_array();
-  for (const auto& result : *results) {
-    put(json, result);
-    moved += result.moved ? 1 : 0;
-  }
-  json.end_array().field("moved", moved).end_object();
-  return ok(std::move(json));
+  return ok_with(*results);
 }
 
 }  // namespace
@@ -141,13 +120,7 @@ Result<Response> count_messages(const Call& call) {
   if (!admin.ok()) return admin.error();
   const auto count = admin->count(call.table->table, wanted.state, wanted.filter);
   if (!count.ok()) return count.error();
-  JsonOut json;
-  json.begin_object()
-      .field("table", call.table->table.str())
-      .field("state", state_name(wanted.state))
-      .field("count", *count)
-      .end_object();
-  return ok(std::move(json));
+  return ok_with(call.table->table, wanted.state, *count);
 }
 
 Result<Response> explain_message(const Call& call) {
@@ -161,9 +134,7 @@ Result<Response> explain_message(const Call& call) {
   const auto explanation = admin->explain(call.table->table, *id, tenant);
   if (!explanation.ok()) return explanation.error();
   if (explanation->reasons.front().why == Why::not_found) return no_message(call);
-  JsonOut json;
-  put(json, *explanation);
-  return ok(std::move(json));
+  return ok_with(*explanation);
 }
 
 Result<Response> list_blocked_keys(const Call& call) {
@@ -176,13 +147,7 @@ Result<Response> list_blocked_keys(const Call& call) {
   const auto page =
       admin->blocked_keys(call.table->table, static_cast<std::uint32_t>(limit), cursor);
   if (!page.ok()) return page.error();
-  JsonOut json;
-  json.begin_object().name("keys").begin_array();
-  for (const auto& key : page->keys) put(json, key, call.table->table);
-  json.end_array();
-  put_next(json, page->next);
-  json.end_object();
-  return ok(std::move(json));
+  return ok_with(call.table->table, *page);
 }
 
 Result<Response> replay_dead_letter(const Call& call) {
@@ -204,9 +169,7 @@ Result<Response> replay_dead_letter(const Call& call) {
   if (!result.moved) {
     return Error{Code::tx_invalid_state, "message " + quoted(id->view()) + " " + result.text};
   }
-  JsonOut json;
-  put(json, result);
-  return ok(std::move(json));
+  return ok_with(result);
 }
 
 Result<Response> replay_dead_letters(const Call& call) { return move_many(call, replay, false); }

@@ -1,6 +1,7 @@
 #include "server/api/problem.hpp"
 
-#include "server/api/json_out.hpp"
+#include "server/api/json_response.hpp"
+#include "wire/problems.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -24,20 +25,17 @@ std::string_view field_of(const Error& error) {
   return plain ? name : std::string_view();
 }
 
+constexpr std::string_view problem_content_type = "application/problem+json";
+
 bool may_come_back(unsigned status) { return status == 429 || status == 503; }
 
 Response written(unsigned status, const Error& error, std::string_view detail) {
-  JsonOut json;
-  json.begin_object()
-      .field("type", "urn:sagabox:problem:" + std::string(code_name(error.code)))
-      .field("title", public_message(error.code))
-      .field("status", status)
-      .field("detail", detail)
-      .field("code", code_name(error.code))
-      .field("retryable", is_retry_safe(error.code))
-      .field_if("field", field_of(error))
-      .end_object();
-  Response response{status, "application/problem+json", {}, std::move(json).take()};
+  auto response = ok_with(wire::Problem{.status = status,
+                                        .code = error.code,
+                                        .detail = std::string(detail),
+                                        .field = std::string(field_of(error))});
+  response.status = status;
+  response.content_type = problem_content_type;
   if (may_come_back(status)) response.headers.emplace_back("Retry-After", "1");
   return response;
 }

@@ -7,10 +7,10 @@
 
 namespace sagabox::server {
 
-Looked Readiness::look(const ServedTable& table) {
+wire::TableReadiness Readiness::look(const ServedTable& table) {
   const auto stats = table.store->outbox_admin().stats(table.table);
   if (!stats.ok()) {
-    Looked looked;
+    wire::TableReadiness looked;
     looked.table = table.table.str();
     looked.text = "its store does not answer: " + std::string(code_name(stats.error().code));
     return looked;
@@ -21,10 +21,10 @@ Looked Readiness::look(const ServedTable& table) {
   return looked;
 }
 
-Looked Readiness::judge(const std::string& table, const spi::TableStats& stats,
-                        const OutboxSnapshot& snapshot) {
+wire::TableReadiness Readiness::judge(const std::string& table, const spi::TableStats& stats,
+                                      const OutboxSnapshot& snapshot) {
   const auto now = clock_.boot_now();
-  Looked looked;
+  wire::TableReadiness looked;
   looked.table = table;
   {
     const std::scoped_lock lock(mutex_);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "server/api/serving.hpp"
+#include "wire/readiness.hpp"
 
 #include <cstdint>
 #include <map>
@@ -10,25 +11,16 @@
 
 namespace sagabox::server {
 
-/// What one look at a table found.
-struct Looked {
-  std::string table;
-  bool ready = false;
-  std::string text;  ///< why not
-  std::optional<Duration> oldest_pending{};
-  std::optional<Duration> last_success{};  ///< since then; seen by looks, so it may be younger
-};
-
 /// Remembers when a table was last seen to get something delivered. Safe from any thread.
 class Readiness {
  public:
   Readiness(ReadyLimits limits, const Clock& clock)
       : limits_(limits), clock_(clock), started_(clock.boot_now()) {}
 
-  Looked look(const ServedTable& table);
+  wire::TableReadiness look(const ServedTable& table);
   /// What `look` finds in these figures.
-  Looked judge(const std::string& table, const spi::TableStats& stats,
-               const OutboxSnapshot& snapshot);
+  wire::TableReadiness judge(const std::string& table, const spi::TableStats& stats,
+                             const OutboxSnapshot& snapshot);
 
  private:
   struct Progress {

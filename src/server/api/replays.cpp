@@ -1,8 +1,11 @@
+#include "wire/replays.hpp"
+
 #include "core/text.hpp"
+#include "server/api/arguments.hpp"
 #include "server/api/json_response.hpp"
 #include "server/api/operations.hpp"
 #include "server/api/problem.hpp"
-#include "server/api/records_json.hpp"
+#include "wire/filters.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -30,10 +33,10 @@ struct Choice {
 
 Choice choice_from(Fields& fields) {
   Choice choice;
-  choice.order.from = state_from(fields, "from", MessageState::dead);
+  choice.order.from = wire::read_state(fields, "from").value_or(MessageState::dead);
   choice.all = fields.flag("all");
   if (auto filter = fields.object("filter")) {
-    choice.order.filter = filter_from(*filter);
+    choice.order.filter = wire::read_filter(*filter);
     if (auto status = filter->status(); !status.ok()) fields.fail(status.error());
   }
   if (choice.all && choice.order.filter != MessageFilter{}) {
@@ -69,9 +72,7 @@ Result<Response> with_job(const Call& call, Change change) {
   }
   const auto job = change(*admin, call.table->table, *id);
   if (!job.ok()) return job.error();
-  JsonOut json;
-  put(json, *job);
-  return ok(std::move(json));
+  return ok_with(*job);
 }
 
 }  // namespace
@@ -87,11 +88,7 @@ Result<Response> preview_replay(const Call& call) {
   const auto preview =
       admin->preview_replay(call.table->table, order, static_cast<std::uint32_t>(limit));
   if (!preview.ok()) return preview.error();
-  JsonOut json;
-  json.begin_object().field("matched", preview->matched).name("first").begin_array();
-  for (const auto& row : preview->first) put(json, call.table->table, row);
-  json.end_array().end_object();
-  return ok(std::move(json));
+  return ok_with(call.table->table, *preview);
 }
 
 Result<Response> start_replay(const Call& call) {
@@ -108,9 +105,8 @@ Result<Response> start_replay(const Call& call) {
   if (!admin.ok()) return admin.error();
   const auto job = admin->start_replay(call.table->table, order);
   if (!job.ok()) return job.error();
-  JsonOut json;
-  put(json, *job);
-  auto response = ok(std::move(json), 201);
+  auto response = ok_with(*job);
+  response.status = 201;
   response.headers.emplace_back("Location", "/v1/tables/" + call.table->table.str() + "/replays/" +
                                                 std::to_string(job->id.value));
   return response;
@@ -123,11 +119,7 @@ Result<Response> list_replays(const Call& call) {
   if (!admin.ok()) return admin.error();
   const auto jobs = admin->jobs(call.table->table);
   if (!jobs.ok()) return jobs.error();
-  JsonOut json;
-  json.begin_object().name("replays").begin_array();
-  for (const auto& job : *jobs) put(json, job);
-  json.end_array().end_object();
-  return ok(std::move(json));
+  return ok_with(*jobs);
 }
 
 Result<Response> get_replay(const Call& call) {

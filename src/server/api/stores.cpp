@@ -1,8 +1,10 @@
+#include "wire/stores.hpp"
+
 #include "core/text.hpp"
-#include "observe/error_figures.hpp"
+#include "server/api/json_response.hpp"
 #include "server/api/operations.hpp"
 #include "server/api/problem.hpp"
-#include "server/api/records_json.hpp"
+#include "server/api/query.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -33,18 +35,16 @@ Result<bool> is_current(Store& store) {
   return doctor->is_current();
 }
 
-Status put_store(JsonOut& json, const Call& call, const ServedTable& one) {
+Result<wire::StoreState> store_state_of(const Call& call, const ServedTable& one) {
   const auto current = is_current(*one.store);
   if (!current.ok()) return current.error();
-  json.begin_object().field("store", one.store_name);
+  wire::StoreState state{.store = one.store_name, .current = *current};
   // It names hosts and files.
-  if (!call.caller.tenant) json.field("database", one.store->name());
-  json.field("current", *current).name("tables").begin_array();
+  if (!call.caller.tenant) state.database = one.store->name();
   for (const auto& table : call.options.tables) {
-    if (table.store_name == one.store_name) json.value(table.table.str());
+    if (table.store_name == one.store_name) state.tables.push_back(table.table);
   }
-  json.end_array().end_object();
-  return {};
+  return state;
 }
 
 }  // namespace
@@ -52,13 +52,13 @@ Status put_store(JsonOut& json, const Call& call, const ServedTable& one) {
 Result<Response> list_stores(const Call& call) {
   const Query query(call.request.target);
   if (auto status = query.status(); !status.ok()) return status.error();
-  JsonOut json;
-  json.begin_object().name("stores").begin_array();
+  std::vector<wire::StoreState> stores;
   for (const auto* one : stores_of(call)) {
-    if (auto status = put_store(json, call, *one); !status.ok()) return status.error();
+    auto state = store_state_of(call, *one);
+    if (!state.ok()) return state.error();
+    stores.push_back(*std::move(state));
   }
-  json.end_array().end_object();
-  return Response{.body = std::move(json).take()};
+  return ok_with(stores);
 }
 
 Result<Response> list_findings(const Call& call) {
@@ -78,24 +78,15 @@ Result<Response> list_findings(const Call& call) {
     if (!told.ok()) return told.error();
     findings = std::move(*told);
   }
-  JsonOut json;
-  json.begin_object().name("findings").begin_array();
-  for (const auto& finding : findings) put(json, finding);
-  json.end_array().end_object();
-  return Response{.body = std::move(json).take()};
+  return ok_with(findings);
 }
 
 Result<Response> list_destinations(const Call& call) {
   const Query query(call.request.target);
   if (auto status = query.status(); !status.ok()) return status.error();
   if (call.caller.tenant) return all_tenants("destinations");
-  JsonOut json;
-  json.begin_object().name("destinations").begin_array();
-  if (call.options.destinations) {
-    for (const auto& state : call.options.destinations()) put(json, state);
-  }
-  json.end_array().end_object();
-  return Response{.body = std::move(json).take()};
+  const auto& destinations = call.options.destinations;
+  return ok_with(destinations ? destinations() : std::vector<DestinationState>());
 }
 
 }  // namespace sagabox::server::operations

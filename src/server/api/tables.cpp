@@ -1,8 +1,11 @@
+#include "wire/tables.hpp"
+
 #include "core/text.hpp"
+#include "server/api/arguments.hpp"
 #include "server/api/json_response.hpp"
 #include "server/api/operations.hpp"
 #include "server/api/problem.hpp"
-#include "server/api/records_json.hpp"
+#include "wire/filters.hpp"
 
 #include <utility>
 
@@ -21,58 +24,22 @@ Result<Fields> fields_of(const Call& call) {
 /// Of the messages whose result the store refuses, so many are named.
 constexpr std::size_t refused_max = 10;
 
-void put_refused(JsonOut& json, const std::vector<RefusedResult>& refused) {
-  json.name("refused_messages").begin_array();
-  for (const auto& one : refused) {
-    json.begin_object()
-        .field("id", one.id.view())
-        .field("sequence", one.sequence.value)
-        .field("delivered", one.delivered)
-        .field("code", code_name(one.code))
-        .field("error", one.error)
-        .end_object();
-  }
-  json.end_array();
-}
-
-void put_outbox(JsonOut& json, const Outbox& outbox) {
-  const auto snapshot = outbox.snapshot();
-  json.name("here")
-      .begin_object()
-      .field("shards_owned", snapshot.shards_owned)
-      .field("hot_depth", snapshot.hot_depth)
-      .field("cold_depth", snapshot.cold_depth)
-      .field("running", snapshot.running)
-      .field("unsettled", snapshot.unsettled)
-      .field("blocked_keys", snapshot.blocked_keys)
-      .field("delivered", snapshot.delivered)
-      .field("retried", snapshot.retried)
-      .field("dead", snapshot.dead)
-      .field("table_paused", snapshot.table_paused)
-      .field("refused", snapshot.refused);
-  put_refused(json,
-              snapshot.refused == 0 ? std::vector<RefusedResult>() : outbox.refused(refused_max));
-  json.end_object();
-}
-
 /// Counts concern all tenants: who is bound to one gets the table's name and the time only.
-Status put_table(JsonOut& json, const Call& call, const ServedTable& table) {
-  json.begin_object().field("table", table.table.str()).field("store", table.store_name);
-  const auto stats = table.store->outbox_admin().stats(table.table);
+Result<wire::TableState> table_state_of(const Call& call, const ServedTable& table) {
+  auto stats = table.store->outbox_admin().stats(table.table);
   if (!stats.ok()) return stats.error();
-  if (call.caller.tenant) {
-    json.field("now", stats->now);
-  } else {
-    put_fields(json, *stats);
-    if (auto* const doctor = table.store->doctor()) {
-      const auto last = doctor->last_sequence(table.table);
-      if (!last.ok()) return last.error();
-      json.field("last_sequence", last->value);
-    }
-    put_outbox(json, *table.outbox());
+  wire::TableState state{.table = table.table.str(), .store = table.store_name, .now = stats->now};
+  if (call.caller.tenant) return state;
+  state.stats = *std::move(stats);
+  if (auto* const doctor = table.store->doctor()) {
+    const auto last = doctor->last_sequence(table.table);
+    if (!last.ok()) return last.error();
+    state.last_sequence = *last;
   }
-  json.end_object();
-  return {};
+  const auto outbox = table.outbox();
+  state.here = {.snapshot = outbox->snapshot()};
+  if (state.here->snapshot.refused > 0) state.here->refused = outbox->refused(refused_max);
+  return state;
 }
 
 Result<Response> change_pause(const Call& call, bool pauses) {
@@ -91,14 +58,8 @@ Result<Response> change_pause(const Call& call, bool pauses) {
   };
   const auto changed = change();
   if (!changed.ok()) return changed.error();
-  JsonOut json;
-  json.begin_object()
-      .field("table", table.str())
-      .field_if("topic", topic)
-      .field("paused", pauses)
-      .field("changed", *changed)
-      .end_object();
-  return ok(std::move(json));
+  return ok_with(
+      wire::PauseChange{.table = table, .topic = topic, .paused = pauses, .changed = *changed});
 }
 
 }  // namespace
@@ -106,21 +67,21 @@ Result<Response> change_pause(const Call& call, bool pauses) {
 Result<Response> list_tables(const Call& call) {
   const Query query(call.request.target);
   if (auto status = query.status(); !status.ok()) return status.error();
-  JsonOut json;
-  json.begin_object().name("tables").begin_array();
+  std::vector<wire::TableState> tables;
   for (const auto& table : call.options.tables) {
-    if (auto status = put_table(json, call, table); !status.ok()) return status.error();
+    auto state = table_state_of(call, table);
+    if (!state.ok()) return state.error();
+    tables.push_back(*std::move(state));
   }
-  json.end_array().end_object();
-  return ok(std::move(json));
+  return ok_with(tables);
 }
 
 Result<Response> get_table(const Call& call) {
   const Query query(call.request.target);
   if (auto status = query.status(); !status.ok()) return status.error();
-  JsonOut json;
-  if (auto status = put_table(json, call, *call.table); !status.ok()) return status.error();
-  return ok(std::move(json));
+  const auto state = table_state_of(call, *call.table);
+  if (!state.ok()) return state.error();
+  return ok_with(*state);
 }
 
 Result<Response> list_owners(const Call& call) {
@@ -131,9 +92,7 @@ Result<Response> list_owners(const Call& call) {
   }
   const auto owners = admin::owners_of(*call.table->store, call.table->table);
   if (!owners.ok()) return owners.error();
-  JsonOut json;
-  put(json, *owners);
-  return ok(std::move(json));
+  return ok_with(*owners);
 }
 
 Result<Response> list_strays(const Call& call) {
@@ -144,11 +103,7 @@ Result<Response> list_strays(const Call& call) {
   if (!admin.ok()) return admin.error();
   const auto strays = admin->strays(call.table->table, static_cast<std::uint32_t>(limit));
   if (!strays.ok()) return strays.error();
-  JsonOut json;
-  json.begin_object().name("strays").begin_array();
-  for (const auto& stray : *strays) put(json, stray);
-  json.end_array().end_object();
-  return ok(std::move(json));
+  return ok_with(*strays);
 }
 
 Result<Response> list_pauses(const Call& call) {
@@ -158,11 +113,7 @@ Result<Response> list_pauses(const Call& call) {
   if (!admin.ok()) return admin.error();
   const auto pauses = admin->pauses(call.table->table);
   if (!pauses.ok()) return pauses.error();
-  JsonOut json;
-  json.begin_object().name("pauses").begin_array();
-  for (const auto& pause : *pauses) put(json, pause);
-  json.end_array().end_object();
-  return ok(std::move(json));
+  return ok_with(*pauses);
 }
 
 Result<Response> pause(const Call& call) { return change_pause(call, true); }
@@ -172,7 +123,7 @@ Result<Response> purge(const Call& call) {
   auto fields = Fields::parse(call.request.body);
   if (!fields.ok()) return fields.error();
   PurgeOrder order;
-  order.state = state_from(*fields, "state", MessageState::done);
+  order.state = wire::read_state(*fields, "state").value_or(MessageState::done);
   constexpr std::uint64_t century = 100ULL * 366 * 24 * 3600;
   if (const auto age = fields->count("older_than_seconds", 0, century)) {
     order.older_than = std::chrono::seconds(*age);
@@ -187,15 +138,7 @@ Result<Response> purge(const Call& call) {
   const auto purged = admin->purge(call.table->table, order,
                                    [](std::uint64_t rows) { return rows < purge_rows_max; });
   if (!purged.ok()) return purged.error();
-  JsonOut json;
-  json.begin_object()
-      .field("table", call.table->table.str())
-      .field("state", state_name(order.state))
-      .field("dry_run", order.dry_run)
-      .field("rows", purged->rows)
-      .field("more", purged->stopped)
-      .end_object();
-  return ok(std::move(json));
+  return ok_with(call.table->table, order, *purged);
 }
 
 }  // namespace sagabox::server::operations

@@ -12,6 +12,12 @@
 namespace sagabox::integration {
 namespace {
 
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
 struct Ran {
   std::string out;  ///< what it wrote, complaints too
   int code = -1;
@@ -62,7 +68,7 @@ TEST_F(PostgresOperatorVerbs, OwnersAndExplainTellOfARunningRelay) {
   std::string owners;
   ASSERT_TRUE(eventually([&] {
     owners = fine("owners --json");
-    return has(owners, "\"shard\":15") && !has(owners, "\"owner\":null");
+    return count_of(owners, "\"shard\":") == 16 && count_of(owners, "\"owner\":") == 16;
   }));
   EXPECT_TRUE(has(owners, "\"epoch\":1"));
   const auto why = fine("explain " + id);
@@ -143,7 +149,7 @@ TEST_F(PostgresOperatorVerbs, DeadLettersAreReplayedByARunningRelay) {
   ASSERT_TRUE(eventually([&] { return stats().dead == 3; }));
   EXPECT_TRUE(has(fine("dead list"), "PROVIDER.REJECTED broken"));
   mended = true;
-  ASSERT_TRUE(eventually([&] { return !has(fine("owners --json"), "\"replays\":null"); }));
+  ASSERT_TRUE(eventually([&] { return has(fine("owners --json"), "\"replayer\":"); }));
   EXPECT_TRUE(has(fine("dead replay --since 1h --yes"), "3/3"));
   EXPECT_TRUE(settles_to(3));
   EXPECT_TRUE(has(fine("audit verify"), "the log holds"));

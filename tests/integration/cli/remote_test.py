@@ -25,7 +25,7 @@ CLEAN = {name: text for name, text in os.environ.items() if not name.startswith(
 # Messages that nothing moves while they are looked at.
 LATER = ("--not-before", "2099-01-01T00:00:00Z")
 # They differ between two looks at the same thing; who lives on a SQLite file only its process knows.
-MOVING = {"now", "store", "targets", "workers", "lease_seconds", "in_per_second", "out_per_second"}
+MOVING = {"now", "store", "destinations", "live", "lease_left_seconds", "in_per_second", "out_per_second"}
 
 CONFIG = """\
 api_keys_file: sagabox.keys
@@ -201,7 +201,7 @@ class Remote(DaemonTestCase, unittest.TestCase):
         self.assertEqual(shown, self.on_store("outbox", "show", "W1", "--payload", "--json").stdout)
         self.assertEqual(self.same("outbox", "show", "B/1", "--payload")["payload_base64"], "AAE=")
         owners = self.same("owners")["tables"][0]
-        self.assertEqual(owners["workers"], [owners["shards"][0]["owner"]])
+        self.assertEqual(owners["live"], [owners["shards"][0]["owner"]])
         self.same("dead", "list", "--table", "orders")
         self.same("replay", "list")
         self.same("audit", "verify")
@@ -218,12 +218,12 @@ class Remote(DaemonTestCase, unittest.TestCase):
             self.write(name, "nowhere.v1")
             self.until(name, "dead")
         moved = self.json("dead", "quarantine", "N1", "N2", "--note", "later", "--yes")
-        self.assertEqual([one["moved"] for one in moved["messages"]], [True, True])
+        self.assertEqual([one["moved"] for one in moved["results"]], [True, True])
         self.assertEqual(self.same("outbox", "list", "--table", "orders", "--state", "quarantined")["next"], None)
         self.assertEqual(self.same("dead", "replay", "--all", "--dry-run", "--table", "orders")["matched"], 1)
         # Pending again, and dead once more.
-        self.assertTrue(self.json("dead", "release", "N1", "--yes")["messages"][0]["moved"])
-        self.assertTrue(self.json("dead", "replay", "N2", "--yes")["messages"][0]["moved"])
+        self.assertTrue(self.json("dead", "release", "N1", "--yes")["results"][0]["moved"])
+        self.assertTrue(self.json("dead", "replay", "N2", "--yes")["results"][0]["moved"])
         self.until("N1", "dead")
         self.until("N2", "dead")
         job = self.json("dead", "replay", "--all", "--table", "orders", "--yes", "--rate", "100/s")
@@ -234,8 +234,8 @@ class Remote(DaemonTestCase, unittest.TestCase):
         self.until("N1", "dead")
         self.json("dead", "quarantine", "N1", "--note", "gone soon", "--yes")
         purge = ["purge", "--table", "orders", "--state", "quarantined", "--older-than", "0"]
-        self.assertEqual(self.same(*purge, "--dry-run")["messages"], 1)
-        self.assertEqual(self.json(*purge, "--yes")["messages"], 1)
+        self.assertEqual(self.same(*purge, "--dry-run")["rows"], 1)
+        self.assertEqual(self.json(*purge, "--yes")["rows"], 1)
         for verb in ("pause", "resume"):
             pause = [verb, "--table", "orders", "--topic", "nowhere.v1"]
             self.assertTrue(self.json(*pause)["changed"])
@@ -251,7 +251,7 @@ class Remote(DaemonTestCase, unittest.TestCase):
         self.assertRegex(texts["target_down"], r"target http://127\.0\.0\.1:\d+/hook, down for .*, next try ")
         status = self.over_daemon("status", "--over", "10ms").stdout
         self.assertRegex(status, r"! target http://127\.0\.0\.1:\d+/hook is down for .*no attempt is spent")
-        targets = {one["target"]: one["down"] for one in self.json("status", "--over", "10ms")["targets"]}
+        targets = {one["target"]: one["down"] for one in self.json("status", "--over", "10ms")["destinations"]}
         self.assertEqual(sorted(targets.values()), [False, False, True])
         self.write("B1", "limited.a.v1")
         self.until("B1", "done")

@@ -1,7 +1,7 @@
 #include "integration/server/sqlite_rest_world.hpp"
-#include "server/api/json_out.hpp"
 #include "server/api/openapi_document.hpp"
 #include "support/outside_program.hpp"
+#include "wire/json_out.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -13,7 +13,7 @@ namespace {
 class SqliteOpenApi : public SqliteRest {
  protected:
   void note(std::string_view operation, const RestAnswer& answer) {
-    server::JsonOut line;
+    wire::JsonOut line;
     line.begin_object()
         .field("operation", operation)
         .field("status", answer.status)

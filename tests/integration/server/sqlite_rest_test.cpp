@@ -41,7 +41,7 @@ TEST_F(SqliteRest, AnswersPipelinedRequestsInTheirOrder) {
   for (int number = 0; number < 5; ++number) {
     EXPECT_EQ(id_in(client.receive().value().body), "m" + std::to_string(number));
   }
-  EXPECT_EQ(client.receive().value().body, R"({"live":true})");
+  EXPECT_EQ(client.receive().value().body, "{\"live\":true}\n");
 }
 
 TEST_F(SqliteRest, HeadHasNoBody) {

@@ -62,7 +62,7 @@ TEST(SameId, SeveralTenantsAreNeverGuessed) {
 TEST(SameId, ErrorNamesTheTenantsAndTheCure) {
   const auto error =
       several_tenants(MessageId::parse("o-7").value(), std::vector<std::string>{"acme", "other"});
-  EXPECT_EQ(error.code, Code::schema_validation_failed);
+  EXPECT_EQ(error.code, Code::request_invalid);
   EXPECT_EQ(error.message,
             "id \"o-7\" exists for several tenants (\"acme\", \"other\"); say which with --tenant, "
             "or with tenant= in a request");

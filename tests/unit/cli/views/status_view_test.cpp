@@ -58,9 +58,9 @@ TEST(StatusView, TargetsThatAreDownComeLast) {
             "! target kafka:orders is down for 4m10s (connection refused, broker 10.0.3.7:9092); "
             "its messages wait, no attempt is spent  → it is tried again in 6s");
   EXPECT_NE(status_json("", tables, targets)
-                .find(R"({"target":"bus:fine","down":false,"down_seconds":null)"),
+                .find(R"("destinations":[{"target":"bus:fine","down":false,"under_way":2},)"),
             std::string::npos);
-  EXPECT_NE(status_json("", tables).find(R"("targets":null)"), std::string::npos);
+  EXPECT_EQ(status_json("", tables).find("destinations"), std::string::npos);
 }
 
 TEST(StatusView, RatesComeFromTwoLooks) {
@@ -80,8 +80,9 @@ TEST(StatusView, WhatWentOutOfAnEstimatedTableIsCountedOrNotKnown) {
   EXPECT_DOUBLE_EQ(orders.traffic->in, 100);
   EXPECT_FALSE(orders.traffic->out);
   EXPECT_NE(plain(status_view(std::vector{orders}))[1].find("100/s  -"), std::string::npos);
-  EXPECT_NE(status_json("", std::vector{orders}).find(R"("out_per_second":null)"),
-            std::string::npos);
+  const auto text = status_json("", std::vector{orders});
+  EXPECT_NE(text.find(R"("in_per_second":100,)"), std::string::npos) << text;
+  EXPECT_EQ(text.find("out_per_second"), std::string::npos) << text;
 }
 
 TEST(StatusView, RatesAreNeverBelowZero) {
@@ -99,7 +100,7 @@ TEST(StatusView, JsonHasTheSameWithTimesAsRfc3339) {
   const auto text = status_json("sqlite:a.db", std::vector{orders});
   for (const std::string part :
        {R"("store":"sqlite:a.db")", R"("pending":2)",
-        R"("oldest_pending":"2026-01-01T11:59:59.000Z")", R"("in_per_second":null)",
+        R"("oldest_pending":"2026-01-01T11:59:59.000000Z")",
         R"("owners":[{"owner":"relay-a","shards":8},{"owner":"relay-b","shards":8}])",
         R"("findings":[])"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in " << text;
@@ -116,7 +117,7 @@ TEST(ViewJson, APayloadStandsThereAsItWasWritten) {
   record.message = std::make_shared<const Message>(Message::restore(std::move(stored)));
   const auto text = message_json(orders, record);
   EXPECT_NE(text.find(R"("payload":{"big": 12345678901234567890123}})"), std::string::npos) << text;
-  EXPECT_NE(text.find(R"("error":"broken ? text")"), std::string::npos) << text;
+  EXPECT_NE(text.find("\"error\":\"broken \xef\xbf\xbd text\""), std::string::npos) << text;
   stored = {.id = record.id};
   stored.fields.payload = bytes(std::string("\0\x01", 2));
   record.message = std::make_shared<const Message>(Message::restore(std::move(stored)));

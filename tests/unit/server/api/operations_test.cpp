@@ -41,7 +41,8 @@ TEST_F(RestMessages, QueriesAreReadStrictly) {
   EXPECT_EQ(refused("state=lost"), code +
                                        "state: is no state; give pending, done, dead or "
                                        "quarantined");
-  EXPECT_EQ(refused("code=X"), code + "code: is no error code; give one like PROVIDER.REJECTED");
+  EXPECT_EQ(refused("code=X"),
+            code + "code: is not an error code; give one like PROVIDER.REJECTED");
   EXPECT_EQ(refused("from=now"),
             code + "from: \"now\" is no time; give one like 2026-01-01T00:00:00Z");
   EXPECT_EQ(refused("retrying=1"), code + "retrying: \"1\"; give true or false");

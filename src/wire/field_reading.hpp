@@ -1,20 +1,19 @@
 #pragma once
 
-#include "server/api/fields.hpp"
+#include "wire/fields.hpp"
 
 #include <sagabox/records.hpp>
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-/// Parts of a daemon's answers, read from their fields. What is missing or wrong is noted there.
-namespace sagabox::cli::answers {
-
-using server::Fields;
+/// Members that a record must have, read from its fields. What is missing or wrong is noted there.
+namespace sagabox::wire {
 
 void must_have(Fields& fields, std::string_view name);
 std::string text_in(Fields& fields, std::string_view name);
@@ -27,8 +26,9 @@ WallTime time_in(Fields& fields, std::string_view name);
 MessageId message_id_in(Fields& fields, std::string_view name);
 WorkerId worker_id_in(Fields& fields, std::string_view name);
 Digest digest_in(Fields& fields, std::string_view name);
-MessageState state_in(Fields& fields, std::string_view name);
 Severity severity_in(Fields& fields, std::string_view name);
+/// Codes that a newer version has are UNKNOWN.INTERNAL here; the text beside them tells more.
+std::optional<Code> maybe_code_in(Fields& fields, std::string_view name);
 
 /// A number that fits into `Small`.
 template <class Small>
@@ -58,8 +58,4 @@ auto object_in(Fields& fields, std::string_view name, Read read) -> decltype(rea
   return value;
 }
 
-/// With its payload where it is there.
-MessageRecord record_in(Fields& fields);
-ReplayJob job_in(Fields& fields);
-
-}  // namespace sagabox::cli::answers
+}  // namespace sagabox::wire

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace sagabox::server {
+namespace sagabox::wire {
 
 /// What null means as the value of a field.
 enum class Nulls : std::uint8_t {
@@ -66,7 +66,7 @@ class Fields {
     if (!error_) error_ = std::move(error);
   }
   [[nodiscard]] Status status() const;
-  /// The same, for who lets be what he does not know.
+  /// The same; fields that are not known are ignored.
   [[nodiscard]] Status status_of_known() const { return error_ ? Status(*error_) : Status(); }
 
  private:
@@ -88,4 +88,4 @@ class Fields {
   std::optional<Error> error_;
 };
 
-}  // namespace sagabox::server
+}  // namespace sagabox::wire

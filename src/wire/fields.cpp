@@ -1,4 +1,4 @@
-#include "server/api/fields.hpp"
+#include "wire/fields.hpp"
 
 #include "core/text.hpp"
 #include "core/timestamp.hpp"
@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace sagabox::server {
+namespace sagabox::wire {
 namespace {
 
 /// Of one object; each name is compared with all before it.
@@ -334,4 +334,4 @@ Status Fields::status() const {
   return {};
 }
 
-}  // namespace sagabox::server
+}  // namespace sagabox::wire

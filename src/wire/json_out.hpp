@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace sagabox::server {
+namespace sagabox::wire {
 
 /// Writes JSON text from front to back. What is not well-formed UTF-8 becomes U+FFFD.
 class JsonOut {
@@ -59,4 +59,4 @@ class JsonOut {
   bool first_ = true;  // nothing stands before the next value or name at its level
 };
 
-}  // namespace sagabox::server
+}  // namespace sagabox::wire

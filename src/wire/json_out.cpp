@@ -1,4 +1,4 @@
-#include "server/api/json_out.hpp"
+#include "wire/json_out.hpp"
 
 #include "core/text.hpp"
 #include "core/timestamp.hpp"
@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace sagabox::server {
+namespace sagabox::wire {
 
 void JsonOut::separate() {
   if (!first_) text_ += ',';
@@ -79,4 +79,4 @@ void JsonOut::append_quoted(std::string_view text) {
   text_ += '"';
 }
 
-}  // namespace sagabox::server
+}  // namespace sagabox::wire

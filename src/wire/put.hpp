@@ -1,0 +1,36 @@
+#pragma once
+
+#include "wire/json_out.hpp"
+
+#include <sagabox/time.hpp>
+
+#include <chrono>
+#include <string_view>
+
+/// A record is written by its `put_members`, into an object that is open: so that a surface may add
+/// members of its own.
+namespace sagabox::wire {
+
+inline double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+/// The record as an object. What belongs to it and is not in it, as its table, comes first.
+template <class... Parts>
+JsonOut& put(JsonOut& json, const Parts&... parts) {
+  json.begin_object();
+  put_members(json, parts...);
+  return json.end_object();
+}
+
+template <class Range, class Put>
+JsonOut& put_array(JsonOut& json, std::string_view name, const Range& range, Put put_one) {
+  json.name(name).begin_array();
+  for (const auto& one : range) put_one(one);
+  return json.end_array();
+}
+/// Of records that need nothing else.
+template <class Range>
+JsonOut& put_array(JsonOut& json, std::string_view name, const Range& range) {
+  return put_array(json, name, range, [&](const auto& one) { put(json, one); });
+}
+
+}  // namespace sagabox::wire

@@ -1,0 +1,363 @@
+#include "server/api/openapi_document.hpp"
+#include "wire/filters.hpp"
+#include "wire/messages.hpp"
+#include "wire/problems.hpp"
+#include "wire/readiness.hpp"
+#include "wire/replays.hpp"
+#include "wire/stores.hpp"
+#include "wire/tables.hpp"
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace sagabox::wire {
+namespace {
+
+namespace json = boost::json;
+using namespace std::chrono_literals;
+
+constexpr WallTime noon{12h};
+
+/// The schemas of the OpenAPI document, held against what is written.
+class Schemas {
+ public:
+  Schemas() {
+    const auto text = server::openapi_document();
+    document_ = json::parse({text.data(), text.size()});
+  }
+
+  /// What is wrong with `text` by the schema of that name; empty: nothing.
+  [[nodiscard]] std::string problem(std::string_view schema, const std::string& text) const {
+    return problem_of(json::parse(text), named(schema), std::string(schema));
+  }
+  [[nodiscard]] std::set<std::string> members_of(std::string_view schema) const {
+    return keys(named(schema).at("properties").as_object());
+  }
+  [[nodiscard]] std::set<std::string> required_by(std::string_view schema) const {
+    std::set<std::string> names;
+    for (const auto& name : named(schema).at("required").as_array()) {
+      names.emplace(name.as_string());
+    }
+    return names;
+  }
+  static std::set<std::string> keys(const json::object& object) {
+    std::set<std::string> names;
+    for (const auto& member : object) names.emplace(member.key());
+    return names;
+  }
+
+ private:
+  [[nodiscard]] const json::object& named(std::string_view schema) const {
+    return document_.at("components").at("schemas").at({schema.data(), schema.size()}).as_object();
+  }
+
+  static bool is(const json::value& value, std::string_view type) {
+    if (type == "string") return value.is_string();
+    if (type == "boolean") return value.is_bool();
+    if (type == "integer") return value.is_int64() || value.is_uint64();
+    if (type == "number") return value.is_number();
+    if (type == "array") return value.is_array();
+    if (type == "object") return value.is_object();
+    return type == "null" && value.is_null();
+  }
+  static bool is_one_of(const json::value& value, const json::value& types) {
+    if (types.is_string()) return is(value, types.as_string());
+    return std::ranges::any_of(types.as_array(),
+                               [&](const auto& type) { return is(value, type.as_string()); });
+  }
+
+  [[nodiscard]] std::string problem_of(const json::value& value, const json::object& schema,
+                                       const std::string& where) const {
+    if (const auto* ref = schema.if_contains("$ref")) {
+      const std::string_view path = ref->as_string();
+      return problem_of(value, named(path.substr(path.rfind('/') + 1)), where);
+    }
+    const auto* const type = schema.if_contains("type");
+    if (type != nullptr && !is_one_of(value, *type)) return where + " is of another type";
+    if (const auto* const choice = schema.if_contains("enum")) {
+      const auto& all = choice->as_array();
+      if (std::find(all.begin(), all.end(), value) == all.end()) return where + " is none of enum";
+    }
+    if (value.is_array()) return problem_of_elements(value.as_array(), schema, where);
+    return value.is_object() ? problem_of_members(value.as_object(), schema, where) : "";
+  }
+  [[nodiscard]] std::string problem_of_elements(const json::array& array,
+                                                const json::object& schema,
+                                                const std::string& where) const {
+    for (const auto& element : array) {
+      auto problem = problem_of(element, schema.at("items").as_object(), where + "[]");
+      if (!problem.empty()) return problem;
+    }
+    return {};
+  }
+  [[nodiscard]] std::string problem_of_members(const json::object& object,
+                                               const json::object& schema,
+                                               const std::string& where) const {
+    const auto* const properties = schema.if_contains("properties");
+    if (properties == nullptr) return {};
+    for (const auto& member : object) {
+      const auto name = where + "." + std::string(member.key());
+      const auto* const described = properties->as_object().if_contains(member.key());
+      if (described == nullptr) return name + " is not described";
+      auto problem = problem_of(member.value(), described->as_object(), name);
+      if (!problem.empty()) return problem;
+    }
+    const auto* const required = schema.if_contains("required");
+    if (required == nullptr) return {};
+    for (const auto& name : required->as_array()) {
+      if (!object.contains(name.as_string())) {
+        return where + "." + std::string(name.as_string()) + " is required and missing";
+      }
+    }
+    return {};
+  }
+
+  json::value document_;
+};
+
+template <class... Parts>
+std::string written(const Parts&... parts) {
+  JsonOut json;
+  put(json, parts...);
+  return std::move(json).take();
+}
+
+/// What is read from `text`, written again.
+template <class Record, class Write>
+std::string again(const std::string& text, Record (*read)(Fields&), Write write) {
+  auto fields = Fields::parse(text).value();
+  const auto record = read(fields);
+  EXPECT_TRUE(fields.status_of_known().ok()) << text;
+  return write(record);
+}
+template <class Record>
+std::string again(const std::string& text, Record (*read)(Fields&)) {
+  return again(text, read, [](const Record& record) { return written(record); });
+}
+
+class WireSchema : public ::testing::Test {
+ protected:
+  /// `full` has all that the record may have, `least` nothing that it may leave out: everything
+  /// written is described with its type, everything described is written, and what is required is
+  /// what is always there. `apart`: members that stand there instead of others.
+  void expect_described(std::string_view schema, const std::string& full, const std::string& least,
+                        const std::set<std::string>& apart = {}) {
+    EXPECT_EQ(schemas_.problem(schema, full), "") << full;
+    EXPECT_EQ(schemas_.problem(schema, least), "") << least;
+    auto members = Schemas::keys(json::parse(full).as_object());
+    members.insert(apart.begin(), apart.end());
+    EXPECT_EQ(members, schemas_.members_of(schema)) << schema;
+    EXPECT_EQ(Schemas::keys(json::parse(least).as_object()), schemas_.required_by(schema))
+        << schema;
+  }
+  void expect_described(std::string_view schema, const std::string& always) {
+    expect_described(schema, always, always);
+  }
+
+  static MessageRecord full_record() {
+    MessageRecord record{.state = MessageState::quarantined,
+                         .id = id("m1"),
+                         .sequence = Sequence{7},
+                         .shard = Shard{3},
+                         .tenant = "acme",
+                         .topic = "orders.order.placed.v1",
+                         .aggregate_type = "order",
+                         .aggregate_id = "17",
+                         .key = "customer-17",
+                         .payload_bytes = 2,
+                         .decode_error = "broken",
+                         .attempts = 2,
+                         .replays = 1,
+                         .written_at = noon,
+                         .due = noon,
+                         .retrying = true,
+                         .ended_at = noon,
+                         .code = Code::provider_rejected,
+                         .error = "422",
+                         .note = "ask the shop"};
+    record.history.push_back({1, noon, Code::tx_timeout, "slow"});
+    StoredMessage stored{.id = record.id};
+    stored.fields = {
+        .topic = Topic(record.topic),
+        .payload = sagabox::json("{}"),
+        .content_type = "application/json",
+        .headers = {{"a", "b"}},
+        .occurred_at = noon,
+        .not_before = noon,
+        .trace = {
+            .traceparent = "00-1", .tracestate = "a=1", .request_id = "r", .correlation_id = "c"}};
+    record.message = std::make_shared<const Message>(Message::restore(std::move(stored)));
+    return record;
+  }
+  static MessageId id(std::string_view text) { return MessageId::parse(text).value(); }
+
+  const Schemas schemas_;
+  const TableName orders_ = TableName::parse("orders").value();
+  const WorkerId relay_ = WorkerId::parse("relay-a").value();
+};
+
+TEST_F(WireSchema, Messages) {
+  const auto full = full_record();
+  const MessageRecord least{.id = id("m1")};
+  expect_described("Message", written(orders_, full), written(orders_, least), {"payload_base64"});
+  auto as_bytes = full;
+  StoredMessage stored{.id = full.id};
+  stored.fields.payload = bytes(std::string("\0\x01", 2));
+  as_bytes.message = std::make_shared<const Message>(Message::restore(std::move(stored)));
+  EXPECT_EQ(schemas_.problem("Message", written(orders_, as_bytes)), "");
+  expect_described("FailedAttempt", written(full.history.front()));
+  const auto of_orders = [&](const auto& record) { return written(orders_, record); };
+  EXPECT_EQ(again(written(orders_, full), read_message, of_orders), written(orders_, full));
+  EXPECT_EQ(again(written(orders_, least), read_message, of_orders), written(orders_, least));
+  expect_described("MessagePage", written(orders_, MessagePage{{full, least}, "next"}));
+  EXPECT_EQ(schemas_.problem("MessagePage", written(orders_, MessagePage{})), "");
+  const BlockedKey key{.key = "k", .head = full, .behind = 3, .more_behind = true};
+  expect_described("BlockedKey", written(orders_, key));
+  const auto keys = written(orders_, BlockedKeyPage{{key}, "next"});
+  expect_described("BlockedKeys", keys);
+  EXPECT_EQ(again(keys, read_blocked_keys, of_orders), keys);
+}
+
+TEST_F(WireSchema, Explanations) {
+  Explanation full{.state = "pending", .owner = "nobody", .next = "start a relay"};
+  for (std::size_t why = 0; why < why_count; ++why) {
+    full.reasons.push_back({static_cast<Why>(why), "because"});
+  }
+  const Explanation least{.state = "done", .reasons = {{Why::done, "it is delivered"}}};
+  expect_described("Explanation", written(full), written(least));
+  expect_described("Reason", written(least.reasons.front()));
+}
+
+TEST_F(WireSchema, WhatBecameOfMessages) {
+  const Moved full{.id = id("m1"),
+                   .was = MessageState::dead,
+                   .moved = true,
+                   .unclear = true,
+                   .text = "is pending again"};
+  const Moved least{.id = id("m2"), .text = "is not there"};
+  expect_described("Moved", written(full), written(least));
+  const auto many = written(std::vector{full, least});
+  expect_described("MovedMany", many);
+  auto fields = Fields::parse(many).value();
+  EXPECT_EQ(written(read_moved(fields)), many);
+  const Written message{.id = id("m1"), .sequence = Sequence{7}, .duplicate = true};
+  EXPECT_EQ(schemas_.problem("Written", written(orders_, message)), "");
+  EXPECT_EQ(schemas_.problem("Written", written(orders_, suppressed)), "");
+  auto members = Schemas::keys(json::parse(written(orders_, message)).as_object());
+  members.emplace("suppressed");
+  EXPECT_EQ(members, schemas_.members_of("Written"));
+  const std::vector messages{message};
+  expect_described("WrittenBatch",
+                   written(orders_, WrittenBatch{.messages = messages, .suppressed = 1}));
+}
+
+TEST_F(WireSchema, Replays) {
+  const MessageFilter filter{.tenant = "acme",
+                             .topic = "t",
+                             .aggregate_type = "order",
+                             .key = "k",
+                             .code = Code::tx_timeout,
+                             .from = noon,
+                             .until = noon,
+                             .first = Sequence{1},
+                             .last = Sequence{9}};
+  EXPECT_EQ(schemas_.problem("Filter", written(filter)), "");
+  EXPECT_EQ(Schemas::keys(json::parse(written(filter)).as_object()), schemas_.members_of("Filter"));
+  EXPECT_EQ(written(MessageFilter{}), "{}");
+  const ReplayJob least{.table = "orders"};
+  auto full = least;
+  full.filter = filter;
+  full.error = "a batch failed";
+  for (const auto state : {ReplayJob::State::running, ReplayJob::State::stopped,
+                           ReplayJob::State::finished, ReplayJob::State::failed}) {
+    full.state = state;
+    expect_described("Replay", written(full), written(least));
+  }
+  expect_described("Replays", written(std::vector{full, least}));
+  EXPECT_EQ(again(written(full), read_job), written(full));
+  expect_described("Preview", written(orders_, ReplayPreview{1, {full_record()}}));
+}
+
+TEST_F(WireSchema, Tables) {
+  const spi::TableStats stats{
+      .oldest_pending = noon, .now = noon, .oldest_transaction = 1500ms, .slot_transactions = 7};
+  const RefusedResult refused{.id = id("m1"), .code = Code::storage_conflict, .error = "23505"};
+  const TableState least{.table = "orders", .store = "default", .now = noon};
+  auto full = least;
+  full.stats = stats;
+  full.last_sequence = Sequence{9};
+  full.here = {.snapshot = {}, .refused = {refused}};
+  expect_described("Table", written(full), written(least));
+  expect_described("Tables", written(std::vector{full, least}));
+  expect_described("RefusedResult", written(refused));
+  EXPECT_EQ(again(written(full), read_table), written(full));
+  EXPECT_EQ(again(written(least), read_table), written(least));
+  expect_described("TableWork", written(*full.here));
+}
+
+TEST_F(WireSchema, OwnersAndWhatIsWrongInATable) {
+  const spi::ShardOwner free{.shard = Shard{1}};
+  const spi::ShardOwner owned{.owner = relay_, .epoch = Epoch{4}, .lease_left = 2500ms};
+  expect_described("ShardOwner", written(owned), written(free));
+  const admin::TableOwners full{
+      .relays = {{relay_}, {owned, free}}, .replayer = owned, .purger = owned};
+  expect_described("Owners", written(full), written(admin::TableOwners{}));
+  EXPECT_EQ(again(written(full), read_owners), written(full));
+  const spi::Stray stray{.sequence = Sequence{1}, .id = id("m1"), .why = "no shard"};
+  expect_described("Stray", written(stray));
+  expect_described("Strays", written(std::vector{stray}));
+  EXPECT_EQ(again(written(std::vector{stray}), read_strays), written(std::vector{stray}));
+  const Pause pause{.topic = "t", .actor = "ann", .note = "deploy", .since = noon};
+  expect_described("Pause", written(pause), written(Pause{.since = noon}));
+  expect_described("Pauses", written(std::vector{pause}));
+  EXPECT_EQ(again(written(std::vector{pause}), read_pauses), written(std::vector{pause}));
+  const PauseChange change{.table = orders_, .topic = "t", .paused = true, .changed = true};
+  expect_described("PauseChange", written(change), written(PauseChange{.table = orders_}));
+  expect_described("Purged", written(orders_, PurgeOrder{}, Purged{}));
+  expect_described("Count", written(orders_, MessageState::dead, std::uint64_t{7}));
+}
+
+TEST_F(WireSchema, Stores) {
+  const StoreState full{
+      .store = "default", .database = "sqlite:a.db", .current = true, .tables = {orders_}};
+  expect_described("Store", written(full), written(StoreState{.store = "default"}));
+  expect_described("Stores", written(std::vector{full}));
+  EXPECT_EQ(again(written(std::vector{full}), read_stores), written(std::vector{full}));
+  for (const auto severity :
+       {Severity::info, Severity::warning, Severity::error, Severity::critical}) {
+    expect_described("Finding", written(spi::Finding{severity, "what", "cure"}));
+  }
+  expect_described("Findings", written(std::vector<spi::Finding>{{}}));
+  const DestinationState down{.target = "bus:b", .down = true, .last_error = "refused"};
+  expect_described("Destination", written(down), written(DestinationState{.target = "bus:a"}));
+  expect_described("Destinations", written(std::vector{down}));
+  EXPECT_EQ(again(written(std::vector{down}), read_destinations), written(std::vector{down}));
+  const AuditReport report{.entries = 3, .problems_found = 1, .problems = {"entry 2 is missing"}};
+  expect_described("AuditReport", written(report));
+}
+
+TEST_F(WireSchema, HealthAndErrors) {
+  const TableReadiness full{.table = "orders",
+                            .ready = false,
+                            .text = "its store does not answer",
+                            .oldest_pending = 1s,
+                            .last_success = 2s};
+  expect_described("TableReadiness", written(full),
+                   written(TableReadiness{.table = "orders", .ready = true}));
+  expect_described("Ready", written(std::vector{full}));
+  EXPECT_EQ(again(written(std::vector{full}), read_readiness), written(std::vector{full}));
+  for (std::size_t code = 0; code < code_count; ++code) {
+    const Problem problem{
+        .status = 400, .code = static_cast<Code>(code), .detail = "topic: empty", .field = "topic"};
+    auto least = problem;
+    least.field.clear();
+    expect_described("Problem", written(problem), written(least));
+  }
+}
+
+}  // namespace
+}  // namespace sagabox::wire
