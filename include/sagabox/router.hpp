@@ -96,6 +96,7 @@ class Router final : public spi::Sink {
 
   [[nodiscard]] std::optional<spi::ClassId> class_of(const Message& message) const override;
   [[nodiscard]] bool closed(spi::ClassId id) const override;
+  [[nodiscard]] bool samples(spi::ClassId id) const override;
   [[nodiscard]] bool takes(const Message& message) const override;
   [[nodiscard]] std::uint32_t attempts_max(std::uint32_t of_table) const override;
   void join(spi::DispatchResults& results) override;

@@ -70,6 +70,11 @@ bool SwitchingSink::closed(spi::ClassId id) const {
   return current_->closed(id);
 }
 
+bool SwitchingSink::samples(spi::ClassId id) const {
+  const std::shared_lock lock(mutex_);
+  return current_->samples(id);
+}
+
 bool SwitchingSink::takes(const Message& message) const {
   const std::shared_lock lock(mutex_);
   return current_->takes(message);

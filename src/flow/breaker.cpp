@@ -14,13 +14,18 @@ constexpr std::uint32_t ramp_min = 2;
 /// A destination where something arrived so recently is up until several in a row have failed.
 constexpr Duration alive_for = std::chrono::seconds(1);
 constexpr std::uint32_t refusals_max = 3;
+/// Where later ones have just overtaken those that fail.
+constexpr std::uint32_t refusals_overtaken_max = 64;
 /// After so many busy answers in a row the pause they ask for holds for all messages.
 constexpr std::uint32_t pause_after = 8;
 /// Messages that fail by themselves may stand in front of good ones: a round with one probe would
 /// take as many rounds as there are of them.
 constexpr std::uint32_t round_growth = 4;
-constexpr std::uint32_t round_max = 16;
 constexpr std::uint32_t retries_share = 4;
+
+bool is_recent(BootTime arrival, BootTime now) {
+  return arrival != BootTime::min() && now - arrival < alive_for;
+}
 
 }  // namespace
 
@@ -65,9 +70,16 @@ void Breaker::delivered(BootTime now) {
   state_ = State::closed;
 }
 
+void Breaker::overtaken(BootTime now) {
+  delivered(now);
+  last_overtaken_ = now;
+}
+
+bool Breaker::alive(BootTime now) const { return is_recent(last_delivered_, now); }
+
 std::uint32_t Breaker::enough_of_refusals(BootTime now) const {
-  const bool alive = last_delivered_ != BootTime::min() && now - last_delivered_ < alive_for;
-  return alive ? refusals_max : 1;
+  if (is_recent(last_overtaken_, now)) return refusals_overtaken_max;
+  return alive(now) ? refusals_max : 1;
 }
 
 void Breaker::unreachable(BootTime sent, BootTime now, Lane lane) {
@@ -91,11 +103,12 @@ void Breaker::failed(std::uint32_t enough, Duration pause, BootTime now, Lane la
   if (state_ == State::open) {
     pause_ = std::max(pause_, pause);
     if (!ends_round(lane)) return;
-    round_ = std::min(round_max, round_ * round_growth);
+    round_ = std::min(round_max_, round_ * round_growth);
     return trip(now);
   }
   if (in_a_row_ < enough) return;
-  round_ = 1;
+  // What has not come back for good has the same messages in front.
+  round_ = state_ == State::closed ? 1 : std::max(1U, round_);
   pause_ = pause;
   trip(now);
 }

@@ -20,7 +20,9 @@ namespace sagabox::flow {
 /// One answer does not close a destination where others have just arrived: several in a row do.
 class Breaker {
  public:
-  explicit Breaker(const BreakerOptions& options) : options_(options) {}
+  static constexpr std::uint32_t round_max_default = 16;
+  explicit Breaker(const BreakerOptions& options, std::uint32_t round_max = round_max_default)
+      : options_(options), round_max_(round_max) {}
 
   /// Messages that were sent before, and others. While it is open neither takes the other's turn:
   /// what waits for another try may be what it does not take.
@@ -31,6 +33,9 @@ class Breaker {
   [[nodiscard]] BootTime next(BootTime now) const;
 
   void delivered(BootTime now);
+  /// One has arrived that was sent before earlier ones: those that fail beside it are likely to be
+  /// the cause themselves, and many more of them in a row are needed to open it.
+  void overtaken(BootTime now);
   /// It did not come so far. `sent`: when that send began.
   void unreachable(BootTime sent, BootTime now, Lane lane = Lane::fresh);
   void timed_out(BootTime sent, BootTime now, Lane lane = Lane::fresh);
@@ -44,6 +49,9 @@ class Breaker {
   /// fault.
   [[nodiscard]] bool alive_since(BootTime sent) const noexcept { return last_delivered_ > sent; }
   [[nodiscard]] bool open() const noexcept { return state_ == State::open; }
+  [[nodiscard]] bool closed() const noexcept { return state_ == State::closed; }
+  /// Something has arrived within the last second.
+  [[nodiscard]] bool alive(BootTime now) const;
   /// Since when it has been down; meaningless otherwise.
   [[nodiscard]] BootTime down_since() const noexcept { return down_since_; }
 
@@ -57,12 +65,14 @@ class Breaker {
   [[nodiscard]] std::uint32_t enough_of_refusals(BootTime now) const;
 
   BreakerOptions options_;
+  std::uint32_t round_max_;
   State state_ = State::closed;
   BootTime down_since_{};
   BootTime probe_at_{};
   Duration probe_delay_{};  ///< 0: the last outage is over
   Duration pause_{};        ///< the longest that was asked for in this round
   BootTime last_delivered_{BootTime::min()};
+  BootTime last_overtaken_{BootTime::min()};
   BootTime tripped_at_{BootTime::min()};
   BootTime slowed_at_{BootTime::min()};
   std::uint32_t in_a_row_ = 0;      ///< failed since something arrived last

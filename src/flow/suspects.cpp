@@ -17,10 +17,10 @@ void Suspects::arrived(std::uint64_t message) {
   known_.erase(found);
 }
 
-Suspects::Judged Suspects::failed(std::uint64_t message, bool down, BootTime now) {
+Suspects::Judged Suspects::failed(std::uint64_t message, bool down, BootTime now, bool known) {
   auto* const suspect = find_or_add(message, now);
   if (suspect == nullptr) {
-    ++failed_;
+    if (!known) ++failed_;
     return {.times = std::numeric_limits<std::uint32_t>::max()};
   }
   const auto arrived = arrived_ - suspect->arrived;

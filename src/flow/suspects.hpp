@@ -14,7 +14,7 @@ namespace sagabox::flow {
 /// that at least these are judged. Pure.
 class Suspects {
  public:
-  static constexpr std::size_t messages_max = 4096;
+  static constexpr std::size_t messages_max = 16'384;
   /// When full, what was not seen for so long makes room.
   static constexpr Duration remembered_for = std::chrono::minutes(10);
 
@@ -31,7 +31,8 @@ class Suspects {
   /// A message was not taken. It is to blame if it failed before and, since then, something has
   /// arrived and at least as many have arrived as failed that never had before; after that also
   /// while nothing else is sent. `down`: the destination counts as down, and no message is blamed.
-  Judged failed(std::uint64_t message, bool down, BootTime now);
+  /// `known`: it is known to have failed before, also where it is not remembered.
+  Judged failed(std::uint64_t message, bool down, BootTime now, bool known = false);
   /// A message was not taken while others arrived: it is to blame.
   Judged failed_alone(std::uint64_t message, BootTime now);
   /// The message has its answer, whatever it is.

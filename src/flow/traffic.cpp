@@ -13,6 +13,10 @@ constexpr Duration hold_max = std::chrono::seconds(1);
 constexpr std::uint32_t share_min = 16;
 /// Of four that go, one is a retry where both wait.
 constexpr std::uint32_t retry_turn = 4;
+/// Samples that fail in one round of probes.
+constexpr std::uint32_t samples_round_max = 4;
+/// Samples that wait in a line.
+constexpr std::uint32_t samples_max = 64;
 
 /// How many more this breaker lets go.
 std::uint32_t room_of(const Breaker& breaker, std::uint32_t under_way, std::uint32_t retries,
@@ -28,10 +32,13 @@ std::uint32_t room_of(const Breaker& breaker, std::uint32_t under_way, std::uint
 
 }  // namespace
 
+Traffic::Guard::Guard(const BreakerOptions& options)
+    : all(options), samples(options, samples_round_max) {}
+
 Traffic::Traffic(const TrafficOptions& options) : options_(options) {}
 
 DestinationId Traffic::add_destination(std::uint32_t under_way_max) {
-  destinations_.push_back({.breaker = Breaker(options_.breaker), .under_way_max = under_way_max});
+  destinations_.push_back({.guard = Guard(options_.breaker), .under_way_max = under_way_max});
   return DestinationId{static_cast<std::uint32_t>(destinations_.size() - 1)};
 }
 
@@ -53,7 +60,7 @@ Traffic::Line& Traffic::line(const Way& way) {
 void Traffic::forget_idle_lines() {
   std::erase_if(lines_, [](const auto& entry) {
     const auto& line = entry.second;
-    return !line || (!line->shut && !line->listed && !line->breaker.open() &&
+    return !line || (!line->shut && !line->listed && !line->guard.all.open() &&
                      line->waiting() == 0 && line->under_way == 0);
   });
 }
@@ -61,16 +68,23 @@ void Traffic::forget_idle_lines() {
 bool Traffic::offer(const Way& way, const Waiting& waiting, BootTime now) {
   auto& there = line(way);
   look(there, now);
+  if (waiting.sample && !samples(way.line, now)) return false;
   // However many lines there are, all together hold no more than twice what they should.
-  if (there.shut || waiting_ >= 2 * std::size_t{options_.waiting_max}) return false;
+  if ((there.shut && !waiting.sample) || waiting_ >= 2 * std::size_t{options_.waiting_max})
+    return false;
   const auto retries_max = std::max(1U, worth_holding(there, now) / retry_turn);
   if (waiting.retry && there.retries.size() >= retries_max) return false;
-  (waiting.retry ? there.retries : there.fresh).push_back(waiting);
+  lane_of(there, waiting).push_back(waiting);
   there.bytes += waiting.bytes;
   ++waiting_;
   if (!std::exchange(there.listed, true)) busy_.push_back(&there);
   look(there, now);
   return true;
+}
+
+std::deque<Traffic::Waiting>& Traffic::lane_of(Line& line, const Waiting& waiting) const {
+  if (waiting.sample) return line.samples;
+  return waiting.retry ? line.retries : line.fresh;
 }
 
 std::uint32_t Traffic::worth_holding(const Line& line, BootTime now) const {
@@ -83,25 +97,51 @@ std::uint32_t Traffic::worth_holding(const Line& line, BootTime now) const {
     return breaker.allowed(now) != std::numeric_limits<std::uint32_t>::max();
   };
   const bool held =
-      limited(destinations_[line.way.destination.value].breaker) || limited(line.breaker);
+      limited(destinations_[line.way.destination.value].guard.all) || limited(line.guard.all);
   return held ? std::min(worth, room(line, false, now)) : worth;
 }
 
 std::uint32_t Traffic::room(const Line& line, bool retry, BootTime now) const {
   const auto& destination = destinations_[line.way.destination.value];
-  return std::min(room_of(destination.breaker, destination.under_way, destination.retries_under_way,
-                          retry, now),
-                  room_of(line.breaker, line.under_way, line.retries_under_way, retry, now));
+  return std::min(
+      room_of(destination.guard.all, destination.under_way - destination.samples_under_way,
+              destination.retries_under_way, retry, now),
+      room_of(line.guard.all, line.under_way - line.samples_under_way, line.retries_under_way,
+              retry, now));
+}
+
+std::uint32_t Traffic::samples_allowed(const Line& line, BootTime now) const {
+  return std::min(destinations_[line.way.destination.value].guard.samples.allowed(now),
+                  line.guard.samples.allowed(now));
+}
+
+std::uint32_t Traffic::samples_room(const Line& line, BootTime now) const {
+  const auto& destination = destinations_[line.way.destination.value];
+  const auto of_all = destination.guard.samples.allowed(now);
+  const auto of_line = line.guard.samples.allowed(now);
+  return std::min(of_all - std::min(of_all, destination.samples_under_way),
+                  of_line - std::min(of_line, line.samples_under_way));
+}
+
+bool Traffic::samples(spi::ClassId line, BootTime now) const {
+  const auto found = lines_.find(line.value);
+  if (found == lines_.end()) return false;
+  const auto& there = *found->second;
+  const auto& of_all = destinations_[there.way.destination.value].guard.all;
+  if (of_all.closed() && there.guard.all.closed()) return false;
+  // Those that come while one is under way wait for what becomes of it.
+  return there.samples.size() < samples_max && samples_allowed(there, now) > 0;
 }
 
 bool Traffic::is_down_now(const Line& line, BootTime now) const {
-  return destinations_[line.way.destination.value].breaker.allowed(now) == 0 ||
-         line.breaker.allowed(now) == 0;
+  return destinations_[line.way.destination.value].guard.all.allowed(now) == 0 ||
+         line.guard.all.allowed(now) == 0;
 }
 
 BootTime Traffic::ready_at(const Line& line, BootTime now) const {
   auto at = now;
-  for (const auto* breaker : {&destinations_[line.way.destination.value].breaker, &line.breaker}) {
+  for (const auto* breaker :
+       {&destinations_[line.way.destination.value].guard.all, &line.guard.all}) {
     if (const auto next = breaker->next(now); next != BootTime::max()) at = std::max(at, next);
   }
   for (const auto& valve : line.way.valves) {
@@ -144,6 +184,8 @@ std::deque<Traffic::Waiting>* Traffic::ready_lane(Line& line, BootTime now) {
       !line.retries.empty() && room(line, true, now) > 0 &&
       destination.retries_under_way < std::max(1U, destination.under_way_max / retry_turn);
   const bool fresh_may = !line.fresh.empty() && room(line, false, now) > 0;
+  const bool samples_may = !line.samples.empty() && samples_room(line, now) > 0;
+  if (samples_may && (line.turn % 2 == 1 || (!retries_may && !fresh_may))) return &line.samples;
   const bool retries_first = retries_may && line.turn % retry_turn == 0;
   if (retries_first || (retries_may && !fresh_may)) return &line.retries;
   return fresh_may ? &line.fresh : nullptr;
@@ -168,14 +210,19 @@ std::optional<Traffic::Going> Traffic::next(BootTime now) {
     bytes_under_way_ += going.bytes;
     auto& destination = destinations_[line.way.destination.value];
     ++destination.under_way;
+    if (going.sample) ++destination.samples_under_way;
+    if (going.sample) ++line.samples_under_way;
     if (going.retry) ++destination.retries_under_way;
     if (going.retry) ++line.retries_under_way;
     for (const auto& valve : line.way.valves) {
       if (valve) valves_[valve->value].begin(now);
     }
     look(line, now);
-    return Going{
-        .line = line.way.line, .part = going.part, .bytes = going.bytes, .retry = going.retry};
+    return Going{.line = line.way.line,
+                 .part = going.part,
+                 .bytes = going.bytes,
+                 .retry = going.retry,
+                 .sample = going.sample};
   }
   return std::nullopt;
 }
@@ -192,6 +239,8 @@ void Traffic::ended(const Going& going, const spi::SendResult& result, BootTime 
   auto& destination = destinations_[line.way.destination.value];
   --line.under_way;
   --destination.under_way;
+  if (going.sample) --destination.samples_under_way;
+  if (going.sample) --line.samples_under_way;
   if (going.retry) --destination.retries_under_way;
   if (going.retry) --line.retries_under_way;
   bytes_under_way_ -= going.bytes;
@@ -204,9 +253,9 @@ void Traffic::ended(const Going& going, const spi::SendResult& result, BootTime 
       valves_[valve->value].end();
     }
   }
-  const auto allowed = destination.breaker.allowed(now);
+  const auto allowed = destination.guard.all.allowed(now);
   if (fault == Fault::destination) count(line, going, result, sent, now);
-  if (destination.breaker.allowed(now) != allowed) {
+  if (destination.guard.all.allowed(now) != allowed) {
     return look_at_all_of(line.way.destination, now);
   }
   look(line, now);
@@ -220,45 +269,66 @@ void Traffic::count(Line& line, const Going& going, const spi::SendResult& resul
     case Kind::delivered:
     case Kind::rejected:
     case Kind::failed:
-      // It answered: it is up.
-      destinations_[line.way.destination.value].breaker.delivered(now);
-      line.breaker.delivered(now);
-      line.failing_since.reset();
-      break;
+      return answered(line, going, now);
     case Kind::unreachable:
-      charged(line, sent, now).unreachable(sent, now, lane);
-      break;
+      return charge(line, going, sent, now,
+                    [&](Breaker& breaker) { breaker.unreachable(sent, now, lane); });
     case Kind::timed_out:
-      charged(line, sent, now).timed_out(sent, now, lane);
-      break;
+      return charge(line, going, sent, now,
+                    [&](Breaker& breaker) { breaker.timed_out(sent, now, lane); });
     case Kind::busy:
-      charged(line, sent, now).busy(result.retry_after.value_or(Duration{}), sent, now, lane);
-      break;
+      return charge(line, going, sent, now, [&](Breaker& breaker) {
+        breaker.busy(result.retry_after.value_or(Duration{}), sent, now, lane);
+      });
     case Kind::later:
       break;
   }
 }
 
-Breaker& Traffic::charged(Line& line, BootTime sent, BootTime now) {
-  auto& of_all = destinations_[line.way.destination.value].breaker;
-  if (of_all.open() || !of_all.is_news(sent)) return of_all;
-  if (line.breaker.open()) return line.breaker;
+void Traffic::answered(Line& line, const Going& going, BootTime now) {
+  for (auto* guard : {&destinations_[line.way.destination.value].guard, &line.guard}) {
+    if (going.sample) {
+      guard->samples.delivered(now);
+      guard->all.overtaken(now);
+    } else {
+      guard->all.delivered(now);
+    }
+  }
+  line.failing_since.reset();
+}
+
+template <class Fail>
+void Traffic::charge(Line& line, const Going& going, BootTime sent, BootTime now, Fail&& fail) {
+  auto& guard = charged(line, sent, now);
+  if (going.sample) return fail(guard.samples);
+  const bool was_open = guard.all.open();
+  fail(guard.all);
+  // Samples begin with one, too, unless they are known to arrive.
+  if (!was_open && guard.all.open() && !guard.samples.alive(now)) {
+    guard.samples.unreachable(sent, now);
+  }
+}
+
+Traffic::Guard& Traffic::charged(Line& line, BootTime sent, BootTime now) {
+  auto& of_all = destinations_[line.way.destination.value].guard;
+  if (of_all.all.open() || !of_all.all.is_news(sent)) return of_all;
+  if (line.guard.all.open()) return line.guard;
   if (!line.failing_since) line.failing_since = now;
-  return of_all.alive_since(*line.failing_since) ? line.breaker : of_all;
+  return of_all.all.alive_since(*line.failing_since) ? line.guard : of_all;
 }
 
 const Breaker* Traffic::down(spi::ClassId line, DestinationId destination) const {
-  const auto& of_all = destinations_[destination.value].breaker;
+  const auto& of_all = destinations_[destination.value].guard.all;
   if (of_all.open()) return &of_all;
   const auto found = lines_.find(line.value);
-  const bool own = found != lines_.end() && found->second->breaker.open();
-  return own ? &found->second->breaker : nullptr;
+  const bool own = found != lines_.end() && found->second->guard.all.open();
+  return own ? &found->second->guard.all : nullptr;
 }
 
 bool Traffic::is_news(spi::ClassId line, BootTime sent) const {
   const auto& found = *lines_.at(line.value);
-  return destinations_[found.way.destination.value].breaker.is_news(sent) &&
-         found.breaker.is_news(sent);
+  return destinations_[found.way.destination.value].guard.all.is_news(sent) &&
+         found.guard.all.is_news(sent);
 }
 
 std::vector<PartId> Traffic::give_up(BootTime now) {
@@ -266,9 +336,11 @@ std::vector<PartId> Traffic::give_up(BootTime now) {
   for (auto* line : busy_) {
     const auto at = ready_at(*line, now);
     const bool in_vain = is_down_now(*line, now) || (at != BootTime::max() && at > now + hold_max);
-    for (auto* lane : {&line->fresh, &line->retries}) {
+    const bool samples_in_vain = samples_allowed(*line, now) == 0;
+    for (auto* lane : {&line->fresh, &line->retries, &line->samples}) {
+      const bool all = lane == &line->samples ? samples_in_vain : in_vain;
       // Those in front have waited longest.
-      while (!lane->empty() && (in_vain || lane->front().deadline <= now)) {
+      while (!lane->empty() && (all || lane->front().deadline <= now)) {
         given_up.push_back(lane->front().part);
         left(*line, lane->front());
         lane->pop_front();
@@ -282,7 +354,7 @@ std::vector<PartId> Traffic::give_up(BootTime now) {
 bool Traffic::cancel(spi::ClassId line, PartId part) {
   const auto found = lines_.find(line.value);
   if (found == lines_.end()) return false;
-  for (auto* lane : {&found->second->fresh, &found->second->retries}) {
+  for (auto* lane : {&found->second->fresh, &found->second->retries, &found->second->samples}) {
     const auto at = std::find_if(lane->begin(), lane->end(),
                                  [&](const Waiting& waiting) { return waiting.part == part; });
     if (at == lane->end()) continue;
@@ -319,7 +391,7 @@ std::optional<Traffic::Hold> Traffic::hold(const Way& way, BootTime now) const {
     if (limit == Valve::Limit::none) continue;
     return Hold{.by = Hold::By::valve, .valve = at, .limit = limit, .until = valve.next(now)};
   }
-  const auto room = std::min(destination.under_way_max, destination.breaker.allowed(now));
+  const auto room = std::min(destination.under_way_max, destination.guard.all.allowed(now));
   if (shut(way.line) || destination.under_way >= room) return Hold{};
   return std::nullopt;
 }
@@ -342,7 +414,7 @@ BootTime Traffic::wake_at(BootTime now) const {
   for (const auto* line : busy_) {
     if (line->waiting() == 0) continue;
     consider(*line);
-    for (const auto* lane : {&line->fresh, &line->retries}) {
+    for (const auto* lane : {&line->fresh, &line->retries, &line->samples}) {
       if (!lane->empty()) at = std::min(at, lane->front().deadline);
     }
   }

@@ -52,6 +52,8 @@ class Traffic {
     PartId part{};
     std::size_t bytes = 0;
     bool retry = false;  ///< those have a lane of their own, and a quarter of the destination
+    /// It goes before earlier ones of its line; see `samples`.
+    bool sample = false;
     BootTime deadline{};
   };
   /// False: it cannot wait here now.
@@ -63,6 +65,7 @@ class Traffic {
     PartId part{};
     std::size_t bytes = 0;
     bool retry = false;
+    bool sample = false;
   };
   [[nodiscard]] std::optional<Going> next(BootTime now);
   /// What a send that failed says something about.
@@ -75,6 +78,11 @@ class Traffic {
   [[nodiscard]] std::vector<PartId> give_up(BootTime now);
   /// No longer wanted. False: it does not wait.
   bool cancel(spi::ClassId line, PartId part);
+
+  /// The line takes a sample now: its destination does not take what stands in front, or takes
+  /// little of it, and one that was written later may show whether that is the messages' fault.
+  /// How many may go is judged by what becomes of samples alone.
+  [[nodiscard]] bool samples(spi::ClassId line, BootTime now) const;
 
   [[nodiscard]] bool shut(spi::ClassId line) const;
   /// Shut though its destination is up.
@@ -101,7 +109,7 @@ class Traffic {
   [[nodiscard]] BootTime wake_at(BootTime now) const;
 
   [[nodiscard]] const Breaker& breaker(DestinationId id) const {
-    return destinations_[id.value].breaker;
+    return destinations_[id.value].guard.all;
   }
   /// The open breaker that holds this line: its destination's, or its own where the destination
   /// takes what comes from other lines. Null: neither is open.
@@ -115,42 +123,60 @@ class Traffic {
   [[nodiscard]] std::size_t lines() const noexcept { return lines_.size(); }
 
  private:
+  struct Guard {
+    explicit Guard(const BreakerOptions& options);
+    Breaker all;
+    Breaker samples;
+  };
   struct Destination {
-    Breaker breaker;
+    Guard guard;
     std::uint32_t under_way_max = 0;
     std::uint32_t under_way = 0;
     std::uint32_t retries_under_way = 0;
+    std::uint32_t samples_under_way = 0;
   };
   struct Line {
-    explicit Line(const BreakerOptions& options) : breaker(options) {}
+    explicit Line(const BreakerOptions& options) : guard(options) {}
     Way way{};
     std::deque<Waiting> fresh{};
     std::deque<Waiting> retries{};
+    std::deque<Waiting> samples{};
     std::size_t bytes = 0;
     std::uint32_t under_way = 0;
     std::uint32_t retries_under_way = 0;
+    std::uint32_t samples_under_way = 0;
     std::uint32_t turn = 0;
     /// For a tenant that is refused where others are not. Opens only while sends of other lines
     /// arrive; otherwise the destination's decides.
-    Breaker breaker;
+    Guard guard;
     std::optional<BootTime> failing_since{};  ///< nothing of this line has arrived since
     bool shut = false;
     bool listed = false;  ///< in `busy_`
-    [[nodiscard]] std::size_t waiting() const noexcept { return fresh.size() + retries.size(); }
+    [[nodiscard]] std::size_t waiting() const noexcept {
+      return fresh.size() + retries.size() + samples.size();
+    }
   };
   using Lines = std::unordered_map<std::uint64_t, std::unique_ptr<Line>>;
 
   Line& line(const Way& way);
   /// The lane the next one of this line comes from; null: none may go now.
   std::deque<Waiting>* ready_lane(Line& line, BootTime now);
+  std::deque<Waiting>& lane_of(Line& line, const Waiting& waiting) const;
   /// When the line may go on, as far as time decides.
   [[nodiscard]] BootTime ready_at(const Line& line, BootTime now) const;
   [[nodiscard]] std::uint32_t worth_holding(const Line& line, BootTime now) const;
   /// How many more the breakers let go now.
   [[nodiscard]] std::uint32_t room(const Line& line, bool retry, BootTime now) const;
+  /// How many samples may be under way now.
+  [[nodiscard]] std::uint32_t samples_allowed(const Line& line, BootTime now) const;
+  /// How many more may go now.
+  [[nodiscard]] std::uint32_t samples_room(const Line& line, BootTime now) const;
   [[nodiscard]] bool is_down_now(const Line& line, BootTime now) const;
   /// Which one a failed send of this line counts against.
-  Breaker& charged(Line& line, BootTime sent, BootTime now);
+  Guard& charged(Line& line, BootTime sent, BootTime now);
+  void answered(Line& line, const Going& going, BootTime now);
+  template <class Fail>
+  void charge(Line& line, const Going& going, BootTime sent, BootTime now, Fail&& fail);
   void count(Line& line, const Going& going, const spi::SendResult& result, BootTime sent,
              BootTime now);
   void look(Line& line, BootTime now);

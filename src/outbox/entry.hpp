@@ -37,6 +37,8 @@ struct Entry {
   bool replayed = false;
   /// Read from the waiting lane: read again by time, not by sequence.
   bool was_waiting = false;
+  /// It goes before earlier messages of its class, see spi::Gate::samples.
+  bool sample = false;
   /// It waited there because it had failed.
   bool was_retrying = false;
   /// Its key waited for it.

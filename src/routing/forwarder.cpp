@@ -105,6 +105,11 @@ bool Forwarder::closed(spi::ClassId id) const {
                      [&](spi::ClassId line) { return traffic_.full(line); });
 }
 
+bool Forwarder::samples(spi::ClassId id) const {
+  const std::scoped_lock lock(mutex_);
+  return traffic_.samples(id, clock_.boot_now());
+}
+
 std::string Forwarder::valve_name(const std::string& tenant) const {
   if (tenant_valves_.size() < tenant_valves_max || tenant_valves_.contains(tenant)) return tenant;
   return "#" + std::to_string(stable_hash(tenant) % 1024);
@@ -187,8 +192,10 @@ void Forwarder::set_out(spi::Dispatch& dispatch, const Route& route, Client& cli
                         std::vector<Answer>& answers) {
   const auto ticket = dispatch.ticket;
   const auto message = dispatch.message;
-  const auto waiting = flow::Traffic::Waiting{
-      .bytes = message->bytes(), .retry = dispatch.again, .deadline = dispatch.deadline};
+  const auto waiting = flow::Traffic::Waiting{.bytes = message->bytes(),
+                                              .retry = dispatch.again,
+                                              .sample = dispatch.sample,
+                                              .deadline = dispatch.deadline};
   const auto number = journeys_.add({Journey(std::move(dispatch), route), &client});
   auto& journey = journeys_.find(number)->journey;
   std::vector<spi::ClassId> lines;
@@ -255,7 +262,7 @@ Forwarder::Round Forwarder::round(BootTime now) {
     auto& part = *parts_.find(going->part.value);
     const auto& target = journeys_.find(part.journey)->journey.route->targets[part.target];
     part.going = *going;
-    part.probe = traffic_.down(going->line, target.destination) != nullptr;
+    part.probe = going->sample || traffic_.down(going->line, target.destination) != nullptr;
     due.parcels[target.transport].push_back(parcel(going->part.value, part, now));
   }
   due.more = sends == sends_max;

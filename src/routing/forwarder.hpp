@@ -35,6 +35,7 @@ class Forwarder final : public spi::SendResults {
   [[nodiscard]] const RouteTable& table() const noexcept { return *table_; }
   [[nodiscard]] std::optional<spi::ClassId> class_of(const Message& message) const;
   [[nodiscard]] bool closed(spi::ClassId id) const;
+  [[nodiscard]] bool samples(spi::ClassId id) const;
 
   void join(spi::DispatchResults& results);
   void deliver(std::span<spi::Dispatch> dispatches, spi::DispatchResults& results);
@@ -48,6 +49,8 @@ class Forwarder final : public spi::SendResults {
   [[nodiscard]] BootTime wake_at() const;
 
   [[nodiscard]] std::vector<DestinationState> destinations() const;
+  /// Messages that are remembered as not taken, at all destinations.
+  [[nodiscard]] std::size_t suspects() const;
   [[nodiscard]] std::vector<HeldUp> held_up(const std::string& topic,
                                             const std::string& tenant) const;
 

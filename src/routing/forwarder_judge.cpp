@@ -24,6 +24,12 @@ std::uint64_t identity(const Message& message) {
   return stable_hash(message.id().view()) ^ (stable_hash(message.tenant()) * 31);
 }
 
+/// When this attempt fails, too, the message is dead.
+bool is_last(const Journey& journey) {
+  const auto& retry = journey.route->retry;
+  return journey.dispatch.attempt >= (retry ? retry->attempts_max : journey.dispatch.attempts_max);
+}
+
 }  // namespace
 
 flow::Suspects::Judged Forwarder::blame(const Message& message, const Part& part,
@@ -34,7 +40,7 @@ flow::Suspects::Judged Forwarder::blame(const Message& message, const Part& part
     const bool known = !suspects.empty();
     if (result.kind == Kind::delivered) {
       known ? suspects.arrived(identity(message)) : suspects.arrived();
-    } else if (result.kind == Kind::rejected && known) {
+    } else if (known && (result.kind == Kind::rejected || result.kind == Kind::failed)) {
       suspects.forget(identity(message));
     }
     return {};
@@ -47,7 +53,7 @@ flow::Suspects::Judged Forwarder::blame(const Message& message, const Part& part
   // All that were under way when it went down failed: that says nothing of any of them.
   if (!traffic_.is_news(part.going.line, part.sent)) return {};
   const bool down = traffic_.down(part.going.line, target.destination) != nullptr;
-  return suspects.failed(identity(message), down, now);
+  return suspects.failed(identity(message), down, now, part.going.retry);
 }
 
 void Forwarder::judge(Journey& journey, const Part& part, const Target& target,
@@ -77,6 +83,8 @@ void Forwarder::not_taken(Journey& journey, const Part& part, const Target& targ
   auto why = target.shown + ": " + result.error;
   const auto asked = result.retry_after.value_or(Duration{});
   if (judged.blamed) {
+    auto& suspects = destinations_[target.destination.value].suspects;
+    if (is_last(journey)) suspects.forget(identity(*journey.dispatch.message));
     // A shorter wait than the policy's would only burn its attempts.
     return journey.failed(code, std::move(why), Attempt::spent,
                           asked > wait_min ? result.retry_after : std::nullopt);

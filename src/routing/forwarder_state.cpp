@@ -45,6 +45,13 @@ std::vector<DestinationState> Forwarder::destinations() const {
   return states;
 }
 
+std::size_t Forwarder::suspects() const {
+  const std::scoped_lock lock(mutex_);
+  std::size_t count = 0;
+  for (const auto& destination : destinations_) count += destination.suspects.size();
+  return count;
+}
+
 std::vector<HeldUp> Forwarder::held_up(const std::string& topic, const std::string& tenant) const {
   const auto* const route = table_->find(topic);
   if (route == nullptr) return {{.by = HeldUp::By::no_route}};

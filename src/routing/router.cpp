@@ -121,6 +121,8 @@ std::optional<spi::ClassId> Router::class_of(const Message& message) const {
 
 bool Router::closed(spi::ClassId id) const { return parts_->forwarder.closed(id); }
 
+bool Router::samples(spi::ClassId id) const { return parts_->forwarder.samples(id); }
+
 bool Router::takes(const Message& message) const {
   return parts_->forwarder.table().find(message.topic()) != nullptr;
 }

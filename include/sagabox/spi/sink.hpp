@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 
@@ -22,7 +23,9 @@ struct Dispatch {
   Epoch epoch{};
   std::uint32_t attempt = 1;
   TargetsDone done{};
+  std::uint32_t attempts_max = std::numeric_limits<std::uint32_t>::max();  ///< the table's
   bool again = false;   ///< it has waited for a retry
+  bool sample = false;  ///< it goes before earlier ones of its class, see Gate::samples
   BootTime deadline{};  ///< not begun later; a send has its route's time on top
 };
 

@@ -244,7 +244,9 @@ void Dispatcher::send(Entry entry, Epoch epoch, BootTime now, std::vector<spi::D
                                 .epoch = epoch,
                                 .attempt = about.attempt,
                                 .done = entry.targets_done,
+                                .attempts_max = judgement_.retry.attempts_max,
                                 .again = entry.was_waiting,
+                                .sample = entry.sample,
                                 .deadline = about.deadline};
   dispatch.ticket = flights_.add({.entry = std::move(entry), .facts = about, .started = now});
   out.push_back(std::move(dispatch));

@@ -222,8 +222,12 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
     const bool claimed = page.range.others_too && (!row.message || !row.message->has_key());
     const bool ahead = row.sequence > position && !claimed && !forward;
     Entry entry;
-    const auto fate =
-        recent || ahead ? Fate::no_room : admit(row, &lane, page.range.after, entry, taken);
+    const auto fate = recent || ahead ? Fate::no_room
+                                      : admit(row,
+                                              {.lane = &lane,
+                                               .page_after = page.range.after,
+                                               .unseen = forward && row.sequence > position},
+                                              entry, taken);
     if (fate == Fate::no_room) {
       exhausted = false;
       lane.resting = recent;
@@ -262,36 +266,45 @@ void ShardState::seen_once(std::uint8_t what) {
   if (seen_once_ == seen_all) cautious_left_ = 0;
 }
 
-bool ShardState::held_back(const Message& message, Sequence sequence, LaneState* lane,
-                           Sequence page_after) {
+ShardState::Turn ShardState::turn_of(const Message& message, Sequence sequence,
+                                     const Origin& origin) {
+  auto* const lane = origin.lane;
   if (lane != nullptr && message.has_key() &&
-      !lane->passed.key_may_go(message.key_hash(), sequence, page_after)) {
-    return true;
+      !lane->passed.key_may_go(message.key_hash(), sequence, origin.page_after)) {
+    return Turn::later;
   }
-  if (settings_.gate == nullptr) return false;
+  if (settings_.gate == nullptr) return Turn::now;
   const auto gated = settings_.gate->class_of(message);
-  if (!gated) return false;
-  const bool in_turn = lane == nullptr || lane->passed.class_may_go(*gated, sequence, page_after);
-  if (in_turn && !settings_.gate->closed(*gated)) return false;
-  if (lane == nullptr) return true;
+  if (!gated) return Turn::now;
+  const bool in_turn =
+      lane == nullptr || lane->passed.class_may_go(*gated, sequence, origin.page_after);
+  if (in_turn && !settings_.gate->closed(*gated)) return Turn::now;
+  if (lane == nullptr) return Turn::later;
+  // Nothing of its key waits, so it overtakes none of them.
+  if (origin.unseen && settings_.gate->samples(*gated)) return Turn::sample;
   if (in_turn) lane->passed.defer(*gated, sequence);
   // Later messages of its key must not overtake it.
   if (message.has_key()) lane->passed.wait_behind(*gated, message.key_hash());
-  return true;
+  return Turn::later;
 }
 
-bool ShardState::put_off(const Entry& entry) {
-  if (settings_.gate == nullptr) return false;
+bool ShardState::put_off(Entry& entry) {
+  if (settings_.gate == nullptr || entry.sample) return false;
   const auto gated = settings_.gate->class_of(*entry.message);
   if (!gated || !settings_.gate->closed(*gated)) return false;
+  // What came by the hot path has no key, so it overtakes nothing.
+  entry.sample = entry.source == Source::hot && settings_.gate->samples(*gated);
+  if (entry.sample) return false;
   set_aside(entry, *gated);
   return true;
 }
 
-ShardState::Fate ShardState::admit(spi::Row& row, LaneState* lane, Sequence page_after,
-                                   Entry& entry, Taken& taken) {
+ShardState::Fate ShardState::admit(spi::Row& row, const Origin& origin, Entry& entry,
+                                   Taken& taken) {
   const bool readable = row.message != nullptr;
-  if (readable && held_back(*row.message, row.sequence, lane, page_after)) return Fate::passed;
+  auto* const lane = origin.lane;
+  const auto turn = readable ? turn_of(*row.message, row.sequence, origin) : Turn::now;
+  if (turn == Turn::later) return Fate::passed;
   if (orphans_.hold(row) || !tracker_->admit(row.sequence)) return Fate::passed;
   if (!readable || row.attempts >= settings_.attempts_max) {
     bury(row, taken);
@@ -315,6 +328,7 @@ ShardState::Fate ShardState::admit(spi::Row& row, LaneState* lane, Sequence page
            .cautious = cautious_left_ > 0,
            .replayed = row.replays > 0,
            .was_waiting = lane == nullptr,
+           .sample = turn == Turn::sample,
            .was_retrying = row.retrying};
   if (cautious_left_ > 0) --cautious_left_;
   return place(entry, lane);
@@ -384,7 +398,7 @@ void ShardState::cancel(Sequence sequence, std::uint32_t tenure) {
   if (tenure == tenure_) tracker_->cancel(sequence);
 }
 
-std::optional<Epoch> ShardState::start(const Entry& entry) {
+std::optional<Epoch> ShardState::start(Entry& entry) {
   if (entry.tenure != tenure_) return std::nullopt;
   if (phase_ != Phase::active) {
     give_back(entry);
@@ -472,7 +486,7 @@ bool ShardState::park_unstarted(const Entry& entry, Settling&& settling) {
   return true;
 }
 
-bool ShardState::spend_ahead(const Entry& entry) {
+bool ShardState::spend_ahead(Entry& entry) {
   if (entry.tenure != tenure_ || phase_ != Phase::active || put_off(entry)) return false;
   settle_beside({.settlement = spent_attempt(entry, Code::tx_handler_failed, {}),
                  .tenure = tenure_,

@@ -168,7 +168,7 @@ class ShardState {
   /// A handler is about to run, under the epoch given. Nothing: void, the message belongs to an
   /// earlier tenure, the shard is being handed over, or the message's class has been closed (a
   /// cautious one goes nevertheless: its attempt has been written).
-  std::optional<Epoch> start(const Entry& entry);
+  std::optional<Epoch> start(Entry& entry);
   /// A handler has returned. Gives the next message of the key. Without effect on the store when
   /// the tenure is over (`accepted` false).
   struct Completed {
@@ -185,7 +185,7 @@ class ShardState {
   void settle_beside(Settling&& settling);
   /// Writes the attempt of a cautious message before it starts. False: it is void, the shard is
   /// being handed over, or the message's class has been closed.
-  bool spend_ahead(const Entry& entry);
+  bool spend_ahead(Entry& entry);
   /// The attempt of a cautious message could not be recorded: it is parked without having been
   /// started, and its key waits until that is settled. False: it is void, or is being handed over.
   bool park_unstarted(const Entry& entry, Settling&& settling);
@@ -225,12 +225,20 @@ class ShardState {
   };
   enum class Fate : std::uint8_t { ready, cautious, kept, passed, no_room };
 
-  Fate admit(spi::Row& row, LaneState* lane, Sequence page_after, Entry& entry, Taken& taken);
+  enum class Turn : std::uint8_t { now, sample, later };
+
+  /// Where rows that are looked at come from. `lane` is null for due rows.
+  struct Origin {
+    LaneState* lane = nullptr;
+    Sequence page_after{};
+    bool unseen = false;  ///< no page has shown the row before
+  };
+  Fate admit(spi::Row& row, const Origin& origin, Entry& entry, Taken& taken);
   void keep(Fate fate, Entry entry, Taken& taken);
-  bool held_back(const Message& message, Sequence sequence, LaneState* lane, Sequence page_after);
+  Turn turn_of(const Message& message, Sequence sequence, const Origin& origin);
   Fate place(Entry& entry, LaneState* lane);
   /// True, and it waits with its class, if that was closed while the message was queued.
-  bool put_off(const Entry& entry);
+  bool put_off(Entry& entry);
   void no_longer_running(Sequence sequence);
   void forget_settled(const spi::Settlement& settlement);
   void set_aside(const Entry& entry, spi::ClassId gated);

@@ -108,7 +108,7 @@ void ShardState::take_due(std::span<spi::Row> rows, bool exhausted, Taken& taken
       }
     } else {
       Entry entry;
-      const auto fate = admit(row, nullptr, {}, entry, taken);
+      const auto fate = admit(row, {}, entry, taken);
       if (fate == Fate::no_room) {
         exhausted = false;
         break;
@@ -147,7 +147,7 @@ void ShardState::take_kept_due(spi::Row& row, Taken& taken) {
   const bool head = row.retrying && settings_.head_policy == HeadPolicy::block;
   if (!head && lane_of_keys().passed.may_lack(row.message->key_hash(), row.sequence)) return;
   Entry entry;
-  const auto fate = admit(row, nullptr, {}, entry, taken);
+  const auto fate = admit(row, {}, entry, taken);
   due_missed_ = due_missed_ || fate == Fate::no_room;
   if (fate == Fate::no_room || fate == Fate::passed) return;
   ++taken.due;

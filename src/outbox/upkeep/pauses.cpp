@@ -48,4 +48,12 @@ bool Pauses::closed(spi::ClassId id) const {
   return beneath_ != nullptr && beneath_->closed(id);
 }
 
+bool Pauses::samples(spi::ClassId id) const {
+  if (any_topic_.load(std::memory_order_acquire)) {
+    const std::scoped_lock lock(mutex_);
+    if (classes_.contains(id)) return false;
+  }
+  return beneath_ != nullptr && beneath_->samples(id);
+}
+
 }  // namespace sagabox::outbox

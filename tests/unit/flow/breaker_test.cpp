@@ -102,6 +102,29 @@ TEST_F(BreakerTest, SeveralInARowDo) {
   EXPECT_TRUE(breaker.open());
 }
 
+TEST_F(BreakerTest, WhereOthersOvertakeThoseThatFailManyMoreInARowDo) {
+  breaker.overtaken(at({}));
+  int count = 0;
+  for (; !breaker.open(); ++count) {
+    ASSERT_LT(count, 64);
+    breaker.busy({}, at(milliseconds(count + 1)), at(milliseconds(count + 1)));
+  }
+  EXPECT_EQ(count, 64);
+}
+
+TEST_F(BreakerTest, DownAgainBeforeItWasBackForGoodItsRoundsAreAsLongAsBefore) {
+  const auto fail = [&](BootTime now) { breaker.busy({}, now, now); };
+  ASSERT_EQ(rounds(3, fail).probes.back(), 16);
+  const auto now = at(seconds(60));
+  breaker.delivered(now);
+  for (int count = 1; count <= 3; ++count) fail(now + milliseconds(count));
+  ASSERT_TRUE(breaker.open());
+  auto probe = breaker.next(now + milliseconds(3));
+  int probes = 0;
+  for (; breaker.allowed(probe) == 1; ++probes) fail(probe);
+  EXPECT_EQ(probes, 16);
+}
+
 TEST_F(BreakerTest, ABusyAnswerAmongOthersHalvesWhatMayBeUnderWay) {
   auto now = at({});
   const auto answer = [&](bool busy) {

@@ -106,5 +106,15 @@ TEST_F(SuspectsTest, TheMemoryIsBoundedAndWhatIsInItIsJudged) {
   EXPECT_LT(suspects.size(), Suspects::messages_max);
 }
 
+TEST_F(SuspectsTest, ThoseThatDoNotFitAndAreKnownToHaveFailedDoNotKeepOthersFromBlame) {
+  for (std::uint64_t message = 1; message <= Suspects::messages_max; ++message) fail(message);
+  for (std::uint64_t message = 1; message <= Suspects::messages_max; ++message) fail(message);
+  suspects.arrived();
+  for (std::uint64_t more = 1; more <= 1000; ++more) {
+    EXPECT_FALSE(suspects.failed(Suspects::messages_max + more, false, now, true).blamed);
+  }
+  EXPECT_TRUE(fail(1).blamed);
+}
+
 }  // namespace
 }  // namespace sagabox::flow

@@ -28,6 +28,12 @@ class TrafficTest : public ::testing::Test {
         {.part = PartId{++parts}, .bytes = 100, .retry = retry, .deadline = now + seconds(30)},
         now);
   }
+  bool offer_sample(const Traffic::Way& where) {
+    return traffic.offer(
+        where,
+        {.part = PartId{++parts}, .bytes = 100, .sample = true, .deadline = now + seconds(30)},
+        now);
+  }
   /// All that may go now, by line.
   std::map<std::uint64_t, int> go() {
     std::map<std::uint64_t, int> gone;
@@ -301,6 +307,62 @@ TEST_F(TrafficTest, TellsWhatHoldsAWayUp) {
   EXPECT_EQ(down->until, now + milliseconds(100));
   now += milliseconds(100);
   EXPECT_EQ(traffic.hold(way(1), now)->until, now) << "a probe may go; it is still down";
+}
+
+TEST_F(TrafficTest, WhileItIsDownASampleGoesBesideTheProbesAndMoreWhenItArrives) {
+  const auto line = spi::ClassId{1};
+  ASSERT_TRUE(offer(way(1)));
+  EXPECT_FALSE(traffic.samples(line, now)) << "it is up";
+  EXPECT_FALSE(offer_sample(way(1)));
+  go();
+  end_all(Kind::busy);
+  ASSERT_TRUE(traffic.shut(line));
+  EXPECT_FALSE(traffic.samples(line, now));
+  now += milliseconds(100);
+  ASSERT_TRUE(traffic.samples(line, now));
+  ASSERT_TRUE(offer_sample(way(1)));
+  ASSERT_TRUE(offer_sample(way(1)));
+  ASSERT_EQ(go()[1], 1) << "one at first";
+  EXPECT_TRUE(under_way.front().going.sample);
+  end_all(Kind::delivered);
+  EXPECT_FALSE(traffic.breaker(destination).open()) << "it is up for all";
+
+  // Those in front go on failing, samples go on arriving.
+  for (int round = 0; round < 20; ++round) {
+    now += milliseconds(10);
+    while (offer(way(1))) {
+    }
+    while (offer_sample(way(1))) {
+    }
+    go();
+    int samples = 0;
+    for (const auto& sent : std::exchange(under_way, {})) {
+      samples += sent.going.sample ? 1 : 0;
+      traffic.ended(sent.going, {.kind = sent.going.sample ? Kind::delivered : Kind::busy}, sent.at,
+                    now);
+    }
+    EXPECT_GE(samples, 1) << round;
+    EXPECT_FALSE(traffic.breaker(destination).open()) << round;
+  }
+}
+
+TEST_F(TrafficTest, SamplesThatFailComeLessAndLessOften) {
+  ASSERT_TRUE(offer(way(1)));
+  go();
+  end_all(Kind::unreachable);
+  int samples = 0;
+  for (const auto end = now + seconds(60); now < end; now += milliseconds(10)) {
+    (void)traffic.give_up(now);
+    for (const bool sample : {false, true}) {
+      while (sample ? offer_sample(way(1)) : offer(way(1))) {
+      }
+    }
+    go();
+    for (const auto& sent : under_way) samples += sent.going.sample ? 1 : 0;
+    end_all(Kind::unreachable);
+  }
+  EXPECT_GE(samples, 1);
+  EXPECT_LE(samples, 4 * 64) << "four in each round, which comes every second";
 }
 
 }  // namespace

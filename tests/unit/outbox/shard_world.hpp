@@ -23,10 +23,12 @@ class TopicGate final : public spi::Gate {
     return spi::ClassId{stable_hash(message.topic())};
   }
   [[nodiscard]] bool closed(spi::ClassId id) const override { return shut.contains(id); }
+  [[nodiscard]] bool samples(spi::ClassId /*id*/) const override { return sampling; }
   void close(std::string_view topic) { shut.insert(spi::ClassId{stable_hash(topic)}); }
   void open(std::string_view topic) { shut.erase(spi::ClassId{stable_hash(topic)}); }
 
   std::set<spi::ClassId> shut;
+  bool sampling = false;
 };
 
 /// One shard, the rows it is read from, and handlers that end when the test says so.

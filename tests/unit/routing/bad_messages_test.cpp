@@ -220,6 +220,98 @@ TEST(BusyDestination, AMessageWaitsAsLongAsItIsAskedToAndOthersDoNot) {
   EXPECT_EQ(world.refused(bad), asked + 2);
 }
 
+/// Bad messages in a row, more than are tried soon, and good ones that are written afterwards.
+struct Run {
+  int bad = 0;
+  Kind kind = Kind::busy;
+  std::optional<Duration> retry_after{};
+  std::string tenant = "default";
+  std::uint16_t shards = 1;
+  bool fair = false;
+};
+
+class RunOfBadMessages : public ::testing::TestWithParam<Run> {
+ protected:
+  RoutedWorld world{{.shards = GetParam().shards, .fair_tenants = GetParam().fair}};
+  int goods = 0;
+  Duration longest{};  ///< from the write of a good one to its arrival
+  std::map<std::string, BootTime> written;
+  std::size_t looked_at = 0;
+
+  void SetUp() override {
+    const auto result = spi::SendResult{
+        .kind = GetParam().kind, .error = "not this one", .retry_after = GetParam().retry_after};
+    world.answer([=](const spi::Parcel& parcel) {
+      return RoutedWorld::Reply{.result =
+                                    parcel.message->topic() == bad ? result : spi::SendResult{}};
+    });
+    std::vector<NewMessage> messages;
+    for (int number = 0; number < 60; ++number) messages.push_back(one(good));
+    world.write(std::move(messages));
+    world.run(seconds(5));
+    ASSERT_EQ(world.arrived(good), 60U);
+    messages.clear();
+    for (int number = 0; number < GetParam().bad; ++number) messages.push_back(one(bad));
+    world.write(std::move(messages));
+    world.run(seconds(5));
+  }
+  NewMessage one(const std::string& topic) {
+    auto key = "k" + std::to_string(goods++);
+    if (topic == good) written[key] = world.now();
+    return RoutedWorld::message(topic, key, topic == bad ? GetParam().tenant : "default");
+  }
+  /// Good ones come at 20 a second for so long.
+  void trickle(Duration time) {
+    const auto end = world.now() + time;
+    for (auto next = world.now(); next < end; next += std::chrono::milliseconds(50)) {
+      world.run_until([&] { return world.now() >= next; }, seconds(5));
+      world.write({one(good)});
+      look();
+    }
+  }
+  void look() {
+    for (; looked_at < world.transport->log.size(); ++looked_at) {
+      const auto& arrival = world.transport->log[looked_at];
+      if (arrival.kind != Kind::delivered) continue;
+      const auto found = written.find(arrival.parcel.message->key());
+      longest = std::max(longest, arrival.at - found->second);
+      written.erase(found);
+    }
+  }
+};
+
+TEST_P(RunOfBadMessages, DelaysThoseThatFollowBySeconds) {
+  trickle(seconds(60));
+  world.run(seconds(10));
+  look();
+  EXPECT_TRUE(written.empty()) << written.size() << " have not arrived";
+  EXPECT_LE(longest, seconds(15)) << "those in the run have been tried once";
+}
+
+TEST_P(RunOfBadMessages, EndsDeadWhileOthersArrive) {
+  const auto count = static_cast<std::uint64_t>(GetParam().bad);
+  for (int minute = 0; minute < 30 && world.stats().dead < count; ++minute) trickle(minutes(1));
+  EXPECT_EQ(world.stats().dead, count);
+  for (const auto& record : world.list(MessageState::dead)) {
+    ASSERT_EQ(record.topic, bad);
+    ASSERT_EQ(record.attempts, 5U);
+  }
+  EXPECT_EQ(world.sink->forwarder.suspects(), 0U) << "the dead keep no place";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, RunOfBadMessages,
+    ::testing::Values(Run{.bad = 1}, Run{.bad = 16}, Run{.bad = 500}, Run{.bad = 8000},
+                      Run{.bad = 500, .kind = Kind::unreachable},
+                      Run{.bad = 500, .retry_after = seconds(30)}, Run{.bad = 500, .tenant = "bad"},
+                      Run{.bad = 500, .fair = true}, Run{.bad = 500, .shards = 4}),
+    [](const auto& which) {
+      const auto& run = which.param;
+      return std::to_string(run.bad) + (run.kind == Kind::busy ? "Busy" : "Unreachable") +
+             (run.retry_after ? "WithAPause" : "") + (run.tenant == bad ? "OfATenant" : "") +
+             (run.fair ? "FairTenants" : "") + (run.shards > 1 ? "SeveralShards" : "");
+    });
+
 /// What a limit per tenant on the other side does to the others.
 class BusyTenant : public ::testing::TestWithParam<bool> {};
 

@@ -31,6 +31,7 @@ class BareSink final : public spi::Sink {
     return forwarder.class_of(message);
   }
   [[nodiscard]] bool closed(spi::ClassId id) const override { return forwarder.closed(id); }
+  [[nodiscard]] bool samples(spi::ClassId id) const override { return forwarder.samples(id); }
   [[nodiscard]] bool takes(const Message& message) const override {
     return forwarder.table().find(message.topic()) != nullptr;
   }
