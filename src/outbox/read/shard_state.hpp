@@ -37,6 +37,7 @@ struct KeyMemory {
 enum class Purpose : std::uint8_t {
   forward,   ///< what has come since the last read, and what committed late behind it
   catch_up,  ///< a deferred class that may go again
+  review,    ///< what was passed over, once more: finds which keys still wait
   safety,    ///< everything pending, page by page: finds what no rule above did
 };
 
@@ -218,16 +219,25 @@ class ShardState {
     flow::PassedOver passed;
     std::optional<Sequence> safety_after;
     Stride stride{};
-    bool hungry = true;       ///< the last read did not exhaust it
-    bool aside_next = false;  ///< a catch-up or safety read has its turn
-    bool resting = false;     ///< the last read ended at a row that is too recent
-    bool sweeping = false;    ///< the last safety page brought something, and there is more
+    bool hungry = true;        ///< the last read did not exhaust it
+    bool aside_next = false;   ///< a catch-up or safety read has its turn
+    bool resting = false;      ///< the last read ended at a row that is too recent
+    bool sweeping = false;     ///< the last safety page brought something, and there is more
+    bool review_next = false;  ///< before the next catch-up read
+    BootTime review_at{};
+    std::optional<BootTime> review_since;
   };
   enum class Fate : std::uint8_t { ready, cautious, kept, passed, no_room };
+  /// Where a row was shown.
+  struct Shown {
+    LaneState* lane = nullptr;  ///< null: among the due rows
+    Sequence page_after{};
+    bool review = false;
+  };
 
-  Fate admit(spi::Row& row, LaneState* lane, Sequence page_after, Entry& entry, Taken& taken);
+  Fate admit(spi::Row& row, const Shown& shown, Entry& entry, Taken& taken);
   void keep(Fate fate, Entry entry, Taken& taken);
-  bool held_back(const Message& message, Sequence sequence, LaneState* lane, Sequence page_after);
+  bool held_back(const Message& message, Sequence sequence, const Shown& shown);
   Fate place(Entry& entry, LaneState* lane);
   /// True, and it waits with its class, if that was closed while the message was queued.
   bool put_off(const Entry& entry);
@@ -255,6 +265,8 @@ class ShardState {
   void begin_keys_check();
   /// Whether the overflow of blocked keys is to be counted again.
   void look_after_overflow(BootTime now);
+  /// Whether what was passed over is to be read again.
+  static void look_after_review(LaneState& lane, BootTime now);
   [[nodiscard]] spi::ClassId overflow_class() const;
   [[nodiscard]] LaneState& lane_of_keys() {
     return lanes_[static_cast<std::size_t>(Priority::normal)];

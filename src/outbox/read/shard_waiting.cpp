@@ -14,6 +14,9 @@ constexpr std::uint8_t due_bit = spi::lane_count;
 /// The overflow is counted at most this often, and for at most a twentieth of the time.
 constexpr Duration recount_interval_min = std::chrono::seconds(1);
 constexpr int recount_share = 20;
+/// The same for what was passed over.
+constexpr Duration review_interval_min = std::chrono::seconds(1);
+constexpr int review_share = 20;
 constexpr std::array overflow_classes{spi::ClassId{0x63726F7764206F66ULL},
                                       spi::ClassId{0x6B6579732C206F66ULL}};
 
@@ -59,6 +62,17 @@ void ShardState::look_after_overflow(BootTime now) {
     recount_since_ = now;
     begin_keys_check();
   }
+}
+
+void ShardState::look_after_review(LaneState& lane, BootTime now) {
+  if (lane.passed.review_after()) return;
+  if (lane.review_since) {
+    const auto took = now - *std::exchange(lane.review_since, std::nullopt);
+    lane.review_at = now + std::max<Duration>(review_interval_min, review_share * took);
+  }
+  if (now < lane.review_at || !lane.passed.worth_review()) return;
+  lane.review_since = now;
+  lane.passed.begin_review();
 }
 
 std::optional<BlockedKeysPage> ShardState::blocked_keys_page() const {
@@ -108,7 +122,7 @@ void ShardState::take_due(std::span<spi::Row> rows, bool exhausted, Taken& taken
       }
     } else {
       Entry entry;
-      const auto fate = admit(row, nullptr, {}, entry, taken);
+      const auto fate = admit(row, {}, entry, taken);
       if (fate == Fate::no_room) {
         exhausted = false;
         break;
@@ -147,7 +161,7 @@ void ShardState::take_kept_due(spi::Row& row, Taken& taken) {
   const bool head = row.retrying && settings_.head_policy == HeadPolicy::block;
   if (!head && lane_of_keys().passed.may_lack(row.message->key_hash(), row.sequence)) return;
   Entry entry;
-  const auto fate = admit(row, nullptr, {}, entry, taken);
+  const auto fate = admit(row, {}, entry, taken);
   due_missed_ = due_missed_ || fate == Fate::no_room;
   if (fate == Fate::no_room || fate == Fate::passed) return;
   ++taken.due;
@@ -163,7 +177,7 @@ void ShardState::set_aside(const Entry& entry, spi::ClassId gated) {
     if (!message.has_key()) return;
     // Those behind it are taken up with its class, too.
     pass_over(keys_.release(message.key_hash()), gated);
-    passed.wait_behind(gated, message.key_hash());
+    passed.wait_behind(gated, message.key_hash(), entry.sequence);
     resume_key(message.key_hash());
     return;
   }
@@ -208,7 +222,7 @@ void ShardState::pass_over(std::vector<Entry> waiting, std::optional<spi::ClassI
     const auto key_hash = entry.message->key_hash();
     if (behind) {
       passed.defer(*behind, entry.sequence);
-      passed.wait_behind(*behind, key_hash);
+      passed.wait_behind(*behind, key_hash, entry.sequence);
     } else {
       passed.defer_key(key_hash, entry.sequence);
     }
