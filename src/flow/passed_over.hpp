@@ -89,6 +89,11 @@ class PassedOver {
   [[nodiscard]] bool may_lack(std::uint64_t key_hash, Sequence sequence) const;
 
   [[nodiscard]] bool deferred(ClassId id) const { return classes_.contains(id); }
+  /// Rows of the class from `sequence` on, or earlier ones, have not been taken up yet.
+  [[nodiscard]] bool waits(ClassId id, Sequence sequence) const {
+    const auto lowest = classes_.lowest(id);
+    return lowest && *lowest <= sequence;
+  }
   /// Keys that wait for a message of their own.
   [[nodiscard]] std::size_t keys() const noexcept { return keys_.size(); }
   [[nodiscard]] std::size_t key_bytes() const noexcept { return key_bytes_; }

@@ -284,7 +284,7 @@ bool ShardState::held_back(const Message& message, Sequence sequence, const Show
       lane == nullptr || lane->passed.class_may_go(*gated, sequence, shown.page_after);
   if (in_turn && !settings_.gate->closed(*gated)) return false;
   if (lane == nullptr) return true;
-  if (in_turn) lane->passed.defer(*gated, sequence);
+  if (in_turn) defer(*lane, *gated, message, sequence);
   // Later messages of its key must not overtake it.
   if (message.has_key()) lane->passed.wait_behind(*gated, message.key_hash(), sequence);
   return true;

@@ -11,12 +11,14 @@
 #include "outbox/read/tracker.hpp"
 
 #include <sagabox/outbox.hpp>
+#include <sagabox/owner_view.hpp>
 #include <sagabox/spi/gate.hpp>
 #include <sagabox/spi/outbox_store.hpp>
 #include <sagabox/spi/ownership_store.hpp>
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -213,6 +215,10 @@ class ShardState {
   /// A class may go again.
   void reopen();
 
+  /// What is known here of a pending message of this shard; nullopt if it is not active.
+  [[nodiscard]] std::optional<OwnerView> owner_view(const Message& message,
+                                                    Sequence sequence) const;
+
  private:
   struct LaneState {
     LaneReader reader;
@@ -225,6 +231,8 @@ class ShardState {
     bool sweeping = false;     ///< the last safety page brought something, and there is more
     bool review_next = false;  ///< before the next catch-up read
     BootTime review_at{};
+    /// A message of each class that was passed over, for people.
+    std::map<spi::ClassId, OwnerView::PassedOver> examples{};
     std::optional<BootTime> review_since;
   };
   enum class Fate : std::uint8_t { ready, cautious, kept, passed, no_room };
@@ -268,6 +276,7 @@ class ShardState {
   /// Whether what was passed over is to be read again.
   static void look_after_review(LaneState& lane, BootTime now);
   [[nodiscard]] spi::ClassId overflow_class() const;
+  void defer(LaneState& lane, spi::ClassId gated, const Message& message, Sequence sequence);
   [[nodiscard]] LaneState& lane_of_keys() {
     return lanes_[static_cast<std::size_t>(Priority::normal)];
   }

@@ -173,7 +173,7 @@ void ShardState::set_aside(const Entry& entry, spi::ClassId gated) {
   tracker_->forget(entry.sequence);
   if (!entry.was_waiting) {
     auto& passed = lane_for(message).passed;
-    passed.defer(gated, entry.sequence);
+    defer(lane_for(message), gated, message, entry.sequence);
     if (!message.has_key()) return;
     // Those behind it are taken up with its class, too.
     pass_over(keys_.release(message.key_hash()), gated);
@@ -191,6 +191,34 @@ void ShardState::set_aside(const Entry& entry, spi::ClassId gated) {
   // Its key does not wait for it, and nobody else would let those behind it go on.
   pass_over(keys_.release(key_hash));
   resume_key(key_hash);
+}
+
+void ShardState::defer(LaneState& lane, spi::ClassId gated, const Message& message,
+                       Sequence sequence) {
+  lane.passed.defer(gated, sequence);
+  const auto [example, fresh] = lane.examples.try_emplace(gated);
+  if (!fresh) return;
+  example->second = {.topic = message.topic(), .tenant = message.tenant()};
+  std::erase_if(lane.examples, [&](const auto& of) { return !lane.passed.deferred(of.first); });
+}
+
+std::optional<OwnerView> ShardState::owner_view(const Message& message, Sequence sequence) const {
+  if (phase_ != Phase::active) return std::nullopt;
+  OwnerView view{.in_hand = tracker_->in_hand(sequence)};
+  const auto own = settings_.gate == nullptr ? std::nullopt : settings_.gate->class_of(message);
+  view.in_line = own && std::ranges::any_of(lanes_, [&](const LaneState& lane) {
+                   return lane.passed.waits(*own, sequence);
+                 });
+  if (!message.has_key()) return view;
+  const auto key_hash = message.key_hash();
+  view.key_retrying = keys_.may_be_blocked(key_hash) && !keys_.blocks(key_hash, sequence);
+  const auto& lane = lanes_[static_cast<std::size_t>(Priority::normal)];
+  for (const auto id : lane.passed.behind(key_hash, sequence)) {
+    if (is_overflow(id)) view.key_retrying = true;
+    const auto example = lane.examples.find(id);
+    if (id != own && example != lane.examples.end()) view.key_behind.push_back(example->second);
+  }
+  return view;
 }
 
 void ShardState::block(const Entry& head, std::vector<Entry> waiting) {

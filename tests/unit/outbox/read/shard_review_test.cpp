@@ -127,5 +127,29 @@ TEST(ShardReview, KeyThatHitsAFullFilterFalselyGoesWhileTheClassIsDown) {
   EXPECT_EQ(route.delivered["lim"], 0U);
 }
 
+TEST(ShardReview, TellsWhatAMessageMayWaitFor) {
+  LimitedRoute route;
+  for (std::uint64_t key = 1; key <= 5; ++key) route.write("lim", key);
+  route.write("up", 3);
+  route.write("up", 77);
+  route.world.read_until_calm();
+  const auto told = [&](std::uint64_t sequence, const char* topic, const std::string& key) {
+    return route.world.state.owner_view(*message({.topic = topic, .key = key}), Sequence{sequence})
+        .value();
+  };
+  const auto behind = told(6, "up", "key 3");
+  ASSERT_EQ(behind.key_behind.size(), 1U);
+  EXPECT_EQ(behind.key_behind[0].topic, "lim");
+  EXPECT_FALSE(behind.in_line);
+  EXPECT_TRUE(told(2, "lim", "key 2").in_line);
+  EXPECT_TRUE(told(2, "lim", "key 2").key_behind.empty());
+  const auto free = told(7, "up", "key 77");
+  EXPECT_TRUE(free.in_hand);
+  EXPECT_TRUE(free.key_behind.empty());
+  route.world.state.drain();
+  EXPECT_FALSE(
+      route.world.state.owner_view(*message({.topic = "up", .key = "key 3"}), Sequence{6}));
+}
+
 }  // namespace
 }  // namespace sagabox::outbox
