@@ -5,6 +5,7 @@
 #include <sagabox/held_up.hpp>
 #include <sagabox/log.hpp>
 #include <sagabox/metrics.hpp>
+#include <sagabox/owner_view.hpp>
 #include <sagabox/records.hpp>
 #include <sagabox/refused_result.hpp>
 #include <sagabox/store.hpp>
@@ -32,6 +33,8 @@ struct AdminOptions {
   AskHeldUp held_up{};
   /// Asked by `explain`: `Outbox::refused` of who delivers.
   AskRefused refused{};
+  /// Asked by `explain`: `Outbox::owner_view` of who delivers.
+  AskOwnerView owner_view{};
 
   /// These outlive the Admin.
   Metrics* metrics = &no_metrics();

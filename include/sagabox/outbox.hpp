@@ -6,6 +6,7 @@
 #include <sagabox/log.hpp>
 #include <sagabox/message.hpp>
 #include <sagabox/metrics.hpp>
+#include <sagabox/owner_view.hpp>
 #include <sagabox/refused_result.hpp>
 #include <sagabox/retry.hpp>
 #include <sagabox/spi/sink.hpp>
@@ -173,6 +174,8 @@ class Outbox {
   [[nodiscard]] std::vector<RefusedResult> refused(std::size_t rows_max = 100) const;
   /// nullopt if this process does not hold it back.
   [[nodiscard]] std::optional<RefusedResult> refused(Sequence sequence) const;
+  /// nullopt if this process does not deliver the shard of this pending message.
+  [[nodiscard]] std::optional<OwnerView> owner_view(const MessageRecord& record) const;
 
  private:
   struct Parts;

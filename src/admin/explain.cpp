@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::size_t line_bytes_max = 300;
 constexpr std::size_t note_bytes_max = 500;
-/// Pending for longer than this, a message that nothing holds is worth a question.
-constexpr Duration noticed_min = std::chrono::minutes(1);
 /// Open for longer, it may be the one that writes what is looked for.
 constexpr Duration transaction_noticed = std::chrono::seconds(1);
 
@@ -121,6 +119,7 @@ class Answer {
     due();
     held_up();
     earlier();
+    passed_over();
     if (!record_.decode_error.empty()) {
       because(Why::undecodable,
               "its owner, who will move it to the dead letters: " + line(record_.decode_error));
@@ -131,13 +130,34 @@ class Answer {
                   " and keeps it from clearing up, so that reading takes longer");
       answer_.next = "sagabox doctor tells which";
     }
-    if (is_first()) {
+    if (is_first()) nothing_known();
+  }
+
+  void nothing_known() {
+    if (!facts_.owner_view) {
+      because(Why::with_owner, "its owner; nothing in the store holds it, its owner may");
+      answer_.next =
+          "ask the daemon that delivers it (--server): only that one knows what its key or target "
+          "waits for, and whether the database refuses its result";
+    } else if (facts_.owner_view->in_hand) {
+      because(Why::with_owner, "its handler: the owner has it in hand");
+    } else {
       because(Why::with_owner, "its owner; nothing holds it, it should go within the next poll");
-      if (!facts_.refused_asked && facts_.now - record_.written_at > noticed_min) {
-        answer_.next =
-            "ask the daemon that delivers it (--server): only that one knows whether the database "
-            "refuses its result";
-      }
+    }
+  }
+
+  /// What only the process that delivers knows.
+  void passed_over() {
+    if (!facts_.owner_view || facts_.owner_view->in_hand) return;
+    const auto& view = *facts_.owner_view;
+    if (view.in_line && facts_.held_up.empty()) {
+      because(Why::in_line, "its turn: earlier messages for its target are taken up first");
+    }
+    for (const auto& what : facts_.key_behind) {
+      because(Why::behind_key, "its key may wait behind " + what);
+    }
+    if (view.key_retrying && facts_.earlier.count == 0) {
+      because(Why::behind_key, "its key may wait for the retry of an earlier message");
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <sagabox/explanation.hpp>
 #include <sagabox/held_up.hpp>
+#include <sagabox/owner_view.hpp>
 #include <sagabox/records.hpp>
 #include <sagabox/refused_result.hpp>
 #include <sagabox/spi/ownership_store.hpp>
@@ -33,9 +34,9 @@ struct MessageFacts {
   std::optional<Duration> oldest_transaction{};  ///< of the database
   WallTime now{};                                ///< by the database's clock
   std::optional<bool> in_hand{};                 ///< known where this process owns the shard
-  /// Whether the process that delivers could be asked for refused results, and what it answered.
-  bool refused_asked = false;
-  std::optional<RefusedResult> refused{};
+  std::optional<RefusedResult> refused{};        ///< as the process that delivers knows
+  std::optional<OwnerView> owner_view{};  ///< nullopt: the one that delivers could not be asked
+  std::vector<std::string> key_behind{};  ///< what its key may wait behind, a text each
 };
 
 /// Pure: no store, clock or thread.

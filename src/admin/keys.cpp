@@ -1,6 +1,8 @@
 #include "admin/checks.hpp"
 #include "admin/cursor.hpp"
 #include "admin/explain.hpp"
+#include "core/error_text.hpp"
+#include "core/text.hpp"
 #include "outbox/relay.hpp"
 
 #include <sagabox/admin.hpp>
@@ -51,6 +53,23 @@ void hide_targets(std::vector<HeldUp>& held_up) {
   }
 }
 
+/// What a key waits behind, as a text each: where another message that was passed over goes.
+std::vector<std::string> behind_of(const OwnerView& view, const AdminOptions& options) {
+  std::vector<std::string> texts;
+  for (const auto& [topic, tenant] : view.key_behind) {
+    if (options.tenant) return {"messages for another target"};
+    const auto held_up = options.held_up ? options.held_up(topic, tenant) : std::vector<HeldUp>{};
+    if (held_up.empty()) {
+      texts.push_back("messages of topic " + quoted(topic));
+      continue;
+    }
+    const auto& held = held_up.front();
+    texts.push_back("target " + clean_error(held.target, 300) +
+                    (held.by == HeldUp::By::down ? ", which is down" : ""));
+  }
+  return texts;
+}
+
 }  // namespace
 
 Result<Explanation> Admin::explain(const TableName& table, const MessageId& id,
@@ -82,9 +101,10 @@ Result<Explanation> Admin::explain(const TableName& table, const MessageId& id,
     if (options_.tenant) hide_targets(facts.held_up);
   }
   const Sequence sequence = facts.record->sequence;
-  if (options_.refused) {
-    facts.refused_asked = true;
-    facts.refused = options_.refused(sequence);
+  if (options_.refused) facts.refused = options_.refused(sequence);
+  if (options_.owner_view) {
+    facts.owner_view = options_.owner_view(*facts.record);
+    if (facts.owner_view) facts.key_behind = behind_of(*facts.owner_view, options_);
   }
   if (!facts.record->key.empty() && sequence.value > 0) {
     const auto earlier = pending_of_key(*store_, table,

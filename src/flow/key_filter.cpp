@@ -73,15 +73,18 @@ void KeyFilter::add(std::uint64_t key_hash, std::size_t bytes_max) {
       }
     }
   }
-  ++size_;
   if (!bloom_) {
+    ++size_;
     words_[slot_of(print)] = print;
     return;
   }
-  for_each_bit(print, [this](std::size_t word, std::uint32_t bit) {
+  bool fresh = false;
+  for_each_bit(print, [&](std::size_t word, std::uint32_t bit) {
+    fresh = fresh || (words_[word] & bit) == 0;
     words_[word] |= bit;
     return true;
   });
+  if (fresh) ++size_;
 }
 
 bool KeyFilter::contains(std::uint64_t key_hash) const noexcept {

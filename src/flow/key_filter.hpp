@@ -20,7 +20,7 @@ class KeyFilter {
   void add(std::uint64_t key_hash, std::size_t bytes_max);
   [[nodiscard]] bool contains(std::uint64_t key_hash) const noexcept;
 
-  /// Keys added, repeats included once it is no longer exact.
+  /// Keys added; no longer exact, it leaves out those that it hit falsely when they were added.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] bool exact() const noexcept { return !bloom_; }

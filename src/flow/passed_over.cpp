@@ -1,22 +1,41 @@
 #include "flow/passed_over.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sagabox::flow {
 
-bool PassedOver::key_may_go(std::uint64_t key_hash, Sequence sequence, Sequence page_after) {
+bool PassedOver::key_may_go(std::uint64_t key_hash, Sequence sequence, Sequence page_after,
+                            Row row) {
+  if (row.review && reviewed_) reviewed_ = sequence;
   if (!keys_.may_consider(ClassId{key_hash}, sequence, page_after)) return false;
-  for (const auto& [id, keys] : behind_) {
-    if (keys.contains(key_hash) && !classes_.may_consider(id, sequence, page_after)) return false;
+  for (auto& [id, behind] : behind_) {
+    // Every earlier row of the key that waits still has been seen by the review.
+    const auto& keys = row.review && behind.still ? *behind.still : behind.keys;
+    if (!keys.contains(key_hash) || classes_.may_consider(id, sequence, page_after)) continue;
+    note(behind, key_hash, sequence);
+    behind.holds_others = behind.holds_others || row.own != id;
+    return false;
   }
   return true;
 }
 
-void PassedOver::wait_behind(ClassId id, std::uint64_t key_hash) {
+void PassedOver::wait_behind(ClassId id, std::uint64_t key_hash, Sequence sequence) {
   if (key_bytes_max_ == 0) return;
-  auto& keys = behind_[id];
+  const auto [found, fresh] = behind_.try_emplace(id);
+  auto& behind = found->second;
+  if (fresh) behind.lowest = classes_.lowest(id).value_or(sequence);
+  add(behind.keys, key_hash);
+  note(behind, key_hash, sequence);
+}
+
+void PassedOver::note(Behind& behind, std::uint64_t key_hash, Sequence sequence) {
+  if (behind.still && reviewed_ && sequence <= *reviewed_) add(*behind.still, key_hash);
+}
+
+void PassedOver::add(KeyFilter& keys, std::uint64_t key_hash) {
   const auto before = keys.bytes();
-  // Half of what is left, so that the next class has some of it, too.
+  // Half of what is left, so that the next filter has some of it, too.
   const auto left = key_bytes_max_ - std::min(key_bytes_max_, key_bytes_ - before);
   keys.add(key_hash, left / 2);
   key_bytes_ += keys.bytes() - before;
@@ -24,8 +43,8 @@ void PassedOver::wait_behind(ClassId id, std::uint64_t key_hash) {
 
 void PassedOver::put_back_key(std::uint64_t key_hash, Sequence sequence) {
   keys_.put_back(ClassId{key_hash}, sequence);
-  for (const auto& [id, keys] : behind_) {
-    if (keys.contains(key_hash)) classes_.put_back(id, sequence);
+  for (const auto& [id, behind] : behind_) {
+    if (behind.keys.contains(key_hash)) classes_.put_back(id, sequence);
   }
 }
 
@@ -36,24 +55,62 @@ std::optional<Sequence> PassedOver::catch_up_after() const {
   return std::min(*of_classes, *of_keys);
 }
 
-void PassedOver::page_seen(Sequence after, Sequence last, bool level) {
+void PassedOver::page_seen(Sequence after, Sequence last, bool level, bool review) {
   classes_.page_seen(after, last, level);
   keys_.page_seen(after, last, level);
   std::erase_if(behind_, [this](const auto& entry) {
-    if (classes_.contains(entry.first)) return false;
-    key_bytes_ -= entry.second.bytes();
+    const auto& [id, behind] = entry;
+    if (classes_.contains(id)) return false;
+    key_bytes_ -= behind.keys.bytes() + (behind.still ? behind.still->bytes() : 0);
     return true;
+  });
+  if (!review || !reviewed_) return;
+  reviewed_ = last;
+  if (level) end_review();
+}
+
+bool PassedOver::worth_review() const {
+  return std::ranges::any_of(behind_, [this](const auto& entry) {
+    const auto& [id, behind] = entry;
+    if (!behind.holds_others) return false;
+    return !behind.keys.exact() || classes_.lowest(id) > behind.lowest;
   });
 }
 
-bool PassedOver::may_lack(std::uint64_t key_hash, Sequence sequence) const {
-  if (const auto lowest = keys_.lowest(ClassId{key_hash}); lowest && *lowest < sequence) {
-    return true;
+void PassedOver::begin_review() {
+  if (reviewed_) return;
+  auto from = std::optional<Sequence>{};
+  for (auto& [id, behind] : behind_) {
+    behind.lowest = *classes_.lowest(id);
+    behind.holds_others = false;
+    // Keys that hit the filter without being in it are others now.
+    behind.still.emplace(++reviews_);
+    from = from ? std::min(*from, behind.lowest) : behind.lowest;
   }
-  return std::ranges::any_of(behind_, [&](const auto& entry) {
-    const auto lowest = classes_.lowest(entry.first);
-    return lowest && *lowest < sequence && entry.second.contains(key_hash);
-  });
+  if (from) reviewed_ = Sequence{from->value == 0 ? 0 : from->value - 1};
+}
+
+void PassedOver::end_review() {
+  reviewed_.reset();
+  for (auto& [id, behind] : behind_) {
+    if (!behind.still) continue;
+    key_bytes_ -= behind.keys.bytes();
+    behind.keys = *std::exchange(behind.still, std::nullopt);
+  }
+}
+
+std::vector<ClassId> PassedOver::behind(std::uint64_t key_hash, Sequence sequence) const {
+  std::vector<ClassId> found;
+  for (const auto& [id, behind] : behind_) {
+    const auto lowest = classes_.lowest(id);
+    if (lowest && *lowest < sequence && behind.keys.contains(key_hash)) found.push_back(id);
+  }
+  return found;
+}
+
+bool PassedOver::may_lack(std::uint64_t key_hash, Sequence sequence) const {
+  const auto lowest = keys_.lowest(ClassId{key_hash});
+  return (lowest && *lowest < sequence) || !behind(key_hash, sequence).empty();
 }
 
 }  // namespace sagabox::flow

@@ -228,4 +228,9 @@ std::optional<RefusedResult> Outbox::refused(Sequence sequence) const {
   return parts_->relay->settler().refused().find(sequence);
 }
 
+std::optional<OwnerView> Outbox::owner_view(const MessageRecord& record) const {
+  if (!parts_->relay) return std::nullopt;
+  return parts_->relay->owner_view(record);
+}
+
 }  // namespace sagabox

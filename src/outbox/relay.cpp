@@ -155,6 +155,16 @@ OutboxSnapshot Relay::snapshot() const {
   return snapshot;
 }
 
+std::optional<OwnerView> Relay::owner_view(const MessageRecord& record) const {
+  if (record.shard.value >= shards_.size() || !record.decode_error.empty()) return std::nullopt;
+  const auto message = Message::restore(
+      {.id = record.id,
+       .fields = {.topic = record.topic, .key = record.key, .tenant = record.tenant}});
+  return shards_.with(record.shard, [&](const ShardState& state) {
+    return state.owner_view(message, record.sequence);
+  });
+}
+
 std::size_t Relay::tracked() const {
   std::size_t total = 0;
   for (std::size_t number = 0; number < shards_.size(); ++number) {

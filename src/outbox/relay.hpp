@@ -52,6 +52,8 @@ class Relay final : public ownership::Holder {
   void tick(BootTime now);
 
   [[nodiscard]] OutboxSnapshot snapshot() const;
+  /// nullopt if the shard of this pending message is not ours.
+  [[nodiscard]] std::optional<OwnerView> owner_view(const MessageRecord& record) const;
   /// How many rows are known to the trackers, settled ones included.
   [[nodiscard]] std::size_t tracked() const;
 

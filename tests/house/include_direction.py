@@ -41,7 +41,7 @@ MAY_SEE = {
 
 # Rooms of the installed headers that lie directly in include/sagabox.
 PUBLIC_ROOMS = {
-    "core": "error result id time random payload message retry delivery records json_schema refused_result",
+    "core": "error result id time random payload message retry delivery records json_schema refused_result owner_view",
     "observe": "metrics log audit tracing",
     "spi": "store",
     "flow": "limits held_up",

@@ -36,6 +36,10 @@ bool KeyOrder::has_blocker(std::uint64_t key_hash) const {
   return state_->blocked.contains(key_hash);
 }
 
+bool KeyOrder::may_be_blocked(std::uint64_t key_hash) const {
+  return has_blocker(key_hash) || state_->overflow.contains(key_hash);
+}
+
 bool KeyOrder::blocks(std::uint64_t key_hash, Sequence sequence) const {
   const auto found = state_->blocked.find(key_hash);
   return found != state_->blocked.end() && found->second == sequence;

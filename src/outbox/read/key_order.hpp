@@ -55,6 +55,8 @@ class KeyOrder {
   bool unblock(std::uint64_t key_hash, Sequence sequence);
   /// It is known by name what blocks the key.
   [[nodiscard]] bool has_blocker(std::uint64_t key_hash) const;
+  /// The key waits for a retry, or may do so: it is in the overflow.
+  [[nodiscard]] bool may_be_blocked(std::uint64_t key_hash) const;
   /// The message is what its key is known to wait for.
   [[nodiscard]] bool blocks(std::uint64_t key_hash, Sequence sequence) const;
   /// Gives up the head and those behind it; what blocks the key still does.

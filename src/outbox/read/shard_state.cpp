@@ -107,6 +107,7 @@ void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
   for (std::uint8_t step = 0; step < spi::lane_count; ++step) {
     const auto number = static_cast<std::uint8_t>(low_first ? spi::lane_count - 1 - step : step);
     auto& lane = lanes_[number];
+    look_after_review(lane, now);
     const auto share =
         goes_on(number) ? shares.of(spi::Lane{number}, progress(lane)) : shares.even();
     auto page =
@@ -120,7 +121,12 @@ void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
     // messages of the same key.
     const bool aside = lane.reader.level() && lane.aside_next;
     const auto catch_up = lane.passed.catch_up_after();
-    if (aside && catch_up) {
+    const auto review = lane.passed.review_after();
+    if (aside && review && (lane.review_next || !catch_up)) {
+      page.purpose = Purpose::review;
+      page.range.after = *review;
+      page.range.rows_max = share;
+    } else if (aside && catch_up) {
       page.purpose = Purpose::catch_up;
       page.range.after = *catch_up;
       page.range.rows_max = share;
@@ -158,7 +164,8 @@ bool ShardState::eager() const {
   if (!due_kept_.empty()) return true;
   return std::ranges::any_of(lanes_, [](const LaneState& lane) {
     if (lane.resting) return false;
-    if (lane.sweeping || lane.passed.catch_up_after() || !lane.reader.level()) return true;
+    if (lane.sweeping || !lane.reader.level()) return true;
+    if (lane.passed.catch_up_after() || lane.passed.review_after()) return true;
     // A page aside took the place of the forward read that was asked for.
     return lane.hungry || !lane.aside_next;
   });
@@ -170,7 +177,7 @@ void ShardState::add_hungry(Shares& shares) const {
     const auto& lane = lanes_[number];
     if (goes_on(number)) {
       shares.add(spi::Lane{static_cast<std::uint8_t>(number)}, progress(lane));
-    } else if (lane.hungry || lane.passed.catch_up_after()) {
+    } else if (lane.hungry || lane.passed.catch_up_after() || lane.passed.review_after()) {
       shares.add_beside();
     }
   }
@@ -195,6 +202,9 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
   if (page.tenure != tenure_ || phase_ != Phase::active) return;
   auto& lane = lanes_[page.range.lane.value];
   const bool forward = page.purpose == Purpose::forward;
+  const bool review = page.purpose == Purpose::review;
+  auto shown = Shown{.lane = &lane, .page_after = page.range.after, .review = review};
+  if (page.purpose == Purpose::catch_up || review) lane.review_next = !review;
   if (forward) lane.hungry = !exhausted;
   lane.resting = false;
   lane.aside_next = forward;
@@ -222,12 +232,8 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
     const bool claimed = page.range.others_too && (!row.message || !row.message->has_key());
     const bool ahead = row.sequence > position && !claimed && !forward;
     Entry entry;
-    const auto fate = recent || ahead ? Fate::no_room
-                                      : admit(row,
-                                              {.lane = &lane,
-                                               .page_after = page.range.after,
-                                               .unseen = forward && row.sequence > position},
-                                              entry, taken);
+    shown.unseen = forward && row.sequence > position;
+    const auto fate = recent || ahead ? Fate::no_room : admit(row, shown, entry, taken);
     if (fate == Fate::no_room) {
       exhausted = false;
       lane.resting = recent;
@@ -241,7 +247,7 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
     keep(fate, std::move(entry), taken);
   }
   const bool level = exhausted || last >= position;
-  lane.passed.page_seen(page.range.after, last, level);
+  lane.passed.page_seen(page.range.after, last, level, review);
   if (forward) {
     lane.reader.seen(page.range.after, last, exhausted, now);
     if (exhausted) seen_once(page.range.lane.value);
@@ -267,24 +273,24 @@ void ShardState::seen_once(std::uint8_t what) {
 }
 
 ShardState::Turn ShardState::turn_of(const Message& message, Sequence sequence,
-                                     const Origin& origin) {
-  auto* const lane = origin.lane;
+                                     const Shown& shown) {
+  auto* const lane = shown.lane;
+  const auto gated = settings_.gate == nullptr ? std::nullopt : settings_.gate->class_of(message);
   if (lane != nullptr && message.has_key() &&
-      !lane->passed.key_may_go(message.key_hash(), sequence, origin.page_after)) {
+      !lane->passed.key_may_go(message.key_hash(), sequence, shown.page_after,
+                               {.own = gated, .review = shown.review})) {
     return Turn::later;
   }
-  if (settings_.gate == nullptr) return Turn::now;
-  const auto gated = settings_.gate->class_of(message);
   if (!gated) return Turn::now;
   const bool in_turn =
-      lane == nullptr || lane->passed.class_may_go(*gated, sequence, origin.page_after);
+      lane == nullptr || lane->passed.class_may_go(*gated, sequence, shown.page_after);
   if (in_turn && !settings_.gate->closed(*gated)) return Turn::now;
   if (lane == nullptr) return Turn::later;
   // Nothing of its key waits, so it overtakes none of them.
-  if (origin.unseen && settings_.gate->samples(*gated)) return Turn::sample;
-  if (in_turn) lane->passed.defer(*gated, sequence);
+  if (shown.unseen && settings_.gate->samples(*gated)) return Turn::sample;
+  if (in_turn) defer(*lane, *gated, message, sequence);
   // Later messages of its key must not overtake it.
-  if (message.has_key()) lane->passed.wait_behind(*gated, message.key_hash());
+  if (message.has_key()) lane->passed.wait_behind(*gated, message.key_hash(), sequence);
   return Turn::later;
 }
 
@@ -299,11 +305,10 @@ bool ShardState::put_off(Entry& entry) {
   return true;
 }
 
-ShardState::Fate ShardState::admit(spi::Row& row, const Origin& origin, Entry& entry,
-                                   Taken& taken) {
+ShardState::Fate ShardState::admit(spi::Row& row, const Shown& shown, Entry& entry, Taken& taken) {
   const bool readable = row.message != nullptr;
-  auto* const lane = origin.lane;
-  const auto turn = readable ? turn_of(*row.message, row.sequence, origin) : Turn::now;
+  auto* const lane = shown.lane;
+  const auto turn = readable ? turn_of(*row.message, row.sequence, shown) : Turn::now;
   if (turn == Turn::later) return Fate::passed;
   if (orphans_.hold(row) || !tracker_->admit(row.sequence)) return Fate::passed;
   if (!readable || row.attempts >= settings_.attempts_max) {
@@ -350,7 +355,7 @@ ShardState::Fate ShardState::place(Entry& entry, LaneState* lane) {
     case KeyOrder::Place::maybe_blocked:
       if (lane == nullptr) break;
       lane->passed.defer(overflow_class(), entry.sequence);
-      lane->passed.wait_behind(overflow_class(), key_hash);
+      lane->passed.wait_behind(overflow_class(), key_hash, entry.sequence);
       break;
   }
   tracker_->forget(entry.sequence);

@@ -11,12 +11,14 @@
 #include "outbox/read/tracker.hpp"
 
 #include <sagabox/outbox.hpp>
+#include <sagabox/owner_view.hpp>
 #include <sagabox/spi/gate.hpp>
 #include <sagabox/spi/outbox_store.hpp>
 #include <sagabox/spi/ownership_store.hpp>
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,6 +39,7 @@ struct KeyMemory {
 enum class Purpose : std::uint8_t {
   forward,   ///< what has come since the last read, and what committed late behind it
   catch_up,  ///< a deferred class that may go again
+  review,    ///< what was passed over, once more: finds which keys still wait
   safety,    ///< everything pending, page by page: finds what no rule above did
 };
 
@@ -212,30 +215,40 @@ class ShardState {
   /// A class may go again.
   void reopen();
 
+  /// What is known here of a pending message of this shard; nullopt if it is not active.
+  [[nodiscard]] std::optional<OwnerView> owner_view(const Message& message,
+                                                    Sequence sequence) const;
+
  private:
   struct LaneState {
     LaneReader reader;
     flow::PassedOver passed;
     std::optional<Sequence> safety_after;
     Stride stride{};
-    bool hungry = true;       ///< the last read did not exhaust it
-    bool aside_next = false;  ///< a catch-up or safety read has its turn
-    bool resting = false;     ///< the last read ended at a row that is too recent
-    bool sweeping = false;    ///< the last safety page brought something, and there is more
+    bool hungry = true;        ///< the last read did not exhaust it
+    bool aside_next = false;   ///< a catch-up or safety read has its turn
+    bool resting = false;      ///< the last read ended at a row that is too recent
+    bool sweeping = false;     ///< the last safety page brought something, and there is more
+    bool review_next = false;  ///< before the next catch-up read
+    BootTime review_at{};
+    /// A message of each class that was passed over, for people.
+    std::map<spi::ClassId, OwnerView::PassedOver> examples{};
+    std::optional<BootTime> review_since;
   };
   enum class Fate : std::uint8_t { ready, cautious, kept, passed, no_room };
+  /// Where a row was shown.
+  struct Shown {
+    LaneState* lane = nullptr;  ///< null: among the due rows
+    Sequence page_after{};
+    bool review = false;
+    bool unseen = false;  ///< no page has shown the row before
+  };
 
   enum class Turn : std::uint8_t { now, sample, later };
 
-  /// Where rows that are looked at come from. `lane` is null for due rows.
-  struct Origin {
-    LaneState* lane = nullptr;
-    Sequence page_after{};
-    bool unseen = false;  ///< no page has shown the row before
-  };
-  Fate admit(spi::Row& row, const Origin& origin, Entry& entry, Taken& taken);
+  Fate admit(spi::Row& row, const Shown& shown, Entry& entry, Taken& taken);
   void keep(Fate fate, Entry entry, Taken& taken);
-  Turn turn_of(const Message& message, Sequence sequence, const Origin& origin);
+  Turn turn_of(const Message& message, Sequence sequence, const Shown& shown);
   Fate place(Entry& entry, LaneState* lane);
   /// True, and it waits with its class, if that was closed while the message was queued.
   bool put_off(Entry& entry);
@@ -263,7 +276,10 @@ class ShardState {
   void begin_keys_check();
   /// Whether the overflow of blocked keys is to be counted again.
   void look_after_overflow(BootTime now);
+  /// Whether what was passed over is to be read again.
+  static void look_after_review(LaneState& lane, BootTime now);
   [[nodiscard]] spi::ClassId overflow_class() const;
+  void defer(LaneState& lane, spi::ClassId gated, const Message& message, Sequence sequence);
   [[nodiscard]] LaneState& lane_of_keys() {
     return lanes_[static_cast<std::size_t>(Priority::normal)];
   }

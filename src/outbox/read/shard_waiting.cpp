@@ -14,6 +14,9 @@ constexpr std::uint8_t due_bit = spi::lane_count;
 /// The overflow is counted at most this often, and for at most a twentieth of the time.
 constexpr Duration recount_interval_min = std::chrono::seconds(1);
 constexpr int recount_share = 20;
+/// The same for what was passed over.
+constexpr Duration review_interval_min = std::chrono::seconds(1);
+constexpr int review_share = 20;
 constexpr std::array overflow_classes{spi::ClassId{0x63726F7764206F66ULL},
                                       spi::ClassId{0x6B6579732C206F66ULL}};
 
@@ -59,6 +62,17 @@ void ShardState::look_after_overflow(BootTime now) {
     recount_since_ = now;
     begin_keys_check();
   }
+}
+
+void ShardState::look_after_review(LaneState& lane, BootTime now) {
+  if (lane.passed.review_after()) return;
+  if (lane.review_since) {
+    const auto took = now - *std::exchange(lane.review_since, std::nullopt);
+    lane.review_at = now + std::max<Duration>(review_interval_min, review_share * took);
+  }
+  if (now < lane.review_at || !lane.passed.worth_review()) return;
+  lane.review_since = now;
+  lane.passed.begin_review();
 }
 
 std::optional<BlockedKeysPage> ShardState::blocked_keys_page() const {
@@ -159,11 +173,11 @@ void ShardState::set_aside(const Entry& entry, spi::ClassId gated) {
   tracker_->forget(entry.sequence);
   if (!entry.was_waiting) {
     auto& passed = lane_for(message).passed;
-    passed.defer(gated, entry.sequence);
+    defer(lane_for(message), gated, message, entry.sequence);
     if (!message.has_key()) return;
     // Those behind it are taken up with its class, too.
     pass_over(keys_.release(message.key_hash()), gated);
-    passed.wait_behind(gated, message.key_hash());
+    passed.wait_behind(gated, message.key_hash(), entry.sequence);
     resume_key(message.key_hash());
     return;
   }
@@ -177,6 +191,34 @@ void ShardState::set_aside(const Entry& entry, spi::ClassId gated) {
   // Its key does not wait for it, and nobody else would let those behind it go on.
   pass_over(keys_.release(key_hash));
   resume_key(key_hash);
+}
+
+void ShardState::defer(LaneState& lane, spi::ClassId gated, const Message& message,
+                       Sequence sequence) {
+  lane.passed.defer(gated, sequence);
+  const auto [example, fresh] = lane.examples.try_emplace(gated);
+  if (!fresh) return;
+  example->second = {.topic = message.topic(), .tenant = message.tenant()};
+  std::erase_if(lane.examples, [&](const auto& of) { return !lane.passed.deferred(of.first); });
+}
+
+std::optional<OwnerView> ShardState::owner_view(const Message& message, Sequence sequence) const {
+  if (phase_ != Phase::active) return std::nullopt;
+  OwnerView view{.in_hand = tracker_->in_hand(sequence)};
+  const auto own = settings_.gate == nullptr ? std::nullopt : settings_.gate->class_of(message);
+  view.in_line = own && std::ranges::any_of(lanes_, [&](const LaneState& lane) {
+                   return lane.passed.waits(*own, sequence);
+                 });
+  if (!message.has_key()) return view;
+  const auto key_hash = message.key_hash();
+  view.key_retrying = keys_.may_be_blocked(key_hash) && !keys_.blocks(key_hash, sequence);
+  const auto& lane = lanes_[static_cast<std::size_t>(Priority::normal)];
+  for (const auto id : lane.passed.behind(key_hash, sequence)) {
+    if (is_overflow(id)) view.key_retrying = true;
+    const auto example = lane.examples.find(id);
+    if (id != own && example != lane.examples.end()) view.key_behind.push_back(example->second);
+  }
+  return view;
 }
 
 void ShardState::block(const Entry& head, std::vector<Entry> waiting) {
@@ -208,7 +250,7 @@ void ShardState::pass_over(std::vector<Entry> waiting, std::optional<spi::ClassI
     const auto key_hash = entry.message->key_hash();
     if (behind) {
       passed.defer(*behind, entry.sequence);
-      passed.wait_behind(*behind, key_hash);
+      passed.wait_behind(*behind, key_hash, entry.sequence);
     } else {
       passed.defer_key(key_hash, entry.sequence);
     }

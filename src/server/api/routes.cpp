@@ -122,11 +122,16 @@ std::optional<RefusedResult> Call::refused(Sequence sequence) const {
   return table == nullptr ? std::nullopt : table->outbox()->refused(sequence);
 }
 
+std::optional<OwnerView> Call::owner_view(const MessageRecord& record) const {
+  return table == nullptr ? std::nullopt : table->outbox()->owner_view(record);
+}
+
 Result<Admin> Call::admin_of(Store& store) const {
   return Admin::open(store, {.actor = caller.actor,
                              .tenant = caller.tenant,
                              .held_up = std::bind_front(&Call::held_up, this),
                              .refused = std::bind_front(&Call::refused, this),
+                             .owner_view = std::bind_front(&Call::owner_view, this),
                              .metrics = options.metrics,
                              .audit = options.audit,
                              .log = options.log,

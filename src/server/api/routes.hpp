@@ -46,6 +46,7 @@ struct Call {
   [[nodiscard]] std::vector<HeldUp> held_up(const std::string& topic,
                                             const std::string& tenant) const;
   [[nodiscard]] std::optional<RefusedResult> refused(Sequence sequence) const;
+  [[nodiscard]] std::optional<OwnerView> owner_view(const MessageRecord& record) const;
 };
 
 enum class Needs : std::uint8_t { nothing, read, operate, admin };

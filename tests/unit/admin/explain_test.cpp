@@ -56,7 +56,7 @@ using List = std::vector<Why>;
 
 TEST(Explain, NothingHoldsIt) {
   auto facts = pending();
-  facts.refused_asked = true;
+  facts.owner_view.emplace();
   const auto answer = explain(facts);
   EXPECT_EQ(whys(answer), List{Why::with_owner});
   EXPECT_EQ(answer.text(),
@@ -65,12 +65,34 @@ TEST(Explain, NothingHoldsIt) {
             "owner:     relay-b, lease 11s left, epoch 42");
 }
 
-TEST(Explain, OldOneThatNothingHoldsMayBeKnownToItsOwnerOnly) {
+TEST(Explain, WhatOnlyItsOwnerKnowsIsNotDeniedByTheStore) {
   auto facts = pending();
-  EXPECT_NE(explain(facts).next.find("--server"), std::string::npos)
-      << "the table does not show whether its result is refused";
-  facts.record->written_at = now - 5s;
-  EXPECT_EQ(explain(facts).next, "");
+  for (const std::chrono::milliseconds age : {std::chrono::milliseconds{4min}, 1ms}) {
+    facts.record->written_at = now - age;
+    const auto answer = explain(facts);
+    EXPECT_EQ(whys(answer), List{Why::with_owner});
+    EXPECT_EQ(answer.reasons[0].text, "its owner; nothing in the store holds it, its owner may");
+    EXPECT_NE(answer.next.find("--server"), std::string::npos);
+    EXPECT_NE(answer.next.find("refuses its result"), std::string::npos);
+  }
+}
+
+TEST(Explain, ItsKeyMayWaitBehindATarget) {
+  auto facts = pending();
+  facts.owner_view.emplace();
+  facts.key_behind = {"target http://a, which is down"};
+  const auto answer = explain(facts);
+  EXPECT_EQ(whys(answer), List{Why::behind_key});
+  EXPECT_EQ(answer.reasons[0].text, "its key may wait behind target http://a, which is down");
+}
+
+TEST(Explain, ItIsInLineOrItsKeyMayBeRetried) {
+  auto facts = pending();
+  facts.owner_view = OwnerView{.in_line = true, .key_retrying = true};
+  EXPECT_EQ(whys(explain(facts)), (List{Why::in_line, Why::behind_key}));
+  facts.owner_view = OwnerView{.in_hand = true, .in_line = true};
+  EXPECT_EQ(whys(explain(facts)), List{Why::with_owner});
+  EXPECT_EQ(explain(facts).reasons[0].text, "its handler: the owner has it in hand");
 }
 
 TEST(Explain, ItsResultIsRefused) {

@@ -52,6 +52,19 @@ TEST(KeyFilter, AtItsBoundItForgetsNothingAndHitsFalselyNowAndThen) {
   EXPECT_LT(false_hits, keys / 25) << "2.5 % are expected of 8 bits a key";
 }
 
+TEST(KeyFilter, CountsNoRepeatsAtItsBoundEither) {
+  constexpr std::uint64_t keys = 100'000;
+  KeyFilter filter;
+  for (int time = 0; time < 3; ++time) {
+    for (std::uint64_t number = 0; number < keys; ++number) {
+      filter.add(hash(number), std::size_t{128} << 10U);
+    }
+  }
+  EXPECT_FALSE(filter.exact());
+  EXPECT_LE(filter.size(), keys);
+  EXPECT_GT(filter.size(), keys * 98 / 100);
+}
+
 RC_GTEST_PROP(KeyFilterProperty, WhatWasAddedIsThere, ()) {
   KeyFilter filter;
   std::unordered_set<std::uint64_t> added;
