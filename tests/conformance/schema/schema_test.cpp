@@ -36,7 +36,8 @@ void SchemaConformance::write() {
                      ids, clock)
           .value());
   fixture_->store()
-      ->transaction([&](OwnedTransaction& tx) { return tx.insert(table_, std::span(&message, 1)); })
+      ->transaction(
+          [&](OwnedTransaction& tx) { return tx.outbox().insert(table_, std::span(&message, 1)); })
       .value();
 }
 
