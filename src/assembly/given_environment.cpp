@@ -1,4 +1,5 @@
 #include "assembly/given_reader.hpp"
+#include "core/ascii.hpp"
 #include "core/masked_url.hpp"
 #include "core/text.hpp"
 
@@ -14,7 +15,6 @@ constexpr std::string_view prefix = "SAGABOX_";
 constexpr std::string_view file_suffix = "_FILE";
 
 char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 std::string lowered(std::string_view text) {
   std::string made(text);

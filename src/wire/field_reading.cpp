@@ -12,7 +12,7 @@ constexpr auto number_max = std::numeric_limits<std::uint64_t>::max();
 }  // namespace
 
 void must_have(Fields& fields, std::string_view name) {
-  if (!fields.has(name)) fields.wrong(name, "is missing");
+  if (!fields.has_value(name)) fields.wrong(name, fields.has(name) ? "is null" : "is missing");
 }
 
 std::string text_in(Fields& fields, std::string_view name) {

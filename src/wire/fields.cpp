@@ -171,6 +171,11 @@ const Fields::Member* Fields::find(std::string_view name) const {
 
 bool Fields::has(std::string_view name) const { return find(name) != nullptr; }
 
+bool Fields::has_value(std::string_view name) const {
+  const Member* member = find(name);
+  return member != nullptr && member->value != "null";
+}
+
 std::string_view Fields::given(std::string_view name) {
   known_.emplace_back(name);
   const Member* member = find(name);

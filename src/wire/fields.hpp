@@ -38,6 +38,8 @@ class Fields {
                               Nulls nulls = Nulls::refused);
 
   [[nodiscard]] bool has(std::string_view name) const;
+  /// It is there and not null.
+  [[nodiscard]] bool has_value(std::string_view name) const;
 
   /// Empty when it is left out. Null is wrong for this and all below unless they say otherwise.
   std::string text(std::string_view name);

@@ -19,8 +19,9 @@ class Gate {
   /// The class this message belongs to; nothing: it always goes.
   [[nodiscard]] virtual std::optional<ClassId> class_of(const Message& message) const = 0;
   [[nodiscard]] virtual bool closed(ClassId id) const = 0;
-  /// Messages of this class that have just been written may go although earlier ones wait: what is
-  /// not taken may be only those. Never asked for a key of which an earlier message waits.
+  /// Messages of this class that no read has shown before may go although earlier ones wait: what
+  /// is not taken may be only those. Not asked where an earlier message of the key is known to
+  /// wait.
   [[nodiscard]] virtual bool samples(ClassId /*id*/) const { return false; }
 };
 

@@ -286,8 +286,9 @@ ShardState::Turn ShardState::turn_of(const Message& message, Sequence sequence,
       lane == nullptr || lane->passed.class_may_go(*gated, sequence, shown.page_after);
   if (in_turn && !settings_.gate->closed(*gated)) return Turn::now;
   if (lane == nullptr) return Turn::later;
-  // Nothing of its key waits, so it overtakes none of them.
-  if (shown.unseen && settings_.gate->samples(*gated)) return Turn::sample;
+  // Nothing of its key waits, so it overtakes none of them. After an unclean take-over it would
+  // cost a write: the attempt goes first.
+  if (shown.unseen && cautious_left_ == 0 && settings_.gate->samples(*gated)) return Turn::sample;
   if (in_turn) defer(*lane, *gated, message, sequence);
   // Later messages of its key must not overtake it.
   if (message.has_key()) lane->passed.wait_behind(*gated, message.key_hash(), sequence);
@@ -295,11 +296,12 @@ ShardState::Turn ShardState::turn_of(const Message& message, Sequence sequence,
 }
 
 bool ShardState::put_off(Entry& entry) {
-  if (settings_.gate == nullptr || entry.sample) return false;
+  if (settings_.gate == nullptr) return false;
   const auto gated = settings_.gate->class_of(*entry.message);
   if (!gated || !settings_.gate->closed(*gated)) return false;
-  // What came by the hot path has no key, so it overtakes nothing.
-  entry.sample = entry.source == Source::hot && settings_.gate->samples(*gated);
+  // A sample's topic may have been paused since. What came by the hot path has no key, so it
+  // overtakes nothing.
+  entry.sample = (entry.sample || entry.source == Source::hot) && settings_.gate->samples(*gated);
   if (entry.sample) return false;
   set_aside(entry, *gated);
   return true;

@@ -233,6 +233,8 @@ class ShardState {
     BootTime review_at{};
     /// A message of each class that was passed over, for people.
     std::map<spi::ClassId, OwnerView::PassedOver> examples{};
+    static constexpr std::size_t examples_kept_min = 32;
+    std::size_t examples_kept = examples_kept_min;  ///< when they were last cleared up
     std::optional<BootTime> review_since;
   };
   enum class Fate : std::uint8_t { ready, cautious, kept, passed, no_room };

@@ -199,7 +199,10 @@ void ShardState::defer(LaneState& lane, spi::ClassId gated, const Message& messa
   const auto [example, fresh] = lane.examples.try_emplace(gated);
   if (!fresh) return;
   example->second = {.topic = message.topic(), .tenant = message.tenant()};
+  // Not with every class: a destination may have one for each tenant.
+  if (lane.examples.size() < 2 * lane.examples_kept) return;
   std::erase_if(lane.examples, [&](const auto& of) { return !lane.passed.deferred(of.first); });
+  lane.examples_kept = std::max(LaneState::examples_kept_min, lane.examples.size());
 }
 
 std::optional<OwnerView> ShardState::owner_view(const Message& message, Sequence sequence) const {

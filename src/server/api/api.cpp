@@ -1,5 +1,6 @@
 #include "server/api/api.hpp"
 
+#include "core/ascii.hpp"
 #include "core/text.hpp"
 #include "server/api/problem.hpp"
 #include "server/api/query.hpp"
@@ -87,7 +88,10 @@ std::optional<Response> wrong_content(const Request& request) {
   if (request.body.empty() && !request.announces_body()) return std::nullopt;
   const auto type = request.header("content-type");
   const auto media = type.substr(0, type.find_first_of("; "));
-  if (media.empty() || media == json_content_type || media == form_content_type) {
+  const auto is = [&](std::string_view known) {
+    return std::ranges::equal(media, known, {}, lower);
+  };
+  if (media.empty() || is(json_content_type) || is(form_content_type)) {
     return std::nullopt;
   }
   return problem({Code::request_unsupported_media_type,

@@ -83,10 +83,10 @@ Values job_values(const spi::NewReplayJob& request, const Extent& extent, WallTi
           now};
 }
 
-/// Shard 0 of the scope that runs replays.
+/// The one shard of the scope that runs replays.
 Values fence_values(const spi::JobAdvance& request) {
   const auto& [scope, owner, fences] = request.fencing;
-  return {scope, 0, owner.view(), fences.front().epoch.value};
+  return {scope, fences.front().shard.value, owner.view(), fences.front().epoch.value};
 }
 
 }  // namespace

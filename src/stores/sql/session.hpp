@@ -21,7 +21,9 @@
 ///   `sqlite::LinkSession` or `postgres::LinkSession` over its `Link`;
 /// - a `Transaction` of the public API, enlisted (the caller's own connection) or from
 ///   `Store::begin`: `sqlite::session_of(transaction)`, `postgres::session_of(transaction)`.
-///   The session neither commits nor rolls back; it is valid while the transaction is.
+///   The session neither commits nor rolls back; it is valid while the transaction is. On a
+///   connection of the caller's, names are found by the caller's `search_path`: a statement that
+///   is to run there qualifies every function, type and operator (`OPERATOR(pg_catalog.=)`).
 ///
 /// What must be as fast as the database (read, settle, insert, wake-up) does not go through here.
 namespace sagabox::sql {

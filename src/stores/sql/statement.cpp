@@ -108,7 +108,7 @@ std::string list_of(const std::set<std::string>& names) {
 Statement::Statement(std::string name, std::string space, const std::vector<std::string>& sql)
     : name_(std::move(name)), space_(std::move(space)) {
   // Servers cut names after 63 characters: the space goes in as a hash.
-  const auto unique = "sagabox " + name_ + " " + hash_text(space_);
+  const auto unique = "sagabox sql " + name_ + " " + hash_text(space_);
   for (const auto& text : sql) {
     parts_.push_back(
         {parts_.empty() ? unique : unique + " " + std::to_string(parts_.size()), text});

@@ -11,6 +11,7 @@
 
 #include <sagabox/stores/sqlite.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,6 +22,7 @@ namespace sagabox::sqlite {
 struct Context {
   Context(const std::string& path, const Options& options, std::unique_ptr<Writer> with_writer)
       : clock(*options.clock),
+        wal_bytes_max(options.wal_bytes_max),
         writer(std::move(with_writer)),
         readers(path, options),
         sessions(*writer, readers, clock),
@@ -29,6 +31,7 @@ struct Context {
         wake(*writer, options.watch_interval) {}
 
   const Clock& clock;  ///< the database's
+  const std::uint64_t wal_bytes_max;
   const std::unique_ptr<Writer> writer;
   Readers readers;
   SqliteSessions sessions;

@@ -14,8 +14,6 @@ namespace {
 
 /// Checking takes seconds beyond.
 constexpr std::int64_t checked_pages_max = 65'536;
-/// Twice what the log is cut to: somebody keeps it from being emptied.
-constexpr std::uintmax_t wal_bytes_max = 128ULL * 1024 * 1024;
 constexpr std::int64_t free_pages_min = 10'000;
 
 }  // namespace
@@ -45,10 +43,11 @@ Status SqliteDoctor::look_last(sql::Session& session, const Schema&, Findings& f
   }
   std::error_code no_file;
   const auto log_bytes = std::filesystem::file_size(context_.writer->path() + "-wal", no_file);
-  if (!no_file && log_bytes > wal_bytes_max) {
+  // Twice what the log is cut to: a reader keeps it from being emptied.
+  if (!no_file && log_bytes > 2 * context_.wal_bytes_max) {
     findings.push_back({Severity::warning,
                         "the write-ahead log has " + std::to_string(log_bytes >> 20U) +
-                            " MiB: somebody reads without an end",
+                            " MiB: a reader keeps it from being emptied",
                         "end the transaction that has been open for long"});
   }
   auto pages = session.run(pages_);

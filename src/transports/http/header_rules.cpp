@@ -1,14 +1,12 @@
 #include "transports/http/header_rules.hpp"
 
+#include "core/ascii.hpp"
+
 #include <algorithm>
 #include <array>
 
 namespace sagabox::http {
 namespace {
-
-char lower(char letter) noexcept {
-  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-}
 
 /// Lower case.
 constexpr std::array<std::string_view, 11> of_protocol = {"connection",

@@ -132,6 +132,7 @@ struct Enlisted::Borrowed {
     std::string tenant;
   };
   std::optional<Row> lasting{};
+  bool ended = false;  ///< the caller rolled back and chained another transaction
 
   [[nodiscard]] const InsertStatements& statements_of(const TableName& table) const;
   /// `written`: one for each of the messages.
@@ -201,7 +202,7 @@ Result<bool> Enlisted::Borrowed::rolled_back() {
 }
 
 bool Enlisted::Borrowed::is_open() const {
-  if (known->begun != begun) return false;
+  if (ended || known->begun != begun) return false;
   const auto status = PQtransactionStatus(connection);
   return status == PQTRANS_INTRANS || status == PQTRANS_INERROR;
 }
@@ -223,7 +224,7 @@ Enlisted::Enlisted(std::unique_ptr<Borrowed> borrowed) : borrowed_(std::move(bor
 Enlisted::Enlisted(Enlisted&&) noexcept = default;
 Enlisted::~Enlisted() = default;
 
-bool Enlisted::is_open() const { return borrowed_ != nullptr && borrowed_->is_open(); }
+bool Enlisted::is_open() const { return borrowed_->is_open(); }
 
 Result<std::vector<Written>> Enlisted::insert(
     const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
@@ -239,10 +240,9 @@ Result<std::vector<Written>> Enlisted::insert(
     const TableName& table, std::span<const std::shared_ptr<const Message>> messages, bool told) {
   if (!is_open()) return no_transaction("write()");
   if (auto usable = borrowed_->check("write()"); !usable.ok()) {
-    // The caller rolled back and chained another transaction: this one has ended.
     if (usable.error().code == Code::tx_no_transaction) {
       Transaction::rolled_back();
-      borrowed_.reset();
+      borrowed_->ended = true;
     }
     return usable.error();
   }

@@ -8,8 +8,7 @@ namespace sagabox::postgres {
 namespace {
 
 constexpr std::array common{
-    // A digest is there where the message was built by us: it was
-    // checked then.
+    // A digest is there where the message was built by us, and checked.
     Fragment{"message",
              "id, tenant, topic, aggregate_type, aggregate_id, key, priority, is_json,\n"
              "         content_type, headers, occurred_at, not_before, traceparent, tracestate,\n"

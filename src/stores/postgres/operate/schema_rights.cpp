@@ -119,9 +119,14 @@ REVOKE ALL ON FUNCTION "{schema}"."{table}_put", "{schema}"."{table}_first" FROM
 -- The library writes an id of the caller's own first, and looks afterwards whether its message had
 -- ended meanwhile. It takes back only what its own transaction has written, so that nobody needs
 -- DELETE for it.
-CREATE FUNCTION "{schema}"."{table}_undo"(seqs bigint[]) RETURNS void
+CREATE FUNCTION "{schema}"."{table}_undo"(seqs bigint[]) RETURNS bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
-  DELETE FROM "{schema}"."{table}_outbox" WHERE seq = ANY (seqs) AND xid = pg_current_xact_id()
+  WITH gone AS (
+    DELETE FROM "{schema}"."{table}_outbox"
+    WHERE seq = ANY (seqs) AND xid = pg_current_xact_id()
+    RETURNING 1
+  )
+  SELECT count(*) FROM gone
 $body$;
 REVOKE ALL ON FUNCTION "{schema}"."{table}_undo" FROM PUBLIC;
 DO $body$
@@ -216,7 +221,7 @@ BEGIN
   END LOOP;
 END
 $body$;
-DROP FUNCTION "{schema}"."{table}_undo";
+DROP FUNCTION IF EXISTS "{schema}"."{table}_undo";
 ALTER FUNCTION "{schema}"."{table}_wake"() SECURITY INVOKER RESET search_path;
 ALTER FUNCTION "{schema}"."{table}_put" RESET search_path;
 ALTER FUNCTION "{schema}"."{table}_first" RESET search_path;

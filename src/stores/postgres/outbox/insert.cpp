@@ -317,6 +317,10 @@ Status undo(Link& link, const Statement& statement, Places& inserted, const Plac
   params.array(Type::int8, sequences, [](std::int64_t sequence) { return sequence; });
   auto undone = link.run(statement, params, Effect::none);
   if (!undone.ok()) return undone.error();
+  if (undone->uint8(0, 0) != sequences.size()) {
+    return Error{Code::storage_conflict,
+                 "a message whose id had ended could not be taken back; roll back and try again"};
+  }
   return {};
 }
 

@@ -119,7 +119,7 @@ SELECT new_seq + CASE WHEN key IS NOT NULL OR priority = 1 THEN 105553116266496
          id, tenant, topic, aggregate_type, aggregate_id, key, priority, is_json, digest,
          content_type, headers, occurred_at, not_before, traceparent, tracestate, request_id,
          correlation_id, payload
-FROM temp.sagabox_replayed AS moved JOIN "{table}_dead" AS t ON t.seq = moved.seq
+FROM temp.sagabox_replayed AS moved CROSS JOIN "{table}_dead" AS t ON t.seq = moved.seq
 ORDER BY new_seq;
 INSERT INTO "{table}_pending" (place, written_at, replays,
   id, tenant, topic, aggregate_type, aggregate_id, key, priority, is_json, digest, content_type,
@@ -129,7 +129,7 @@ SELECT new_seq + CASE WHEN key IS NOT NULL OR priority = 1 THEN 105553116266496
          id, tenant, topic, aggregate_type, aggregate_id, key, priority, is_json, digest,
          content_type, headers, occurred_at, not_before, traceparent, tracestate, request_id,
          correlation_id, payload
-FROM temp.sagabox_replayed AS moved JOIN "{table}_archive" AS t ON t.seq = moved.seq
+FROM temp.sagabox_replayed AS moved CROSS JOIN "{table}_archive" AS t ON t.seq = moved.seq
 ORDER BY new_seq;
 DELETE FROM "{table}_dead" WHERE seq IN (SELECT seq FROM temp.sagabox_replayed);
 DELETE FROM "{table}_archive" WHERE seq IN (SELECT seq FROM temp.sagabox_replayed);

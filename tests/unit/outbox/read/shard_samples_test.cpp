@@ -59,6 +59,13 @@ TEST_F(ShardSamples, NewOnesGoUnlessAnEarlierOneOfTheirKeyWaits) {
   EXPECT_EQ(rest(), SampleNumbers({1, 2, 3})) << "those in front wait, and nothing goes twice";
 }
 
+TEST_F(ShardSamples, OneThatMayNotGoAnyMoreWhenItsTurnComesWaitsWithItsClass) {
+  world.read_until_calm();
+  gate.sampling = false;  // as where its topic was paused
+  EXPECT_TRUE(world.run().empty());
+  EXPECT_EQ(rest().size(), 5U);
+}
+
 TEST_F(ShardSamples, OneThatCouldNotBeSentWaitsWithItsClassAndItsKeyWithIt) {
   world.read_until_calm();
   const auto sample = world.start();

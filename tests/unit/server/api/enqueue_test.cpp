@@ -125,6 +125,15 @@ TEST_F(RestEnqueue, ABodyOfAnotherTypeIsRefused) {
             "application/json");
 }
 
+TEST_F(RestEnqueue, TheCaseOfAMediaTypeDoesNotMatter) {
+  const Request shouted{
+      .method = "POST",
+      .target = "/v1/tables/orders/messages",
+      .headers = {{"host", "localhost"}, {"content-type", "Application/JSON; charset=utf-8"}},
+      .body = R"({"topic":"t","payload":1})"};
+  EXPECT_NE(api_->handle(shouted).status, 415U);
+}
+
 TEST_F(RestEnqueue, ABodyWithoutATypeIsTakenForJson) {
   const Request silent{.method = "POST",
                        .target = "/v1/tables/orders/messages",
