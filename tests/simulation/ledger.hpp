@@ -140,6 +140,9 @@ class Ledger {
   void checkpoint();
   void failed_over();
 
+  /// Pending although all classes are open but that of the topic `closed`: they are of another
+  /// class, and nothing of that class stands in the way of their keys.
+  [[nodiscard]] std::vector<const Record*> pending_beside(std::uint32_t closed) const;
   /// After everything came to rest.
   void check_end(const std::vector<memory::Inspected>& rows);
   [[nodiscard]] std::size_t running() const noexcept { return running_.size(); }

@@ -1,11 +1,33 @@
 #include "simulation/ledger.hpp"
 
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace sagabox::simulation {
 
 using State = Record::State;
 using memory::Inspected;
+
+std::vector<const Record*> Ledger::pending_beside(std::uint32_t closed) const {
+  const auto of_class = [closed](const Record& record) {
+    return record.topic == closed && record.temper != Temper::unroutable;
+  };
+  std::unordered_set<std::string_view> waiting;
+  for (const auto& record : records_) {
+    if (of_class(record) && record.state == State::pending) waiting.insert(record.key);
+  }
+  waiting.erase("");
+  std::vector<const Record*> pending;
+  for (const auto& record : records_) {
+    // The store never lets some end.
+    if (record.state == State::pending && !of_class(record) && !waiting.contains(record.key) &&
+        record.refusal != Refusal::every_one) {
+      pending.push_back(&record);
+    }
+  }
+  return pending;
+}
 
 void Ledger::check_end(const std::vector<Inspected>& rows) {
   std::unordered_map<std::uint64_t, const Inspected*> by_number;

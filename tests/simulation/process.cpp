@@ -38,8 +38,9 @@ Process::Process(World& world, std::size_t slot, std::uint64_t id)
       options_(world.settings().options),
       ids_(clock_, *random_),
       registry_(no_metrics(), options_.table),
-      store_(store_of(world.settings().variant, world.store().outbox(),
-                      [&world] { return world.truth(); })),
+      store_(store_of(
+          world.settings().variant, world.store().outbox(), [&world] { return world.truth(); },
+          world.gate())),
       watched_(std::make_unique<Watched>(world, id, *store_)) {
   options_.clock = &clock_;
   options_.random = random_.get();

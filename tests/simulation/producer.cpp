@@ -56,6 +56,13 @@ void Producer::next(Duration delay, void (Producer::*step)()) {
 
 void Producer::begin() { next(world_.up_to(milliseconds(100)), &Producer::open); }
 
+void Producer::write_more() {
+  if (!resting()) return;
+  // It may also be about to begin.
+  ++generation_;
+  begin();
+}
+
 outbox::Writer* Producer::writer() {
   if (kind_ == Kind::outside) return outside_.get();
   auto* process = world_.process_in(home_);

@@ -30,6 +30,8 @@ class Producer {
   void begin();
   /// Its process has died with everything in it.
   void home_died(std::size_t slot);
+  /// Goes on where it had ended because enough was written.
+  void write_more();
   [[nodiscard]] bool resting() const noexcept { return !open_ && again_.empty(); }
 
  private:

@@ -114,6 +114,7 @@ Settings draw_settings(std::uint64_t seed, Variant variant) {
   }
   settings.call_time_max = draw.chance(30) ? draw.millis(10, 80) : milliseconds(3);
   settings.refusals = draw.chance(25) ? draw.between(100, 2'000) : 0;
+  if (draw.chance(50)) settings.stays_closed = draw.one_of({0U, 2U});
   // Not to be found by luck.
   if (variant == Variant::reading_without_late_commits || variant == Variant::replay_in_place) {
     settings.safety_interval_min = hours(1);

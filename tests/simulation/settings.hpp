@@ -26,6 +26,7 @@ enum class Variant : std::uint8_t {
   job_cursor_apart,
   keys_overtake_gates,
   refused_rows_stop_others,
+  closed_gate_stops_reading,
 };
 
 /// Everything about a run that is drawn before it begins.
@@ -38,7 +39,8 @@ struct Settings {
   std::uint32_t messages_max = 200;
   std::uint32_t keys = 8;
   Duration fault_phase = std::chrono::seconds(8);
-  /// From the end of the faults until everything must have settled.
+  /// From the end of the faults until everything must have settled. Where a class stays closed, the
+  /// others have so long before it opens.
   Duration quiet_phase = std::chrono::seconds(120);
 
   spi::LateCommits late_commits = spi::LateCommits::visible;
@@ -64,6 +66,10 @@ struct Settings {
   Duration gate_every{};
   Duration operator_every{};
   std::optional<Duration> purge_done{};
+  /// The topic whose class stays closed after the faults until all other messages have settled.
+  std::optional<std::uint32_t> stays_closed{};
+  /// Written while it does.
+  std::uint32_t messages_beside = 20;
   bool database_jumps = false;
   /// Of a call to the store, now and then much longer.
   Duration call_time_max = std::chrono::milliseconds(3);

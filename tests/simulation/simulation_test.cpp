@@ -71,14 +71,15 @@ TEST(Simulation, SameSeedSameRun) {
 }
 
 /// The first seed at which the variant breaks a rule; said, so that it can be looked at.
-void expect_caught(Variant variant) {
+std::string expect_caught(Variant variant) {
   for (std::uint64_t seed = 1; seed <= seeds_of_variants; ++seed) {
     const auto report = simulate(seed, variant);
     if (!report.violation) continue;
     std::cout << "caught at seed " << seed << ": " << *report.violation << '\n';
-    return;
+    return *report.violation;
   }
-  FAIL() << "not caught within " << seeds_of_variants << " seeds";
+  ADD_FAILURE() << "not caught within " << seeds_of_variants << " seeds";
+  return {};
 }
 
 TEST(Simulation, CatchesTrackerWithoutStaleReadRule) {
@@ -96,6 +97,10 @@ TEST(Simulation, CatchesJobWhoseCursorCommitsApart) { expect_caught(Variant::job
 
 TEST(Simulation, CatchesKeysThatOvertakeWhatAGateKeepsBack) {
   expect_caught(Variant::keys_overtake_gates);
+}
+TEST(Simulation, CatchesARelayThatStopsReadingBehindAClosedGate) {
+  const auto violation = expect_caught(Variant::closed_gate_stops_reading);
+  EXPECT_TRUE(violation.starts_with(name_of(Event::closed_class_delays_no_other))) << violation;
 }
 TEST(Simulation, CatchesRefusedRowsThatStopOthers) {
   expect_caught(Variant::refused_rows_stop_others);

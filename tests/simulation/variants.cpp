@@ -109,6 +109,51 @@ class InPlaceStore final : public ForwardingStore {
   std::unordered_map<std::string, Sequence> first_;
 };
 
+/// Shows nothing of a lane in which this many keys are known to wait behind closed classes, as if
+/// it were not read any more until they open.
+class BoundedKeysStore final : public ForwardingStore {
+ public:
+  BoundedKeysStore(spi::OutboxStore& to, const spi::Gate& gate)
+      : ForwardingStore(to), gate_(gate) {}
+
+  Result<spi::ReadReply> read(const TableName& table, std::span<const spi::Range> ranges,
+                              std::size_t bytes_max) override {
+    auto reply = ForwardingStore::read(table, ranges, bytes_max);
+    if (!reply.ok()) return reply;
+    std::vector<spi::Row> shown;
+    auto row = reply->rows.begin();
+    for (std::size_t at = 0; at < reply->parts.size(); ++at) {
+      auto& part = reply->parts[at];
+      auto& keys = blocked_[{ranges[at].shard, ranges[at].lane}];
+      std::erase_if(keys, [this](const auto& key) { return !gate_.closed(key.second); });
+      const auto end = row + part.rows;
+      if (keys.size() >= blocked_keys_max) {
+        part = {};
+        row = end;
+      }
+      for (; row != end; ++row) {
+        note(*row, keys);
+        shown.push_back(std::move(*row));
+      }
+    }
+    reply->rows = std::move(shown);
+    return reply;
+  }
+
+ private:
+  static constexpr std::size_t blocked_keys_max = 2;
+  using Keys = std::map<std::uint64_t, spi::ClassId>;
+
+  void note(const spi::Row& row, Keys& keys) const {
+    if (!row.message || !row.message->has_key()) return;
+    const auto id = gate_.class_of(*row.message);
+    if (id && gate_.closed(*id)) keys[row.message->key_hash()] = *id;
+  }
+
+  const spi::Gate& gate_;
+  std::map<std::pair<Shard, spi::Lane>, Keys> blocked_;
+};
+
 /// Takes whatever is old.
 class GreedyPurge final : public ForwardingAdmin {
  public:
@@ -202,7 +247,8 @@ std::unique_ptr<spi::ControlStore> control_of(Variant variant, Store& store) {
   return std::make_unique<ForwardingControl>(store.control());
 }
 
-std::unique_ptr<spi::OutboxStore> store_of(Variant variant, spi::OutboxStore& store, Truth truth) {
+std::unique_ptr<spi::OutboxStore> store_of(Variant variant, spi::OutboxStore& store, Truth truth,
+                                           const spi::Gate& gate) {
   if (variant == Variant::store_without_fence) {
     return std::make_unique<FencelessStore>(store, std::move(truth));
   }
@@ -210,6 +256,9 @@ std::unique_ptr<spi::OutboxStore> store_of(Variant variant, spi::OutboxStore& st
     return std::make_unique<OrderlyStore>(store);
   }
   if (variant == Variant::replay_in_place) return std::make_unique<InPlaceStore>(store);
+  if (variant == Variant::closed_gate_stops_reading) {
+    return std::make_unique<BoundedKeysStore>(store, gate);
+  }
   return std::make_unique<ForwardingStore>(store);
 }
 

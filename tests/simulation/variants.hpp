@@ -4,6 +4,7 @@
 #include "simulation/settings.hpp"
 #include "support/forwarding.hpp"
 
+#include <sagabox/spi/gate.hpp>
 #include <sagabox/spi/outbox_store.hpp>
 #include <sagabox/spi/ownership_store.hpp>
 #include <sagabox/store.hpp>
@@ -21,7 +22,8 @@ using testing::ForwardingStore;
 using Truth = std::function<spi::Census()>;
 
 /// The store as the variant has it: broken, or passed on.
-std::unique_ptr<spi::OutboxStore> store_of(Variant variant, spi::OutboxStore& store, Truth truth);
+std::unique_ptr<spi::OutboxStore> store_of(Variant variant, spi::OutboxStore& store, Truth truth,
+                                           const spi::Gate& gate);
 
 std::unique_ptr<spi::OutboxAdminStore> admin_of(Variant variant, spi::OutboxAdminStore& store);
 std::unique_ptr<spi::ControlStore> control_of(Variant variant, Store& store);

@@ -198,7 +198,9 @@ void World::end(std::uint64_t id, std::optional<std::uint64_t> killer) {
 }
 
 bool World::wants_more_messages() const {
-  return !quiet_ && ledger_.records().size() < settings_.messages_max;
+  const auto written = ledger_.records().size();
+  return quiet_ ? stays_closed_ && written < messages_beside_max_
+                : written < settings_.messages_max;
 }
 
 void World::read_up_to(Shard shard, Sequence sequence) {
@@ -211,31 +213,70 @@ void World::begin_quiet() {
   outage_until_ = {};
   gate_.open_all();
   operators_->leave();
-  for (auto& process : processes_) {
-    if (process) after(Duration{}, process->id(), [p = process.get()] { p->reopen(); });
+  stays_closed_ = settings_.stays_closed;
+  if (stays_closed_) {
+    statistics_.count(Event::class_stays_closed);
+    trace(What::class_closed, 0, *stays_closed_);
+    gate_.close("t" + std::to_string(*stays_closed_), now_);
+    messages_beside_max_ = ledger_.records().size() + settings_.messages_beside;
+    for (auto& producer : producers_) producer->write_more();
   }
+  reopen_all();
   quiet_until_ = now_ + settings_.quiet_phase;
   after(rest_interval, 0, [this] { look_for_rest(); });
 }
 
+void World::reopen_all() {
+  for (auto& process : processes_) {
+    if (process) after(Duration{}, process->id(), [p = process.get()] { p->reopen(); });
+  }
+}
+
 void World::look_for_rest() {
   std::string why;
-  if (at_rest(why)) {
+  if (stays_closed_) {
+    if (others_settled(why)) open_last_class();
+  } else if (at_rest(why)) {
     over_ = true;
     return;
   }
   if (now_ >= quiet_until_) {
-    return violate(std::string(name_of(Event::everything_settled)) + ": " + why);
+    const auto rule =
+        stays_closed_ ? Event::closed_class_delays_no_other : Event::everything_settled;
+    return violate(std::string(name_of(rule)) + ": " + why);
   }
   after(rest_interval, 0, [this] { look_for_rest(); });
 }
 
-bool World::at_rest(std::string& why) {
+bool World::others_settled(std::string& why) {
+  if (wants_more_messages()) why = "messages are still written";
+  if (wants_more_messages() || !producers_rest(why)) return false;
+  const auto pending = ledger_.pending_beside(*stays_closed_);
+  why = "while topic " + std::to_string(*stays_closed_) + " is closed, these are still pending:";
+  for (const auto* record : pending) why += "\n  " + describe(*record);
+  return pending.empty();
+}
+
+void World::open_last_class() {
+  statistics_.count(Event::closed_class_delays_no_other);
+  trace(What::class_opened, 0, *stays_closed_);
+  stays_closed_.reset();
+  gate_.open_all();
+  reopen_all();
+  quiet_until_ = now_ + settings_.quiet_phase;
+}
+
+bool World::producers_rest(std::string& why) const {
   for (const auto& producer : producers_) {
     if (producer->resting()) continue;
     why = "a producer has not ended";
     return false;
   }
+  return true;
+}
+
+bool World::at_rest(std::string& why) {
+  if (!producers_rest(why)) return false;
   if (const auto stats = store_->outbox_admin().stats(table_).value(); stats.pending > 0) {
     std::uint64_t refused = 0;
     why = std::to_string(stats.pending) + " messages are still pending:";

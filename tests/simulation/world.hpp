@@ -147,7 +147,12 @@ class World {
   void start_process(std::size_t slot);
   memory::Fault fault(memory::Operation operation);
   void begin_quiet();
+  void reopen_all();
   void look_for_rest();
+  /// All but what waits for the class that stays closed.
+  [[nodiscard]] bool others_settled(std::string& why);
+  void open_last_class();
+  [[nodiscard]] bool producers_rest(std::string& why) const;
   [[nodiscard]] bool at_rest(std::string& why);
   void check_end();
   void check_counts();
@@ -203,6 +208,8 @@ class World {
   std::vector<Sequence> read_to_;
 
   bool quiet_ = false;
+  std::optional<std::uint32_t> stays_closed_;  // a topic
+  std::size_t messages_beside_max_ = 0;
   bool over_ = false;
   bool muted_ = false;
   bool checkpointed_ = false;
