@@ -18,8 +18,8 @@ constexpr std::array released{
                "b8a907ad8d964b6fe185b547bdeeae3fd23561ef6be2c93555c33ca0e7dd02f1"},
     FrozenStep{"outbox", 4, "0be1015f3b8ad3252c0f4204e37948f53637a76f10c813ed713c0e812c3f35c1",
                "825914912a05d64be76995f82f7a6949df4f305852cbd0338b36b00cdf4a2039"},
-    FrozenStep{"outbox", 5, "8a1f91c53da0bc884dc6bfe62d094e3955e83753c9aebb45a5ebfc342da2dc6b",
-               "bb7c7ff6d79a8ee0e356d267d20699bafd18c1510acf7cfa244e5c313142521f"},
+    FrozenStep{"outbox", 5, "0526b7ece81dff0468ccc78ac314520c0ee8363576a5df3fc7345bed3baa981b",
+               "21c17bd5e7e553e2e6ddfcec3d742bb1d62ea2113a4e924adc0530db6c8bdd7a"},
     FrozenStep{"outbox", 6, "d8f0de5ac674ebf0f2ee716d2aee5b288231f53d89533a4e0d81bc21e2605849",
                "4f61ec851307e556752c5035f81f7b479ceddddd770799801841d07e10f50006"},
 };
