@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace sagabox::outbox {
 namespace {
@@ -125,6 +126,21 @@ TEST(ShardReview, KeyThatHitsAFullFilterFalselyGoesWhileTheClassIsDown) {
   }
   EXPECT_EQ(route.delivered["up"], 100U);
   EXPECT_EQ(route.delivered["lim"], 0U);
+}
+
+TEST(ShardReview, KeyWhoseMessageAnOperatorTookAwayGoesWhileTheClassIsDown) {
+  LimitedRoute route;
+  route.write("lim", 1);
+  route.write("lim", 2);
+  route.write("up", 1);
+  route.write("up", 2);
+  route.world.read_until_calm();
+  ASSERT_EQ(route.world.run().size(), 0U);
+  route.world.rows.erase(1);
+  route.world.state.check_blocked_keys();
+  route.world.now += seconds(1);
+  route.world.read_until_calm();
+  EXPECT_EQ(route.world.run(), std::vector<std::uint64_t>{3}) << "2 still stands before 4";
 }
 
 TEST(ShardReview, TellsWhatAMessageMayWaitFor) {
