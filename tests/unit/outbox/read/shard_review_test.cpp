@@ -143,6 +143,26 @@ TEST(ShardReview, KeyWhoseMessageAnOperatorTookAwayGoesWhileTheClassIsDown) {
   EXPECT_EQ(route.world.run(), std::vector<std::uint64_t>{3}) << "2 still stands before 4";
 }
 
+TEST(ShardReview, KeyDoesNotWaitForAMessageThatWasSettledSinceTheReadBegan) {
+  LimitedRoute route;
+  route.gate.open("lim");
+  route.write("lim", 1);
+  auto& world = route.world;
+  const auto ticket = world.state.tracker().read_begun();
+  const auto pages = world.plan();
+  std::vector<std::vector<spi::Row>> shown;
+  for (const auto& page : pages) shown.push_back(world.show(page).first);
+  world.read();
+  ASSERT_EQ(world.run().size(), 1U);
+  world.settle();
+  route.gate.close("lim");
+  for (std::size_t at = 0; at < pages.size(); ++at) (void)world.apply(pages[at], shown[at], true);
+  world.state.tracker().read_seen(ticket);
+  route.write("up", 1);
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), std::vector<std::uint64_t>{2});
+}
+
 TEST(ShardReview, TellsWhatAMessageMayWaitFor) {
   LimitedRoute route;
   for (std::uint64_t key = 1; key <= 5; ++key) route.write("lim", key);
