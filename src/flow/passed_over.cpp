@@ -69,11 +69,15 @@ void PassedOver::page_seen(Sequence after, Sequence last, bool level, bool revie
   if (level) end_review();
 }
 
+void PassedOver::rows_may_be_gone() {
+  for (auto& [id, behind] : behind_) behind.may_be_gone = true;
+}
+
 bool PassedOver::worth_review() const {
   return std::ranges::any_of(behind_, [this](const auto& entry) {
     const auto& [id, behind] = entry;
     if (!behind.holds_others) return false;
-    return !behind.keys.exact() || classes_.lowest(id) > behind.lowest;
+    return behind.may_be_gone || !behind.keys.exact() || classes_.lowest(id) > behind.lowest;
   });
 }
 
@@ -83,6 +87,7 @@ void PassedOver::begin_review() {
   for (auto& [id, behind] : behind_) {
     behind.lowest = *classes_.lowest(id);
     behind.holds_others = false;
+    behind.may_be_gone = false;
     // Keys that hit the filter without being in it are others now.
     behind.still.emplace(++reviews_);
     from = from ? std::min(*from, behind.lowest) : behind.lowest;

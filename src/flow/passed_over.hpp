@@ -75,6 +75,8 @@ class PassedOver {
   /// See DeferredClasses.
   void page_seen(Sequence after, Sequence last, bool level, bool review = false);
 
+  /// Others may have taken rows away.
+  void rows_may_be_gone();
   /// A row was held because of a key that may not wait behind its class any more.
   [[nodiscard]] bool worth_review() const;
   /// No-op while one goes on.
@@ -106,6 +108,7 @@ class PassedOver {
     std::optional<KeyFilter> still{};  ///< those of them that the review has found so far
     Sequence lowest{};                 ///< of the class, when the last review began
     bool holds_others = false;  ///< since then, rows of other classes were held because of a key
+    bool may_be_gone = false;   ///< since then, others may have taken rows of it away
   };
   void add(KeyFilter& keys, std::uint64_t key_hash);
   /// A row that the review will not see again was passed over.

@@ -310,9 +310,15 @@ bool ShardState::put_off(Entry& entry) {
 ShardState::Fate ShardState::admit(spi::Row& row, const Shown& shown, Entry& entry, Taken& taken) {
   const bool readable = row.message != nullptr;
   auto* const lane = shown.lane;
+  // Judged first: one in hand, or settled since the read began, holds back nothing of its key.
+  const bool keyed = readable && row.message->has_key();
+  if (keyed && !tracker_->admit(row.sequence)) return Fate::passed;
   const auto turn = readable ? turn_of(*row.message, row.sequence, shown) : Turn::now;
-  if (turn == Turn::later) return Fate::passed;
-  if (orphans_.hold(row) || !tracker_->admit(row.sequence)) return Fate::passed;
+  if (turn == Turn::later || orphans_.hold(row)) {
+    if (keyed) tracker_->forget(row.sequence);
+    return Fate::passed;
+  }
+  if (!keyed && !tracker_->admit(row.sequence)) return Fate::passed;
   if (!readable || row.attempts >= settings_.attempts_max) {
     bury(row, taken);
     return Fate::passed;

@@ -27,6 +27,7 @@ bool is_overflow(spi::ClassId id) { return id == overflow_classes[0] || id == ov
 void ShardState::check_blocked_keys() {
   ++key_checks_;
   begin_keys_check();
+  for (auto& lane : lanes_) lane.passed.rows_may_be_gone();
 }
 
 void ShardState::begin_keys_check() {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace sagabox::outbox {
 namespace {
@@ -125,6 +126,41 @@ TEST(ShardReview, KeyThatHitsAFullFilterFalselyGoesWhileTheClassIsDown) {
   }
   EXPECT_EQ(route.delivered["up"], 100U);
   EXPECT_EQ(route.delivered["lim"], 0U);
+}
+
+TEST(ShardReview, KeyWhoseMessageAnOperatorTookAwayGoesWhileTheClassIsDown) {
+  LimitedRoute route;
+  route.write("lim", 1);
+  route.write("lim", 2);
+  route.write("up", 1);
+  route.write("up", 2);
+  route.world.read_until_calm();
+  ASSERT_EQ(route.world.run().size(), 0U);
+  route.world.rows.erase(1);
+  route.world.state.check_blocked_keys();
+  route.world.now += seconds(1);
+  route.world.read_until_calm();
+  EXPECT_EQ(route.world.run(), std::vector<std::uint64_t>{3}) << "2 still stands before 4";
+}
+
+TEST(ShardReview, KeyDoesNotWaitForAMessageThatWasSettledSinceTheReadBegan) {
+  LimitedRoute route;
+  route.gate.open("lim");
+  route.write("lim", 1);
+  auto& world = route.world;
+  const auto ticket = world.state.tracker().read_begun();
+  const auto pages = world.plan();
+  std::vector<std::vector<spi::Row>> shown;
+  for (const auto& page : pages) shown.push_back(world.show(page).first);
+  world.read();
+  ASSERT_EQ(world.run().size(), 1U);
+  world.settle();
+  route.gate.close("lim");
+  for (std::size_t at = 0; at < pages.size(); ++at) (void)world.apply(pages[at], shown[at], true);
+  world.state.tracker().read_seen(ticket);
+  route.write("up", 1);
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), std::vector<std::uint64_t>{2});
 }
 
 TEST(ShardReview, TellsWhatAMessageMayWaitFor) {
