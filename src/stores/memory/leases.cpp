@@ -52,10 +52,10 @@ Status Database::release(const spi::Scope& scope, const WorkerId& worker,
   });
 }
 
-Status Database::withdraw(const WorkerId& worker, std::span<const spi::Scope> scopes) {
+Status Database::withdraw(const WorkerId& worker) {
   return faulty(Operation::withdraw, [&]() -> Status {
     const std::lock_guard lock(mutex_);
-    state_.ownership.withdraw(worker, scopes);
+    state_.ownership.withdraw(worker);
     return {};
   });
 }

@@ -74,14 +74,13 @@ void Ownership::release(const spi::Scope& scope, const WorkerId& worker,
   for (const auto& given : shards) {
     if (given.shard.value >= known->second.size()) continue;
     auto& shard = known->second[given.shard.value];
-    if (shard.owner != worker || shard.epoch != given.epoch) continue;
-    shard.owner = given.unclean ? spi::unclean_owner() : WorkerId{};
+    if (shard.owner == worker && shard.epoch == given.epoch) shard.owner = WorkerId{};
   }
 }
 
-void Ownership::withdraw(const WorkerId& worker, std::span<const spi::Scope> scopes) {
+void Ownership::withdraw(const WorkerId& worker) {
   if (const auto known = workers_.find(worker); known != workers_.end()) {
-    for (const auto& scope : scopes) known->second.scopes.erase(scope);
+    known->second.scopes.clear();
   }
 }
 
