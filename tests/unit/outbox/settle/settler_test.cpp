@@ -117,6 +117,14 @@ class SettlerTest : public ::testing::Test {
   [[nodiscard]] spi::TableStats stats() { return store.outbox_admin().stats(table).value(); }
   [[nodiscard]] std::uint64_t settled() { return stats().done; }
   [[nodiscard]] std::uint64_t held_back() const { return relay.snapshot().refused; }
+  /// Of a metric of this table.
+  [[nodiscard]] double gauge(std::string_view name) {
+    relay.tick(now());
+    return metrics.gauge_value(name, {{"table", "orders"}});
+  }
+  [[nodiscard]] double counted(std::string_view name) const {
+    return metrics.counter_value(name, {{"table", "orders"}});
+  }
   /// The messages that the log names as held back.
   [[nodiscard]] std::vector<std::string> logged() const {
     std::vector<std::string> named;
@@ -135,8 +143,9 @@ class SettlerTest : public ::testing::Test {
   memory::MemoryStore store;
   RefusingStore refusing{store.outbox()};
   sagabox::testing::RecordingLogger log;
+  sagabox::testing::RecordingMetrics metrics;
   TableName table = TableName::parse("orders").value();
-  OutboxOptions options{.log = &log};
+  OutboxOptions options{.metrics = &metrics, .log = &log};
   Registry registry{no_metrics(), table.str()};
   static constexpr std::size_t refused_rows_max = 1'000;
   Relay relay{refusing, store.control(), table,
@@ -165,6 +174,7 @@ TEST_F(SettlerTest, RowThatTheStoreRefusesIsQuarantinedAndOthersGoOn) {
             "refused constraint only_even");
   EXPECT_EQ(parked.code, Code::schema_validation_failed);
   EXPECT_EQ(held_back(), 0U);
+  EXPECT_EQ(counted("outbox_refused_parked_total"), 1);
   EXPECT_EQ(relay.snapshot().unsettled, 0U);
   EXPECT_EQ(log.count("the store refuses the result of this message; it was quarantined instead"),
             1U);
@@ -228,6 +238,8 @@ TEST_F(SettlerTest, RowWhoseQuarantineIsRefusedTooIsHeldBack) {
   EXPECT_EQ(logged(), std::vector{bad.id.str()});
   EXPECT_EQ(relay.snapshot().unsettled, 0U) << "its place is free";
   ASSERT_EQ(held_back(), 1U);
+  EXPECT_EQ(gauge("outbox_refused"), 1);
+  EXPECT_EQ(counted("outbox_refused_parked_total"), 0);
   const auto shown = relay.settler().refused().find(bad.sequence);
   ASSERT_TRUE(shown);
   EXPECT_EQ(shown->id, bad.id);
@@ -248,6 +260,7 @@ TEST_F(SettlerTest, RowWhoseQuarantineIsRefusedTooIsHeldBack) {
   settle(begin + 4 * RefusedRows::retry_min);
   EXPECT_EQ(settled(), messages) << "it was not forgotten";
   EXPECT_EQ(held_back(), 0U);
+  EXPECT_EQ(gauge("outbox_refused"), 0);
 }
 
 TEST_F(SettlerTest, HeldBackRowIsNotDeliveredAgainInItsTenure) {
