@@ -9,8 +9,8 @@
 
 namespace sagabox {
 
-/// What the process that delivers a pending message knows of it, and its row does not show. Keys
-/// are kept in bounded memory, so that some may be named that do not wait.
+/// State of a pending message that only its owner has: its row does not show it. Keys are kept in
+/// bounded memory, so a key may be named that does not wait.
 struct OwnerView {
   /// A message that this process has passed over.
   struct PassedOver {

@@ -146,7 +146,7 @@ class Answer {
     }
   }
 
-  /// What only the process that delivers knows.
+  /// Adds the reasons that only the owner of the message knows.
   void passed_over() {
     if (!facts_.owner_view || facts_.owner_view->in_hand) return;
     const auto& view = *facts_.owner_view;

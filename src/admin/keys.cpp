@@ -53,7 +53,7 @@ void hide_targets(std::vector<HeldUp>& held_up) {
   }
 }
 
-/// What a key waits behind, as a text each: where another message that was passed over goes.
+/// The classes that a key may wait behind: a text each that names their target.
 std::vector<std::string> behind_of(const OwnerView& view, const AdminOptions& options) {
   std::vector<std::string> texts;
   for (const auto& [topic, tenant] : view.key_behind) {

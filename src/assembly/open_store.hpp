@@ -20,8 +20,8 @@ Backend backend_of(std::string_view url);
 /// "PostgreSQL", as documents have it.
 std::string_view backend_name(Backend backend) noexcept;
 
-/// What only some stores have: each uses its own, but for `schema` and `shards`, which every store
-/// takes from its StoreOptions.
+/// Options of each kind of store; a store ignores those of the others. `schema` and `shards` come
+/// from StoreOptions instead.
 struct BackendOptions {
   postgres::Options postgres{};
   sqlite::Options sqlite{};
@@ -30,7 +30,7 @@ struct BackendOptions {
 Result<std::unique_ptr<Store>> open_store(const std::string& url, const StoreOptions& options,
                                           const BackendOptions& backend);
 
-/// What a daemon opens, and a tool looks at, when no store is named.
+/// The store of daemons and tools if none is named.
 inline constexpr const char* default_store_url = "sqlite:./sagabox.db";
 
 /// For tools that look at a store that others made: CONFIG.INVALID where opening it would make a

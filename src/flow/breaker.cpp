@@ -107,7 +107,7 @@ void Breaker::failed(std::uint32_t enough, Duration pause, BootTime now, Lane la
     return trip(now);
   }
   if (in_a_row_ < enough) return;
-  // What has not come back for good has the same messages in front.
+  // The round stays as large while the destination has not recovered: the same messages are first.
   round_ = state_ == State::closed ? 1 : std::max(1U, round_);
   pause_ = pause;
   trip(now);

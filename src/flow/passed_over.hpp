@@ -31,7 +31,7 @@ class PassedOver {
   explicit PassedOver(std::size_t key_bytes_max = key_bytes_default)
       : key_bytes_max_(key_bytes_max) {}
 
-  /// What else is known of a row when its key is asked for.
+  /// Context of a row whose key is asked for.
   struct Row {
     std::optional<ClassId> own{};  ///< its class
     bool review = false;           ///< the page began at `review_after`

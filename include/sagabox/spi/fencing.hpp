@@ -17,9 +17,9 @@ struct Fence {
   Epoch epoch{};
 };
 
-/// What a write relies on: `owner` holds these shards of `scope` at these epochs. The store checks
-/// it in the transaction of the write, and it stays so until that transaction has ended. `scope`
-/// and `fences` outlive the call.
+/// The ownership that a write relies on: `owner` holds these shards of `scope` at these
+/// epochs. The store checks it in the transaction of the write, and it stays so until that
+/// transaction has ended. `scope` and `fences` outlive the call.
 struct Fencing {
   std::string_view scope;
   WorkerId owner;

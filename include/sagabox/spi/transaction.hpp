@@ -32,7 +32,7 @@ class TransactionObserver {
   virtual void abandoned() noexcept = 0;
 };
 
-/// What an outbox writes in a transaction. Belongs to that transaction.
+/// The role of a transaction that inserts messages. Owned by the transaction.
 class OutboxWriter {
  public:
   virtual ~OutboxWriter() = default;

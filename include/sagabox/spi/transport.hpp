@@ -50,7 +50,7 @@ struct Parcel {
 /// For callers of `send` that want the answer and have no bound of their own.
 inline constexpr std::size_t answer_bytes_default = 64UL * 1024;
 
-/// What the other side answered. Its body is a stranger's: it belongs in no log and no error.
+/// The response of the destination. Its body is untrusted: never write it to a log or an error.
 struct Answer {
   enum class Body : std::uint8_t {
     complete,

@@ -19,7 +19,7 @@ class DaemonTalk {
 
   [[nodiscard]] const std::string& url() const { return client_->url(); }
 
-  /// Of src/wire: reads a record from the fields of an answer, and notes there what is wrong.
+  /// A reader of src/wire: makes a record of the fields of an answer, and notes errors in them.
   template <class Value>
   using Read = Value (*)(wire::Fields& fields);
 
