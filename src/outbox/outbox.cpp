@@ -43,6 +43,7 @@ struct Outbox::Parts {
     upkeep = std::make_unique<outbox::Upkeep>(store, table, options, readers,
                                               relay ? &relay->controls() : nullptr);
     for (auto& scope : upkeep->scopes()) scopes.push_back(std::move(scope));
+    for (const auto& scope : scopes) this->scopes.push_back(scope.scope);
     worker = std::make_unique<ownership::Worker>(
         ownership::WorkerParts{.store = owners,
                                .ids = ids,
@@ -69,6 +70,7 @@ struct Outbox::Parts {
   OutboxOptions options;
   UlidSource ids;
   outbox::Registry registry;
+  std::vector<spi::Scope> scopes;  // the relay's first
   std::unique_ptr<outbox::Relay> relay;
   std::unique_ptr<outbox::Writer> writer;
   std::unique_ptr<ownership::Worker> worker;
@@ -196,7 +198,7 @@ Status Outbox::pause() {
   if (!parts_->relay || parts_->state != Parts::State::running) {
     return Error{Code::tx_invalid_state, "pause() needs a relay that runs; call start() first"};
   }
-  parts_->worker->pause();
+  for (const auto& scope : parts_->scopes) parts_->worker->pause(scope);
   parts_->keeper->ring();
   return {};
 }
@@ -206,7 +208,7 @@ Status Outbox::resume() {
   if (!parts_->relay || parts_->state != Parts::State::running) {
     return Error{Code::tx_invalid_state, "resume() needs a relay that runs; call start() first"};
   }
-  parts_->worker->resume();
+  for (const auto& scope : parts_->scopes) parts_->worker->resume(scope);
   parts_->keeper->ring();
   return {};
 }
@@ -214,7 +216,7 @@ Status Outbox::resume() {
 OutboxSnapshot Outbox::snapshot() const {
   if (!parts_->relay) return {};
   auto snapshot = parts_->relay->snapshot();
-  snapshot.paused = parts_->worker->paused();
+  snapshot.paused = parts_->worker->paused(parts_->scopes.front());
   return snapshot;
 }
 

@@ -79,14 +79,26 @@ class Decision {
       if (view_.join_sent) return Leave{};
       return GoAway{};
     }
-    if (due(view_.lease_retry_at)) return Join{};
+    for (std::size_t i = 0; i < view_.scopes.size(); ++i) {
+      const auto index = (view_.scope_first + i) % view_.scopes.size();
+      if (wants_in(view_.scopes[index]) && due(view_.scopes[index].retry_at) &&
+          due(view_.lease_retry_at)) {
+        return Join{index};
+      }
+    }
     return Wait{until_};
+  }
+
+  static bool wants_in(const ScopeView& scope) {
+    return scope.wish == Wish::take_part && scope.membership != Membership::in;
   }
 
   Action work() {
     if (due(std::max(view_.renew_at, view_.lease_retry_at))) return Renew{};
+    for (std::size_t i = 0; i < view_.scopes.size(); ++i) {
+      if (view_.scopes[i].abandoning && !view_.scopes[i].held.empty()) return Abandon{i};
+    }
     if (retreating()) return retreat();
-    if (view_.uncounted) return rejoin();
     for (std::size_t i = 0; i < view_.scopes.size(); ++i) {
       if (auto action = share((view_.scope_first + i) % view_.scopes.size())) return *action;
     }
@@ -95,8 +107,13 @@ class Decision {
 
   std::optional<Action> share(std::size_t index) {
     const ScopeView& scope = view_.scopes[index];
+    if (scope.wish != Wish::take_part) return retreat_from(index);
     if (!due(scope.retry_at)) return std::nullopt;
+    // Until the store counts us (again), a census would say that we are not there. What drains goes
+    // on to be released.
+    if (wants_in(scope) && due(view_.lease_retry_at)) return Join{index};
     if (auto release = release_idle(index)) return release;
+    if (wants_in(scope)) return std::nullopt;
     // A census is acted upon before the next is asked for, however slow the store.
     if (scope.census != nullptr) {
       if (auto action = balance(index, *scope.census)) return action;
@@ -121,15 +138,16 @@ class Decision {
     return std::nullopt;
   }
 
-  /// A pause ended before everything was given away. What drains goes on to be released; until
-  /// the store counts us again, a census would say that we are not there.
-  Action rejoin() {
-    if (due(view_.lease_retry_at)) return Join{};
-    for (std::size_t i = 0; i < view_.scopes.size(); ++i) {
-      if (!due(view_.scopes[i].retry_at)) continue;
-      if (auto release = release_idle(i)) return *release;
+  /// One scope, while the worker takes part in others.
+  std::optional<Action> retreat_from(std::size_t index) {
+    const ScopeView& scope = view_.scopes[index];
+    for (const HeldView& held : scope.held) {
+      if (!held.draining) return StartDrain{index, held.shard};
     }
-    return Wait{until_};
+    if (!due(scope.retry_at)) return std::nullopt;
+    // What is released goes to others only if we are no longer counted.
+    if (scope.membership != Membership::out) return Withdraw{index};
+    return release_idle(index);
   }
 
   Action retreat() {
@@ -148,7 +166,7 @@ class Decision {
     }
     if (!holds_something || view_.abandoning) return Leave{};
     // What is released goes to others only if we are no longer counted.
-    if (!view_.withdrawn) return Withdraw{};
+    if (!view_.withdrawn) return Withdraw{std::nullopt};
     return Wait{until_};
   }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -47,6 +48,20 @@ struct HeldView {
   bool idle = false;  ///< known of draining shards only
 };
 
+/// What is wanted of a worker in one scope.
+enum class Wish : std::uint8_t {
+  take_part,
+  stay_away,  ///< hold nothing and be no member, until told otherwise
+  leave,      ///< the same for good
+};
+
+/// Whether the store counts a worker in a scope.
+enum class Membership : std::uint8_t {
+  out,
+  unknown,  ///< a join or a withdrawal is not yet answered
+  in,
+};
+
 struct ScopeView {
   std::uint16_t shards = 0;
   Share share = Share::even;
@@ -57,6 +72,10 @@ struct ScopeView {
   BootTime count_at = BootTime::min();  ///< when the next census is wanted
   BootTime retry_at = BootTime::min();  ///< nothing is asked of this scope before
   bool failing = false;                 ///< the last call for this scope failed
+  Wish wish = Wish::take_part;
+  Membership membership = Membership::in;
+  /// Does not take part, and does not wait for what is busy.
+  bool abandoning = false;
 };
 
 struct View {
@@ -69,9 +88,8 @@ struct View {
   bool join_sent = false;                     ///< under this id
   std::uint32_t leaves_failed = 0;
   bool stopping = false;
-  bool pausing = false;
-  bool withdrawn = false;   ///< said so to the store, whatever it answered
-  bool uncounted = false;   ///< withdrew, and has not joined all scopes again
+  bool pausing = false;     ///< no scope wants it to take part
+  bool withdrawn = false;   ///< from all scopes: said so to the store, whatever it answered
   bool abandoning = false;  ///< stop without waiting for what is busy
   Duration drain_poll_interval{};
   std::size_t scope_first = 0;  ///< scopes take turns
@@ -83,9 +101,15 @@ struct Wait {
   BootTime until;
 };
 struct Expire {};
-struct Join {};
+/// This scope, and all others that can be joined with it.
+struct Join {
+  std::size_t scope;
+};
 struct Renew {};
-struct Withdraw {};
+/// From this scope; nullopt: from all.
+struct Withdraw {
+  std::optional<std::size_t> scope;
+};
 struct Leave {};
 /// Nothing is held and nothing more is to be said.
 struct GoAway {};
@@ -103,13 +127,17 @@ struct StartDrain {
   std::size_t scope;
   Shard shard;
 };
+/// Gives away what is held of a scope, busy or not.
+struct Abandon {
+  std::size_t scope;
+};
 /// These, and whatever was given away before and is not answered yet.
 struct Release {
   std::size_t scope;
   std::vector<Shard> shards;
 };
 using Action = std::variant<Wait, Expire, Join, Renew, Withdraw, Leave, GoAway, ComeBack, Finish,
-                            Count, Take, StartDrain, Release>;
+                            Count, Take, StartDrain, Abandon, Release>;
 
 Action decide(const View& view);
 

@@ -73,11 +73,26 @@ void HeldShards::give_away(std::span<const Shard> shards) {
   for (const Shard shard : shards) {
     const auto at = find(shard);
     if (at == held_.end()) continue;
-    unanswered_.push_back(at->shard);
+    unanswered_.push_back({.shard = shard, .epoch = at->shard.epoch, .unclean = false});
     held_.erase(at);
     options_.holder->lost(shard);
   }
   show_count();
+}
+
+void HeldShards::abandon(std::string_view why) {
+  std::vector<spi::OwnedShard> gone;
+  for (const Held& held : held_) {
+    gone.push_back({.shard = held.shard.shard, .epoch = held.shard.epoch, .unclean = true});
+  }
+  held_.clear();
+  unanswered_.insert(unanswered_.end(), gone.begin(), gone.end());
+  for (const spi::OwnedShard& shard : gone) {
+    lost_.increment();
+    options_.holder->lost(shard.shard);
+  }
+  show_count();
+  if (!gone.empty()) log_shards(LogLevel::warning, "shards lost", gone, why);
 }
 
 void HeldShards::released(std::span<const spi::OwnedShard> shards) {

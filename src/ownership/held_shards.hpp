@@ -22,6 +22,7 @@ class HeldShards {
   [[nodiscard]] const ScopeOptions& options() const noexcept { return options_; }
   /// Ascending, with the holder's word on those that drain.
   [[nodiscard]] std::vector<HeldView> view() const;
+  [[nodiscard]] bool holds_any() const noexcept { return !held_.empty(); }
   /// Given away, but the store has not said that it knows.
   [[nodiscard]] const std::vector<spi::OwnedShard>& unanswered() const noexcept {
     return unanswered_;
@@ -31,6 +32,8 @@ class HeldShards {
   void drain(Shard shard);
   /// The holder forgets them before the store is asked to release them.
   void give_away(std::span<const Shard> shards);
+  /// What is held is given away as it is, unclean: whoever holds it forgets it at once.
+  void abandon(std::string_view why);
   /// The store has said that these are released.
   void released(std::span<const spi::OwnedShard> shards);
   /// Nothing when it is not held, or held at another epoch than the one found broken.

@@ -19,10 +19,6 @@ struct Overloaded : Cases... {
 template <class... Cases>
 Overloaded(Cases...) -> Overloaded<Cases...>;
 
-void require(bool condition, const std::string& rule) {
-  if (!condition) throw std::invalid_argument(rule);
-}
-
 }  // namespace
 
 WorkerOptions WorkerOptions::for_lease(Duration lease) {
@@ -61,32 +57,23 @@ Worker::Worker(WorkerParts parts, std::vector<ScopeOptions> scopes, WorkerOption
       errors_(parts.metrics),
       expired_total_(parts.metrics.counter(metric::ownership_lease_expired_total, Labels{})),
       live_until_(BootTime::min().time_since_epoch().count()),
+      lease_wanted_(options.lease.count()),
       id_(parts.ids.next<WorkerId>()) {
-  if (const auto checked = options_.check(); !checked.ok()) require(false, checked.error().message);
-  require(!scopes.empty(), "a worker needs at least one scope");
-  scopes_.reserve(scopes.size());
-  for (ScopeOptions& scope : scopes) {
-    const auto called = "scope " + scope.scope;
-    const bool known = std::ranges::any_of(scopes_, [&](const ScopeState& other) {
-      return other.shards.options().scope == scope.scope;
-    });
-    require(!known, called + ": named twice");
-    require(scope.shards > 0, called + ": needs at least one shard");
-    require(scope.holder != nullptr, called + ": needs a holder");
-    auto group = std::ranges::find(join_groups_, scope.shards, &JoinGroup::shards);
-    if (group == join_groups_.end()) {
-      group = join_groups_.insert(group, JoinGroup{scope.shards, {}});
-    }
-    group->scopes.push_back(scope.scope);
-    scopes_.push_back({HeldShards(std::move(scope), parts_.metrics, parts_.log)});
+  if (const auto checked = options_.check(); !checked.ok()) {
+    throw std::invalid_argument(checked.error().message);
   }
+  for (ScopeOptions& scope : scopes) add(std::move(scope));
+  take_in();
 }
 
 std::optional<Request> Worker::plan(BootTime now) {
   if (awaiting_reply_) throw std::logic_error("Worker::plan: the last request wants its apply");
   now_ = now;
+  take_in();
   handle_notes();
   for (;;) {
+    take_stock();
+    end_joining();
     const Action action = decide(view(now));
     if (std::holds_alternative<Wait>(action)) return std::nullopt;
     if (auto request = act(action)) {
@@ -99,7 +86,7 @@ std::optional<Request> Worker::plan(BootTime now) {
 Reply Worker::perform(const Request& request) const {
   auto& store = parts_.store;
   const auto name = [&](std::size_t scope) -> const spi::Scope& {
-    return scopes_[scope].shards.options().scope;
+    return scopes_[scope]->shards.options().scope;
   };
   return std::visit(
       Overloaded{
@@ -116,7 +103,9 @@ Reply Worker::perform(const Request& request) const {
           [&](const Request::Release& call) -> Reply {
             return store.release(name(call.scope), request.worker, call.shards);
           },
-          [&](const Request::Withdraw&) -> Reply { return store.withdraw(request.worker); },
+          [&](const Request::Withdraw& call) -> Reply {
+            return store.withdraw(request.worker, call.scopes);
+          },
           [&](const Request::Leave&) -> Reply { return store.leave(request.worker); },
       },
       request.call);
@@ -142,19 +131,15 @@ void Worker::apply(const Request& request, Reply reply, BootTime now) {
             apply_renew(request, std::get<Result<spi::LeaseReply>>(reply));
           },
           [&](const Request::Census& call) {
-            apply_census(scopes_[call.scope], std::get<Result<spi::Census>>(std::move(reply)));
+            apply_census(*scopes_[call.scope], std::get<Result<spi::Census>>(std::move(reply)));
           },
           [&](const Request::Take& call) {
-            apply_take(scopes_[call.scope], std::get<Result<std::vector<spi::OwnedShard>>>(reply));
+            apply_take(*scopes_[call.scope], std::get<Result<std::vector<spi::OwnedShard>>>(reply));
           },
           [&](const Request::Release& call) {
-            apply_release(scopes_[call.scope], call, std::get<Status>(reply));
+            apply_release(*scopes_[call.scope], call, std::get<Status>(reply));
           },
-          // Tried once: without it others take the shards when we leave.
-          [&](const Request::Withdraw&) {
-            withdrawn_ = true;
-            groups_joined_ = 0;
-          },
+          [&](const Request::Withdraw& call) { apply_withdraw(call, std::get<Status>(reply)); },
           [&](const Request::Leave&) { apply_leave(std::get<Status>(reply)); },
       },
       request.call);
@@ -163,7 +148,7 @@ void Worker::apply(const Request& request, Reply reply, BootTime now) {
 BootTime Worker::next_due() const {
   {
     const std::scoped_lock lock(mutex_);
-    if (!notes_.empty()) return now_;
+    if (!notes_.empty() || !added_.empty()) return now_;
   }
   const Action action = decide(view(now_));
   if (const auto* wait = std::get_if<Wait>(&action)) return wait->until;
@@ -190,34 +175,43 @@ void Worker::shard_lost(const spi::Scope& scope, Shard shard, std::optional<Epoc
 }
 
 View Worker::view(BootTime now) const {
-  View view{.state = state_,
-            .worker = id_,
-            .now = now,
-            .lease_ends = lease_ends_,
-            .renew_at = renew_at_,
-            .lease_retry_at = lease_backoff_.retry_at,
-            .join_sent = join_sent_,
-            .leaves_failed = leaves_failed_,
-            .stopping = stopping_.load(std::memory_order_acquire),
-            .pausing = pausing_.load(std::memory_order_acquire),
-            .withdrawn = withdrawn_,
-            .uncounted = groups_joined_ < join_groups_.size(),
-            .abandoning = abandoning_.load(std::memory_order_acquire),
-            .drain_poll_interval = options_.drain_poll_interval,
-            .scope_first = scope_first_,
-            .scopes = {}};
+  View view{
+      .state = state_,
+      .worker = id_,
+      .now = now,
+      .lease_ends = lease_ends_,
+      .renew_at = renew_at_,
+      .lease_retry_at = lease_backoff_.retry_at,
+      .join_sent = join_sent_,
+      .leaves_failed = leaves_failed_,
+      .stopping = stopping_.load(std::memory_order_acquire),
+      .pausing = std::ranges::none_of(
+          scopes_, [](const auto& scope) { return scope->wishes->wish() == Wish::take_part; }),
+      .withdrawn = withdrawn_,
+      .abandoning = abandoning_.load(std::memory_order_acquire),
+      .drain_poll_interval = options_.drain_poll_interval,
+      .scope_first = scope_first_,
+      .scopes = {}};
   view.scopes.reserve(scopes_.size());
-  for (const ScopeState& scope : scopes_) {
-    view.scopes.push_back({.shards = scope.shards.options().shards,
-                           .share = scope.shards.options().share,
-                           .held = scope.shards.view(),
-                           .release_unanswered = !scope.shards.unanswered().empty(),
-                           .census = scope.census ? &*scope.census : nullptr,
-                           .take_tried = scope.take_tried,
-                           .count_at = scope.count_at,
-                           .retry_at = scope.backoff.retry_at,
-                           .failing = scope.backoff.failures > 0});
+  bool all_abandoned = !scopes_.empty();
+  for (const auto& scope : scopes_) {
+    const auto& wishes = *scope->wishes;
+    const bool abandoning = wishes.hanging.load() || wishes.abandoning.load();
+    all_abandoned = all_abandoned && wishes.abandoning.load();
+    view.scopes.push_back({.shards = scope->shards.options().shards,
+                           .share = scope->shards.options().share,
+                           .held = scope->shards.view(),
+                           .release_unanswered = !scope->shards.unanswered().empty(),
+                           .census = scope->census ? &*scope->census : nullptr,
+                           .take_tried = scope->take_tried,
+                           .count_at = scope->count_at,
+                           .retry_at = scope->backoff.retry_at,
+                           .failing = scope->backoff.failures > 0,
+                           .wish = wishes.wish(),
+                           .membership = scope->membership,
+                           .abandoning = abandoning});
   }
+  view.abandoning = view.abandoning || all_abandoned;
   return view;
 }
 
@@ -231,7 +225,13 @@ std::optional<Request> Worker::act(const Action& action) {
             return std::nullopt;
           },
           [&](const StartDrain& drain) -> std::optional<Request> {
-            scopes_[drain.scope].shards.drain(drain.shard);
+            scopes_[drain.scope]->shards.drain(drain.shard);
+            return std::nullopt;
+          },
+          [&](const Abandon& given) -> std::optional<Request> {
+            const bool hangs = scopes_[given.scope]->wishes->hanging.load();
+            scopes_[given.scope]->shards.abandon(hangs ? "a call of the store hangs"
+                                                       : "busy at the end of the stop");
             return std::nullopt;
           },
           [&](const GoAway&) -> std::optional<Request> {
@@ -246,12 +246,7 @@ std::optional<Request> Worker::act(const Action& action) {
             finish();
             return std::nullopt;
           },
-          [&](const Join&) -> std::optional<Request> {
-            join_sent_ = true;
-            withdrawn_ = false;
-            const JoinGroup& group = join_groups_[groups_joined_];
-            return ask(Request::Join{group.scopes, group.shards});
-          },
+          [&](const Join& first) -> std::optional<Request> { return join(first.scope); },
           [&](const Renew&) -> std::optional<Request> { return ask(Request::Renew{}); },
           [&](const Count& count) -> std::optional<Request> {
             turn(count.scope);
@@ -265,7 +260,7 @@ std::optional<Request> Worker::act(const Action& action) {
             turn(given.scope);
             return release(given);
           },
-          [&](const Withdraw&) -> std::optional<Request> { return ask(Request::Withdraw{}); },
+          [&](const Withdraw& from) -> std::optional<Request> { return withdraw(from.scope); },
           [&](const Leave&) -> std::optional<Request> { return leave(); },
       },
       action);
@@ -273,8 +268,38 @@ std::optional<Request> Worker::act(const Action& action) {
 
 Request Worker::ask(decltype(Request::call) call) const { return {id_, now_, std::move(call)}; }
 
+Request Worker::join(std::size_t first) {
+  join_sent_ = true;
+  withdrawn_ = false;
+  scope_first_ = first + 1;
+  const ScopeState& leads = *scopes_[first];
+  Request::Join join{.scopes = {}, .shards = leads.shards.options().shards};
+  for (const auto& scope : scopes_) {
+    const bool together = !scope->join_alone && !leads.join_alone &&
+                          scope->shards.options().shards == join.shards &&
+                          scope->wishes->wish() == Wish::take_part &&
+                          scope->membership != Membership::in && scope->backoff.retry_at <= now_;
+    if (scope.get() != &leads && !together) continue;
+    scope->membership = Membership::unknown;
+    join.scopes.push_back(scope->shards.options().scope);
+  }
+  return ask(std::move(join));
+}
+
+Request Worker::withdraw(std::optional<std::size_t> scope) {
+  Request::Withdraw withdraw;
+  for (std::size_t i = 0; i < scopes_.size(); ++i) {
+    if (scope && *scope != i) continue;
+    scopes_[i]->membership = Membership::unknown;
+    withdraw.scopes.push_back(scopes_[i]->shards.options().scope);
+  }
+  // From all it is tried once: without it others take the shards when we leave.
+  withdrawn_ = withdrawn_ || !scope;
+  return ask(std::move(withdraw));
+}
+
 Request Worker::release(const Release& action) {
-  HeldShards& shards = scopes_[action.scope].shards;
+  HeldShards& shards = scopes_[action.scope]->shards;
   shards.give_away(action.shards);
   return ask(Request::Release{action.scope, shards.unanswered()});
 }
@@ -282,71 +307,10 @@ Request Worker::release(const Release& action) {
 Request Worker::leave() {
   // Others may take over from the moment the store hears of it.
   publish_lease(BootTime::min());
-  for (ScopeState& scope : scopes_) scope.shards.lose_all("busy at the end of the stop");
+  for (const auto& scope : scopes_) scope->shards.lose_all("busy at the end of the stop");
   state_ = State::leaving;
   lease_ends_ = BootTime::max();
   return ask(Request::Leave{});
-}
-
-void Worker::apply_join(const Request& request, const Result<spi::LeaseReply>& reply) {
-  if (!reply.ok()) return failed(lease_backoff_, "join", reply.error());
-  if (!same_timeline(reply->timeline)) return;
-  if (!reply->live) return lease_expired("the store gave none");
-  succeeded(lease_backoff_);
-  // Counted from the first group: nothing says that the later ones prolong it.
-  if (groups_joined_ == 0) lease_from(request.asked);
-  if (++groups_joined_ < join_groups_.size()) return;
-  state_ = State::active;
-  // After a withdrawal: what was counted before says nothing any more.
-  for (ScopeState& scope : scopes_) scope.census.reset();
-  publish_lease(lease_ends_);
-  parts_.log.log(LogLevel::info, "worker joined", {{"worker", id_.view()}});
-}
-
-void Worker::apply_renew(const Request& request, const Result<spi::LeaseReply>& reply) {
-  if (!reply.ok()) return failed(lease_backoff_, "renew", reply.error());
-  if (!same_timeline(reply->timeline)) return;
-  if (!reply->live) return lease_expired("it had run out by the store's clock");
-  succeeded(lease_backoff_);
-  lease_from(request.asked);
-  publish_lease(lease_ends_);
-}
-
-void Worker::apply_census(ScopeState& scope, Result<spi::Census> reply) {
-  if (!reply.ok()) return failed(scope.backoff, "census", reply.error());
-  if (!same_timeline(reply->timeline)) return;
-  if (std::ranges::find(reply->live, id_) == reply->live.end()) {
-    return lease_expired("the store does not count us among the live");
-  }
-  succeeded(scope.backoff);
-  scope.shards.reconcile(*reply, id_);
-  scope.census = std::move(reply).value();
-  scope.take_tried = false;
-  scope.count_at = now_ + options_.census_interval;
-}
-
-void Worker::apply_take(ScopeState& scope, const Result<std::vector<spi::OwnedShard>>& reply) {
-  scope.take_tried = true;
-  if (!reply.ok()) {
-    // It may have happened all the same: a census tells.
-    scope.count_at = now_;
-    return failed(scope.backoff, "take", reply.error());
-  }
-  succeeded(scope.backoff);
-  scope.shards.acquire(*reply, id_, *timeline_);
-}
-
-void Worker::apply_release(ScopeState& scope, const Request::Release& release,
-                           const Status& reply) {
-  if (!reply.ok()) return failed(scope.backoff, "release", reply.error());
-  succeeded(scope.backoff);
-  scope.shards.released(release.shards);
-}
-
-void Worker::apply_leave(const Status& reply) {
-  if (reply.ok()) return go_away();
-  ++leaves_failed_;
-  failed(lease_backoff_, "leave", reply.error());
 }
 
 void Worker::note(Note note) {
@@ -368,9 +332,8 @@ void Worker::handle_notes() {
         }
       },
       [&](const LostNote& lost) {
-        for (ScopeState& scope : scopes_) {
-          if (scope.shards.options().scope != lost.scope) continue;
-          scope.shards.lose(lost.shard, lost.epoch, "a settle found its fence broken");
+        if (ScopeState* scope = find(lost.scope)) {
+          scope->shards.lose(lost.shard, lost.epoch, "a settle found its fence broken");
         }
       }};
   for (const Note& note : notes) std::visit(handle, note);
@@ -391,12 +354,14 @@ void Worker::start_over(std::string_view why) {
 
 void Worker::begin_anew(std::string_view why) {
   publish_lease(BootTime::min());
-  for (ScopeState& scope : scopes_) {
-    scope.shards.lose_all(why);
-    scope.census.reset();
-    scope.take_tried = false;
-    scope.count_at = BootTime::min();
-    scope.backoff = {};
+  for (const auto& scope : scopes_) {
+    scope->shards.lose_all(why);
+    scope->membership = Membership::out;
+    scope->join_alone = false;
+    scope->census.reset();
+    scope->take_tried = false;
+    scope->count_at = BootTime::min();
+    scope->backoff = {};
   }
   {
     const auto id = parts_.ids.next<WorkerId>();
@@ -404,7 +369,6 @@ void Worker::begin_anew(std::string_view why) {
     id_ = id;
   }
   state_ = State::joining;
-  groups_joined_ = 0;
   join_sent_ = false;
   withdrawn_ = false;
   lease_ends_ = BootTime::max();
@@ -418,12 +382,15 @@ void Worker::go_away() {
   state_ = State::away;
   away_.store(true, std::memory_order_release);
   if (stopping_.load(std::memory_order_acquire)) return finish();
-  parts_.log.log(LogLevel::info, "worker paused", {{"worker", id_.view()}});
+  const bool pauses = std::ranges::any_of(
+      scopes_, [](const auto& scope) { return scope->wishes->wish() == Wish::stay_away; });
+  parts_.log.log(LogLevel::info, pauses ? "worker paused" : "worker left",
+                 {{"worker", id_.view()}});
 }
 
 void Worker::come_back() {
   away_.store(false, std::memory_order_release);
-  begin_anew("the pause is over");
+  begin_anew("it was away");
   parts_.log.log(LogLevel::info, "worker resumes", {{"worker", id_.view()}});
 }
 

@@ -12,6 +12,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -62,7 +64,9 @@ struct Request {
     std::size_t scope = 0;
     std::vector<spi::OwnedShard> shards;
   };
-  struct Withdraw {};
+  struct Withdraw {
+    std::vector<spi::Scope> scopes;
+  };
   struct Leave {};
 
   WorkerId worker;
@@ -74,15 +78,17 @@ using Reply = std::variant<Result<spi::LeaseReply>, Result<spi::Census>,
                            Result<std::vector<spi::OwnedShard>>, Status>;
 
 /// A process's part in the scopes it shares with others: joins, renews one lease for all of them,
-/// takes its share of the shards and hands over what is above it, one shard at a time.
+/// takes its share of the shards and hands over what is above it, one shard at a time. Scopes come
+/// and go while it runs; with none that wants it to take part it has no lease, and comes back under
+/// a new id when there is one.
 ///
 /// A step has three parts that can be called apart. `plan`, `perform`, `apply`, `next_due` and
 /// `step` belong to one thread, which is also the only one to call the holders; everything else
 /// is safe from any thread. No error of the store ends a worker.
 class Worker {
  public:
-  /// Scopes have different names, at least one shard and a holder. Throws std::invalid_argument
-  /// otherwise, or when the options do not pass their check.
+  /// Takes part in `scopes` from its first step on. Throws std::invalid_argument when `add` would,
+  /// or when the options do not pass their check.
   Worker(WorkerParts parts, std::vector<ScopeOptions> scopes, WorkerOptions options = {});
 
   /// What to ask the store now, if anything. Gives up expired leases and starts drains on the
@@ -112,17 +118,37 @@ class Worker {
   /// A settle found its fence broken. Ignored when the shard is held at another epoch by now.
   void shard_lost(const spi::Scope& scope, Shard shard, std::optional<Epoch> epoch = std::nullopt);
 
-  /// Drain everything, release each shard as it becomes idle, so that others take over, then
-  /// leave until `resume`.
-  void pause() noexcept { pausing_.store(true, std::memory_order_release); }
-  /// Take part again, whatever of the pause is done; what drains already is still given away.
-  void resume() noexcept { pausing_.store(false, std::memory_order_release); }
-  /// `pause` has been called and nothing is held any more.
-  [[nodiscard]] bool paused() const noexcept {
-    return pausing_.load(std::memory_order_acquire) && away_.load(std::memory_order_acquire);
-  }
+  /// Take part in this scope, too. Throws std::invalid_argument when the worker has a scope of this
+  /// name, or it has no shard or no holder.
+  void add(ScopeOptions scope);
+  /// Drain the scope, release each shard as it becomes idle, so that others take over, and then
+  /// forget it. The holder must live until `quiet`.
+  void remove(const spi::Scope& scope);
+  /// The limit of the drain is reached: what is busy is given away, unclean. After `remove`.
+  void abandon(const spi::Scope& scope);
+  /// Whether it has been added and not yet been forgotten.
+  [[nodiscard]] bool has(const spi::Scope& scope) const;
+  /// Removed, and its holder will not be called any more.
+  [[nodiscard]] bool quiet(const spi::Scope& scope) const;
 
-  /// The same, then end for good. Also ends a pause.
+  /// Drain the scope, release each shard as it becomes idle, so that others take over, and stay
+  /// away from it until `resume`.
+  void pause(const spi::Scope& scope);
+  /// Take part again, whatever of the pause is done; what drains already is still given away.
+  void resume(const spi::Scope& scope);
+  /// `pause` has been called and nothing is held any more.
+  [[nodiscard]] bool paused(const spi::Scope& scope) const;
+
+  /// Whoever works on this scope hangs: its shards are given away at once, unclean, and it stays
+  /// away from it until told that it does not hang any more. Other scopes go on.
+  void set_hanging(const spi::Scope& scope, bool hangs);
+
+  /// Another lease from the next step on, with intervals in proportion. Positive.
+  void set_lease(Duration lease) noexcept { lease_wanted_.store(lease.count()); }
+  /// Has no lease, because no scope wants it to take part.
+  [[nodiscard]] bool away() const noexcept { return away_.load(std::memory_order_acquire); }
+
+  /// Drains and releases all scopes, then ends for good. Also ends pauses.
   void begin_stop() noexcept { stopping_.store(true, std::memory_order_release); }
   /// The limit of the drain is reached: release what is idle, try once, and leave. The rest counts
   /// as unclean.
@@ -138,17 +164,33 @@ class Worker {
     std::uint32_t failures = 0;
     BootTime retry_at = BootTime::min();
   };
+  /// What is wanted in a scope, and how far it has come. Set by any thread, `away` and `quiet` by
+  /// the worker's own.
+  struct Wishes {
+    std::atomic<bool> pausing{false};
+    std::atomic<bool> hanging{false};
+    std::atomic<bool> leaving{false};
+    std::atomic<bool> abandoning{false};
+    std::atomic<bool> away{false};   ///< no member, holds nothing
+    std::atomic<bool> quiet{false};  ///< leaves, and holds nothing
+
+    [[nodiscard]] Wish wish() const noexcept {
+      if (leaving.load(std::memory_order_acquire)) return Wish::leave;
+      const bool stays_away =
+          pausing.load(std::memory_order_acquire) || hanging.load(std::memory_order_acquire);
+      return stays_away ? Wish::stay_away : Wish::take_part;
+    }
+  };
   struct ScopeState {
     HeldShards shards;
+    std::shared_ptr<Wishes> wishes;
+    Membership membership = Membership::out;
+    /// The store refused to join several scopes together, of which this is one.
+    bool join_alone = false;
     std::optional<spi::Census> census{};
     bool take_tried = false;
     BootTime count_at = BootTime::min();
     Backoff backoff{};
-  };
-  /// `join` names one shard count at a time.
-  struct JoinGroup {
-    std::uint16_t shards;
-    std::vector<spi::Scope> scopes;
   };
   struct LostNote {
     spi::Scope scope;
@@ -166,15 +208,28 @@ class Worker {
   /// Nothing for an action that needs no store: it is done on return.
   std::optional<Request> act(const Action& action);
   [[nodiscard]] Request ask(decltype(Request::call) call) const;
+  Request join(std::size_t first);
+  Request withdraw(std::optional<std::size_t> scope);
   Request release(const Release& action);
   Request leave();
+
+  /// Those added since the last step, and a new lease.
+  void take_in();
+  /// Notes what is away and quiet, and forgets scopes that have left.
+  void take_stock();
+  [[nodiscard]] ScopeState* find(const spi::Scope& scope);
+  [[nodiscard]] std::shared_ptr<Wishes> wishes_of(const spi::Scope& scope) const;
 
   void apply_join(const Request& request, const Result<spi::LeaseReply>& reply);
   void apply_renew(const Request& request, const Result<spi::LeaseReply>& reply);
   void apply_census(ScopeState& scope, Result<spi::Census> reply);
   void apply_take(ScopeState& scope, const Result<std::vector<spi::OwnedShard>>& reply);
   void apply_release(ScopeState& scope, const Request::Release& release, const Status& reply);
+  void apply_withdraw(const Request::Withdraw& withdraw, const Status& reply);
   void apply_leave(const Status& reply);
+  void join_refused(const Request::Join& join, const Error& error);
+  /// Begins to work once every scope that can be joined is.
+  void end_joining();
 
   void note(Note note);
   void handle_notes();
@@ -195,16 +250,14 @@ class Worker {
   static void succeeded(Backoff& backoff) { backoff = {}; }
 
   WorkerParts parts_;
-  const WorkerOptions options_;
-  std::vector<ScopeState> scopes_;
-  std::vector<JoinGroup> join_groups_;
+  WorkerOptions options_;
+  std::vector<std::unique_ptr<ScopeState>> scopes_;
   ErrorFigures errors_;
   Counter& expired_total_;
 
   State state_ = State::joining;
   BootTime now_{};
   bool awaiting_reply_ = false;
-  std::size_t groups_joined_ = 0;
   bool join_sent_ = false;
   bool withdrawn_ = false;
   BootTime lease_ends_ = BootTime::max();
@@ -215,15 +268,17 @@ class Worker {
   std::size_t scope_first_ = 0;
 
   std::atomic<BootTime::rep> live_until_;
+  std::atomic<Duration::rep> lease_wanted_;
   std::atomic<bool> stopping_{false};
-  std::atomic<bool> pausing_{false};
   std::atomic<bool> away_{false};
   std::atomic<bool> abandoning_{false};
   std::atomic<bool> stopped_{false};
 
-  mutable std::mutex mutex_;  // of the two below
+  mutable std::mutex mutex_;  // of what is below
   WorkerId id_;               // written by the worker's thread only
   std::vector<Note> notes_;
+  std::vector<ScopeOptions> added_;
+  std::map<spi::Scope, std::shared_ptr<Wishes>> wishes_;
 };
 
 }  // namespace sagabox::ownership

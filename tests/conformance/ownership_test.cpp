@@ -98,6 +98,22 @@ TEST_P(StoreConformance, ReleasedShardIsClean) {
   }
 }
 
+TEST_P(StoreConformance, ShardReleasedUncleanIsFreeAtOnceAndUnclean) {
+  const auto worker = join();
+  auto taken = ownership().take(scope(), worker, shards()).value();
+  taken[0].unclean = true;
+  ownership().release(scope(), worker, taken).value();
+
+  for (const auto& shard : ownership().census(scope()).value().shards) {
+    EXPECT_LE(shard.lease_left, Duration::zero());
+  }
+  const auto again = ownership().take(scope(), join(), shards()).value();
+  ASSERT_EQ(again.size(), shards());
+  for (const auto& shard : again) {
+    EXPECT_EQ(shard.unclean, shard.shard == taken[0].shard) << shard.shard.value;
+  }
+}
+
 TEST_P(StoreConformance, ReleaseAtAnotherEpochDoesNothing) {
   const auto worker = join();
   auto taken = ownership().take(scope(), worker, shards()).value();
@@ -136,7 +152,7 @@ TEST_P(StoreConformance, WithdrawnWorkerKeepsWhatItHoldsAndIsNotCounted) {
   const auto worker = join();
   ASSERT_EQ(ownership().take(scope(), worker, shards()).value().size(), shards());
 
-  ownership().withdraw(worker).value();
+  ownership().withdraw(worker, std::vector{scope()}).value();
 
   EXPECT_TRUE(ownership().renew(worker, ttl).value().live);
   const auto other = join();
@@ -145,10 +161,21 @@ TEST_P(StoreConformance, WithdrawnWorkerKeepsWhatItHoldsAndIsNotCounted) {
   EXPECT_TRUE(ownership().take(scope(), worker, shards()).value().empty());
 }
 
+TEST_P(StoreConformance, WithdrawalFromOneScopeLeavesTheOthers) {
+  const auto worker = join();
+  const std::vector<spi::Scope> others{"purge:" + table_.str()};
+  (void)ownership().join(worker, ttl, others, 1).value();
+
+  ownership().withdraw(worker, others).value();
+
+  EXPECT_TRUE(ownership().census(others[0]).value().live.empty());
+  EXPECT_EQ(ownership().census(scope()).value().live, std::vector{worker});
+}
+
 TEST_P(StoreConformance, JoiningAgainTakesAWithdrawalBack) {
   const auto worker = join();
   const auto taken = ownership().take(scope(), worker, 1).value();
-  ownership().withdraw(worker).value();
+  ownership().withdraw(worker, std::vector{scope()}).value();
 
   EXPECT_TRUE(ownership().join(worker, ttl, std::vector{scope()}, shards()).value().live);
 

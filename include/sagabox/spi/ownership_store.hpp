@@ -14,9 +14,12 @@ namespace sagabox::spi {
 struct OwnedShard {
   Shard shard{};
   Epoch epoch{};
-  /// The owner before did not release it: what it had in flight may have killed it.
+  /// The owner before did not finish what it had in flight, which may have killed it.
   bool unclean = false;
 };
+
+/// Stands as the owner of a shard that was released unclean. Never has a lease.
+inline WorkerId unclean_owner() { return WorkerId::parse("unclean").value(); }
 
 struct ShardOwner {
   Shard shard{};
@@ -54,11 +57,13 @@ class OwnershipStore {
   /// Nothing for a worker without a running lease.
   virtual Result<std::vector<OwnedShard>> take(const Scope& scope, const WorkerId& worker,
                                                std::uint16_t shards_max) = 0;
-  /// Gives back what is still held at that epoch; the next taker finds it clean.
+  /// Gives back what is still held at that epoch. The next taker finds it as clean or unclean as
+  /// it is given here.
   virtual Status release(const Scope& scope, const WorkerId& worker,
                          std::span<const OwnedShard> shards) = 0;
-  /// Wants no share any more and is not counted in a census; keeps its lease and what it holds.
-  virtual Status withdraw(const WorkerId& worker) = 0;
+  /// Wants no share of these scopes any more and is not counted in their census; keeps its lease
+  /// and what it holds.
+  virtual Status withdraw(const WorkerId& worker, std::span<const Scope> scopes) = 0;
   /// Ends the lease. Shards not released before count as unclean.
   virtual Status leave(const WorkerId& worker) = 0;
 };

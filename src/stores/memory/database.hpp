@@ -101,7 +101,7 @@ class Database final : public spi::OutboxStore,
                                             std::uint16_t shards_max) override;
   Status release(const spi::Scope& scope, const WorkerId& worker,
                  std::span<const spi::OwnedShard> shards) override;
-  Status withdraw(const WorkerId& worker) override;
+  Status withdraw(const WorkerId& worker, std::span<const spi::Scope> scopes) override;
   Status leave(const WorkerId& worker) override;
 
   /// Draws the transaction's id: it is visible to reads from now on.

@@ -52,10 +52,10 @@ Status Database::release(const spi::Scope& scope, const WorkerId& worker,
   });
 }
 
-Status Database::withdraw(const WorkerId& worker) {
+Status Database::withdraw(const WorkerId& worker, std::span<const spi::Scope> scopes) {
   return faulty(Operation::withdraw, [&]() -> Status {
     const std::lock_guard lock(mutex_);
-    state_.ownership.withdraw(worker);
+    state_.ownership.withdraw(worker, scopes);
     return {};
   });
 }

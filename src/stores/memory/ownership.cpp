@@ -74,13 +74,14 @@ void Ownership::release(const spi::Scope& scope, const WorkerId& worker,
   for (const auto& given : shards) {
     if (given.shard.value >= known->second.size()) continue;
     auto& shard = known->second[given.shard.value];
-    if (shard.owner == worker && shard.epoch == given.epoch) shard.owner = WorkerId{};
+    if (shard.owner != worker || shard.epoch != given.epoch) continue;
+    shard.owner = given.unclean ? spi::unclean_owner() : WorkerId{};
   }
 }
 
-void Ownership::withdraw(const WorkerId& worker) {
+void Ownership::withdraw(const WorkerId& worker, std::span<const spi::Scope> scopes) {
   if (const auto known = workers_.find(worker); known != workers_.end()) {
-    known->second.scopes.clear();
+    for (const auto& scope : scopes) known->second.scopes.erase(scope);
   }
 }
 

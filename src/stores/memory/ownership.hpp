@@ -24,7 +24,7 @@ class Ownership {
                                     std::uint16_t shards_max, WallTime now);
   void release(const spi::Scope& scope, const WorkerId& worker,
                std::span<const spi::OwnedShard> shards);
-  void withdraw(const WorkerId& worker);
+  void withdraw(const WorkerId& worker, std::span<const spi::Scope> scopes);
   void leave(const WorkerId& worker);
 
   /// The owners of a scope's shards by number, for fences; nothing for an unknown scope. Valid

@@ -15,7 +15,7 @@ const Sql make_place_sql{
     "INSERT INTO sagabox_owner (scope, shard) VALUES (?1, ?2) ON CONFLICT DO NOTHING"};
 const Sql take_sql{"UPDATE sagabox_owner SET owner = ?2, epoch = epoch + 1 WHERE number = ?1"};
 const Sql release_sql{
-    "UPDATE sagabox_owner SET owner = NULL "
+    "UPDATE sagabox_owner SET owner = CASE WHEN ?5 THEN ?6 END "
     "WHERE scope = ?1 AND shard = ?2 AND owner = ?3 AND epoch = ?4 RETURNING number"};
 
 /// Of an owner in another process: its lock says that it lives, not for how long.
@@ -174,11 +174,13 @@ Result<std::vector<spi::OwnedShard>> Ownership::take(const spi::Scope& scope,
 
 Status Ownership::release(const spi::Scope& scope, const WorkerId& worker,
                           std::span<const spi::OwnedShard> shards) {
+  const auto unclean = spi::unclean_owner();
   std::vector<std::int64_t> given;
   auto done = in_transaction(*context_.writer, [&](Connection& connection) -> Status {
     for (const auto& shard : shards) {
       auto run = connection.run(release_sql);
       run.with(scope).with(shard.shard.value).with(worker.view()).with(shard.epoch.value);
+      run.with(shard.unclean ? 1 : 0).with(unclean.view());
       auto row = run.step();
       if (!row.ok()) return row.error();
       if (!*row) continue;
@@ -198,10 +200,10 @@ Status Ownership::release(const spi::Scope& scope, const WorkerId& worker,
   return {};
 }
 
-Status Ownership::withdraw(const WorkerId& worker) {
+Status Ownership::withdraw(const WorkerId& worker, std::span<const spi::Scope> scopes) {
   const std::lock_guard lock(mutex_);
   if (const auto known = leases_.find(worker); known != leases_.end()) {
-    known->second.scopes.clear();
+    for (const auto& scope : scopes) known->second.scopes.erase(scope);
   }
   return {};
 }

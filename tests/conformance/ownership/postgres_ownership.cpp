@@ -37,7 +37,9 @@ class PostgresPlace final : public Place, private spi::OwnershipStore {
                  std::span<const spi::OwnedShard> given) override {
     return now().release(scope, worker, given);
   }
-  Status withdraw(const WorkerId& worker) override { return now().withdraw(worker); }
+  Status withdraw(const WorkerId& worker, std::span<const spi::Scope> scopes) override {
+    return now().withdraw(worker, scopes);
+  }
   Status leave(const WorkerId& worker) override { return now().leave(worker); }
 
   spi::OwnershipStore& now() {

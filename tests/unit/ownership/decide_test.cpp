@@ -114,6 +114,7 @@ TEST_F(Decide, FailedRenewalWaitsForItsRetry) {
 
 TEST_F(Decide, JoinsWhenItsRetryIsDue) {
   view.state = State::joining;
+  view.scopes[0].membership = Membership::out;
   view.lease_ends = BootTime::max();
   view.lease_retry_at = start + seconds(1);
   EXPECT_EQ(expect<Wait>().until, start + seconds(1));
@@ -324,7 +325,8 @@ TEST_F(Decide, PauseRetreatsAsAStopDoes) {
   EXPECT_EQ(expect<StartDrain>().shard, Shard{0});
   for (auto& held : view.scopes[0].held) held.draining = true;
   expect<Withdraw>();
-  view.withdrawn = view.uncounted = true;
+  view.withdrawn = true;
+  view.scopes[0].membership = Membership::unknown;
   EXPECT_EQ(expect<Wait>().until, start + milliseconds(10));
   for (auto& held : view.scopes[0].held) held.idle = true;
   EXPECT_EQ(expect<Release>().shards.size(), 2U);
@@ -335,7 +337,7 @@ TEST_F(Decide, PauseRetreatsAsAStopDoes) {
 TEST_F(Decide, ResumedWhileUncountedJoinsAgainBeforeItCounts) {
   hold(2);
   view.scopes[0].held[1].draining = true;
-  view.uncounted = true;
+  view.scopes[0].membership = Membership::unknown;
   view.scopes[0].count_at = start;
   expect<Join>();
   view.lease_retry_at = start + milliseconds(100);

@@ -77,12 +77,16 @@ class World {
   /// that an operator has paused stay so, the first excepted.
   void peace() {
     peaceful_ = true;
-    for (auto& process : processes_) process->hangs_until = BootTime::min();
+    for (auto& process : processes_) {
+      process->hangs_until = BootTime::min();
+      process->worker->set_hanging(shared_scope, false);
+    }
     pause(*processes_.front(), false);
     const BootTime end = clock_.boot_now() + seconds(40) + seconds(2) * settings_.shards;
     while (clock_.boot_now() < end) {
       BootTime next = end;
       for (std::size_t i = 0; i < processes_.size(); ++i) {
+        add_single(*processes_[i]);
         processes_[i]->shared.busy.clear();
         processes_[i]->single.busy.clear();
         do micro_step(*processes_[i]);
@@ -103,7 +107,7 @@ class World {
     for (const auto& process : processes_) {
       const auto& holds = process->shared.holds;
       if (process->paused) {
-        expect(process->worker->paused(), "a pause comes to its end");
+        expect(process->worker->paused(shared_scope), "a pause comes to its end");
         ++pauses_kept_;
         continue;
       }
@@ -126,6 +130,8 @@ class World {
   }
 
   [[nodiscard]] std::uint64_t hand_overs() const { return hand_overs_; }
+  [[nodiscard]] std::uint64_t hangs() const { return hangs_; }
+  [[nodiscard]] std::uint64_t returns() const { return returns_; }
   [[nodiscard]] std::uint64_t pauses() const { return pauses_; }
   [[nodiscard]] std::uint64_t pauses_kept() const { return pauses_kept_; }
 
@@ -149,6 +155,16 @@ class World {
         WorkerParts{.store = database_.ownership(), .ids = ids_, .clock = clock_},
         std::move(scopes), WorkerOptions{});
     return process;
+  }
+
+  /// Again, if it was removed and has been forgotten.
+  void add_single(Process& process) {
+    if (process.worker->has(single_scope) || process.worker->stopped()) return;
+    expect(process.single.holds.empty(), "who has left holds nothing");
+    process.worker->add(
+        {.scope = single_scope, .shards = 1, .share = Share::all, .holder = &process.single});
+    if (process.paused) process.worker->pause(single_scope);
+    ++returns_;
   }
 
   Process& pick() { return *processes_[random_->below(processes_.size())]; }
@@ -186,6 +202,22 @@ class World {
       case 11:
         pause(*process, false);
         break;
+      case 12:
+        process->worker->set_hanging(shared_scope, true);
+        ++hangs_;
+        break;
+      case 13:
+      case 14:
+        process->worker->set_hanging(shared_scope, false);
+        break;
+      case 15:
+        process->worker->remove(single_scope);
+        if (random_->below(2) == 0) process->worker->abandon(single_scope);
+        break;
+      case 16:
+      case 17:
+        add_single(*process);
+        break;
       default:
         break;
     }
@@ -197,9 +229,9 @@ class World {
 
   static void pause(Process& process, bool paused) {
     if (paused) {
-      process.worker->pause();
+      for (const auto& scope : {shared_scope, single_scope}) process.worker->pause(scope);
     } else {
-      process.worker->resume();
+      for (const auto& scope : {shared_scope, single_scope}) process.worker->resume(scope);
       process.resumed = process.paused || process.resumed;
       process.pause_seen = false;
     }
@@ -247,7 +279,7 @@ class World {
     const auto* release = std::get_if<Request::Release>(&process.request->call);
     if (release == nullptr || release->scope != 0) return;
     for (const auto& shard : release->shards) {
-      if (!held_before.contains(shard.shard)) continue;
+      if (!held_before.contains(shard.shard) || shard.unclean) continue;
       expect(!process.shared.busy.contains(shard.shard), "a busy shard is not released");
       ++hand_overs_;
     }
@@ -301,11 +333,12 @@ class World {
 
   void check_paused() {
     for (const auto& process : processes_) {
-      if (!process->worker->paused()) continue;
+      if (process->worker->away()) {
+        expect(!process->worker->live(clock_.boot_now()), "who is away is not live");
+      }
+      if (!process->worker->paused(shared_scope)) continue;
       expect(process->paused, "only who was told to pauses");
-      expect(process->shared.holds.empty() && process->single.holds.empty(),
-             "who is paused holds nothing");
-      expect(!process->worker->live(clock_.boot_now()), "who is paused is not live");
+      expect(process->shared.holds.empty(), "who is paused holds nothing");
       if (!std::exchange(process->pause_seen, true)) ++pauses_;
     }
   }
@@ -321,6 +354,8 @@ class World {
   std::map<Shard, Epoch> epochs_shared_;
   std::map<Shard, Epoch> epochs_single_;
   std::uint64_t hand_overs_ = 0;
+  std::uint64_t hangs_ = 0;
+  std::uint64_t returns_ = 0;      // of a scope that was removed
   std::uint64_t pauses_ = 0;       // that came to their end
   std::uint64_t pauses_kept_ = 0;  // to the end of the run
 };
@@ -361,16 +396,22 @@ TEST(OwnershipSimulation, TroubleIncludesHandOvers) {
 TEST(OwnershipSimulation, TroubleIncludesPauses) {
   std::uint64_t pauses = 0;
   std::uint64_t kept = 0;
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  std::uint64_t hangs = 0;
+  std::uint64_t returns = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
     World world({.seed = seed, .processes = 4, .shards = 16, .faults_percent = 10});
     world.trouble(4000);
     world.peace();
     world.check_settled();
     pauses += world.pauses();
     kept += world.pauses_kept();
+    hangs += world.hangs();
+    returns += world.returns();
   }
   EXPECT_GT(pauses, 50U);
   EXPECT_GT(kept, 10U);
+  EXPECT_GT(hangs, 50U);
+  EXPECT_GT(returns, 50U);
 }
 
 }  // namespace

@@ -77,6 +77,7 @@ class WorkerFixture : public ::testing::Test {
 
   RecordingHolder holder_a;
   RecordingHolder holder_b;
+  RecordingHolder holder_c;
 };
 
 }  // namespace sagabox::ownership::testing

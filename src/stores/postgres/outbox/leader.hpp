@@ -35,7 +35,9 @@ class LeaderOwnership final : public spi::OwnershipStore {
   /// After the last shard the lock is free.
   Status release(const spi::Scope& scope, const WorkerId& worker,
                  std::span<const spi::OwnedShard> shards) override;
-  Status withdraw(const WorkerId& worker) override { return leases_.withdraw(worker); }
+  Status withdraw(const WorkerId& worker, std::span<const spi::Scope> scopes) override {
+    return leases_.withdraw(worker, scopes);
+  }
   Status leave(const WorkerId& worker) override;
 
  private:

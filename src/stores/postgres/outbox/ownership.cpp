@@ -102,13 +102,13 @@ RETURNING o.shard, o.epoch, free.owner IS NOT NULL
 )sql";
 
 constexpr std::string_view release_sql = R"sql(
-UPDATE "{schema}".shard_owner o SET owner = NULL
-FROM unnest($3::smallint[], $4::bigint[]) AS given (shard, epoch)
+UPDATE "{schema}".shard_owner o SET owner = CASE WHEN given.unclean THEN $6 END
+FROM unnest($3::smallint[], $4::bigint[], $5::boolean[]) AS given (shard, epoch, unclean)
 WHERE o.scope = $1 AND o.owner = $2 AND o.shard = given.shard AND o.epoch = given.epoch
 )sql";
 
 constexpr std::string_view withdraw_sql =
-    R"sql(DELETE FROM "{schema}".member WHERE worker = $1)sql";
+    R"sql(DELETE FROM "{schema}".member WHERE worker = $1 AND scope = ANY ($2::text[]))sql";
 
 // Not now: a clock that steps back must not bring it to life again.
 constexpr std::string_view leave_sql =
@@ -250,21 +250,26 @@ Result<std::vector<spi::OwnedShard>> Ownership::take(const spi::Scope& scope,
 
 Status Ownership::release(const spi::Scope& scope, const WorkerId& worker,
                           std::span<const spi::OwnedShard> shards) {
+  const auto unclean = spi::unclean_owner();
   Params params;
   params.text(scope)
       .text(worker.view())
       .array(Type::int2, shards,
              [](const spi::OwnedShard& s) { return static_cast<std::int16_t>(s.shard.value); })
       .array(Type::int8, shards,
-             [](const spi::OwnedShard& s) { return static_cast<std::int64_t>(s.epoch.value); });
+             [](const spi::OwnedShard& s) { return static_cast<std::int64_t>(s.epoch.value); })
+      .array(Type::boolean, shards, [](const spi::OwnedShard& s) { return s.unclean; })
+      .text(unclean.view());
   auto done = run(release_, params, Effect::commits);
   if (!done.ok()) return done.error();
   return {};
 }
 
-Status Ownership::withdraw(const WorkerId& worker) {
+Status Ownership::withdraw(const WorkerId& worker, std::span<const spi::Scope> scopes) {
   Params params;
-  params.text(worker.view());
+  params.text(worker.view()).array(Type::text, scopes, [](const spi::Scope& scope) {
+    return std::string_view(scope);
+  });
   auto done = run(withdraw_, params, Effect::commits);
   if (!done.ok()) return done.error();
   return {};

@@ -23,7 +23,7 @@ class Ownership final : public spi::OwnershipStore {
                                             std::uint16_t shards_max) override;
   Status release(const spi::Scope& scope, const WorkerId& worker,
                  std::span<const spi::OwnedShard> shards) override;
-  Status withdraw(const WorkerId& worker) override;
+  Status withdraw(const WorkerId& worker, std::span<const spi::Scope> scopes) override;
   Status leave(const WorkerId& worker) override;
 
  private:

@@ -185,7 +185,7 @@ TEST_F(MemoryStoreTest, EveryOperationAsksTheFaultPlan) {
   (void)store_.ownership().census(scopes[0]).value();
   const auto taken = store_.ownership().take(scopes[0], worker, 1).value();
   store_.ownership().release(scopes[0], worker, taken).value();
-  store_.ownership().withdraw(worker).value();
+  store_.ownership().withdraw(worker, scopes).value();
   store_.ownership().leave(worker).value();
   auto& control = store_.control();
   (void)store_.outbox_admin().stats(table_).value();
