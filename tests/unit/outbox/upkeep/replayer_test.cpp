@@ -441,6 +441,7 @@ RC_GTEST_PROP(Replayer, ReplaysEverythingOnceWhateverHappens, ()) {
   World world;
   world.quarantine(2000);
   const auto id = world.create(*rc::gen::element(0U, 100U, 1000U));
+  const auto scope = Replayer::scope_of(world.table);
   const auto faults = *rc::gen::inRange<std::uint64_t>(0, 40);
   bool in_trouble = true;
   world.store.set_faults([&](Operation) {
@@ -469,7 +470,7 @@ RC_GTEST_PROP(Replayer, ReplaysEverythingOnceWhateverHappens, ()) {
         node = std::make_unique<Node>(world);  // a crash
         break;
       case 1:
-        random.below(2) == 0 ? node->worker.pause() : node->worker.resume();
+        random.below(2) == 0 ? node->worker.pause(scope) : node->worker.resume(scope);
         break;
       case 2:
         change(random.below(3) == 0 ? JobState::stopped : JobState::running);
@@ -480,7 +481,7 @@ RC_GTEST_PROP(Replayer, ReplaysEverythingOnceWhateverHappens, ()) {
   }
   in_trouble = false;
   change(JobState::running);
-  for (auto& node : nodes) node->worker.resume();
+  for (auto& node : nodes) node->worker.resume(scope);
   for (int i = 0; i < 5000 && world.job(id).state == JobState::running; ++i) {
     for (auto& node : nodes) run(*node);
     world.clock.advance(milliseconds(50));
