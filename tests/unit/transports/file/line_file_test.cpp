@@ -1,5 +1,7 @@
 #include "transports/file/line_file.hpp"
 
+#include "transports/broken_pipes.hpp"
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -171,10 +173,6 @@ class PipeTest : public LineFileTest {
   PipeTest() {
     if (::mkfifo(path("pipe").c_str(), 0600) != 0) throw std::runtime_error("no pipe");
     reader_ = ::open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    sigset_t broken_pipe;
-    sigemptyset(&broken_pipe);
-    sigaddset(&broken_pipe, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &broken_pipe, nullptr);
   }
   ~PipeTest() override { close_reader(); }
   void close_reader() {
@@ -187,6 +185,7 @@ class PipeTest : public LineFileTest {
     return {buffer.data(), bytes > 0 ? static_cast<std::size_t>(bytes) : 0};
   }
 
+  const transports::BrokenPipes are_errors_;
   int reader_ = -1;
 };
 
