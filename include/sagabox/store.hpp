@@ -3,6 +3,7 @@
 #include <sagabox/spi/audit_store.hpp>
 #include <sagabox/spi/control_store.hpp>
 #include <sagabox/spi/doctor_store.hpp>
+#include <sagabox/spi/idempotency_store.hpp>
 #include <sagabox/spi/outbox_admin_store.hpp>
 #include <sagabox/spi/outbox_store.hpp>
 #include <sagabox/spi/ownership_store.hpp>
@@ -46,6 +47,10 @@ class Store {
   virtual spi::AuditStore& audit() = 0;
   /// Null where the store does not tell.
   virtual spi::DoctorStore* doctor() { return nullptr; }
+  /// Null where the store has none.
+  virtual spi::IdempotencyStore* idempotency() { return nullptr; }
+  /// Null where the store has none.
+  virtual spi::InboxStore* inbox() { return nullptr; }
   /// Nothing where the store does not have this mode. All relays of a table use the same.
   virtual std::optional<ClaimRoles> claim_roles(ClaimMode mode) {
     // Leases make one leader, too: a worker that wants all shards waits until nobody has them.

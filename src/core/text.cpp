@@ -58,6 +58,20 @@ TextFacts text_facts(std::string_view text) noexcept {
   return facts;
 }
 
+std::string name_problem(std::string_view text, std::size_t length_max) {
+  const auto problem = [&](const std::string& what) {
+    return what + "; give 1 to " + std::to_string(length_max) + " printable characters";
+  };
+  if (text.empty()) return problem("empty");
+  const auto facts = text_facts(text);
+  if (facts.unprintable_at != std::string_view::npos) {
+    return problem("not printable at byte " + std::to_string(facts.unprintable_at));
+  }
+  if (facts.characters > length_max)
+    return problem(std::to_string(facts.characters) + " characters");
+  return {};
+}
+
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   std::size_t characters = 0;

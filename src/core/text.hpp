@@ -26,6 +26,10 @@ struct TextFacts {
 };
 TextFacts text_facts(std::string_view text) noexcept;
 
+/// What is wrong with a name and what would be right; empty when it has 1 to `length_max`
+/// characters, all of them printable.
+std::string name_problem(std::string_view text, std::size_t length_max);
+
 /// `text` in quotes, fit for an error message: cut, what is not printable shown as ?.
 std::string quoted(std::string_view text);
 // Without these, std::quoted would be the better match for a std::string.

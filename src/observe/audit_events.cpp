@@ -109,6 +109,23 @@ AuditEvent batch_event(const ReplayJob& job, std::uint64_t rows, Sequence first,
   return event;
 }
 
+AuditEvent idempotency_purge_event(const std::optional<IdempotencyKey>& key, std::uint64_t rows,
+                                   const std::string& actor, std::string_view note, WallTime at) {
+  AuditEvent event;
+  event.kind = AuditKind::purged;
+  event.at = at;
+  event.table = "idempotency";
+  std::string what = std::to_string(rows) + " expired records of requests";
+  if (key) {
+    event.tenant = key->tenant;
+    event.topic = key->consumer;
+    what = "the record of request " + quoted(key->key);
+  }
+  event.detail = detail(note.empty() ? what : what + "; " + std::string(note));
+  event.actor = actor;
+  return event;
+}
+
 Error no_audit_head(std::string_view head_table) {
   return {Code::config_invalid,
           "the head row of the audit log, in table " + std::string(head_table) +

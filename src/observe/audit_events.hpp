@@ -2,9 +2,12 @@
 
 #include <sagabox/audit.hpp>
 #include <sagabox/error.hpp>
+#include <sagabox/idempotency_record.hpp>
 #include <sagabox/message.hpp>
 #include <sagabox/records.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -38,6 +41,10 @@ AuditEvent job_event(AuditKind kind, const ReplayJob& job, const std::string& ac
 /// A batch of a job: so many messages, the first and the last of them.
 AuditEvent batch_event(const ReplayJob& job, std::uint64_t rows, Sequence first, Sequence last,
                        WallTime at);
+
+/// An operator removed this record of a request, or so many that had expired.
+AuditEvent idempotency_purge_event(const std::optional<IdempotencyKey>& key, std::uint64_t rows,
+                                   const std::string& actor, std::string_view note, WallTime at);
 
 /// The row that says where the log ends is missing or cannot be changed. Nothing can be added until
 /// an operator has put it back, so it is not retryable, and no fault of the message that is

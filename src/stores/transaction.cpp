@@ -14,7 +14,25 @@ void tell(Observers& observers, void (TransactionObserver::*verdict)() noexcept)
   for (const auto& observer : told) (observer.get()->*verdict)();
 }
 
+class NoInbox final : public Inbox {
+ public:
+  Result<bool> first_time(const IdempotencyKey&) override { return refused(); }
+  Result<BarrierAnswer> barrier(const BarrierCall&) override { return refused(); }
+
+ private:
+  static Error refused() {
+    return {Code::tx_invalid_state,
+            "the store of this transaction has no inbox; use one on PostgreSQL, SQLite or in "
+            "memory"};
+  }
+};
+
 }  // namespace
+
+Inbox& Transaction::inbox() {
+  static NoInbox none;
+  return none;
+}
 
 Transaction::~Transaction() { abandoned(); }
 

@@ -1,4 +1,5 @@
-#include "conformance/store_conformance.hpp"
+#include "conformance/idempotency/idempotency_conformance.hpp"
+#include "conformance/idempotency/inbox_conformance.hpp"
 
 #include <sagabox/stores/memory.hpp>
 
@@ -67,6 +68,12 @@ INSTANTIATE_TEST_SUITE_P(
                       memory_kind("LateCommitsVisible", spi::LateCommits::visible),
                       memory_kind("LateCommitsWindow", spi::LateCommits::window)),
     kind_name);
+INSTANTIATE_TEST_SUITE_P(Memory, IdempotencyConformance,
+                         ::testing::Values(memory_kind("Store", spi::LateCommits::visible)),
+                         kind_name);
+INSTANTIATE_TEST_SUITE_P(Memory, InboxConformance,
+                         ::testing::Values(memory_kind("Store", spi::LateCommits::visible)),
+                         kind_name);
 
 }  // namespace
 }  // namespace sagabox::conformance

@@ -19,6 +19,8 @@ void StoreConformance::SetUp() {
   fixture_ = GetParam().make();
   outbox().prepare(table_).value();
   outbox().prepare(other_table_).value();
+  if (auto* requests = store().idempotency()) requests->prepare().value();
+  if (auto* inbox = store().inbox()) inbox->prepare().value();
   fixture_->prepared();
 }
 

@@ -41,7 +41,8 @@ MAY_SEE = {
 
 # Rooms of the installed headers that lie directly in include/sagabox.
 PUBLIC_ROOMS = {
-    "core": "error result id time random payload message retry delivery records json_schema refused_result owner_view",
+    "core": "error result id time random payload message retry delivery records json_schema refused_result owner_view"
+    " idempotency_record",
     "observe": "metrics log audit tracing",
     "spi": "store",
     "flow": "limits held_up",

@@ -2,6 +2,7 @@
 
 #include <sagabox/message.hpp>
 #include <sagabox/result.hpp>
+#include <sagabox/spi/inbox.hpp>
 
 #include <memory>
 #include <span>
@@ -67,6 +68,9 @@ class Transaction {
 
   /// Valid as long as the transaction, and moves with it.
   virtual OutboxWriter& outbox() = 0;
+
+  /// The same. Where a store has no inbox, its calls are TX.INVALID_STATE.
+  virtual Inbox& inbox();
 
   void observe(std::unique_ptr<TransactionObserver> observer);
 

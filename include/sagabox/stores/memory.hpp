@@ -39,8 +39,14 @@ enum class Operation : std::uint8_t {
   change_job,
   advance_job,
   audit,  ///< append, read, head
+  idempotency_check,
+  idempotency_end,  ///< finish, fail
+  idempotency_renew,
+  idempotency_look,  ///< list, get
+  idempotency_purge,
+  inbox,  ///< first_time, barrier, taken, purge
 };
-inline constexpr std::size_t operation_count = 23;
+inline constexpr std::size_t operation_count = 29;
 
 /// What goes wrong with a call.
 enum class Fault : std::uint8_t {
@@ -95,15 +101,18 @@ class Connection {
 /// Writes into the connection's open transaction; never begins, commits or rolls back. Say
 /// `committed()` after your COMMIT to use the fast path. Belongs to that one transaction: it is
 /// not open for a later one of the same connection. The connection outlives it.
-class Enlisted final : public Transaction, private OutboxWriter {
+class Enlisted final : public Transaction, private OutboxWriter, private Inbox {
  public:
   explicit Enlisted(Connection& connection);
   [[nodiscard]] bool is_open() const override;
   OutboxWriter& outbox() override { return *this; }
+  Inbox& inbox() override { return *this; }
 
  private:
   Result<std::vector<Written>> insert(
       const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
+  Result<bool> first_time(const IdempotencyKey& key) override;
+  Result<BarrierAnswer> barrier(const BarrierCall& call) override;
 
   Connection* connection_;
   std::uint64_t begun_;  // which of the connection's transactions
@@ -133,6 +142,8 @@ class MemoryStore final : public Store {
   spi::ControlStore& control() override;
   spi::OwnershipStore& ownership() override;
   spi::AuditStore& audit() override;
+  spi::IdempotencyStore* idempotency() override;
+  spi::InboxStore* inbox() override;
   Result<std::unique_ptr<OwnedTransaction>> begin() override;
   [[nodiscard]] std::string name() const override { return "memory:"; }
 

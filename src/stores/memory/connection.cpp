@@ -92,6 +92,18 @@ Result<std::vector<Written>> Enlisted::insert(
   });
 }
 
+Result<bool> Enlisted::first_time(const IdempotencyKey& key) {
+  if (!is_open()) return no_transaction("first_time()");
+  auto& session = *connection_->session_;
+  return session.database->inbox().first_time(*session.transaction, key);
+}
+
+Result<BarrierAnswer> Enlisted::barrier(const BarrierCall& call) {
+  if (!is_open()) return no_transaction("barrier()");
+  auto& session = *connection_->session_;
+  return session.database->inbox().barrier(*session.transaction, call);
+}
+
 Result<Enlisted> enlist(Connection& connection) {
   if (!connection.in_transaction()) return no_transaction("enlist()");
   return Enlisted(connection);

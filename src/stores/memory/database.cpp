@@ -8,10 +8,35 @@ namespace sagabox::memory {
 namespace {
 
 constexpr std::array<std::string_view, operation_count> operation_names{
-    "begin",     "insert",     "commit",     "read",        "read_due", "read_retrying_keys",
-    "settle",    "join",       "renew",      "census",      "take",     "release",
-    "withdraw",  "leave",      "look",       "move",        "purge",    "controls",
-    "set_pause", "create_job", "change_job", "advance_job", "audit",
+    "begin",
+    "insert",
+    "commit",
+    "read",
+    "read_due",
+    "read_retrying_keys",
+    "settle",
+    "join",
+    "renew",
+    "census",
+    "take",
+    "release",
+    "withdraw",
+    "leave",
+    "look",
+    "move",
+    "purge",
+    "controls",
+    "set_pause",
+    "create_job",
+    "change_job",
+    "advance_job",
+    "audit",
+    "idempotency check",
+    "idempotency finish",
+    "idempotency renew",
+    "idempotency look",
+    "idempotency purge",
+    "inbox",
 };
 
 std::string name_of(Operation operation) {
@@ -39,12 +64,14 @@ CommittedState CommittedState::copy() const {
   copy.ownership = ownership;
   copy.controls = controls;
   copy.audit = audit;
+  copy.idempotency = idempotency;
+  copy.inbox = inbox;
   copy.business = business;
   copy.next_transaction = next_transaction;
   return copy;
 }
 
-Database::Database(Options options) : options_(std::move(options)) {
+Database::Database(Options options) : options_(std::move(options)), idempotency_(*this), inbox_(*this) {
   if (options_.faults) set_faults(options_.faults);
 }
 
@@ -229,6 +256,7 @@ bool Database::commit(const std::shared_ptr<OpenTransaction>& transaction) {
       auto& committed = state_.business[table];
       for (auto& [key, value] : rows) committed.insert_or_assign(key, std::move(value));
     }
+    state_.inbox.add(std::move(transaction->inbox));
     end(transaction);
   }
   if (options_.notifies) {

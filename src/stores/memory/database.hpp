@@ -3,6 +3,8 @@
 #include "core/commit_bell.hpp"
 #include "stores/memory/audit_log.hpp"
 #include "stores/memory/controls.hpp"
+#include "stores/memory/idempotency.hpp"
+#include "stores/memory/inbox.hpp"
 #include "stores/memory/ownership.hpp"
 #include "stores/memory/table.hpp"
 
@@ -34,6 +36,7 @@ struct OpenTransaction {
   TransactionId id{};
   std::vector<Insert> inserts;
   BusinessRows puts;
+  InboxRows inbox;
   bool aborted = false;  ///< by a fail-over
 };
 
@@ -43,6 +46,8 @@ struct CommittedState {
   Ownership ownership;
   std::map<std::string, TableControls, std::less<>> controls;
   AuditLog audit;
+  IdempotencyRecords idempotency;
+  InboxRows inbox;
   BusinessRows business;
   TransactionId next_transaction{1};
 
@@ -104,6 +109,9 @@ class Database final : public spi::OutboxStore,
   Status withdraw(const WorkerId& worker, std::span<const spi::Scope> scopes) override;
   Status leave(const WorkerId& worker) override;
 
+  Idempotency& idempotency() noexcept { return idempotency_; }
+  MemoryInbox& inbox() noexcept { return inbox_; }
+
   /// Draws the transaction's id: it is visible to reads from now on.
   std::shared_ptr<OpenTransaction> begin_transaction();
   /// False: a fail-over had aborted it.
@@ -142,6 +150,9 @@ class Database final : public spi::OutboxStore,
   [[nodiscard]] std::vector<Inspected> inspect(const TableName& table) const;
 
  private:
+  friend class Idempotency;
+  friend class MemoryInbox;
+
   [[nodiscard]] Table* find(const TableName& table) const;
   static Error no_table(const TableName& table);
   CommitBell& bell(std::string_view table);
@@ -159,6 +170,8 @@ class Database final : public spi::OutboxStore,
   [[nodiscard]] WallTime after(Duration ttl) const;
 
   const Options options_;
+  Idempotency idempotency_;
+  MemoryInbox inbox_;
 
   mutable std::mutex faults_mutex_;
   std::shared_ptr<const FaultPlan> faults_;

@@ -7,7 +7,7 @@
 namespace sagabox::memory {
 namespace {
 
-class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
+class StoreTransaction final : public OwnedTransaction, private OutboxWriter, private Inbox {
  public:
   explicit StoreTransaction(Connection connection) : connection_(std::move(connection)) {}
 
@@ -18,6 +18,7 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
   [[nodiscard]] bool is_open() const override { return connection_.in_transaction(); }
 
   OutboxWriter& outbox() override { return *this; }
+  Inbox& inbox() override { return *this; }
 
   Status commit() override {
     auto status = connection_.commit();
@@ -40,6 +41,12 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
       const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override {
     return Enlisted(connection_).outbox().insert(table, messages);
   }
+  Result<bool> first_time(const IdempotencyKey& key) override {
+    return Enlisted(connection_).inbox().first_time(key);
+  }
+  Result<BarrierAnswer> barrier(const BarrierCall& call) override {
+    return Enlisted(connection_).inbox().barrier(call);
+  }
 
   Connection connection_;
 };
@@ -56,6 +63,8 @@ spi::OutboxAdminStore& MemoryStore::outbox_admin() { return *database_; }
 spi::ControlStore& MemoryStore::control() { return *database_; }
 spi::OwnershipStore& MemoryStore::ownership() { return *database_; }
 spi::AuditStore& MemoryStore::audit() { return *database_; }
+spi::IdempotencyStore* MemoryStore::idempotency() { return &database_->idempotency(); }
+spi::InboxStore* MemoryStore::inbox() { return &database_->inbox(); }
 
 Result<std::unique_ptr<OwnedTransaction>> MemoryStore::begin() {
   Connection connection = connect();

@@ -198,6 +198,13 @@ TEST_F(MemoryStoreTest, EveryOperationAsksTheFaultPlan) {
   (void)control.advance_job({table_, job, {"replay:orders", worker, {&fence, 1}}}).value();
   (void)control.change_job({.table = table_, .job = job}).value();
   (void)store_.audit().head().value();
+  auto& idempotency = *store_.idempotency();
+  (void)idempotency.check({}).value();
+  (void)idempotency.finish({}).value();
+  (void)idempotency.renew({}).value();
+  (void)idempotency.get({}).value();
+  (void)idempotency.purge({}).value();
+  (void)store_.inbox()->taken({}).value();
   EXPECT_EQ(asked.size(), operation_count);
 }
 

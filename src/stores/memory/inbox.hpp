@@ -1,0 +1,57 @@
+#pragma once
+
+#include "spi/barrier_rules.hpp"
+
+#include <sagabox/spi/inbox.hpp>
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sagabox::memory {
+
+class Database;
+struct OpenTransaction;
+
+struct BarrierKey {
+  std::string tenant;
+  std::string saga;
+  std::string step;
+  std::uint32_t round = 0;
+  friend auto operator<=>(const BarrierKey&, const BarrierKey&) = default;
+};
+
+struct BarrierRow {
+  spi::BarrierState state = spi::BarrierState::acted;
+  WallTime keep_until{};
+};
+
+/// What was noted: by a transaction, or by all that have committed.
+struct InboxRows {
+  std::map<IdempotencyKey, WallTime> keys;
+  std::map<BarrierKey, BarrierRow> barriers;
+
+  /// Those of `other` replace their own.
+  void add(InboxRows other);
+};
+
+/// The inbox of one database.
+class MemoryInbox final : public spi::InboxStore {
+ public:
+  explicit MemoryInbox(Database& database) : database_(database) {}
+
+  Status prepare() override { return {}; }
+  Result<std::vector<bool>> taken(std::span<const IdempotencyKey> keys) override;
+  Result<spi::InboxPurgeReply> purge(const spi::InboxPurge& request) override;
+
+  Result<bool> first_time(OpenTransaction& transaction, const IdempotencyKey& key);
+  Result<BarrierAnswer> barrier(OpenTransaction& transaction, const BarrierCall& call);
+
+ private:
+  Database& database_;
+};
+
+}  // namespace sagabox::memory
