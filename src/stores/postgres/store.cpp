@@ -5,11 +5,11 @@
 #include "stores/postgres/outbox/competing_store.hpp"
 #include "stores/postgres/outbox/leader.hpp"
 #include "stores/postgres/outbox/outbox_store.hpp"
-#include "stores/postgres/outbox/ownership.hpp"
 #include "stores/postgres/sql_files.hpp"
 #include "stores/postgres/wake/wake.hpp"
 #include "stores/sql/audit_store.hpp"
 #include "stores/sql/control_store.hpp"
+#include "stores/sql/ownership_store.hpp"
 
 #include <sagabox/stores/postgres.hpp>
 
@@ -30,6 +30,8 @@ class PostgresStore final : public Store {
         replay_(sections),
         admin_(sections, operator_parts(), context_.relay),
         control_(sections, operator_parts()),
+        ownership_(sections, context_.owner_sessions, context_.lease_sessions),
+        leader_(sections, context_, ownership_),
         doctor_(sections, context_) {}
 
   spi::OutboxStore& outbox() override { return outbox_; }
@@ -77,8 +79,8 @@ class PostgresStore final : public Store {
   PostgresOutbox outbox_{context_, chain_, wake_};
   PostgresAdmin admin_;
   sql::ControlStore control_;
-  Ownership ownership_{context_};
-  LeaderOwnership leader_{context_, ownership_};
+  sql::OwnershipStore ownership_;
+  LeaderOwnership leader_;
   CompetingOutbox competing_{context_, chain_, wake_};
   sql::AuditStore audit_{context_.sessions, chain_};
   PostgresDoctor doctor_;

@@ -47,6 +47,8 @@ class Session {
   Result<Rows> run(const Statement& statement, Values values = {});
   /// By the database's clock.
   virtual Result<WallTime> now() = 0;
+  /// The history of the database behind it. Always the same where it has only one.
+  [[nodiscard]] virtual Timeline timeline() const { return {}; }
 };
 
 /// An open transaction that is ours to end. Rolled back when it is dropped.
@@ -63,6 +65,10 @@ class Sessions {
   virtual ~Sessions() = default;
   /// For statements that change nothing, each with a snapshot of its own.
   virtual Result<std::unique_ptr<Session>> reader() = 0;
+  /// For statements that may change something: each `run` is one transaction, committed when it
+  /// returns. STORAGE.IN_DOUBT: it may have been committed. One round trip where the database can
+  /// do that.
+  virtual Result<std::unique_ptr<Session>> autocommit() = 0;
   virtual Result<std::unique_ptr<OwnedSession>> begin() = 0;
 };
 

@@ -37,6 +37,78 @@ std::string hash_text(std::string_view text) {
   return {digits.data(), end.ptr};
 }
 
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/// Takes the comments out of SQL, line by line, and knows what is quoted: 'text', E'text', "name"
+/// and $tag$text$tag$.
+class Scanner {
+ public:
+  /// The line without its comments.
+  std::string take(std::string_view line) {
+    std::string code;
+    for (rest_ = line; !rest_.empty();) {
+      if (is_open()) {
+        take_quoted(code);
+      } else if (rest_.starts_with("--")) {
+        break;
+      } else if (rest_.starts_with("/*")) {
+        close_ = "*/";
+        rest_.remove_prefix(close_.size());
+        code += ' ';
+      } else {
+        open_quote(code);
+        move(code, close_.empty() ? 1 : close_.size());
+      }
+    }
+    return code;
+  }
+  /// Inside a quote or a comment of several lines.
+  [[nodiscard]] bool is_open() const noexcept { return !close_.empty(); }
+
+ private:
+  void move(std::string& code, std::size_t count) {
+    code += rest_.substr(0, count);
+    rest_.remove_prefix(count);
+  }
+
+  /// If one begins here. A quote begins as it ends.
+  void open_quote(std::string_view before) {
+    const bool in_word = !before.empty() && is_word(before.back());
+    if (rest_.front() == '\'' || rest_.front() == '"') {
+      close_ = rest_.front();
+      escapes_ = in_word && (before.back() == 'E' || before.back() == 'e') &&
+                 (before.size() == 1 || !is_word(before[before.size() - 2]));
+    } else if (rest_.front() == '$' && !in_word) {
+      const auto end = std::find_if_not(rest_.begin() + 1, rest_.end(), is_word);
+      const bool is_parameter = rest_.size() > 1 && rest_[1] >= '0' && rest_[1] <= '9';
+      if (end != rest_.end() && *end == '$' && !is_parameter) close_.assign(rest_.begin(), end + 1);
+      escapes_ = false;
+    }
+  }
+
+  /// To its end, or to the end of the line. A quote within a text is doubled: two texts, to us.
+  void take_quoted(std::string& code) {
+    std::size_t end = 0;
+    while (end < rest_.size() && !rest_.substr(end).starts_with(close_)) {
+      end += escapes_ && rest_[end] == '\\' ? 2 : 1;
+    }
+    const bool closed = end < rest_.size();
+    const auto size = std::min(rest_.size(), closed ? end + close_.size() : end);
+    if (close_ == "*/") {
+      rest_.remove_prefix(size);
+    } else {
+      move(code, size);
+    }
+    if (closed) close_.clear();
+  }
+
+  std::string_view rest_;
+  std::string close_;     // ends what is open
+  bool escapes_ = false;  // a backslash takes the next character along
+};
+
 /// Collects the sections of one file, line by line.
 class Reader {
  public:
@@ -61,13 +133,16 @@ class Reader {
 
  private:
   Status take(std::string_view whole) {
+    const bool quoted = scanner_.is_open();
     const auto line = trimmed(whole);
-    if (line.starts_with(name_mark)) return begin_section(line);
-    if (line.empty() || line.starts_with("--")) return {};
+    if (!quoted && line.starts_with(name_mark)) return begin_section(line);
+    auto code = scanner_.take(whole);
+    if (!scanner_.is_open()) code.erase(code.find_last_not_of(" \t\r") + 1);
+    if (!quoted && code.empty()) return {};
     if (sections_.empty()) return bad_sql(file_, line_, "give the statement a name: -- name: …");
     if (!open_.empty()) open_ += '\n';
-    open_ += whole.substr(0, whole.find_last_not_of(" \t\r") + 1);
-    if (!line.ends_with(';')) return {};
+    open_ += code;
+    if (scanner_.is_open() || !code.ends_with(';')) return {};
     open_.pop_back();
     sections_.back().statements.push_back(std::exchange(open_, {}));
     return {};
@@ -84,6 +159,7 @@ class Reader {
   }
 
   Status end_section() const {
+    if (scanner_.is_open()) return bad_sql(file_, line_, "a quote or a comment is not closed");
     if (!open_.empty()) return bad_sql(file_, line_, "end the statement with ;");
     if (!sections_.empty() && sections_.back().statements.empty()) {
       return bad_sql(file_, line_, "\"" + sections_.back().name + "\" has no statement");
@@ -93,6 +169,7 @@ class Reader {
 
   const File& file_;
   std::size_t line_ = 0;
+  Scanner scanner_;
   std::string open_;  // a statement whose end has not come yet
   std::vector<Section> sections_;
 };

@@ -25,7 +25,8 @@
 /// `{schema}` and `{table}` stand for names made of letters, digits and _. Paste a statement into
 /// psql or sqlite3 with these replaced. A section has one statement or several, each ending with
 /// `;` at the end of a line. They run in turn with the same values, and the answer is that of the
-/// last one that returns rows.
+/// last one that returns rows. Comments are left out. What is quoted ('…', E'…', "…", $tag$…$tag$)
+/// is kept as it is.
 namespace sagabox::sql {
 
 /// One statement as one would type it. The name is unique on a connection, also where that is used

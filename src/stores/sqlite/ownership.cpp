@@ -1,22 +1,11 @@
 #include "stores/sqlite/ownership.hpp"
 
-#include "stores/sqlite/unit_of_work.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 namespace sagabox::sqlite {
 namespace {
-
-const Sql places_sql{
-    "SELECT number, shard, owner, epoch FROM sagabox_owner WHERE scope = ?1 ORDER BY shard"};
-const Sql make_place_sql{
-    "INSERT INTO sagabox_owner (scope, shard) VALUES (?1, ?2) ON CONFLICT DO NOTHING"};
-const Sql take_sql{"UPDATE sagabox_owner SET owner = ?2, epoch = epoch + 1 WHERE number = ?1"};
-const Sql release_sql{
-    "UPDATE sagabox_owner SET owner = CASE WHEN ?5 THEN ?6 END "
-    "WHERE scope = ?1 AND shard = ?2 AND owner = ?3 AND epoch = ?4 RETURNING number"};
 
 /// Of an owner in another process: its lock says that it lives, not for how long.
 constexpr Duration lease_elsewhere = std::chrono::seconds(15);
@@ -36,25 +25,31 @@ Error another_count(const spi::Scope& scope, std::size_t has, std::uint16_t shar
 
 }  // namespace
 
-Result<std::vector<Ownership::Place>> Ownership::places_of(Connection& connection,
-                                                           const spi::Scope& scope) {
+Ownership::Ownership(sql::Sections& sections, Context& context, OwnerLocks locks)
+    : context_(context),
+      locks_(std::move(locks)),
+      places_(sections.take("places")),
+      make_place_(sections.take("place_make")),
+      take_place_(sections.take("place_take")),
+      release_place_(sections.take("place_release")) {}
+
+Result<std::vector<Ownership::Place>> Ownership::places_of(sql::Session& session,
+                                                           const spi::Scope& scope) const {
+  auto rows = session.run(places_, {scope});
+  if (!rows.ok()) return rows.error();
   std::vector<Place> places;
-  auto run = connection.run(places_sql);
-  run.with(scope);
-  for (;;) {
-    auto row = run.step();
-    if (!row.ok()) return row.error();
-    if (!*row) return places;
-    places.push_back({.number = run.integer(0),
-                      .shard = Shard{static_cast<std::uint16_t>(run.integer(1))},
-                      .owner = worker_id(run.text(2)),
-                      .epoch = Epoch{run.natural(3)}});
+  for (const auto row : *rows) {
+    places.push_back({.number = row.integer(0),
+                      .shard = Shard{static_cast<std::uint16_t>(row.integer(1))},
+                      .owner = worker_id(row.text(2)),
+                      .epoch = Epoch{row.natural(3)}});
   }
+  return places;
 }
 
 Status Ownership::check_places(std::span<const spi::Scope> scopes, std::uint16_t shards,
                                bool& complete) {
-  auto reader = context_.readers.take();
+  auto reader = context_.sessions.reader();
   if (!reader.ok()) return reader.error();
   complete = true;
   for (const auto& scope : scopes) {
@@ -74,14 +69,14 @@ Status Ownership::make_places(std::span<const spi::Scope> scopes, std::uint16_t 
   // Looks first: one who stands by and joins what is there need not write.
   if (auto checked = check_places(scopes, shards, complete); !checked.ok()) return checked;
   if (complete) return {};
-  auto made = in_transaction(*context_.writer, [&](Connection& connection) -> Status {
+  auto made = sql::in_transaction(context_.sessions, [&](sql::Session& session) -> Status {
     for (const auto& scope : scopes) {
-      auto places = places_of(connection, scope);
+      auto places = places_of(session, scope);
       if (!places.ok()) return places.error();
       if (!places->empty()) continue;
       for (std::uint16_t shard = 0; shard < shards; ++shard) {
-        auto done = connection.run(make_place_sql).with(scope).with(shard).finish();
-        if (!done.ok()) return done;
+        auto done = session.run(make_place_, {scope, shard});
+        if (!done.ok()) return done.error();
       }
     }
     return {};
@@ -111,7 +106,7 @@ Result<spi::LeaseReply> Ownership::renew(const WorkerId& worker, Duration ttl) {
 }
 
 Result<spi::Census> Ownership::census(const spi::Scope& scope) {
-  auto reader = context_.readers.take();
+  auto reader = context_.sessions.reader();
   if (!reader.ok()) return reader.error();
   auto places = places_of(**reader, scope);
   if (!places.ok()) return places.error();
@@ -127,13 +122,13 @@ Result<spi::Census> Ownership::census(const spi::Scope& scope) {
   return census;
 }
 
-Result<std::vector<spi::OwnedShard>> Ownership::take_in(Connection& connection,
+Result<std::vector<spi::OwnedShard>> Ownership::take_in(sql::Session& session,
                                                         const spi::Scope& scope,
                                                         const WorkerId& worker,
                                                         std::uint16_t shards_max,
                                                         std::vector<std::int64_t>& locked) {
   std::vector<spi::OwnedShard> taken;
-  auto places = places_of(connection, scope);
+  auto places = places_of(session, scope);
   if (!places.ok()) return places.error();
   const std::lock_guard lock(mutex_);
   unlock_expired();
@@ -147,7 +142,7 @@ Result<std::vector<spi::OwnedShard>> Ownership::take_in(Connection& connection,
     // Its owner gives it back at this moment, or another process was quicker.
     if (!*ours) continue;
     locked.push_back(place.number);
-    auto done = connection.run(take_sql).with(place.number).with(worker.view()).finish();
+    auto done = session.run(take_place_, {place.number, worker.view()});
     if (!done.ok()) return done.error();
     taken.push_back({place.shard, Epoch{place.epoch.value + 1}, !place.owner.empty()});
   }
@@ -158,8 +153,8 @@ Result<std::vector<spi::OwnedShard>> Ownership::take(const spi::Scope& scope,
                                                      const WorkerId& worker,
                                                      std::uint16_t shards_max) {
   std::vector<std::int64_t> locked;
-  auto taken = in_transaction(*context_.writer, [&](Connection& connection) {
-    return take_in(connection, scope, worker, shards_max, locked);
+  auto taken = sql::in_transaction(context_.sessions, [&](sql::Session& session) {
+    return take_in(session, scope, worker, shards_max, locked);
   });
   const std::lock_guard lock(mutex_);
   for (const auto number : locked) {
@@ -174,18 +169,14 @@ Result<std::vector<spi::OwnedShard>> Ownership::take(const spi::Scope& scope,
 
 Status Ownership::release(const spi::Scope& scope, const WorkerId& worker,
                           std::span<const spi::OwnedShard> shards) {
-  const auto unclean = spi::unclean_owner();
+  const auto unclean = spi::unclean_owner().str();
   std::vector<std::int64_t> given;
-  auto done = in_transaction(*context_.writer, [&](Connection& connection) -> Status {
+  auto done = sql::in_transaction(context_.sessions, [&](sql::Session& session) -> Status {
     for (const auto& shard : shards) {
-      auto run = connection.run(release_sql);
-      run.with(scope).with(shard.shard.value).with(worker.view()).with(shard.epoch.value);
-      run.with(shard.unclean ? 1 : 0).with(unclean.view());
-      auto row = run.step();
-      if (!row.ok()) return row.error();
-      if (!*row) continue;
-      given.push_back(run.integer(0));
-      if (auto ended = run.finish(); !ended.ok()) return ended;
+      auto released = session.run(release_place_, {scope, shard.shard.value, worker.view(),
+                                                   shard.epoch.value, shard.unclean, unclean});
+      if (!released.ok()) return released.error();
+      if (!released->empty()) given.push_back(released->front().integer(0));
     }
     return {};
   });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "stores/sql/session.hpp"
 #include "stores/sqlite/context.hpp"
 #include "stores/sqlite/owner_locks.hpp"
 
@@ -21,7 +22,7 @@ namespace sagabox::sqlite {
 /// history: the timeline is always the same.
 class Ownership final : public spi::OwnershipStore {
  public:
-  Ownership(Context& context, OwnerLocks locks) : context_(context), locks_(std::move(locks)) {}
+  Ownership(sql::Sections& sections, Context& context, OwnerLocks locks);
 
   Result<spi::LeaseReply> join(const WorkerId& worker, Duration ttl,
                                std::span<const spi::Scope> scopes, std::uint16_t shards) override;
@@ -47,10 +48,10 @@ class Ownership final : public spi::OwnershipStore {
     Epoch epoch{};
   };
 
-  static Result<std::vector<Place>> places_of(Connection& connection, const spi::Scope& scope);
+  Result<std::vector<Place>> places_of(sql::Session& session, const spi::Scope& scope) const;
   Status make_places(std::span<const spi::Scope> scopes, std::uint16_t shards);
   Status check_places(std::span<const spi::Scope> scopes, std::uint16_t shards, bool& complete);
-  Result<std::vector<spi::OwnedShard>> take_in(Connection& connection, const spi::Scope& scope,
+  Result<std::vector<spi::OwnedShard>> take_in(sql::Session& session, const spi::Scope& scope,
                                                const WorkerId& worker, std::uint16_t shards_max,
                                                std::vector<std::int64_t>& locked);
 
@@ -63,6 +64,10 @@ class Ownership final : public spi::OwnershipStore {
 
   Context& context_;
   const OwnerLocks locks_;
+  const sql::Statement places_;
+  const sql::Statement make_place_;
+  const sql::Statement take_place_;
+  const sql::Statement release_place_;
   std::mutex mutex_;
   std::map<WorkerId, Lease> leases_;
   std::map<std::int64_t, WorkerId> held_;  // locks of ours, and for whom

@@ -1,5 +1,7 @@
 #include "stores/sqlite/session.hpp"
 
+#include "stores/sqlite/unit_of_work.hpp"
+
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -194,6 +196,22 @@ class WriterSession final : public sql::OwnedSession {
   LinkSession session_;
 };
 
+/// Takes the writer's turn for each run.
+class AutocommitSession final : public sql::Session {
+ public:
+  AutocommitSession(Writer& writer, const Clock& clock) : writer_(writer), clock_(clock) {}
+  Result<std::vector<sql::Rows>> run(std::span<const sql::Call> calls) override {
+    return in_transaction(writer_, [&](Connection& connection) {
+      return LinkSession(connection.link(), clock_).run(calls);
+    });
+  }
+  Result<WallTime> now() override { return clock_.wall_now(); }
+
+ private:
+  Writer& writer_;
+  const Clock& clock_;
+};
+
 }  // namespace
 
 Result<std::vector<sql::Rows>> LinkSession::run(std::span<const sql::Call> calls) {
@@ -212,6 +230,10 @@ Result<std::unique_ptr<sql::Session>> SqliteSessions::reader() {
   if (!lease.ok()) return lease.error();
   return std::unique_ptr<sql::Session>(
       std::make_unique<ReaderSession>(std::move(lease).value(), clock_));
+}
+
+Result<std::unique_ptr<sql::Session>> SqliteSessions::autocommit() {
+  return std::unique_ptr<sql::Session>(std::make_unique<AutocommitSession>(writer_, clock_));
 }
 
 Result<std::unique_ptr<sql::OwnedSession>> SqliteSessions::begin() {

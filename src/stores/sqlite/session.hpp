@@ -33,6 +33,7 @@ class SqliteSessions final : public sql::Sessions {
   SqliteSessions(Writer& writer, Readers& readers, const Clock& clock)
       : writer_(writer), readers_(readers), clock_(clock) {}
   Result<std::unique_ptr<sql::Session>> reader() override;
+  Result<std::unique_ptr<sql::Session>> autocommit() override;
   Result<std::unique_ptr<sql::OwnedSession>> begin() override;
 
  private:

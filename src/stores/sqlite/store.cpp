@@ -30,7 +30,7 @@ class SqliteStore final : public Store {
         admin_(sections, operator_parts()),
         control_(sections, operator_parts()),
         doctor_(sections, context_),
-        ownership_(context_, std::move(locks)) {}
+        ownership_(sections, context_, std::move(locks)) {}
 
   spi::OutboxStore& outbox() override { return outbox_; }
   spi::OutboxAdminStore& outbox_admin() override { return admin_; }

@@ -47,7 +47,9 @@ struct Context {
   Pool relay;  ///< reading, settling, operators
   PostgresSessions sessions{relay};
   Pool owners;  ///< joining, taking and releasing shards
+  PostgresSessions owner_sessions{owners};
   Pool leases;  ///< renewals alone
+  PostgresSessions lease_sessions{leases};
   Migrations migrations;
   InsertCache inserts;
   Vacuum vacuum;

@@ -131,14 +131,16 @@ Result<WallTime> clock_of(sql::Session& session) {
 class PooledSession final : public sql::OwnedSession {
  public:
   using sql::Session::run;
-  explicit PooledSession(Pool::Lease lease) : lease_(std::move(lease)) {}
+  /// `effect`: of statements outside a transaction.
+  PooledSession(Pool::Lease lease, Effect effect) : lease_(std::move(lease)), effect_(effect) {}
 
   Result<std::vector<sql::Rows>> run(std::span<const sql::Call> calls) override {
     return run_parts(calls, [&](std::span<const Call> all) {
-      return all.size() == 1 ? run_one(all.front()) : lease_->run(all, Effect::none);
+      return all.size() == 1 ? run_one(all.front()) : lease_->run(all, effect_);
     });
   }
   Result<WallTime> now() override { return clock_of(*this); }
+  [[nodiscard]] Timeline timeline() const override { return lease_->timeline(); }
   Status begin() { return lease_->begin(); }
   Status commit() override { return lease_->commit(); }
   Status rollback() override { return lease_->rollback(); }
@@ -146,7 +148,7 @@ class PooledSession final : public sql::OwnedSession {
  private:
   /// Without a pipeline: one statement costs less so.
   Result<std::vector<Rows>> run_one(const Call& call) {
-    auto rows = lease_->run(*call.statement, *call.params, Effect::none);
+    auto rows = lease_->run(*call.statement, *call.params, effect_);
     if (!rows.ok()) return rows.error();
     std::vector<Rows> answers;
     answers.push_back(std::move(*rows));
@@ -154,6 +156,7 @@ class PooledSession final : public sql::OwnedSession {
   }
 
   Pool::Lease lease_;
+  Effect effect_;
 };
 
 }  // namespace
@@ -186,16 +189,25 @@ Result<std::vector<sql::Rows>> LinkSession::run(std::span<const sql::Call> calls
 
 Result<WallTime> LinkSession::now() { return clock_of(*this); }
 
-Result<std::unique_ptr<sql::Session>> PostgresSessions::reader() {
+Result<std::unique_ptr<sql::Session>> PostgresSessions::outside_transactions(Effect effect) {
   auto lease = pool_.take();
   if (!lease.ok()) return lease.error();
-  return std::unique_ptr<sql::Session>(std::make_unique<PooledSession>(std::move(lease).value()));
+  return std::unique_ptr<sql::Session>(
+      std::make_unique<PooledSession>(std::move(lease).value(), effect));
+}
+
+Result<std::unique_ptr<sql::Session>> PostgresSessions::reader() {
+  return outside_transactions(Effect::none);
+}
+
+Result<std::unique_ptr<sql::Session>> PostgresSessions::autocommit() {
+  return outside_transactions(Effect::commits);
 }
 
 Result<std::unique_ptr<sql::OwnedSession>> PostgresSessions::begin() {
   auto lease = pool_.take();
   if (!lease.ok()) return lease.error();
-  auto session = std::make_unique<PooledSession>(std::move(lease).value());
+  auto session = std::make_unique<PooledSession>(std::move(lease).value(), Effect::none);
   if (auto begun = session->begin(); !begun.ok()) return begun.error();
   return std::unique_ptr<sql::OwnedSession>(std::move(session));
 }

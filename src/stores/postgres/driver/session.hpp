@@ -30,9 +30,12 @@ class PostgresSessions final : public sql::Sessions {
  public:
   explicit PostgresSessions(Pool& pool) : pool_(pool) {}
   Result<std::unique_ptr<sql::Session>> reader() override;
+  Result<std::unique_ptr<sql::Session>> autocommit() override;
   Result<std::unique_ptr<sql::OwnedSession>> begin() override;
 
  private:
+  Result<std::unique_ptr<sql::Session>> outside_transactions(Effect effect);
+
   Pool& pool_;
 };
 

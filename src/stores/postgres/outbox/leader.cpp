@@ -1,10 +1,11 @@
 #include "stores/postgres/outbox/leader.hpp"
 
+#include "stores/sql/ownership_store.hpp"
+
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <string>
-#include <string_view>
+#include <utility>
 
 namespace sagabox::postgres {
 namespace {
@@ -14,89 +15,28 @@ bool is_led(const spi::Scope& scope) { return scope.starts_with("outbox:"); }
 
 constexpr int version_with_idle_timeout = 140000;
 /// A session that was ended lets go of its locks a moment later.
-constexpr int tries_after_putting_out = 100;
+constexpr int tries_after_end = 100;
 
-// The name tells operators who leads, and stand-bys whose session it is. $2 in milliseconds; 0: the
-// server is older than PostgreSQL 14, which does not know the setting.
-constexpr std::string_view introduce_sql = R"sql(
-SELECT set_config('application_name', left('sagabox leader ' || $1, 63), false),
-       CASE WHEN $2 <> '0' THEN set_config('idle_session_timeout', $2, false) END
-)sql";
-
-constexpr std::string_view lead_sql = R"sql(
-SELECT pg_try_advisory_lock(hashtextextended('sagabox leader {schema} ' || $1, 0))
-)sql";
-
-constexpr std::string_view unlock_sql = R"sql(
-SELECT pg_advisory_unlock(hashtextextended('sagabox leader {schema} ' || $1, 0))
-)sql";
-
-// Who holds the lock of a scope: $1.
-constexpr std::string_view led_sql = R"sql(
-SELECT pid FROM pg_locks
-WHERE locktype = 'advisory' AND granted AND objsubid = 1
-  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-  AND (classid::int8 << 32) | objid::int8
-      = hashtextextended('sagabox leader {schema} ' || $1, 0)
-)sql";
-
-constexpr std::string_view put_out_sql = R"sql(
-SELECT pg_terminate_backend(l.pid)
-FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
-  AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-  AND (l.classid::int8 << 32) | l.objid::int8
-      = hashtextextended('sagabox leader {schema} ' || $1, 0)
-  AND a.application_name LIKE 'sagabox leader %'
-  AND NOT EXISTS (SELECT FROM "{schema}".worker w
-                  WHERE a.application_name = left('sagabox leader ' || w.id, 63)
-                    AND w.lease_until > clock_timestamp())
-)sql";
-
-// A settle that holds some is waited for: no census would tell that any are left.
-constexpr std::string_view lock_others_sql = R"sql(
-SELECT shard FROM "{schema}".shard_owner
-WHERE scope = $1 AND owner IS DISTINCT FROM $2
-ORDER BY shard
-LIMIT $3
-FOR UPDATE
-)sql";
-
-constexpr std::string_view lead_take_sql = R"sql(
-WITH others AS MATERIALIZED (
-  SELECT o.shard, o.owner FROM "{schema}".shard_owner o
-  WHERE o.scope = $1 AND o.shard = ANY ($3::smallint[])
-    AND EXISTS (SELECT FROM "{schema}".member m JOIN "{schema}".worker w ON w.id = m.worker
-                WHERE m.scope = $1 AND m.worker = $2 AND w.lease_until > clock_timestamp())
-)
-UPDATE "{schema}".shard_owner o SET owner = $2, epoch = o.epoch + 1
-FROM others WHERE o.scope = $1 AND o.shard = others.shard
-RETURNING o.shard, o.epoch, others.owner IS NOT NULL
-)sql";
-
-constexpr std::string_view owns_any_sql = R"sql(
-SELECT EXISTS (SELECT FROM "{schema}".shard_owner WHERE scope = $1 AND owner = $2)
-)sql";
-
-Params scope_params(const spi::Scope& scope) {
-  Params params;
-  params.text(scope);
-  return params;
+/// One statement on a session of a leader.
+Result<sql::Rows> run_on(Connection& connection, const sql::Statement& statement,
+                         sql::Values values = {}) {
+  return LinkSession(connection.link()).run(statement, std::move(values));
 }
 
 }  // namespace
 
-LeaderOwnership::LeaderOwnership(Context& context, Ownership& leases)
+LeaderOwnership::LeaderOwnership(sql::Sections& sections, Context& context,
+                                 spi::OwnershipStore& leases)
     : context_(context),
       leases_(leases),
-      introduce_{"", std::string(introduce_sql)},
-      lock_{"lead", context.names.fill(lead_sql)},
-      unlock_{"step_down", context.names.fill(unlock_sql)},
-      put_out_{"", context.names.fill(put_out_sql)},
-      led_{"led", context.names.fill(led_sql)},
-      lock_others_{"lead_lock_others", context.names.fill(lock_others_sql)},
-      take_{"lead_take", context.names.fill(lead_take_sql)},
-      owns_any_{"owns_any", context.names.fill(owns_any_sql)} {}
+      introduce_(sections.take("leader_introduce")),
+      lock_(sections.take("leader_lock")),
+      unlock_(sections.take("leader_unlock")),
+      end_expired_(sections.take("leader_end_expired")),
+      find_(sections.take("leader_find")),
+      lock_others_(sections.take("leader_lock_others")),
+      take_(sections.take("leader_take")),
+      owns_any_(sections.take("leader_owns_any")) {}
 
 std::shared_ptr<LeaderOwnership::Session> LeaderOwnership::find(const WorkerId& worker,
                                                                 const spi::Scope& scope) {
@@ -115,7 +55,7 @@ void LeaderOwnership::step_down(const WorkerId& worker, const spi::Scope& scope)
   if (session == nullptr) return;
   forget(worker, scope);
   const std::lock_guard lock(session->mutex);
-  (void)session->connection->run(unlock_, scope_params(scope), Effect::none);
+  (void)run_on(*session->connection, unlock_, {scope});
 }
 
 std::vector<LeaderOwnership::Key> LeaderOwnership::led_by(const WorkerId& worker) {
@@ -150,9 +90,9 @@ Result<spi::LeaseReply> LeaderOwnership::join(const WorkerId& worker, Duration t
 Result<spi::LeaseReply> LeaderOwnership::renew(const WorkerId& worker, Duration ttl) {
   // A leader whose session has ended must not lengthen the lease of what another takes over.
   if (!sessions_live(worker)) {
-    auto connection = context_.owners.take();
-    if (!connection.ok()) return connection.error();
-    return spi::LeaseReply{.live = false, .timeline = (*connection)->timeline()};
+    auto session = context_.owner_sessions.reader();
+    if (!session.ok()) return session.error();
+    return spi::LeaseReply{.live = false, .timeline = (*session)->timeline()};
   }
   auto renewed = leases_.renew(worker, ttl);
   if (!renewed.ok()) return renewed;
@@ -184,9 +124,9 @@ bool LeaderOwnership::sessions_live(const WorkerId& worker) {
 Result<spi::Census> LeaderOwnership::census(const spi::Scope& scope) {
   auto census = leases_.census(scope);
   if (!census.ok() || !is_led(scope)) return census;
-  auto connection = context_.owners.take();
-  if (!connection.ok()) return connection.error();
-  auto led = (*connection)->run(led_, scope_params(scope), Effect::none);
+  auto session = context_.owner_sessions.reader();
+  if (!session.ok()) return session.error();
+  auto led = (*session)->run(find_, {scope});
   if (!led.ok()) return led.error();
   if (!led->empty()) return census;
   std::erase_if(census->live, [&](const WorkerId& worker) {
@@ -210,27 +150,23 @@ Result<std::unique_ptr<Connection>> LeaderOwnership::connect(const WorkerId& wor
     const auto ttl = ttls_.find(worker);
     if (ttl != ttls_.end()) idle_max = std::chrono::ceil<std::chrono::milliseconds>(ttl->second);
   }
-  Params params;
-  params.text(worker.view()).text(std::to_string(idle_max.count()));
-  if (auto named = (*connection)->run(introduce_, params, Effect::none); !named.ok()) {
-    return named.error();
-  }
+  auto named = run_on(**connection, introduce_, {worker.view(), std::to_string(idle_max.count())});
+  if (!named.ok()) return named.error();
   return connection;
 }
 
 Result<bool> LeaderOwnership::lock(Connection& connection, const spi::Scope& scope) {
-  const auto params = scope_params(scope);
   const auto try_it = [&]() -> Result<bool> {
-    auto locked = connection.run(lock_, params, Effect::none);
+    auto locked = run_on(connection, lock_, {scope});
     if (!locked.ok()) return locked.error();
-    return locked->boolean(0, 0);
+    return locked->front().boolean(0);
   };
   auto locked = try_it();
   if (!locked.ok() || *locked) return locked;
-  auto put_out = connection.run(put_out_, params, Effect::none);
-  if (!put_out.ok()) return put_out.error();
+  auto ended = run_on(connection, end_expired_, {scope});
+  if (!ended.ok()) return ended.error();
   static const Statement moment{"", "SELECT pg_sleep(0.005)"};
-  for (int tries = 0; !put_out->empty() && tries < tries_after_putting_out; ++tries) {
+  for (int tries = 0; !ended->empty() && tries < tries_after_end; ++tries) {
     locked = try_it();
     if (!locked.ok() || *locked) return locked;
     if (auto slept = connection.run(moment, {}, Effect::none); !slept.ok()) return slept.error();
@@ -284,34 +220,20 @@ Result<std::vector<spi::OwnedShard>> LeaderOwnership::take_all(Connection& conne
                                                                const spi::Scope& scope,
                                                                const WorkerId& worker,
                                                                std::uint16_t shards_max) {
-  Params wanted;
-  wanted.text(scope).text(worker.view()).int8(shards_max);
   if (auto begun = connection.begin(); !begun.ok()) return begun.error();
-  auto locked = connection.run(lock_others_, wanted, Effect::none);
-  if (!locked.ok()) return locked.error();
-  std::vector<std::int16_t> others;
-  for (int i = 0; i < locked->size(); ++i) others.push_back(locked->int2(i, 0));
-  Params params;
-  params.text(scope).text(worker.view()).array(Type::int2, others, std::identity{});
-  auto rows = connection.run(take_, params, Effect::none);
-  if (!rows.ok()) return rows.error();
+  auto others = run_on(connection, lock_others_, {scope, worker.view(), shards_max});
+  if (!others.ok()) return others.error();
+  auto taken = run_on(connection, take_, {scope, worker.view(), sql::numbers_of(*others)});
+  if (!taken.ok()) return taken.error();
   if (auto done = connection.commit(); !done.ok()) return done.error();
-  std::vector<spi::OwnedShard> taken;
-  for (int i = 0; i < rows->size(); ++i) {
-    taken.push_back({Shard{static_cast<std::uint16_t>(rows->int2(i, 0))}, Epoch{rows->uint8(i, 1)},
-                     rows->boolean(i, 2)});
-  }
-  std::ranges::sort(taken, {}, &spi::OwnedShard::shard);
-  return taken;
+  return sql::owned_shards(*taken);
 }
 
 Result<bool> LeaderOwnership::owns_any(Connection& connection, const spi::Scope& scope,
                                        const WorkerId& worker) {
-  Params params;
-  params.text(scope).text(worker.view());
-  auto rows = connection.run(owns_any_, params, Effect::none);
+  auto rows = run_on(connection, owns_any_, {scope, worker.view()});
   if (!rows.ok()) return rows.error();
-  return rows->boolean(0, 0);
+  return rows->front().boolean(0);
 }
 
 Status LeaderOwnership::release(const spi::Scope& scope, const WorkerId& worker,

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "stores/postgres/driver/context.hpp"
-#include "stores/postgres/outbox/ownership.hpp"
+#include "stores/sql/statement.hpp"
 
 #include <sagabox/spi/ownership_store.hpp>
 
@@ -21,7 +21,7 @@ namespace sagabox::postgres {
 /// ever.
 class LeaderOwnership final : public spi::OwnershipStore {
  public:
-  LeaderOwnership(Context& context, Ownership& leases);
+  LeaderOwnership(sql::Sections& sections, Context& context, spi::OwnershipStore& leases);
 
   Result<spi::LeaseReply> join(const WorkerId& worker, Duration ttl,
                                std::span<const spi::Scope> scopes, std::uint16_t shards) override;
@@ -67,15 +67,15 @@ class LeaderOwnership final : public spi::OwnershipStore {
   Result<bool> owns_any(Connection& connection, const spi::Scope& scope, const WorkerId& worker);
 
   Context& context_;
-  Ownership& leases_;
-  const Statement introduce_;
-  const Statement lock_;
-  const Statement unlock_;
-  const Statement put_out_;
-  const Statement led_;
-  const Statement lock_others_;
-  const Statement take_;
-  const Statement owns_any_;
+  spi::OwnershipStore& leases_;
+  const sql::Statement introduce_;
+  const sql::Statement lock_;
+  const sql::Statement unlock_;
+  const sql::Statement end_expired_;
+  const sql::Statement find_;
+  const sql::Statement lock_others_;
+  const sql::Statement take_;
+  const sql::Statement owns_any_;
 
   std::mutex mutex_;  // of those below
   std::map<Key, std::shared_ptr<Session>> sessions_;

@@ -100,6 +100,16 @@ TEST_F(PostgresSession, WorkIsCommittedUnlessItFails) {
   EXPECT_EQ(count("rows"), "1");
 }
 
+TEST_F(PostgresSession, AutocommitCommitsEachRunOrNothingOfIt) {
+  const auto fails = named("fails", {"SELECT 1 / 0"});
+  auto session = sessions_->autocommit().value();
+  const std::array calls{sql::Call{&add_row_, one_row()}, sql::Call{&fails, {}}};
+  EXPECT_FALSE(session->run(calls).ok());
+  EXPECT_EQ(count("rows"), "0");
+  EXPECT_TRUE(session->run(add_row_, one_row()).ok());
+  EXPECT_EQ(count("rows"), "1");
+}
+
 TEST_F(PostgresSession, OfABorrowedTransactionSharesItsFate) {
   auto store = open_store();
   auto user = database_->connect();

@@ -91,6 +91,16 @@ TEST_F(SqliteSession, WorkIsCommittedUnlessItFails) {
   EXPECT_EQ(count("rows"), "1");
 }
 
+TEST_F(SqliteSession, AutocommitCommitsEachRunOrNothingOfIt) {
+  const auto fails = statement_of({"INSERT INTO nowhere VALUES (1)"});
+  auto session = sessions_->autocommit().value();
+  const std::array calls{sql::Call{&add_row, {1, "t", sql::Bytes(), 0}}, sql::Call{&fails, {}}};
+  EXPECT_FALSE(session->run(calls).ok());
+  EXPECT_EQ(count("rows"), "0");
+  EXPECT_TRUE(session->run(add_row, {1, "t", sql::Bytes(), 0}).ok());
+  EXPECT_EQ(count("rows"), "1");
+}
+
 TEST_F(SqliteSession, OfABorrowedTransactionSharesItsFate) {
   const auto user = connect();
   for (const auto* end : {"ROLLBACK", "COMMIT"}) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sagabox::sql {
 namespace {
@@ -53,6 +54,44 @@ TEST(SqlSections, PreparedNamesDifferBySchemaTableAndPart) {
   EXPECT_NE(orders.parts()[0].name, bills.parts()[0].name);
   EXPECT_NE(orders.parts()[0].name, orders.parts()[1].name);
   EXPECT_LE(orders.parts()[1].name.size(), 63U);
+}
+
+/// The statements of one section.
+std::vector<std::string> statements_of(const std::string& text) {
+  std::vector<std::string> all;
+  auto sections = parsed("-- name: a\n" + text + "\n");
+  if (!sections.ok()) return {sections.error().message};
+  const auto section = sections->take("a");
+  for (const auto& part : section.parts()) all.push_back(part.sql);
+  return all;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(SqlSections, QuotesHideEndsAndCommentsAndNames) {
+  EXPECT_EQ(statements_of("SELECT ';\n-- name: b\n';\nSELECT 1;"),
+            (Texts{"SELECT ';\n-- name: b\n'", "SELECT 1"}));
+  EXPECT_EQ(statements_of("SELECT 'it''s;\n /* ' || \"a;\nb\";"),
+            (Texts{"SELECT 'it''s;\n /* ' || \"a;\nb\""}));
+  EXPECT_EQ(statements_of("DO $do$ BEGIN\n  PERFORM '--', $$;\n$$;\n\nEND $do$;"),
+            (Texts{"DO $do$ BEGIN\n  PERFORM '--', $$;\n$$;\n\nEND $do$"}));
+  EXPECT_EQ(statements_of("SELECT E'\\';\n', 1;\nSELECT 'a\\';\nSELECT 2;"),
+            (Texts{"SELECT E'\\';\n', 1", "SELECT 'a\\'", "SELECT 2"}));
+  EXPECT_EQ(statements_of("SELECT $1, a$b, x$1$;\nSELECT $2;"),
+            (Texts{"SELECT $1, a$b, x$1$", "SELECT $2"}));
+}
+
+TEST(SqlSections, CommentsAreTakenOut) {
+  EXPECT_EQ(statements_of("SELECT 1, -- one; 'two\n  -- all of it\n  2; -- that's it\nSELECT 3;"),
+            (Texts{"SELECT 1,\n  2", "SELECT 3"}));
+  EXPECT_EQ(statements_of("SELECT/* a;\n -- name: b\n ; it's */1;"), (Texts{"SELECT \n\n1"}));
+}
+
+TEST(SqlSections, AQuoteThatIsNotClosedIsRefused) {
+  EXPECT_EQ(problem_of("-- name: a\nSELECT 'x;\n-- name: b\nSELECT 1;\n"),
+            "some.sql:4: a quote or a comment is not closed");
+  EXPECT_EQ(problem_of("-- name: a\nSELECT $x$1;\n"),
+            "some.sql:2: a quote or a comment is not closed");
 }
 
 TEST(SqlSections, AWrongFileIsRefusedWithItsLine) {
