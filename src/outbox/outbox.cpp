@@ -1,9 +1,9 @@
 #include "outbox/relay.hpp"
 #include "outbox/threads.hpp"
-#include "outbox/upkeep/keeper.hpp"
 #include "outbox/upkeep/upkeep.hpp"
 #include "outbox/writer.hpp"
 #include "ownership/worker.hpp"
+#include "runtime/worker_threads.hpp"
 
 #include <sagabox/outbox.hpp>
 
@@ -34,8 +34,8 @@ struct Outbox::Parts {
            .share = share,
            .holder = relay.get()}});
     relay->attach(*worker);
-    threads =
-        std::make_unique<outbox::Threads>(roles.outbox, table, options, *relay, *worker, *keeper);
+    threads = std::make_unique<outbox::Threads>(roles.outbox, table, options, *relay, *worker,
+                                                *worker_threads);
   }
 
   void keep(outbox::Upkeep::Readers readers, spi::OwnershipStore& owners,
@@ -52,16 +52,17 @@ struct Outbox::Parts {
                                .log = *options.log},
         std::move(scopes), ownership::WorkerOptions::for_lease(options.lease));
     upkeep->attach(*worker);
-    keeper = std::make_unique<outbox::Keeper>(*worker, *upkeep, *options.clock, options.lease);
+    worker_threads =
+        std::make_unique<runtime::WorkerThreads>(*worker, *upkeep, *options.clock, options.lease);
   }
 
   void start() {
     if (threads) return threads->start();
-    keeper->start();
+    worker_threads->start();
   }
   [[nodiscard]] Status stop() {
     if (threads) return threads->stop();
-    keeper->stop(options.drain_timeout);
+    worker_threads->stop(options.drain_timeout);
     return {};
   }
 
@@ -75,7 +76,7 @@ struct Outbox::Parts {
   std::unique_ptr<outbox::Writer> writer;
   std::unique_ptr<ownership::Worker> worker;
   std::unique_ptr<outbox::Upkeep> upkeep;
-  std::unique_ptr<outbox::Keeper> keeper;
+  std::unique_ptr<runtime::WorkerThreads> worker_threads;
   std::unique_ptr<outbox::Threads> threads;
   std::mutex mutex;  // of state
   State state = State::fresh;
@@ -95,7 +96,7 @@ Outbox::~Outbox() {
   if (!parts_) return;
   (void)stop();
   parts_->threads.reset();
-  parts_->keeper.reset();
+  parts_->worker_threads.reset();
 }
 
 Result<Outbox> Outbox::open(Store& store, OutboxOptions options, Delivers delivers) {
@@ -171,7 +172,7 @@ Result<std::vector<Written>> Outbox::write_all(Transaction& tx, std::vector<NewM
 
 Status Outbox::start() {
   const std::scoped_lock lock(parts_->mutex);
-  if (!parts_->keeper) {
+  if (!parts_->worker_threads) {
     return Error{Code::tx_invalid_state,
                  "this outbox only writes; open it with single_process or several_processes"};
   }
@@ -199,7 +200,7 @@ Status Outbox::pause() {
     return Error{Code::tx_invalid_state, "pause() needs a relay that runs; call start() first"};
   }
   for (const auto& scope : parts_->scopes) parts_->worker->pause(scope);
-  parts_->keeper->ring();
+  parts_->worker_threads->wake();
   return {};
 }
 
@@ -209,7 +210,7 @@ Status Outbox::resume() {
     return Error{Code::tx_invalid_state, "resume() needs a relay that runs; call start() first"};
   }
   for (const auto& scope : parts_->scopes) parts_->worker->resume(scope);
-  parts_->keeper->ring();
+  parts_->worker_threads->wake();
   return {};
 }
 

@@ -50,18 +50,18 @@ class LooksForWork {
 }  // namespace
 
 Threads::Threads(spi::OutboxStore& store, const TableName& table, const OutboxOptions& options,
-                 Relay& relay, ownership::Worker& worker, Keeper& keeper)
+                 Relay& relay, ownership::Worker& worker, runtime::WorkerThreads& worker_threads)
     : store_(store),
       table_(table),
       options_(options),
       relay_(relay),
       worker_(worker),
-      keeper_(keeper),
+      worker_threads_(worker_threads),
       spares_(options.spare_workers_max) {}
 
 Threads::~Threads() {
   ending_.store(true);
-  bell_.ring_all();
+  wakeup_.notify_all();
   for (auto* threads : {&stages_, &handlers_}) {
     for (auto& thread : *threads) thread.join();
   }
@@ -71,7 +71,7 @@ Threads::~Threads() {
 }
 
 void Threads::start() {
-  keeper_.start();
+  worker_threads_.start();
   stages_.emplace_back([this] { read(); });
   stages_.emplace_back([this] { settle(); });
   stages_.emplace_back([this] { watch(); });
@@ -83,24 +83,24 @@ void Threads::start() {
 Status Threads::stop() {
   relay_.settler().begin_stop();
   worker_.begin_stop();
-  keeper_.ring();
+  worker_threads_.wake();
   const auto limit = options_.clock->boot_now() + options_.drain_timeout;
-  if (!keeper_.worker_stopped_by(limit)) {
+  if (!worker_threads_.worker_stopped_by(limit)) {
     // After this nobody watches deadlines: handlers that listen to their token must hear it now.
     relay_.dispatcher().tell_all_to_stop();
     worker_.abandon_remaining();
-    keeper_.ring();
-    (void)keeper_.worker_stopped_by(limit + leave_timeout);
+    worker_threads_.wake();
+    (void)worker_threads_.worker_stopped_by(limit + leave_timeout);
   }
   ending_.store(true);
-  bell_.ring_all();
+  wakeup_.notify_all();
   store_.wake(table_);
-  relay_.dispatcher().work_bell().ring_all();
-  relay_.shards().room_bell().ring_all();
-  relay_.shards().settle_bell().ring_all();
+  relay_.dispatcher().work_wakeup().notify_all();
+  relay_.shards().room_wakeup().notify_all();
+  relay_.shards().settle_wakeup().notify_all();
   for (auto& thread : stages_) thread.join();
   stages_.clear();
-  keeper_.end();
+  worker_threads_.end();
   const auto running = relay_.dispatcher().running();
   if (running == 0) return {};
   return Error{Code::tx_timeout,
@@ -113,19 +113,19 @@ void Threads::read() {
   while (!ending()) {
     const auto now = options_.clock->boot_now();
     if (auto plan = intake.plan(now)) {
-      keeper_.begins(Keeper::Stage::reads, now);
+      worker_threads_.begins(runtime::WorkerThreads::Stage::reads, now);
       auto answer = intake.perform(*plan);
       intake.apply(*plan, std::move(answer), options_.clock->boot_now());
-      keeper_.ends(Keeper::Stage::reads);
+      worker_threads_.ends(runtime::WorkerThreads::Stage::reads);
     } else if (intake.waits_for_room()) {
-      relay_.shards().room_bell().wait_for(wait_max,
-                                           [&] { return ending() || !intake.waits_for_room(); });
+      relay_.shards().room_wakeup().wait_for(wait_max,
+                                             [&] { return ending() || !intake.waits_for_room(); });
     } else {
       store_.wait(table_, std::max(wait_min, intake.next(now) - now));
       // Either the next poll is due, or somebody has committed, maybe in another process. If it
       // may have been our own, the hot path goes first.
       if (relay_.dispatcher().reserved() > 0) {
-        bell_.wait_for(wait_min, [this] { return ending(); });
+        wakeup_.wait_for(wait_min, [this] { return ending(); });
       }
       intake.wake();
     }
@@ -137,17 +137,17 @@ void Threads::settle() {
   while (!ending()) {
     const auto now = options_.clock->boot_now();
     if (auto plan = settler.plan(now)) {
-      keeper_.begins(Keeper::Stage::settles, now);
+      worker_threads_.begins(runtime::WorkerThreads::Stage::settles, now);
       auto reply = settler.perform(*plan);
       settler.apply(std::move(*plan), std::move(reply), options_.clock->boot_now());
-      keeper_.ends(Keeper::Stage::settles);
+      worker_threads_.ends(runtime::WorkerThreads::Stage::settles);
       continue;
     }
     const auto next = settler.next(now);
     const auto wait = next == BootTime::max() ? wait_max : std::min(wait_max, next - now);
     if (wait <= Duration{}) continue;
-    relay_.shards().settle_bell().wait_for(wait,
-                                           [&] { return ending() || settler.next(now) != next; });
+    relay_.shards().settle_wakeup().wait_for(wait,
+                                             [&] { return ending() || settler.next(now) != next; });
   }
 }
 
@@ -158,7 +158,7 @@ void Threads::watch() {
     relay_.dispatcher().check_deadlines(now);
     call_in_spares();
     if (++ticks % ticks_per_housekeeping == 0) relay_.tick(now);
-    bell_.wait_for(watch_interval, [this] { return ending(); });
+    wakeup_.wait_for(watch_interval, [this] { return ending(); });
   }
 }
 
@@ -213,13 +213,13 @@ void Threads::handle(Runner& runner, std::uint32_t spare) {
       if (!idle_since) idle_since = now;
       if (dispatcher.work_waits()) {
         look.end();
-        relay_.shards().room_bell().wait_for(wait_min, [this] { return ending(); });
+        relay_.shards().room_wakeup().wait_for(wait_min, [this] { return ending(); });
       } else if (now - *idle_since < look_max && look.begin()) {
         std::this_thread::yield();
       } else {
         look.end();
-        dispatcher.work_bell().wait_for(wait_max,
-                                        [&] { return ending() || dispatcher.work_waits(); });
+        dispatcher.work_wakeup().wait_for(wait_max,
+                                          [&] { return ending() || dispatcher.work_waits(); });
       }
     }
     now = options_.clock->boot_now();
@@ -232,7 +232,7 @@ void Threads::stand_by() {
     auto taken = dispatcher.taken();
     bool waited = false;
     for (int looks = 0; !ending() && looks < looks_at_rest;) {
-      bell_.wait_for(wait_min, [this] { return ending(); });
+      wakeup_.wait_for(wait_min, [this] { return ending(); });
       const auto moved = dispatcher.taken() - std::exchange(taken, dispatcher.taken());
       const bool waits = dispatcher.work_waits();
       // Once is chance: what has just been read waits for a moment.

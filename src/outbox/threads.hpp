@@ -1,8 +1,8 @@
 #pragma once
 
 #include "outbox/relay.hpp"
-#include "outbox/upkeep/keeper.hpp"
 #include "ownership/worker.hpp"
+#include "runtime/worker_threads.hpp"
 
 #include <atomic>
 #include <thread>
@@ -11,11 +11,11 @@
 namespace sagabox::outbox {
 
 /// The threads that call the steps of a relay: one reads, one settles, one watches deadlines, the
-/// others run handlers. The keeper's two come beside them.
+/// others run handlers. Those of the worker come beside them.
 class Threads {
  public:
   Threads(spi::OutboxStore& store, const TableName& table, const OutboxOptions& options,
-          Relay& relay, ownership::Worker& worker, Keeper& keeper);
+          Relay& relay, ownership::Worker& worker, runtime::WorkerThreads& worker_threads);
   /// Waits for handlers that still run.
   ~Threads();
   Threads(const Threads&) = delete;
@@ -41,9 +41,9 @@ class Threads {
   const OutboxOptions& options_;
   Relay& relay_;
   ownership::Worker& worker_;
-  Keeper& keeper_;
+  runtime::WorkerThreads& worker_threads_;
   std::atomic<bool> ending_{false};
-  Bell bell_;
+  runtime::Wakeup wakeup_;
   std::vector<std::thread> stages_;
   std::vector<std::thread> handlers_;
   std::atomic<std::uint32_t> standing_by_{0};

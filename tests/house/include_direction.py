@@ -12,7 +12,7 @@ from pathlib import Path
 
 # Which rooms a room may see, itself left out. See ARCHITECTURE.md.
 BASICS = {"core", "observe", "spi"}
-ENGINE_BASE = BASICS | {"ownership", "flow"}
+ENGINE_BASE = BASICS | {"ownership", "flow", "runtime"}
 ENGINES = ENGINE_BASE | {"outbox", "routing", "idempotency"}
 PROCESSES = ENGINES | {"saga", "delivery"}
 SERVING = PROCESSES | {"admin", "wire", "server"}
@@ -23,6 +23,7 @@ MAY_SEE = {
     "spi": {"core", "observe"},
     "ownership": BASICS,
     "flow": BASICS,
+    "runtime": BASICS | {"ownership", "flow"},
     "stores": BASICS,
     "transports": BASICS,
     "outbox": ENGINE_BASE,

@@ -78,8 +78,8 @@ void Dispatcher::accept(ShardState::Taken& taken) {
   for (const auto& buried : taken.buried) report_buried(buried);
   find_routes(taken.ready);
   for (auto& entry : taken.ready) queues_.push(std::move(entry));
-  if (taken.ready.size() == 1) work_bell_.ring_one();
-  if (taken.ready.size() > 1) work_bell_.ring_all();
+  if (taken.ready.size() == 1) work_wakeup_.notify_one();
+  if (taken.ready.size() > 1) work_wakeup_.notify_all();
   if (taken.cautious.empty()) return;
   {
     const std::scoped_lock lock(cautious_mutex_);
@@ -108,7 +108,7 @@ void Dispatcher::queue(Entry entry) {
     return let_cautious_go();
   }
   queues_.push(std::move(entry));
-  work_bell_.ring_one();
+  work_wakeup_.notify_one();
 }
 
 void Dispatcher::let_cautious_go() {
@@ -142,7 +142,7 @@ void Dispatcher::attempt_written(Shard shard, Sequence sequence, std::uint32_t t
   }
   if (!entry) return;
   queues_.push(std::move(*entry));
-  work_bell_.ring_one();
+  work_wakeup_.notify_one();
 }
 
 void Dispatcher::attempt_refused(const spi::Settlement& park, std::uint32_t tenure) {
@@ -183,7 +183,7 @@ void Dispatcher::dropped(Shard shard) {
 std::optional<Epoch> Dispatcher::pop(Runner& runner, Entry& entry) {
   while (queues_.pop(entry, runner.turn_)) {
     parts_.room.give_back(entry);
-    if (parts_.room.worth_reading(Source::cold)) parts_.shards.room_bell().ring_all();
+    if (parts_.room.worth_reading(Source::cold)) parts_.shards.room_wakeup().notify_all();
     const auto epoch =
         parts_.shards.with(entry.shard, [&](ShardState& state) { return state.start(entry); });
     if (epoch) return epoch;
@@ -474,7 +474,7 @@ void Dispatcher::committed(Reservation reservation) noexcept {
                 .tenure = reservation.tenure,
                 .shard = reservation.shard,
                 .source = Source::hot});
-  work_bell_.ring_one();
+  work_wakeup_.notify_one();
 }
 
 void Dispatcher::cancelled(const Reservation& reservation) noexcept {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "observe/error_figures.hpp"
-#include "outbox/bell.hpp"
 #include "outbox/dispatch/fair_queues.hpp"
 #include "outbox/dispatch/flights.hpp"
 #include "outbox/dispatch/registry.hpp"
@@ -9,6 +8,7 @@
 #include "outbox/read/shards.hpp"
 #include "outbox/settle/verdict.hpp"
 #include "outbox/upkeep/pauses.hpp"
+#include "runtime/wakeup.hpp"
 
 #include <sagabox/audit.hpp>
 #include <sagabox/log.hpp>
@@ -139,7 +139,7 @@ class Dispatcher final : public spi::DispatchResults {
     return !queues_.seems_empty() && !parts_.pauses.whole_table();
   }
   /// Rung when a message has been queued.
-  Bell& work_bell() noexcept { return work_bell_; }
+  runtime::Wakeup& work_wakeup() noexcept { return work_wakeup_; }
 
  private:
   void queue(Entry entry);
@@ -200,7 +200,7 @@ class Dispatcher final : public spi::DispatchResults {
 
   std::mutex cautious_mutex_;
   CautiousGate cautious_;
-  Bell work_bell_;
+  runtime::Wakeup work_wakeup_;
 };
 
 }  // namespace sagabox::outbox

@@ -60,13 +60,13 @@ bool Shards::take_place() {
 void Shards::free_places(std::size_t count) {
   if (count == 0) return;
   places_.fetch_sub(static_cast<std::uint32_t>(count));
-  room_bell_.ring_all();
+  room_wakeup_.notify_all();
 }
 
 void Shards::settlement_added(BootTime now) {
   const auto before = settlements_.fetch_add(1);
   if (before == 0) oldest_settlement_.store(now.time_since_epoch().count());
-  if (before == 0 || before + 1 == settle_batch_) settle_bell_.ring_one();
+  if (before == 0 || before + 1 == settle_batch_) settle_wakeup_.notify_one();
 }
 
 }  // namespace sagabox::outbox

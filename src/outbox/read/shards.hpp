@@ -1,11 +1,11 @@
 #pragma once
 
-#include "outbox/bell.hpp"
 #include "outbox/brief_mutex.hpp"
 #include "outbox/dispatch/room.hpp"
 #include "outbox/read/shard_state.hpp"
 #include "outbox/read/tracker.hpp"
 #include "ownership/worker.hpp"
+#include "runtime/wakeup.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -76,10 +76,10 @@ class Shards {
     return BootTime(Duration(oldest_settlement_.load()));
   }
   /// Rung at the first settlement and when `batch` of them wait.
-  void ring_settler_at(std::uint32_t batch) noexcept { settle_batch_ = batch; }
-  Bell& settle_bell() noexcept { return settle_bell_; }
+  void wake_settler_at(std::uint32_t batch) noexcept { settle_batch_ = batch; }
+  runtime::Wakeup& settle_wakeup() noexcept { return settle_wakeup_; }
   /// Rung when reading may go on.
-  Bell& room_bell() noexcept { return room_bell_; }
+  runtime::Wakeup& room_wakeup() noexcept { return room_wakeup_; }
 
  private:
   /// Only at `epoch`, where one is given.
@@ -95,8 +95,8 @@ class Shards {
   alignas(64) std::atomic<std::uint32_t> places_{0};
   alignas(64) std::atomic<std::uint32_t> settlements_{0};
   std::atomic<BootTime::rep> oldest_settlement_{0};
-  Bell settle_bell_;
-  Bell room_bell_;
+  runtime::Wakeup settle_wakeup_;
+  runtime::Wakeup room_wakeup_;
 };
 
 }  // namespace sagabox::outbox

@@ -45,7 +45,7 @@ Settler::Settler(Parts parts, SettlerOptions options)
       options_(options),
       figures_(parts_.metrics, parts_.table.str()),
       refused_(options.refused_rows_max) {
-  parts_.shards.ring_settler_at(options_.rows_max);
+  parts_.shards.wake_settler_at(options_.rows_max);
 }
 
 std::optional<SettlePlan> Settler::plan(BootTime now) {

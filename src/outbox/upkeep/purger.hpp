@@ -1,6 +1,6 @@
 #pragma once
 
-#include "outbox/upkeep/sole_shard.hpp"
+#include "runtime/single_shard.hpp"
 
 #include <sagabox/log.hpp>
 #include <sagabox/metrics.hpp>
@@ -37,7 +37,7 @@ struct PurgePlan {
     Duration older_than{};
   };
   using Call = std::variant<Strays, Purge>;
-  SoleShard::Tenure tenure;
+  runtime::SingleShard::Tenure tenure;
   Call call;
 };
 using PurgeAnswer = std::variant<Result<std::vector<spi::Stray>>, Result<spi::PurgeReply>>;
@@ -87,11 +87,11 @@ class Purger {
 
   Parts parts_;
   PurgerOptions options_;
-  SoleShard shard_;
+  runtime::SingleShard shard_;
   Gauge& strays_;
 
-  std::optional<SoleShard::Tenure> tenure_;  // whose round this is
-  std::deque<Step> steps_;                   // left of the round
+  std::optional<runtime::SingleShard::Tenure> tenure_;  // whose round this is
+  std::deque<Step> steps_;                              // left of the round
   bool in_round_ = false;
   BootTime resume_at_ = BootTime::min();
   std::uint32_t failures_ = 0;  // in a row

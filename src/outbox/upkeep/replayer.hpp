@@ -1,7 +1,7 @@
 #pragma once
 
 #include "flow/pace.hpp"
-#include "outbox/upkeep/sole_shard.hpp"
+#include "runtime/single_shard.hpp"
 
 #include <sagabox/log.hpp>
 #include <sagabox/metrics.hpp>
@@ -38,7 +38,7 @@ struct ReplayPlan {
     ReplayJobId job{};
     std::string error{};
   };
-  SoleShard::Tenure tenure;
+  runtime::SingleShard::Tenure tenure;
   std::variant<Look, Advance, Fail> call;
 };
 using ReplayAnswer =
@@ -106,12 +106,12 @@ class Replayer {
   Parts parts_;
   spi::Scope scope_;
   ReplayerOptions options_;
-  SoleShard shard_;
+  runtime::SingleShard shard_;
   Counter& replayed_;
   Counter& replays_;
   std::atomic<bool> woken_{false};
 
-  std::optional<SoleShard::Tenure> tenure_;  // whose jobs these are
+  std::optional<runtime::SingleShard::Tenure> tenure_;  // whose jobs these are
   Jobs jobs_;
   ReplayJobId turn_{};  // whose batch was last
   BootTime look_at_ = BootTime::min();

@@ -51,23 +51,14 @@ std::vector<ownership::ScopeOptions> Upkeep::scopes() {
   return scopes;
 }
 
-template <class Work>
-bool Upkeep::advance(Work& work) {
-  const auto plan = work.plan(clock_.boot_now());
-  if (!plan) return false;
-  auto answer = work.perform(*plan);
-  work.apply(*plan, std::move(answer), clock_.boot_now());
-  return true;
-}
-
 bool Upkeep::step() {
   if (controls_ != nullptr && controls_->plan(clock_.boot_now())) {
     const auto reply = controls_->perform();
     controls_->apply(reply, clock_.boot_now());
   }
   backlog_.look(clock_.boot_now());
-  const bool purged = advance(purger_);
-  const bool replayed = readers_ == Readers::relays && advance(replayer_);
+  const bool purged = runtime::advance(purger_, clock_);
+  const bool replayed = readers_ == Readers::relays && runtime::advance(replayer_, clock_);
   return purged || replayed;
 }
 

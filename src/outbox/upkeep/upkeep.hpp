@@ -5,6 +5,7 @@
 #include "outbox/upkeep/purger.hpp"
 #include "outbox/upkeep/replayer.hpp"
 #include "ownership/worker.hpp"
+#include "runtime/periodic_work.hpp"
 
 #include <sagabox/outbox.hpp>
 #include <sagabox/store.hpp>
@@ -14,8 +15,8 @@
 namespace sagabox::outbox {
 
 /// What is done for a table now and then, beside its pipeline: reads what operators ask, purges,
-/// looks for stray rows, runs replay jobs, shows the backlog. Has no thread.
-class Upkeep {
+/// looks for stray rows, runs replay jobs, shows the backlog.
+class Upkeep final : public runtime::PeriodicWork {
  public:
   /// Who reads the pending rows.
   enum class Readers : std::uint8_t {
@@ -30,14 +31,10 @@ class Upkeep {
   [[nodiscard]] std::vector<ownership::ScopeOptions> scopes();
   void attach(ownership::Worker& worker) noexcept { worker_ = &worker; }
 
-  /// What is due, a call of the store each at most. False: nothing more is before `next`.
-  bool step();
-  [[nodiscard]] BootTime next(BootTime now) const;
+  bool step() override;
+  [[nodiscard]] BootTime next(BootTime now) const override;
 
  private:
-  template <class Work>
-  bool advance(Work& work);
-
   const TableName& table_;
   const Clock& clock_;
   const Readers readers_;

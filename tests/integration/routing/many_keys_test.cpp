@@ -1,9 +1,9 @@
 #include "integration/outbox/world.hpp"
 #include "outbox/relay.hpp"
 #include "outbox/threads.hpp"
-#include "outbox/upkeep/keeper.hpp"
 #include "outbox/upkeep/upkeep.hpp"
 #include "ownership/worker.hpp"
+#include "runtime/worker_threads.hpp"
 #include "support/scripted_transport.hpp"
 
 #include <sagabox/router.hpp>
@@ -47,8 +47,8 @@ class Engine {
         upkeep_(store, table_, options_, outbox::Upkeep::Readers::relays, &relay_.controls()),
         worker_({.store = store.ownership(), .ids = ids_, .clock = *options_.clock}, scopes(store),
                 ownership::WorkerOptions::for_lease(options_.lease)),
-        keeper_(worker_, upkeep_, *options_.clock, options_.lease),
-        threads_(store.outbox(), table_, options_, relay_, worker_, keeper_) {
+        worker_threads_(worker_, upkeep_, *options_.clock, options_.lease),
+        threads_(store.outbox(), table_, options_, relay_, worker_, worker_threads_) {
     upkeep_.attach(worker_);
     relay_.attach(worker_);
     threads_.start();
@@ -85,7 +85,7 @@ class Engine {
   outbox::Relay relay_;
   outbox::Upkeep upkeep_;
   ownership::Worker worker_;
-  outbox::Keeper keeper_;
+  runtime::WorkerThreads worker_threads_;
   outbox::Threads threads_;
 };
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "outbox/bell.hpp"
-#include "outbox/upkeep/upkeep.hpp"
 #include "ownership/worker.hpp"
+#include "runtime/periodic_work.hpp"
+#include "runtime/wakeup.hpp"
 
 #include <array>
 #include <atomic>
@@ -10,25 +10,25 @@
 #include <cstdint>
 #include <thread>
 
-namespace sagabox::outbox {
+namespace sagabox::runtime {
 
-/// Two threads: one keeps the worker's lease and shards, one does the upkeep. A store that hangs
-/// in the second does not cost the lease; one that hangs in a stage of the relay does, so that
-/// another process delivers.
-class Keeper {
+/// Two threads: one keeps the worker's lease and shards, one does the periodic work. A store that
+/// hangs in the second does not cost the lease; one that hangs in a stage of the pipeline does, so
+/// that another process delivers.
+class WorkerThreads {
  public:
   enum class Stage : std::uint8_t { reads, settles };
 
-  /// All of it outlives the keeper.
-  Keeper(ownership::Worker& worker, Upkeep& upkeep, const Clock& clock, Duration lease)
-      : worker_(worker), upkeep_(upkeep), clock_(clock), step_max_(lease / 2) {}
-  ~Keeper() { end(); }
-  Keeper(const Keeper&) = delete;
-  Keeper& operator=(const Keeper&) = delete;
+  /// All of it outlives the threads.
+  WorkerThreads(ownership::Worker& worker, PeriodicWork& work, const Clock& clock, Duration lease)
+      : worker_(worker), work_(work), clock_(clock), step_max_(lease / 2) {}
+  ~WorkerThreads() { end(); }
+  WorkerThreads(const WorkerThreads&) = delete;
+  WorkerThreads& operator=(const WorkerThreads&) = delete;
 
   void start();
   /// The worker has been told something: it should hear it now.
-  void ring() { bell_.ring_all(); }
+  void wake() { wakeup_.notify_all(); }
   /// A stage begins a step, or has ended it. While a step takes longer than half a lease, nothing
   /// is renewed: one that hangs for a lease has lost its shards, or soon will.
   void begins(Stage stage, BootTime now) noexcept { since(stage).store(now); }
@@ -43,22 +43,22 @@ class Keeper {
 
  private:
   void keep_lease();
-  void keep_up();
+  void do_work();
   [[nodiscard]] std::atomic<BootTime>& since(Stage stage) noexcept {
     return since_[static_cast<std::size_t>(stage)];
   }
-  [[nodiscard]] bool relay_hangs(BootTime now) const noexcept;
+  [[nodiscard]] bool stage_hangs(BootTime now) const noexcept;
   [[nodiscard]] bool ending() const noexcept { return ending_.load(std::memory_order_relaxed); }
 
   ownership::Worker& worker_;
-  Upkeep& upkeep_;
+  PeriodicWork& work_;
   const Clock& clock_;
   const Duration step_max_;
   std::array<std::atomic<BootTime>, 2> since_{BootTime::max(), BootTime::max()};
   std::atomic<bool> ending_{false};
-  Bell bell_;
+  Wakeup wakeup_;
   std::thread lease_;
-  std::thread upkeep_thread_;
+  std::thread work_thread_;
 };
 
-}  // namespace sagabox::outbox
+}  // namespace sagabox::runtime

@@ -9,11 +9,11 @@
 #include <optional>
 #include <utility>
 
-namespace sagabox::outbox {
+namespace sagabox::runtime {
 
 /// The only shard of a scope that one process at a time works on. Two threads meet here: the
 /// worker's, which brings and takes the shard, and the one that makes calls in its name.
-class SoleShard final : public ownership::Holder {
+class SingleShard final : public ownership::Holder {
  public:
   struct Tenure {
     WorkerId owner;
@@ -23,7 +23,7 @@ class SoleShard final : public ownership::Holder {
   };
 
   /// `live`: whether the worker's lease runs.
-  explicit SoleShard(std::function<bool(BootTime)> live) : live_(std::move(live)) {}
+  explicit SingleShard(std::function<bool(BootTime)> live) : live_(std::move(live)) {}
 
   /// In whose name a call may be begun now; nothing: in nobody's.
   [[nodiscard]] std::optional<Tenure> tenure(BootTime now) const {
@@ -77,4 +77,4 @@ class SoleShard final : public ownership::Holder {
   bool calling_ = false;
 };
 
-}  // namespace sagabox::outbox
+}  // namespace sagabox::runtime

@@ -1,22 +1,22 @@
-#include "outbox/upkeep/sole_shard.hpp"
+#include "runtime/single_shard.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <thread>
 
-namespace sagabox::outbox {
+namespace sagabox::runtime {
 namespace {
 
 const BootTime now{std::chrono::hours(1)};
 const WorkerId me = WorkerId::parse("me").value();
 
-void bring(SoleShard& shard, std::uint64_t epoch) {
+void bring(SingleShard& shard, std::uint64_t epoch) {
   shard.acquired({.shard = Shard{0}, .epoch = Epoch{epoch}}, me, Timeline{1});
 }
 
-TEST(SoleShard, CallsAreMadeInTheNameOfWhoeverHoldsIt) {
-  SoleShard shard([](BootTime) { return true; });
+TEST(SingleShard, CallsAreMadeInTheNameOfWhoeverHoldsIt) {
+  SingleShard shard([](BootTime) { return true; });
   EXPECT_FALSE(shard.tenure(now));
   bring(shard, 4);
   const auto tenure = shard.tenure(now);
@@ -35,17 +35,17 @@ TEST(SoleShard, CallsAreMadeInTheNameOfWhoeverHoldsIt) {
   EXPECT_FALSE(shard.end_call(*tenure));
 }
 
-TEST(SoleShard, NothingIsBegunWithoutALease) {
+TEST(SingleShard, NothingIsBegunWithoutALease) {
   bool live = false;
-  SoleShard shard([&](BootTime) { return live; });
+  SingleShard shard([&](BootTime) { return live; });
   bring(shard, 1);
   EXPECT_FALSE(shard.tenure(now));
   live = true;
   EXPECT_TRUE(shard.tenure(now));
 }
 
-TEST(SoleShard, FoundInOtherHandsItIsSilentUntilBroughtAgain) {
-  SoleShard shard([](BootTime) { return true; });
+TEST(SingleShard, FoundInOtherHandsItIsSilentUntilBroughtAgain) {
+  SingleShard shard([](BootTime) { return true; });
   bring(shard, 1);
   const auto tenure = *shard.tenure(now);
   shard.lost(Shard{0});
@@ -56,8 +56,8 @@ TEST(SoleShard, FoundInOtherHandsItIsSilentUntilBroughtAgain) {
   EXPECT_FALSE(shard.tenure(now));
 }
 
-TEST(SoleShard, IsNotGivenAwayDuringACall) {
-  SoleShard shard([](BootTime) { return true; });
+TEST(SingleShard, IsNotGivenAwayDuringACall) {
+  SingleShard shard([](BootTime) { return true; });
   std::atomic<std::uint64_t> held{0};  // the epoch, while it is ours
   std::atomic<bool> done{false};
   std::atomic<int> calls{0};
@@ -86,4 +86,4 @@ TEST(SoleShard, IsNotGivenAwayDuringACall) {
 }
 
 }  // namespace
-}  // namespace sagabox::outbox
+}  // namespace sagabox::runtime
