@@ -30,8 +30,6 @@ struct Engine {
   std::span<const Migration> steps;
 };
 
-inline constexpr std::string_view outbox_engine = "outbox";
-
 /// A row of the record.
 struct Applied {
   int number = 0;

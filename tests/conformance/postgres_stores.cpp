@@ -1,4 +1,6 @@
 #include "conformance/claim_conformance.hpp"
+#include "conformance/idempotency/idempotency_conformance.hpp"
+#include "conformance/idempotency/inbox_conformance.hpp"
 #include "support/pgbouncer.hpp"
 #include "support/postgres_database.hpp"
 #include "support/postgres_server.hpp"
@@ -56,6 +58,8 @@ class StoreInMode final : public Store {
   spi::OwnershipStore& ownership() override { return roles_.ownership; }
   spi::AuditStore& audit() override { return store_->audit(); }
   spi::DoctorStore* doctor() override { return store_->doctor(); }
+  spi::IdempotencyStore* idempotency() override { return store_->idempotency(); }
+  spi::InboxStore* inbox() override { return store_->inbox(); }
   Result<std::unique_ptr<OwnedTransaction>> begin() override { return store_->begin(); }
   [[nodiscard]] std::string name() const override { return store_->name(); }
 
@@ -171,6 +175,13 @@ INSTANTIATE_TEST_SUITE_P(Postgres, StoreConformance,
                          kind_name);
 INSTANTIATE_TEST_SUITE_P(Postgres, ClaimConformance,
                          ::testing::Values(in_mode("Competing", ClaimMode::competing)), kind_name);
+
+INSTANTIATE_TEST_SUITE_P(Postgres, IdempotencyConformance,
+                         ::testing::Values(in_mode("Store", ClaimMode::sharded), pooled()),
+                         kind_name);
+INSTANTIATE_TEST_SUITE_P(Postgres, InboxConformance,
+                         ::testing::Values(in_mode("Store", ClaimMode::sharded), pooled()),
+                         kind_name);
 
 }  // namespace
 }  // namespace sagabox::conformance

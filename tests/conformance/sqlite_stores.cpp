@@ -1,4 +1,5 @@
-#include "conformance/store_conformance.hpp"
+#include "conformance/idempotency/idempotency_conformance.hpp"
+#include "conformance/idempotency/inbox_conformance.hpp"
 #include "support/sqlite_database.hpp"
 
 #include <sagabox/stores/sqlite.hpp>
@@ -93,12 +94,15 @@ class SqliteFixture final : public StoreFixture {
   testing::SqliteConnection observer_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Sqlite, StoreConformance,
-                         ::testing::Values(StoreKind{
-                             .name = "File",
-                             .make = [] { return std::make_unique<SqliteFixture>(); },
-                             .property_runs = 40}),
-                         kind_name);
+StoreKind file_kind() {
+  return {.name = "File",
+          .make = [] { return std::make_unique<SqliteFixture>(); },
+          .property_runs = 40};
+}
+
+INSTANTIATE_TEST_SUITE_P(Sqlite, StoreConformance, ::testing::Values(file_kind()), kind_name);
+INSTANTIATE_TEST_SUITE_P(Sqlite, IdempotencyConformance, ::testing::Values(file_kind()), kind_name);
+INSTANTIATE_TEST_SUITE_P(Sqlite, InboxConformance, ::testing::Values(file_kind()), kind_name);
 
 }  // namespace
 }  // namespace sagabox::conformance

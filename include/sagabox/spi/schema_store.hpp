@@ -5,14 +5,22 @@
 #include <sagabox/result.hpp>
 #include <sagabox/time.hpp>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sagabox::spi {
 
-/// One numbered step of the schema of an engine: the outbox, and those to come.
+/// The engines, each with tables of its own, which can be made without those of the others.
+inline constexpr std::string_view outbox_engine = "outbox";
+inline constexpr std::string_view idempotency_engine = "idempotency";
+inline constexpr std::string_view inbox_engine = "inbox";
+inline constexpr std::array schema_engines{outbox_engine, idempotency_engine, inbox_engine};
+
+/// One numbered step of the schema of an engine.
 struct SchemaStep {
   std::string engine{};
   int number = 0;

@@ -75,6 +75,7 @@ class Enlisted final : public Transaction, private OutboxWriter {
   /// A duplicate is recognised by ids that this transaction can see: under
   /// REPEATABLE READ, one that was delivered after its first statement is not.
   OutboxWriter& outbox() override { return *this; }
+  Inbox& inbox() override;
 
  private:
   friend Result<Enlisted> enlist(PGconn* connection, std::string_view schema);

@@ -58,6 +58,7 @@ class Enlisted final : public Transaction, private OutboxWriter {
   ~Enlisted() override;
   [[nodiscard]] bool is_open() const override;
   OutboxWriter& outbox() override { return *this; }
+  Inbox& inbox() override;
 
  private:
   Result<std::vector<Written>> insert(

@@ -57,10 +57,15 @@ std::string applied_text(const spi::SchemaStep& step) {
 
 std::vector<Line> steps_view(std::span<const spi::SchemaStep> steps) {
   constexpr auto to_the_right = TextTable::Side::right;
-  TextTable table(
-      {{"STEP", to_the_right}, {"NAME"}, {"OUTBOX"}, {"SHARDS", to_the_right}, {"APPLIED"}});
+  TextTable table({{"ENGINE"},
+                   {"STEP", to_the_right},
+                   {"NAME"},
+                   {"OUTBOX"},
+                   {"SHARDS", to_the_right},
+                   {"APPLIED"}});
   for (const auto& step : steps) {
-    table.add({{std::to_string(step.number)},
+    table.add({{step.engine},
+               {std::to_string(step.number)},
                {step.name},
                {step.outbox.empty() ? "(all)" : step.outbox},
                {step.shards == 0 ? "-" : std::to_string(step.shards)},
@@ -73,6 +78,17 @@ std::vector<Line> steps_view(std::span<const spi::SchemaStep> steps) {
 std::string name_of(const spi::SchemaStep& step) {
   return fmt::format("step {} ({}{})", step.number, step.name,
                      step.outbox.empty() ? "" : ", outbox " + step.outbox);
+}
+
+/// The engines that a call is about.
+std::vector<std::string> engines_of(const MigrateArguments& arguments, bool all) {
+  if (!arguments.engine.empty()) return {arguments.engine};
+  if (all) return {spi::schema_engines.begin(), spi::schema_engines.end()};
+  return {std::string(spi::outbox_engine)};
+}
+
+bool is_of(const spi::SchemaStep& step, const std::vector<std::string>& engines) {
+  return std::ranges::find(engines, step.engine) != engines.end();
 }
 
 void print_steps(const MigrateArguments& arguments, const std::vector<spi::SchemaStep>& steps) {
@@ -107,11 +123,20 @@ int run_migrate_status(const MigrateArguments& arguments) {
 int run_migrate_up(const MigrateArguments& arguments) {
   const auto schema = schema_of(arguments, Making::yes);
   const auto outbox = outbox_named(arguments.table);
+  const auto engines = engines_of(arguments, true);
   if (arguments.act.dry_run) {
     const auto steps = value_or_throw(schema->status());
     std::vector<std::string> plan;
     for (const auto& step : steps) {
-      if (!step.applied_at) plan.push_back(name_of(step) + " would be applied");
+      if (!step.applied_at && is_of(step, engines)) {
+        plan.push_back(name_of(step) + " would be applied");
+      }
+    }
+    for (const auto& engine : engines) {
+      // Engines that were not made are shown only while none was.
+      if (std::ranges::find(steps, engine, &spi::SchemaStep::engine) == steps.end()) {
+        plan.push_back("the tables of " + engine + " would be made");
+      }
     }
     const auto known = [&](const spi::SchemaStep& step) { return step.outbox == arguments.table; };
     if (outbox && std::ranges::none_of(steps, known)) {
@@ -120,7 +145,10 @@ int run_migrate_up(const MigrateArguments& arguments) {
     print_plan(arguments, steps, plan);
     return exit_fine;
   }
-  must(schema->up({.outbox = outbox}));
+  for (const auto& engine : engines) {
+    const bool has_outboxes = engine == spi::outbox_engine;
+    must(schema->up({.engine = engine, .outbox = has_outboxes ? outbox : std::nullopt}));
+  }
   print_steps(arguments, value_or_throw(schema->status()));
   return exit_fine;
 }
@@ -134,9 +162,10 @@ int run_migrate_down(const MigrateArguments& arguments) {
   const int to = arguments.to.value_or(0);
   const auto schema = schema_of(arguments, Making::no);
   const auto steps = value_or_throw(schema->status());
+  const auto engines = engines_of(arguments, arguments.all);
   std::vector<std::string> plan;
   for (const auto& step : steps) {
-    if (step.applied_at && step.number > to) {
+    if (step.applied_at && step.number > to && is_of(step, engines)) {
       plan.push_back(name_of(step) + " would be taken back, with what is in it");
     }
   }
@@ -151,11 +180,14 @@ int run_migrate_down(const MigrateArguments& arguments) {
           arguments.act.yes)) {
     return nothing_done();
   }
-  const auto done = schema->down({.to = to, .force = arguments.force});
-  if (!done.ok() && done.error().code == Code::tx_invalid_state && !arguments.force) {
-    throw Failure({done.error().code, done.error().message + " (--force)"});
+  // The outbox first: where that is refused, nothing is removed.
+  for (const auto& engine : engines) {
+    const auto done = schema->down({.engine = engine, .to = to, .force = arguments.force});
+    if (!done.ok() && done.error().code == Code::tx_invalid_state && !arguments.force) {
+      throw Failure({done.error().code, done.error().message + " (--force)"});
+    }
+    must(done);
   }
-  must(done);
   print_steps(arguments, value_or_throw(schema->status()));
   return exit_fine;
 }

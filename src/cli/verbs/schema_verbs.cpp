@@ -2,7 +2,12 @@
 #include "cli/verbs/operator_verbs.hpp"
 #include "core/digest_text.hpp"
 
+#include <sagabox/spi/schema_store.hpp>
+
 #include <charconv>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace sagabox::cli {
 namespace {
@@ -27,6 +32,13 @@ Result<AuditHead> parse_anchor(std::string_view text) {
   return head;
 }
 
+void add_engine(CLI::App& verb, MigrateArguments& arguments, const std::string& help) {
+  std::vector<std::string> engines(spi::schema_engines.begin(), spi::schema_engines.end());
+  verb.add_option("--engine", arguments.engine, help)
+      ->type_name("NAME")
+      ->check(CLI::IsMember(std::move(engines)));
+}
+
 void add_migrate(CLI::App& app, Chosen& run) {
   auto* migrate = app.add_subcommand("migrate", "The schema: up, down, status, reshard");
   migrate->group(setting_up)->require_subcommand(1);
@@ -39,6 +51,7 @@ void add_migrate(CLI::App& app, Chosen& run) {
     auto [up, arguments] = add_verb(*migrate, "up", "Makes and updates tables; safe to run twice",
                                     run, run_migrate_up);
     up->add_option("--table", arguments->table, "makes this outbox, too")->type_name("NAME");
+    add_engine(*up, *arguments, "only this engine's tables, all of them unless told");
     add_option(*up, "--shards", "N", arguments->shards, shards,
                "of the outbox that is made, 16 unless told (PostgreSQL)");
     up->add_flag("--dry-run", arguments->act.dry_run, "changes nothing");
@@ -56,6 +69,7 @@ void add_migrate(CLI::App& app, Chosen& run) {
         },
         "the last step that stays");
     down->add_flag("--all", arguments->all, "removes everything")->excludes(to);
+    add_engine(*down, *arguments, "whose tables; unless told the outbox's, or all for --all");
     down->add_flag("--force", arguments->force, "drops undelivered messages, too");
     add_yes_options(*down, arguments->act);
   }

@@ -130,6 +130,7 @@ int run_purge(const PurgeArguments& arguments);
 
 struct MigrateArguments : StoreArguments {
   ActArguments act{};
+  std::string engine{};  ///< empty: for `up` and `all` every one, else the outbox
   std::string table{};
   std::uint16_t shards = 16;
   std::optional<int> to{};  ///< the last step that stays

@@ -9,6 +9,7 @@
 #include "stores/postgres/wake/wake.hpp"
 #include "stores/sql/audit_store.hpp"
 #include "stores/sql/control_store.hpp"
+#include "stores/sql/idempotency_store.hpp"
 #include "stores/sql/ownership_store.hpp"
 
 #include <sagabox/stores/postgres.hpp>
@@ -23,13 +24,17 @@ class PostgresStore final : public Store {
  public:
   PostgresStore(const Names& names, const ConnectSettings& settings, const Options& options,
                 std::string name, sql::Sections& sections)
-      : context_(names, settings, options),
+      : context_(names, settings, options, sections),
         name_(std::move(name)),
         chain_(sections, "audit_head"),
         known_(sections),
         replay_(sections),
         admin_(sections, operator_parts(), context_.relay),
         control_(sections, operator_parts()),
+        idempotency_(sections, {context_.requests, context_.lease_sessions, chain_, nullptr,
+                                [this] { return make_tables(spi::idempotency_engine); }}),
+        inbox_(sections,
+               {context_.requests, nullptr, [this] { return make_tables(spi::inbox_engine); }}),
         ownership_(sections, context_.owner_sessions, context_.lease_sessions),
         leader_(sections, context_, ownership_),
         doctor_(sections, context_) {}
@@ -40,6 +45,8 @@ class PostgresStore final : public Store {
   spi::OwnershipStore& ownership() override { return ownership_; }
   spi::AuditStore& audit() override { return audit_; }
   spi::DoctorStore* doctor() override { return &doctor_; }
+  spi::IdempotencyStore* idempotency() override { return &idempotency_; }
+  spi::InboxStore* inbox() override { return &inbox_; }
   std::optional<ClaimRoles> claim_roles(ClaimMode mode) override {
     switch (mode) {
       case ClaimMode::sharded:
@@ -65,6 +72,9 @@ class PostgresStore final : public Store {
   }
 
  private:
+  Status make_tables(std::string_view engine) {
+    return context_.migrations.up({.engine = std::string(engine)});
+  }
   sql::OperatorParts operator_parts() {
     return {context_.sessions, chain_, replay_, known_,
             [this](const TableName& table) { wake_.ring(table); }};
@@ -79,6 +89,8 @@ class PostgresStore final : public Store {
   PostgresOutbox outbox_{context_, chain_, wake_};
   PostgresAdmin admin_;
   sql::ControlStore control_;
+  sql::IdempotencyStore idempotency_;
+  sql::InboxStore inbox_;
   sql::OwnershipStore ownership_;
   LeaderOwnership leader_;
   CompetingOutbox competing_{context_, chain_, wake_};

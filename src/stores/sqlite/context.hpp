@@ -1,5 +1,6 @@
 #pragma once
 
+#include "stores/sql/inbox.hpp"
 #include "stores/sqlite/durable.hpp"
 #include "stores/sqlite/insert.hpp"
 #include "stores/sqlite/migrations.hpp"
@@ -20,7 +21,8 @@ namespace sagabox::sqlite {
 
 /// What the roles of one store share. Thread-safe.
 struct Context {
-  Context(const std::string& path, const Options& options, std::unique_ptr<Writer> with_writer)
+  Context(const std::string& path, const Options& options, std::unique_ptr<Writer> with_writer,
+          sql::Sections& sections)
       : clock(*options.clock),
         wal_bytes_max(options.wal_bytes_max),
         writer(std::move(with_writer)),
@@ -28,6 +30,7 @@ struct Context {
         sessions(*writer, readers, clock),
         migrations(*writer, clock),
         durable(*writer),
+        inbox(sections),
         wake(*writer, options.watch_interval) {}
 
   const Clock& clock;  ///< the database's
@@ -37,6 +40,7 @@ struct Context {
   SqliteSessions sessions;
   Migrations migrations;
   Durable durable;
+  const sql::InboxStatements inbox;
   Wake wake;
   PerTable<InsertStatements> inserts;
   const SharedStatements shared;

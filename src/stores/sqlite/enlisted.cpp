@@ -1,6 +1,7 @@
 #include "stores/sqlite/acquaintance.hpp"
 #include "stores/sqlite/insert.hpp"
 #include "stores/sqlite/session.hpp"
+#include "stores/sqlite/sql_files.hpp"
 #include "stores/sqlite/transaction.hpp"
 
 #include <sagabox/stores/sqlite.hpp>
@@ -24,6 +25,15 @@ std::uint32_t version_of(sqlite3* connection) {
   return version;
 }
 
+/// Statements of the inbox have no names to fill in: the same for all files.
+const sql::InboxStatements& inbox_statements() {
+  static const auto statements = [] {
+    auto sections = sql::Sections::parse(sql_files).value();
+    return sql::InboxStatements(sections);
+  }();
+  return statements;
+}
+
 }  // namespace
 
 struct Enlisted::Borrowed {
@@ -37,6 +47,10 @@ struct Enlisted::Borrowed {
   }
   /// After a statement of ours.
   void has_looked() { version = version_of(link().handle()); }
+
+  Result<std::unique_ptr<sql::Session>> sql_session();
+  sql::TransactionInbox inbox{inbox_statements(), &system_clock(),
+                              [this] { return sql_session(); }};
 
   /// In the caller's transaction, while that is open.
   class Session final : public sql::Session {
@@ -55,11 +69,17 @@ struct Enlisted::Borrowed {
   };
 };
 
+Result<std::unique_ptr<sql::Session>> Enlisted::Borrowed::sql_session() {
+  return std::unique_ptr<sql::Session>(std::make_unique<Session>(*this));
+}
+
 Enlisted::Enlisted(std::unique_ptr<Borrowed> borrowed) : borrowed_(std::move(borrowed)) {}
 Enlisted::Enlisted(Enlisted&&) noexcept = default;
 Enlisted::~Enlisted() = default;
 
 bool Enlisted::is_open() const { return borrowed_ != nullptr && borrowed_->is_open(); }
+
+Inbox& Enlisted::inbox() { return borrowed_->inbox; }
 
 Result<std::vector<Written>> Enlisted::insert(
     const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
@@ -95,8 +115,7 @@ Result<std::unique_ptr<sql::Session>> session_of(Transaction& transaction) {
   if (auto* ours = dynamic_cast<StoreTransaction*>(&transaction)) return ours->session();
   auto* enlisted = dynamic_cast<Enlisted*>(&transaction);
   if (enlisted == nullptr) return no_transaction();
-  return std::unique_ptr<sql::Session>(
-      std::make_unique<Enlisted::Borrowed::Session>(*enlisted->borrowed_));
+  return enlisted->borrowed_->sql_session();
 }
 
 }  // namespace sagabox::sqlite

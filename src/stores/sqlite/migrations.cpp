@@ -100,7 +100,7 @@ std::string reference_sql(std::string_view sql) {
 
 Status Migrations::prepare(Connection& reader, const TableName& table) {
   if (auto fits = check_name(table); !fits.ok()) return fits;
-  auto engine = schema::find_engine(engines_, schema::outbox_engine);
+  auto engine = schema::find_engine(engines_, spi::outbox_engine);
   if (!engine.ok()) return engine.error();
   auto done = StepRecord(reader, **engine).read();
   if (!done.ok()) return done.error();
@@ -179,7 +179,7 @@ Status Migrations::down(const spi::SchemaDown& request) {
 }
 
 Result<std::vector<TableName>> Migrations::tables(Connection& reader) {
-  auto engine = schema::find_engine(sqlite::engines(), schema::outbox_engine);
+  auto engine = schema::find_engine(sqlite::engines(), spi::outbox_engine);
   if (!engine.ok()) return engine.error();
   auto done = StepRecord(reader, **engine).read();
   if (!done.ok()) return done.error();

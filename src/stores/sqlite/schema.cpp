@@ -1,5 +1,7 @@
 #include "stores/sqlite/schema.hpp"
 
+#include "stores/sqlite/schema_requests.hpp"
+
 #include <array>
 
 namespace sagabox::sqlite {
@@ -333,8 +335,13 @@ constexpr std::array outbox_steps{
 }  // namespace
 
 std::span<const Engine> engines() {
-  static constexpr std::array all{
-      Engine{.name = schema::outbox_engine, .record = "sagabox_migration", .steps = outbox_steps},
+  static const std::array all{
+      Engine{.name = spi::outbox_engine, .record = "sagabox_migration", .steps = outbox_steps},
+      Engine{.name = spi::idempotency_engine,
+             .record = "sagabox_idempotency_migration",
+             .steps = idempotency_steps()},
+      Engine{
+          .name = spi::inbox_engine, .record = "sagabox_inbox_migration", .steps = inbox_steps()},
   };
   return all;
 }

@@ -1,6 +1,7 @@
 #include "stores/sql/admin_store.hpp"
 #include "stores/sql/audit_store.hpp"
 #include "stores/sql/control_store.hpp"
+#include "stores/sql/idempotency_store.hpp"
 #include "stores/sqlite/context.hpp"
 #include "stores/sqlite/doctor_store.hpp"
 #include "stores/sqlite/outbox_store.hpp"
@@ -26,9 +27,13 @@ class SqliteStore final : public Store {
         chain_(sections, "sagabox_audit_head"),
         known_(sections),
         replay_(sections),
-        context_(path, options, std::move(writer)),
+        context_(path, options, std::move(writer), sections),
         admin_(sections, operator_parts()),
         control_(sections, operator_parts()),
+        idempotency_(sections, {context_.sessions, context_.sessions, chain_, &context_.clock,
+                                [this] { return make_tables(spi::idempotency_engine); }}),
+        inbox_(sections, {context_.sessions, &context_.clock,
+                          [this] { return make_tables(spi::inbox_engine); }}),
         doctor_(sections, context_),
         ownership_(sections, context_, std::move(locks)) {}
 
@@ -38,12 +43,17 @@ class SqliteStore final : public Store {
   spi::OwnershipStore& ownership() override { return ownership_; }
   spi::AuditStore& audit() override { return audit_; }
   spi::DoctorStore* doctor() override { return &doctor_; }
+  spi::IdempotencyStore* idempotency() override { return &idempotency_; }
+  spi::InboxStore* inbox() override { return &inbox_; }
   Result<std::unique_ptr<OwnedTransaction>> begin() override {
     return StoreTransaction::begin(context_);
   }
   [[nodiscard]] std::string name() const override { return name_; }
 
  private:
+  Status make_tables(std::string_view engine) {
+    return context_.migrations.up({.engine = std::string(engine)});
+  }
   sql::OperatorParts operator_parts() {
     return {context_.sessions, chain_, replay_, known_,
             [this](const TableName& table) { context_.wake.ring(table); }};
@@ -57,6 +67,8 @@ class SqliteStore final : public Store {
   SqliteOutbox outbox_{context_, chain_};
   sql::AdminStore admin_;
   sql::ControlStore control_;
+  sql::IdempotencyStore idempotency_;
+  sql::InboxStore inbox_;
   sql::AuditStore audit_{context_.sessions, chain_};
   SqliteDoctor doctor_;
   Ownership ownership_;

@@ -21,6 +21,7 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
 
   [[nodiscard]] bool is_open() const override { return transaction_.is_open(); }
   OutboxWriter& outbox() override { return *this; }
+  Inbox& inbox() override { return inbox_; }
   Status commit() override;
   Status rollback() override;
 
@@ -40,13 +41,16 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
       const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
 
   StoreTransaction(Context& context, WriteTransaction transaction)
-      : context_(context), transaction_(std::move(transaction)) {}
+      : context_(context),
+        transaction_(std::move(transaction)),
+        inbox_(context.inbox, &context.clock, [this] { return session_of(*this); }) {}
 
   /// Whatever savepoints have undone: no sequence above is given out when this commits.
   void find_last();
 
   Context& context_;
   WriteTransaction transaction_;
+  sql::TransactionInbox inbox_;
   bool lent_ = false;
   std::set<TableName> written_to_;
   std::map<TableName, Sequence> last_;  // given out when this commits

@@ -4,6 +4,9 @@
 #include <sagabox/testing/fake_clock.hpp>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
+#include <string>
 #include <thread>
 
 namespace sagabox::conformance {
@@ -46,19 +49,58 @@ std::uint64_t SchemaConformance::pending() {
 }
 
 TEST_P(SchemaConformance, NothingIsAppliedBeforeUpAndLookingMakesNothing) {
-  ASSERT_FALSE(status().empty());
+  std::set<std::string> engines;
   for (const auto& step : status()) {
     EXPECT_FALSE(is_applied(step));
-    EXPECT_EQ(step.engine, "outbox");
     EXPECT_EQ(step.outbox, "");
+    engines.insert(step.engine);
   }
+  EXPECT_EQ(engines, std::set<std::string>(spi::schema_engines.begin(), spi::schema_engines.end()));
+}
+
+TEST_P(SchemaConformance, EngineIsMadeAndRemovedWithoutTheOthers) {
+  for (const auto engine : {spi::inbox_engine, spi::idempotency_engine}) {
+    const std::string name(engine);
+    schema_->up({.engine = name}).value();
+    schema_->up({.engine = name}).value();
+    const auto made = status();
+    ASSERT_FALSE(made.empty());
+    for (const auto& step : made) {
+      EXPECT_EQ(step.engine, name);
+      EXPECT_TRUE(is_applied(step));
+      EXPECT_FALSE(step.checksum_differs);
+    }
+    EXPECT_EQ(schema_->up({.engine = name, .outbox = table_}).error().code, Code::config_invalid);
+    schema_->down({.engine = name, .to = 0}).value();
+    EXPECT_TRUE(std::ranges::none_of(status(), is_applied));
+  }
+  schema_->up({.engine = std::string(spi::inbox_engine)}).value();
+  make();
+  schema_->down({.to = 0}).value();
+  for (const auto& step : status()) EXPECT_EQ(step.engine, spi::inbox_engine);
+}
+
+TEST_P(SchemaConformance, RolesMakeTheirOwnTablesOnly) {
+  const auto store = fixture_->store();
+  store->inbox()->prepare().value();
+  for (const auto& step : status()) EXPECT_EQ(step.engine, spi::inbox_engine);
+  store->idempotency()->prepare().value();
+  store->idempotency()->prepare().value();
+  const IdempotencyKey key{"acme", "billing", "k1"};
+  const auto first_time = [&] {
+    return store->transaction([&](OwnedTransaction& tx) { return tx.inbox().first_time(key); })
+        .value();
+  };
+  EXPECT_TRUE(first_time());
+  EXPECT_FALSE(first_time());
+  EXPECT_FALSE(store->idempotency()->get(key).value());
 }
 
 TEST_P(SchemaConformance, UpMakesEveryStepOfWhatIsSharedAndOfTheOutbox) {
-  const auto known = status().size();
+  const auto known = std::ranges::count(status(), spi::outbox_engine, &spi::SchemaStep::engine);
   make();
   const auto steps = status();
-  EXPECT_EQ(steps.size(), 2 * known);
+  EXPECT_EQ(std::ssize(steps), 2 * known);
   EXPECT_TRUE(std::ranges::all_of(steps, is_applied));
   for (std::size_t at = 0; at < steps.size(); ++at) {
     EXPECT_EQ(steps[at].number, static_cast<int>(at / 2 + 1));

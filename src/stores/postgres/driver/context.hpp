@@ -6,6 +6,7 @@
 #include "stores/postgres/operate/migrations.hpp"
 #include "stores/postgres/outbox/insert.hpp"
 #include "stores/postgres/outbox/vacuum.hpp"
+#include "stores/sql/inbox.hpp"
 
 #include <sagabox/stores/postgres.hpp>
 
@@ -15,7 +16,8 @@ namespace sagabox::postgres {
 
 /// What the roles of one store share. Thread-safe.
 struct Context {
-  Context(const Names& with_names, const ConnectSettings& settings, const Options& options)
+  Context(const Names& with_names, const ConnectSettings& settings, const Options& options,
+          sql::Sections& sections)
       : names(with_names),
         shards(options.shards),
         notify(options.notify),
@@ -25,6 +27,7 @@ struct Context {
         leases(settings, limits(options, 1), "lease renewals"),
         migrations(with_names, settings, options.shards),
         inserts(with_names),
+        inbox(sections),
         vacuum(with_names, settings, {.rows_min = options.vacuum_after}) {}
 
   static Pool::Limits limits(const Options& options, std::uint32_t connections_max) {
@@ -50,8 +53,10 @@ struct Context {
   PostgresSessions owner_sessions{owners};
   Pool leases;  ///< renewals alone
   PostgresSessions lease_sessions{leases};
+  PostgresSessions requests{writers};
   Migrations migrations;
   InsertCache inserts;
+  const sql::InboxStatements inbox;
   Vacuum vacuum;
 };
 

@@ -2,6 +2,8 @@
 #include "stores/postgres/driver/session.hpp"
 #include "stores/postgres/driver/transaction.hpp"
 #include "stores/postgres/outbox/insert.hpp"
+#include "stores/postgres/sql_files.hpp"
+#include "stores/sql/inbox.hpp"
 
 #include <sagabox/stores/postgres.hpp>
 
@@ -19,11 +21,20 @@
 namespace sagabox::postgres {
 namespace {
 
-/// The outboxes of one schema that were written to.
+/// One schema that was written to.
 struct KnownSchema {
   explicit KnownSchema(Names of) : names(std::move(of)) {}
   Names names;
   std::map<TableName, InsertStatements> statements;
+  std::optional<sql::InboxStatements> inbox{};  ///< once it was asked for
+
+  const sql::InboxStatements& inbox_statements() {
+    if (!inbox) {
+      auto sections = sql::Sections::parse(sql_files, names.schema()).value();
+      inbox.emplace(sections);
+    }
+    return *inbox;
+  }
 };
 
 /// What we remember of a connection that is not ours, as long as it lives.
@@ -133,6 +144,7 @@ struct Enlisted::Borrowed {
   };
   std::optional<Row> lasting{};
   bool ended = false;  ///< the caller rolled back and chained another transaction
+  std::optional<sql::TransactionInbox> inbox{};  ///< once it was asked for
 
   [[nodiscard]] const InsertStatements& statements_of(const TableName& table) const;
   /// `written`: one for each of the messages.
@@ -143,6 +155,7 @@ struct Enlisted::Borrowed {
   [[nodiscard]] bool is_open() const;
   /// Error if this transaction takes no statements of ours.
   Status check(std::string_view call);
+  Result<std::unique_ptr<sql::Session>> sql_session();
   /// `work(link)` over the connection.
   template <class Work>
   auto with_link(Work&& work) {
@@ -220,11 +233,24 @@ Status Enlisted::Borrowed::check(std::string_view call) {
   return {};
 }
 
+Result<std::unique_ptr<sql::Session>> Enlisted::Borrowed::sql_session() {
+  return std::unique_ptr<sql::Session>(std::make_unique<Session>(*this));
+}
+
 Enlisted::Enlisted(std::unique_ptr<Borrowed> borrowed) : borrowed_(std::move(borrowed)) {}
 Enlisted::Enlisted(Enlisted&&) noexcept = default;
 Enlisted::~Enlisted() = default;
 
 bool Enlisted::is_open() const { return borrowed_->is_open(); }
+
+Inbox& Enlisted::inbox() {
+  auto& inbox = borrowed_->inbox;
+  if (!inbox) {
+    inbox.emplace(borrowed_->schema->inbox_statements(), nullptr,
+                  [borrowed = borrowed_.get()] { return borrowed->sql_session(); });
+  }
+  return *inbox;
+}
 
 Result<std::vector<Written>> Enlisted::insert(
     const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
@@ -286,8 +312,7 @@ Result<std::unique_ptr<sql::Session>> session_of(Transaction& transaction) {
   if (auto* ours = dynamic_cast<StoreTransaction*>(&transaction)) return ours->session();
   auto* enlisted = dynamic_cast<Enlisted*>(&transaction);
   if (enlisted == nullptr) return no_transaction("session_of()");
-  return std::unique_ptr<sql::Session>(
-      std::make_unique<Enlisted::Borrowed::Session>(*enlisted->borrowed_));
+  return enlisted->borrowed_->sql_session();
 }
 
 }  // namespace sagabox::postgres

@@ -2,6 +2,7 @@
 
 #include "stores/postgres/driver/context.hpp"
 #include "stores/postgres/driver/pool.hpp"
+#include "stores/sql/inbox.hpp"
 
 #include <sagabox/spi/transaction.hpp>
 
@@ -20,6 +21,7 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
 
   [[nodiscard]] bool is_open() const override { return open_; }
   OutboxWriter& outbox() override { return *this; }
+  Inbox& inbox() override { return inbox_; }
   Status commit() override;
   Status rollback() override;
 
@@ -36,11 +38,14 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
       const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
 
   StoreTransaction(Context& context, Pool::Lease lease)
-      : context_(context), lease_(std::move(lease)) {}
+      : context_(context),
+        lease_(std::move(lease)),
+        inbox_(context.inbox, nullptr, [this] { return session_of(*this); }) {}
 
   Context& context_;
   Pool::Lease lease_;
   bool open_ = true;
+  sql::TransactionInbox inbox_;
 };
 
 }  // namespace sagabox::postgres

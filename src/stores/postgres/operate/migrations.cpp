@@ -80,7 +80,7 @@ std::string Migrations::fill(std::string_view sql, const std::string& outbox) co
 }
 
 Status Migrations::prepare(const TableName& table) {
-  auto engine = schema::find_engine(engines_, schema::outbox_engine);
+  auto engine = schema::find_engine(engines_, spi::outbox_engine);
   if (!engine.ok()) return engine.error();
   auto connection = connect();
   if (!connection.ok()) return connection.error();

@@ -143,7 +143,7 @@ Status Migrations::lock_owners(Connection& connection, const TableName& table,
 
 Result<spi::ReshardReport> Migrations::look_at_shards(Connection& connection,
                                                       const TableName& table) {
-  auto engine = schema::find_engine(engines_, schema::outbox_engine);
+  auto engine = schema::find_engine(engines_, spi::outbox_engine);
   if (!engine.ok()) return engine.error();
   auto made = StepRecord(connection, names_, **engine).is_there();
   if (!made.ok()) return made.error();

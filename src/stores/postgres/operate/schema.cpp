@@ -332,8 +332,14 @@ std::span<const Engine> engines() {
       rights_step(),
       tenants_step(),
   };
+  static const std::array idempotency_steps{idempotency_step()};
+  static const std::array inbox_steps{inbox_step()};
   static const std::array all{
-      Engine{.name = schema::outbox_engine, .record = "migration", .steps = outbox_steps},
+      Engine{.name = spi::outbox_engine, .record = "migration", .steps = outbox_steps},
+      Engine{.name = spi::idempotency_engine,
+             .record = "idempotency_migration",
+             .steps = idempotency_steps},
+      Engine{.name = spi::inbox_engine, .record = "inbox_migration", .steps = inbox_steps},
   };
   return all;
 }

@@ -15,6 +15,10 @@ Migration operators_step() noexcept;  ///< 4: watched tables, and what people lo
 Migration rights_step() noexcept;     ///< 5: rights of producers, a search_path for every function
 Migration tenants_step();             ///< 6: ids and keys are one tenant's
 
+/// Steps of the engines beside the outbox.
+Migration idempotency_step() noexcept;
+Migration inbox_step() noexcept;
+
 /// Among which messages an id is there once.
 enum class IdScope : std::uint8_t { outbox, tenant };
 

@@ -1,0 +1,100 @@
+-- Records of requests. $1 tenant, $2 consumer, $3 key.
+
+-- name: idempotency_check
+-- $4 hash, $5 ticket, $6 lease and $7 ttl in microseconds. Inserts the request or takes a free
+-- record over; otherwise shows what stands in the way. No row if that was committed after this
+-- statement began: it is not in its snapshot.
+WITH moment AS MATERIALIZED (
+  SELECT clock_timestamp() AS at
+), taken AS (
+  INSERT INTO "{schema}".idempotency AS known
+    (tenant, consumer, key, request_hash, ticket, created_at, changed_at, lease_until, expires_at)
+  SELECT $1, $2, $3, $4, $5, at, at, at + $6 * interval '1 microsecond',
+         at + $7 * interval '1 microsecond'
+  FROM moment
+  ON CONFLICT (tenant, consumer, key) DO UPDATE
+  SET (request_hash, state, ticket, changed_at, lease_until, expires_at, result, result_digest,
+       code, error) =
+      (excluded.request_hash, 'in_flight', excluded.ticket, excluded.changed_at,
+       excluded.lease_until, excluded.expires_at, NULL, NULL, NULL, NULL),
+      created_at = CASE WHEN known.expires_at <= excluded.created_at
+                         AND (known.state <> 'in_flight'
+                              OR known.lease_until <= excluded.created_at)
+                        THEN excluded.created_at ELSE known.created_at END,
+      attempts = CASE WHEN known.expires_at <= excluded.created_at
+                       AND (known.state <> 'in_flight'
+                            OR known.lease_until <= excluded.created_at)
+                      THEN 1
+                      WHEN known.state = 'in_flight' AND known.ticket = excluded.ticket
+                      THEN known.attempts
+                      ELSE known.attempts + 1 END
+  WHERE known.state = 'released'
+     OR (known.expires_at <= excluded.created_at
+         AND (known.state <> 'in_flight' OR known.lease_until <= excluded.created_at))
+     OR (known.state = 'in_flight' AND known.lease_until <= excluded.created_at
+         AND known.request_hash = excluded.request_hash)
+     OR (known.state = 'in_flight' AND known.ticket = excluded.ticket)
+  RETURNING *
+)
+SELECT true, at, tenant, consumer, key, request_hash, state, ticket, attempts, created_at,
+       changed_at, lease_until, expires_at, result, result_digest, code, error
+FROM taken, moment
+UNION ALL
+SELECT false, at, tenant, consumer, key, request_hash, state, ticket, attempts, created_at,
+       changed_at, lease_until, expires_at, result, result_digest, code, error
+FROM "{schema}".idempotency, moment
+WHERE tenant = $1 AND consumer = $2 AND key = $3 AND NOT EXISTS (SELECT FROM taken);
+
+-- name: idempotency_finish
+-- $4 ticket, $6 result, $7 its digest. A row if the ticket is the holder's.
+UPDATE "{schema}".idempotency
+SET state = 'succeeded', result = $6, result_digest = $7, changed_at = clock_timestamp()
+WHERE tenant = $1 AND consumer = $2 AND key = $3 AND ticket = $4
+  AND state IN ('in_flight', 'succeeded')
+RETURNING 1;
+
+-- name: idempotency_fail
+-- $4 ticket, $6 state, $7 code, $8 error. A row if the ticket is the holder's.
+UPDATE "{schema}".idempotency
+SET state = $6, code = $7, error = $8, changed_at = clock_timestamp()
+WHERE tenant = $1 AND consumer = $2 AND key = $3 AND ticket = $4 AND state IN ('in_flight', $6)
+RETURNING 1;
+
+-- name: idempotency_renew
+-- $4 ticket, $6 lease in microseconds. A row if the ticket is the holder's.
+UPDATE "{schema}".idempotency
+SET lease_until = clock_timestamp() + $6 * interval '1 microsecond'
+WHERE tenant = $1 AND consumer = $2 AND key = $3 AND ticket = $4 AND state = 'in_flight'
+RETURNING 1;
+
+-- name: idempotency_purge_expired
+-- $1 rows at most. A row for each that was removed.
+DELETE FROM "{schema}".idempotency
+WHERE ctid = ANY (ARRAY(
+  SELECT ctid FROM "{schema}".idempotency
+  WHERE expires_at <= clock_timestamp()
+    AND (state <> 'in_flight' OR lease_until <= clock_timestamp())
+  ORDER BY expires_at
+  LIMIT $1
+  FOR UPDATE SKIP LOCKED))
+RETURNING 1;
+
+-- name: idempotency_purge_key
+-- A row if it was there.
+DELETE FROM "{schema}".idempotency WHERE tenant = $1 AND consumer = $2 AND key = $3 RETURNING 1;
+
+-- name: idempotency_list
+-- After $1, $2 and $3; $4 tenant, $5 consumer and $6 state, where they are not null; $7 rows.
+SELECT tenant, consumer, key, request_hash, state, ticket, attempts, created_at, changed_at,
+       lease_until, expires_at, result, result_digest, code, error
+FROM "{schema}".idempotency
+WHERE (tenant, consumer, key) > ($1, $2, $3)
+  AND ($4 IS NULL OR tenant = $4) AND ($5 IS NULL OR consumer = $5) AND ($6 IS NULL OR state = $6)
+ORDER BY tenant, consumer, key
+LIMIT $7;
+
+-- name: idempotency_get
+SELECT tenant, consumer, key, request_hash, state, ticket, attempts, created_at, changed_at,
+       lease_until, expires_at, result, result_digest, code, error
+FROM "{schema}".idempotency
+WHERE tenant = $1 AND consumer = $2 AND key = $3;

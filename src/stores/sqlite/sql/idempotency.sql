@@ -1,0 +1,81 @@
+-- Records of requests. ?1 tenant, ?2 consumer, ?3 key. Times are microseconds.
+
+-- name: idempotency_check
+-- ?4 hash, ?5 ticket, ?6 lease, ?7 ttl, ?8 now. Inserts the request or takes a free record over,
+-- and shows the record as it is then. Let through is the one whose ticket it has.
+INSERT INTO sagabox_idempotency AS known
+  (tenant, consumer, key, request_hash, ticket, created_at, changed_at, lease_until, expires_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?8, ?8, ?8 + ?6, ?8 + ?7)
+ON CONFLICT (tenant, consumer, key) DO UPDATE
+SET (request_hash, state, ticket, changed_at, lease_until, expires_at, result, result_digest, code,
+     error) =
+    (excluded.request_hash, 'in_flight', excluded.ticket, excluded.changed_at,
+     excluded.lease_until, excluded.expires_at, NULL, NULL, NULL, NULL),
+    created_at = CASE WHEN known.expires_at <= ?8
+                       AND (known.state <> 'in_flight' OR known.lease_until <= ?8)
+                      THEN ?8 ELSE known.created_at END,
+    attempts = CASE WHEN known.expires_at <= ?8
+                     AND (known.state <> 'in_flight' OR known.lease_until <= ?8) THEN 1
+                    WHEN known.state = 'in_flight' AND known.ticket = ?5 THEN known.attempts
+                    ELSE known.attempts + 1 END
+WHERE known.state = 'released'
+   OR (known.expires_at <= ?8 AND (known.state <> 'in_flight' OR known.lease_until <= ?8))
+   OR (known.state = 'in_flight' AND known.lease_until <= ?8
+       AND known.request_hash = excluded.request_hash)
+   OR (known.state = 'in_flight' AND known.ticket = ?5);
+SELECT ticket = ?5 AND state = 'in_flight', ?8, tenant, consumer, key, request_hash, state, ticket,
+       attempts, created_at, changed_at, lease_until, expires_at, result, result_digest, code, error
+FROM sagabox_idempotency
+WHERE tenant = ?1 AND consumer = ?2 AND key = ?3;
+
+-- name: idempotency_finish
+-- ?4 ticket, ?5 now, ?6 result, ?7 its digest. A row if the ticket is the holder's.
+UPDATE sagabox_idempotency
+SET state = 'succeeded', result = ?6, result_digest = ?7, changed_at = ?5
+WHERE tenant = ?1 AND consumer = ?2 AND key = ?3 AND ticket = ?4
+  AND state IN ('in_flight', 'succeeded')
+RETURNING 1;
+
+-- name: idempotency_fail
+-- ?4 ticket, ?5 now, ?6 state, ?7 code, ?8 error. A row if the ticket is the holder's.
+UPDATE sagabox_idempotency
+SET state = ?6, code = ?7, error = ?8, changed_at = ?5
+WHERE tenant = ?1 AND consumer = ?2 AND key = ?3 AND ticket = ?4 AND state IN ('in_flight', ?6)
+RETURNING 1;
+
+-- name: idempotency_renew
+-- ?4 ticket, ?5 now, ?6 lease. A row if the ticket is the holder's.
+UPDATE sagabox_idempotency
+SET lease_until = ?5 + ?6
+WHERE tenant = ?1 AND consumer = ?2 AND key = ?3 AND ticket = ?4 AND state = 'in_flight'
+RETURNING 1;
+
+-- name: idempotency_purge_expired
+-- ?1 rows at most, ?2 now. A row for each that was removed.
+DELETE FROM sagabox_idempotency
+WHERE (tenant, consumer, key) IN (
+  SELECT tenant, consumer, key FROM sagabox_idempotency
+  WHERE expires_at <= ?2 AND (state <> 'in_flight' OR lease_until <= ?2)
+  ORDER BY expires_at
+  LIMIT ?1)
+RETURNING 1;
+
+-- name: idempotency_purge_key
+-- A row if it was there.
+DELETE FROM sagabox_idempotency WHERE tenant = ?1 AND consumer = ?2 AND key = ?3 RETURNING 1;
+
+-- name: idempotency_list
+-- After ?1, ?2 and ?3; ?4 tenant, ?5 consumer and ?6 state, where they are not null; ?7 rows.
+SELECT tenant, consumer, key, request_hash, state, ticket, attempts, created_at, changed_at,
+       lease_until, expires_at, result, result_digest, code, error
+FROM sagabox_idempotency
+WHERE (tenant, consumer, key) > (?1, ?2, ?3)
+  AND (?4 IS NULL OR tenant = ?4) AND (?5 IS NULL OR consumer = ?5) AND (?6 IS NULL OR state = ?6)
+ORDER BY tenant, consumer, key
+LIMIT ?7;
+
+-- name: idempotency_get
+SELECT tenant, consumer, key, request_hash, state, ticket, attempts, created_at, changed_at,
+       lease_until, expires_at, result, result_digest, code, error
+FROM sagabox_idempotency
+WHERE tenant = ?1 AND consumer = ?2 AND key = ?3;

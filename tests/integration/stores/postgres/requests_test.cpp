@@ -1,0 +1,216 @@
+#include "integration/stores/postgres/world.hpp"
+#include "spi/barrier_rules.hpp"
+
+#include <optional>
+#include <stdexcept>
+
+namespace sagabox::postgres {
+namespace {
+
+using sagabox::testing::run_sql;
+
+/// Records of requests, the inbox and the barrier as other sessions and languages meet them.
+class PostgresRequests : public PostgresTest {
+ protected:
+  void SetUp() override {
+    PostgresTest::SetUp();
+    if (IsSkipped()) return;
+    store_ = open(database_->url(), database_->options()).value();
+    store_->idempotency()->prepare().value();
+    store_->inbox()->prepare().value();
+    user_ = database_->connect();
+    sql("SET search_path = " + database_->schema());
+  }
+  std::vector<std::string> sql(const std::string& text) { return run_sql(user_.get(), text); }
+
+  static spi::IdempotencyCheck check_by(std::uint64_t ticket) {
+    return {.key = {"acme", "billing", "k1"},
+            .request_hash = sha256("payload"),
+            .ticket = IdempotencyTicket{ticket},
+            .lease = std::chrono::seconds(15),
+            .ttl = std::chrono::hours(1)};
+  }
+  Result<std::vector<spi::IdempotencyCheckReply>> check(std::uint64_t ticket) {
+    const auto one = check_by(ticket);
+    return store_->idempotency()->check(std::span(&one, 1));
+  }
+  /// As `check_by` would.
+  std::string insert_by(std::uint64_t ticket) {
+    return "INSERT INTO idempotency (tenant, consumer, key, request_hash, ticket, created_at, "
+           "changed_at, lease_until, expires_at) VALUES ('acme', 'billing', 'k1', decode('" +
+           hex(sha256("payload")) + "', 'hex'), " + std::to_string(ticket) +
+           ", now(), now(), now() + interval '1 minute', now() + interval '1 hour')";
+  }
+  std::string call_barrier(const std::string& direction) {
+    return sql("SELECT barrier(saga => 's1', step => 'pay', direction => '" + direction +
+               "', deadline => now() + interval '1 hour')")
+        .at(0);
+  }
+
+  std::unique_ptr<Store> store_;
+  sagabox::testing::PgConnection user_;
+};
+
+TEST_F(PostgresRequests, RowNewerThanTheSnapshotIsLookedUpAgain) {
+  sql("BEGIN");
+  sql(insert_by(7));
+  std::optional<spi::IdempotencyCheckReply> reply;
+  std::thread checking([&] { reply = check(8).value().at(0); });
+  until_blocked("idempotency AS known");
+  sql("COMMIT");
+  checking.join();
+  ASSERT_TRUE(reply);
+  EXPECT_FALSE(reply->taken);
+  EXPECT_EQ(reply->record.ticket, IdempotencyTicket{7});
+}
+
+TEST_F(PostgresRequests, KeyOfATransactionThatRollsBackIsLetThrough) {
+  sql("BEGIN");
+  sql(insert_by(7));
+  std::optional<spi::IdempotencyCheckReply> reply;
+  std::thread checking([&] { reply = check(8).value().at(0); });
+  until_blocked("idempotency AS known");
+  sql("ROLLBACK");
+  checking.join();
+  ASSERT_TRUE(reply);
+  EXPECT_TRUE(reply->taken);
+}
+
+// The statement's snapshot still shows the record that has expired; it has been replaced since.
+TEST_F(PostgresRequests, OldVersionInTheSnapshotIsNotAnswered) {
+  sql(insert_by(7));
+  sql("UPDATE idempotency SET state = 'succeeded', result = 'old', expires_at = now()");
+  sql("BEGIN");
+  sql("UPDATE idempotency SET state = 'in_flight', result = NULL, ticket = 9, "
+      "expires_at = now() + interval '1 hour'");
+  std::optional<spi::IdempotencyCheckReply> reply;
+  std::thread checking([&] { reply = check(8).value().at(0); });
+  until_blocked("idempotency AS known");
+  sql("COMMIT");
+  checking.join();
+  ASSERT_TRUE(reply);
+  EXPECT_FALSE(reply->taken);
+  EXPECT_EQ(reply->record.state, IdempotencyState::in_flight);
+  EXPECT_EQ(reply->record.ticket, IdempotencyTicket{9});
+}
+
+TEST_F(PostgresRequests, FirstTimeInSqlSharesTheFateOfItsTransaction) {
+  const auto first_time = [&] {
+    return sql("SELECT first_time('acme', 'billing', 'k1')").at(0) == "t";
+  };
+  sql("BEGIN");
+  EXPECT_TRUE(first_time());
+  EXPECT_FALSE(first_time());
+  sql("ROLLBACK");
+  sql("BEGIN");
+  EXPECT_TRUE(first_time());
+  sql("COMMIT");
+  EXPECT_FALSE(first_time());
+  const auto tx = store_->begin().value();
+  EXPECT_FALSE(tx->inbox().first_time("acme", "billing", "k1").value()) << "one inbox for all";
+  EXPECT_TRUE(tx->inbox().first_time("acme", "shipping", "k1").value());
+}
+
+TEST_F(PostgresRequests, SecondConsumerWaitsForTheFirstOnesTransaction) {
+  for (const bool commits : {false, true}) {
+    sql("BEGIN");
+    EXPECT_EQ(sql("SELECT first_time('acme', 'billing', 'k1')").at(0), "t");
+    std::optional<bool> first;
+    std::thread second([&] {
+      const auto tx = store_->begin().value();
+      first = tx->inbox().first_time("acme", "billing", "k1").value();
+      tx->rollback().value();
+    });
+    until_blocked("inbox");
+    sql(commits ? "COMMIT" : "ROLLBACK");
+    second.join();
+    EXPECT_EQ(first, !commits);
+  }
+}
+
+TEST_F(PostgresRequests, WhatIsNoNameIsRefusedInSql) {
+  for (const auto* call :
+       {"first_time('', 'billing', 'k')", "first_time('acme', NULL, 'k')",
+        "first_time('acme', 'billing', repeat('k', 256))", "barrier('s1', 'pay', 'undo', now())",
+        "barrier('s1', 'pay', NULL, now())", "barrier('s1', 'pay', 'action', NULL)"}) {
+    EXPECT_THROW(sql(std::string("SELECT ") + call), std::runtime_error) << call;
+  }
+}
+
+// All orders of up to five calls, against the pure decision.
+TEST_F(PostgresRequests, BarrierInSqlDecidesAsTheRulesDo) {
+  constexpr unsigned calls = 5;
+  for (unsigned order = 0; order < (1U << calls); ++order) {
+    sql("DELETE FROM barrier");
+    std::optional<spi::BarrierState> state;
+    for (unsigned call = 0; call < calls; ++call) {
+      const auto direction =
+          (order >> call & 1U) == 0 ? BarrierDirection::action : BarrierDirection::compensation;
+      const auto step = spi::decide_barrier(state, direction);
+      ASSERT_EQ(call_barrier(std::string(barrier_direction_name(direction))),
+                barrier_answer_name(step.answer))
+          << "order " << order << ", call " << call;
+      state = step.after;
+    }
+  }
+}
+
+TEST_F(PostgresRequests, BarrierOfBothLanguagesIsOne) {
+  EXPECT_EQ(call_barrier("action"), "run");
+  const BarrierCall call{
+      .saga = "s1", .step = "pay", .deadline = system_clock().wall_now() + std::chrono::hours(1)};
+  const auto answer =
+      store_->transaction([&](OwnedTransaction& tx) { return tx.inbox().barrier(call); });
+  EXPECT_EQ(answer.value(), BarrierAnswer::repeated);
+  EXPECT_EQ(call_barrier("compensation"), "run");
+}
+
+TEST_F(PostgresRequests, ConsumersNeedExecuteOnly) {
+  const auto role = database_->schema() + "_consumer";
+  database_->sql("CREATE ROLE " + role);
+  database_->sql("GRANT USAGE ON SCHEMA " + database_->schema() + " TO " + role);
+  sql("SET ROLE " + role);
+  EXPECT_THROW(sql("SELECT first_time('acme', 'billing', 'k1')"), std::runtime_error);
+  EXPECT_THROW(call_barrier("action"), std::runtime_error);
+  sql("RESET ROLE");
+  database_->sql("GRANT EXECUTE ON FUNCTION " + in_schema("first_time") + ", " +
+                 in_schema("barrier") + " TO " + role);
+  sql("SET ROLE " + role);
+  EXPECT_EQ(sql("SELECT first_time('acme', 'billing', 'k1')").at(0), "t");
+  EXPECT_EQ(call_barrier("action"), "run");
+  EXPECT_THROW(sql("SELECT * FROM inbox"), std::runtime_error);
+  sql("RESET ROLE");
+  database_->sql("DROP OWNED BY " + role);
+  database_->sql("DROP ROLE " + role);
+}
+
+// A function or operator of another user does not get into what runs on a caller's connection.
+TEST_F(PostgresRequests, SearchPathOfTheCallerDoesNotMatter) {
+  database_->sql("CREATE SCHEMA IF NOT EXISTS " + database_->schema() + "_own");
+  sql("SET search_path = " + database_->schema() + "_own, pg_catalog");
+  sql("CREATE FUNCTION never(text, text) RETURNS boolean LANGUAGE sql AS "
+      "'SELECT false'; CREATE OPERATOR = (LEFTARG = text, RIGHTARG = text, FUNCTION = never)");
+  sql("SET search_path = " + database_->schema() + "_own, pg_catalog");
+  std::vector<BarrierAnswer> answers;
+  const auto first_time = [&] {
+    sql("BEGIN");
+    auto tx = enlist(user_.get(), database_->schema()).value();
+    const bool first = tx.inbox().first_time("acme", "billing", "k1").value();
+    const BarrierCall call{.saga = "s1",
+                           .step = "pay",
+                           .direction = BarrierDirection::compensation,
+                           .deadline = system_clock().wall_now() + std::chrono::hours(1)};
+    answers.push_back(
+        tx.inbox().barrier({.saga = call.saga, .step = "pay", .deadline = call.deadline}).value());
+    answers.push_back(tx.inbox().barrier(call).value());
+    sql("COMMIT");
+    return first;
+  };
+  EXPECT_TRUE(first_time());
+  EXPECT_FALSE(first_time());
+  EXPECT_EQ(answers, (std::vector{BarrierAnswer::run, BarrierAnswer::run, BarrierAnswer::too_late,
+                                  BarrierAnswer::repeated}));
+}
+
+}  // namespace
+}  // namespace sagabox::postgres

@@ -1,0 +1,146 @@
+#include "integration/stores/sqlite/world.hpp"
+#include "support/places.hpp"
+
+#include <sagabox/idempotency.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace sagabox::sqlite {
+namespace {
+
+using sagabox::testing::run_sql;
+
+struct SagaCall {
+  std::string saga;
+  BarrierDirection direction = BarrierDirection::action;
+  WallTime deadline{};
+};
+
+Status add_to_balance(Transaction& tx, int by) {
+  run_sql(connection_of(tx), "UPDATE balance SET value = value + " + std::to_string(by));
+  return {};
+}
+
+Result<GuardedResult> call_the_provider(const std::string& body, const std::stop_token&) {
+  return GuardedResult{"charged " + body};
+}
+
+Status book(Store& store, const std::string& message_id) {
+  return store.transaction([&](OwnedTransaction& tx) -> Status {
+    const auto first = tx.inbox().first_time("acme", "billing", "acme:" + message_id);
+    if (!first.ok()) return first.error();
+    if (!*first) return {};  // done before
+    return add_to_balance(tx, 5);
+  });
+}
+
+Result<BarrierAnswer> reserve(Store& store, const SagaCall& call) {
+  return store.transaction([&](OwnedTransaction& tx) -> Result<BarrierAnswer> {
+    const auto answer = tx.inbox().barrier({.tenant = "acme",
+                                            .saga = call.saga,
+                                            .step = "reserve",
+                                            .direction = call.direction,
+                                            .deadline = call.deadline});
+    if (!answer.ok() || !runs(*answer)) return answer;
+    const int by = call.direction == BarrierDirection::action ? 1 : -1;
+    if (auto added = add_to_balance(tx, by); !added.ok()) return added.error();
+    return answer;
+  });
+}
+
+Result<Guarded> charge(Guard& guard, const std::string& key, const std::string& body) {
+  return guard.run("acme", key, sha256(body),
+                   [&](const std::stop_token& stop) { return call_the_provider(body, stop); });
+}
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The code blocks of docs/idempotency.md in this language.
+std::vector<std::string> documented(const std::string& language) {
+  const auto page = text_of(sagabox::testing::project_folder() / "docs/idempotency.md");
+  const auto begin = "```" + language + "\n";
+  std::vector<std::string> blocks;
+  for (auto at = page.find(begin); at != std::string::npos; at = page.find(begin, at)) {
+    at += begin.size();
+    blocks.push_back(page.substr(at, page.find("```\n", at) - at));
+  }
+  return blocks;
+}
+
+/// What docs/idempotency.md shows.
+class SqliteRequests : public SqliteTest {
+ protected:
+  void SetUp() override {
+    store_ = open_store();
+    store_->inbox()->prepare().value();
+    store_->idempotency()->prepare().value();
+    run_sql(user_.get(), "CREATE TABLE balance (value INTEGER); INSERT INTO balance VALUES (0)");
+  }
+  std::string balance() { return run_sql(user_.get(), "SELECT value FROM balance").at(0); }
+
+  std::unique_ptr<Store> store_;
+  sagabox::testing::SqliteConnection user_ =
+      sagabox::testing::connect_sqlite(path(), std::chrono::seconds(5));
+};
+
+TEST_F(SqliteRequests, DocumentShowsTheCodeThatIsTestedHere) {
+  const auto tested = text_of(sagabox::testing::project_folder() /
+                              "tests/integration/stores/sqlite/requests_test.cpp");
+  const auto blocks = documented("cpp");
+  EXPECT_EQ(blocks.size(), 3U);
+  for (const auto& block : blocks) EXPECT_NE(tested.find(block), std::string::npos) << block;
+}
+
+TEST_F(SqliteRequests, MessageThatComesTwiceIsBookedOnce) {
+  book(*store_, "m1").value();
+  book(*store_, "m1").value();
+  book(*store_, "m2").value();
+  EXPECT_EQ(balance(), "10");
+}
+
+TEST_F(SqliteRequests, StepAndItsCompensationLeaveNothingInAnyOrder) {
+  using enum BarrierDirection;
+  const auto deadline = system_clock().wall_now() + std::chrono::hours(1);
+  const auto call = [&](const std::string& saga, BarrierDirection direction) {
+    return reserve(*store_, {saga, direction, deadline}).value();
+  };
+  EXPECT_EQ(call("s1", action), BarrierAnswer::run);
+  EXPECT_EQ(call("s1", action), BarrierAnswer::repeated);
+  EXPECT_EQ(balance(), "1");
+  EXPECT_EQ(call("s1", compensation), BarrierAnswer::run);
+  EXPECT_EQ(call("s2", compensation), BarrierAnswer::nothing_to_undo);
+  EXPECT_EQ(call("s2", action), BarrierAnswer::too_late);
+  EXPECT_EQ(balance(), "0");
+}
+
+TEST_F(SqliteRequests, RequestIsChargedOnce) {
+  const auto guard = Guard::create(*store_, {.consumer = "charges"}).value();
+  EXPECT_EQ(charge(*guard, "k1", "5 EUR").value().result, "charged 5 EUR");
+  EXPECT_TRUE(charge(*guard, "k1", "5 EUR").value().replayed);
+  EXPECT_EQ(charge(*guard, "k1", "6 EUR").error().code, Code::tx_idempotent_mismatch);
+}
+
+TEST_F(SqliteRequests, DocumentedInsertAndTheLibraryShareOneInbox) {
+  const auto blocks = documented("sql");
+  const auto insert = std::ranges::find_if(blocks, [](const std::string& block) {
+    return block.find("sagabox_inbox") != std::string::npos;
+  });
+  ASSERT_NE(insert, blocks.end());
+  EXPECT_EQ(run_sql(user_.get(), *insert), std::vector<std::string>{"1"});
+  EXPECT_EQ(run_sql(user_.get(), *insert), std::vector<std::string>{});
+  book(*store_, "01J9ZQ3K4M").value();
+  EXPECT_EQ(balance(), "0") << "it was done before";
+  EXPECT_EQ(store_->inbox()->purge({}).value().keys, 0U) << "taken just now";
+  EXPECT_EQ(store_->inbox()->purge({.older_than = -std::chrono::hours(1)}).value().keys, 1U);
+}
+
+}  // namespace
+}  // namespace sagabox::sqlite
