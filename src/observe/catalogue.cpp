@@ -73,6 +73,12 @@ constexpr std::array catalogue{
     MetricInfo{metric::outbox_strays, gauge, "table",
                "Pending rows that no reader would find; anything above 0 is a fault"},
     MetricInfo{metric::outbox_replayed_total, counter, "table", "Messages replayed by jobs"},
+    MetricInfo{metric::idempotency_hits_total, counter, "consumer",
+               "Requests answered with the result of the first time"},
+    MetricInfo{metric::idempotency_conflicts_total, counter, "consumer reason",
+               "Requests refused because the same key was busy, last_failed or a mismatch"},
+    MetricInfo{metric::idempotency_runs_total, counter, "consumer result",
+               "Requests that were worked on by result: succeeded, failed, released or lost"},
     MetricInfo{metric::transport_sends_total, counter, "transport result",
                "Sends to targets by result: delivered, rejected, failed, unreachable, timed_out, "
                "busy, later"},

@@ -48,6 +48,7 @@ PUBLIC_ROOMS = {
     "spi": "store",
     "flow": "limits held_up",
     "outbox": "outbox",
+    "idempotency": "idempotency",
     "routing": "router",
     "admin": "admin explanation",
     "assembly": "open",
