@@ -44,6 +44,23 @@ TEST_F(PostgresPqxx, CommitPublishesBusinessRowAndMessage) {
   EXPECT_EQ(count("business"), "1");
 }
 
+TEST_F(PostgresPqxx, InboxSharesTheFateOfTheTransaction) {
+  store_->inbox()->prepare().value();
+  const auto first_time = [&](bool commits) {
+    pqxx::work work(*connection_);
+    auto tx = enlist(work).value();
+    const bool first = tx.inbox().first_time("acme", "billing", "k1").value();
+    work.exec(insert_business());
+    if (commits) work.commit();
+    return first;
+  };
+  EXPECT_TRUE(first_time(false));
+  EXPECT_TRUE(first_time(true));
+  EXPECT_FALSE(first_time(false));
+  EXPECT_EQ(count("inbox"), "1");
+  EXPECT_EQ(count("business"), "1");
+}
+
 TEST_F(PostgresPqxx, AbortLeavesNothing) {
   {
     pqxx::work work(*connection_);

@@ -41,6 +41,23 @@ TEST_F(PostgresSoci, CommitPublishesBusinessRowAndMessage) {
   EXPECT_EQ(count("business"), "1");
 }
 
+TEST_F(PostgresSoci, InboxSharesTheFateOfTheTransaction) {
+  store_->inbox()->prepare().value();
+  const auto first_time = [&](bool commits) {
+    soci::transaction transaction(session_);
+    auto tx = enlist().value();
+    const bool first = tx.inbox().first_time("acme", "billing", "k1").value();
+    insert_business(1);
+    if (commits) transaction.commit();
+    return first;
+  };
+  EXPECT_TRUE(first_time(false));
+  EXPECT_TRUE(first_time(true));
+  EXPECT_FALSE(first_time(false));
+  EXPECT_EQ(count("inbox"), "1");
+  EXPECT_EQ(count("business"), "1");
+}
+
 TEST_F(PostgresSoci, RollbackLeavesNothing) {
   {
     const soci::transaction forgotten(session_);
