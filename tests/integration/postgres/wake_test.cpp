@@ -1,6 +1,7 @@
 #include "stores/postgres/wake/wake.hpp"
 
 #include "integration/postgres/world.hpp"
+#include "stores/postgres/sql_files.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -88,7 +89,8 @@ TEST_F(PostgresWake, CommitOfAnotherProcessWakesASleeper) {
 TEST_F(PostgresWake, NotificationAloneEndsASleep) {
   store->outbox().prepare(table).value();
   const auto names = postgres::Names::parse(database->schema()).value();
-  postgres::Context context(names, {.url = database->url()}, database->options());
+  auto sections = sql::Sections::parse(postgres::sql_files, names.schema()).value();
+  postgres::Context context(names, {.url = database->url()}, database->options(), sections);
   postgres::Wake wake(context, std::chrono::hours(10));
   std::atomic<int> waits{0};
   std::atomic<int> seen{0};

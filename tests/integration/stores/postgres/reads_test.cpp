@@ -211,8 +211,8 @@ class PostgresReadPlans : public PostgresReadParts {
     PostgresReadParts::SetUp();
     if (IsSkipped()) return;
     const auto names = Names::parse(database_->schema()).value();
-    context_.emplace(names, settings(), Options{.relay_connections_max = 1});
     auto sections = sql::Sections::parse(sql_files, names.schema()).value();
+    context_.emplace(names, settings(), Options{.relay_connections_max = 1}, sections);
     chain_.emplace(sections, "audit_head");
     wake_.emplace(*context_);
     outbox_.emplace(*context_, *chain_, *wake_);
