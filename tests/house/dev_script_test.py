@@ -92,6 +92,7 @@ class DevScript(unittest.TestCase):
             (["torture", "many"], '"many" is neither a seed'),
             (["torture", "9-3"], '"9-3" is neither a seed'),
             (["torture", "crash", "all"], '"all" is neither a seed'),
+            (["torture", "long", "1-9"], "torture long takes no seeds, got: 1-9"),
             (["test", "--tsan", "crash"], "crash is not run under TSan"),
             (["lint", "src"], "lint takes only --all"),
             (["setup", "all"], "setup takes no arguments"),
@@ -102,6 +103,18 @@ class DevScript(unittest.TestCase):
                 self.assertEqual(result.returncode, 2)
                 self.assertIn(complaint, result.stderr)
                 self.assertIn("usage: ./dev VERB", result.stderr)
+
+    def test_every_long_form_is_run(self):
+        suite = re.compile(r"^(?:TEST_[FP]|TEST)\((\w+),", re.MULTILINE)
+        listed = DEV.read_text().split("long_forms=(", 1)[1].split("\n)", 1)[0]
+        listed = dict(entry.split(":", 1) for entry in re.findall(r'"(.+)"', listed))
+        for file in sorted((ROOT / "tests").rglob("*_test.cpp")):
+            text = file.read_text(encoding="utf-8")
+            if "short_or_long(" not in text:
+                continue
+            folder = file.relative_to(ROOT / "tests").parts[0]
+            named = [name for name in set(suite.findall(text)) if name in listed.get(folder, "")]
+            self.assertTrue(named, f"no suite of {file} is in long_forms of ./dev")
 
     def test_works_from_any_folder_and_through_a_link(self):
         with tempfile.TemporaryDirectory(prefix="with space ") as folder:

@@ -1,3 +1,4 @@
+#include "support/long_form.hpp"
 #include "unit/routing/routed_world.hpp"
 
 #include <algorithm>
@@ -228,11 +229,14 @@ struct Run {
   std::string tenant = "default";
   std::uint16_t shards = 1;
   bool fair = false;
+  std::uint32_t bounds_divided_by = 1;
 };
 
 class RunOfBadMessages : public ::testing::TestWithParam<Run> {
  protected:
-  RoutedWorld world{{.shards = GetParam().shards, .fair_tenants = GetParam().fair}};
+  RoutedWorld world{{.shards = GetParam().shards,
+                     .fair_tenants = GetParam().fair,
+                     .bounds_divided_by = GetParam().bounds_divided_by}};
   int goods = 0;
   Duration longest{};  ///< from the write of a good one to its arrival
   std::map<std::string, BootTime> written;
@@ -299,12 +303,19 @@ TEST_P(RunOfBadMessages, EndsDeadWhileOthersArrive) {
   EXPECT_EQ(world.sink->forwarder.suspects(), 0U) << "the dead keep no place";
 }
 
+/// Several rounds of what is tried while a destination comes back.
+const int hundreds = testing::short_or_long(200, 500);
+/// More than the queues of the relay and the router hold together.
+const auto thousands =
+    testing::short_or_long(Run{.bad = 500, .bounds_divided_by = 16}, Run{.bad = 8000});
+
 INSTANTIATE_TEST_SUITE_P(
     Of, RunOfBadMessages,
-    ::testing::Values(Run{.bad = 1}, Run{.bad = 16}, Run{.bad = 500}, Run{.bad = 8000},
-                      Run{.bad = 500, .kind = Kind::unreachable},
-                      Run{.bad = 500, .retry_after = seconds(30)}, Run{.bad = 500, .tenant = "bad"},
-                      Run{.bad = 500, .fair = true}, Run{.bad = 500, .shards = 4}),
+    ::testing::Values(Run{.bad = 1}, Run{.bad = 16}, Run{.bad = hundreds}, thousands,
+                      Run{.bad = hundreds, .kind = Kind::unreachable},
+                      Run{.bad = hundreds, .retry_after = seconds(30)},
+                      Run{.bad = hundreds, .tenant = "bad"}, Run{.bad = hundreds, .fair = true},
+                      Run{.bad = hundreds, .shards = 4}),
     [](const auto& which) {
       const auto& run = which.param;
       return std::to_string(run.bad) + (run.kind == Kind::busy ? "Busy" : "Unreachable") +

@@ -59,6 +59,9 @@ class RoutedWorld {
     bool fair_tenants = false;
     std::uint32_t attempts_max = 5;
     std::uint32_t in_flight_max = 16;
+    /// Bounds of the relay and the router are their defaults divided by this, so that fewer
+    /// messages exceed them.
+    std::uint32_t bounds_divided_by = 1;
   };
   using Kind = spi::SendResult::Kind;
   using Arrival = sagabox::testing::TimedTransport::Arrival;
@@ -71,11 +74,16 @@ class RoutedWorld {
             RouterOptions{.routes = {{.topic = "**", .to = {{"test:there"}}}},
                           .transports = {{"test", transport}},
                           .fair_tenants = with.fair_tenants,
+                          .waiting_max = RouterOptions{}.waiting_max / with.bounds_divided_by,
                           .clock = &clock})) {
     options.sink = sink;
     options.clock = &clock;
     options.random = random.get();
     options.retry.attempts_max = with.attempts_max;
+    options.hot_capacity /= with.bounds_divided_by;
+    options.cold_capacity /= with.bounds_divided_by;
+    options.read_ahead /= with.bounds_divided_by;
+    options.unsettled_max /= with.bounds_divided_by;
     store.outbox().prepare(table).value();
     relay.emplace(store.outbox(), store.control(), table, options, registry());
     worker.emplace(
