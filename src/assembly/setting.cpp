@@ -93,6 +93,9 @@ std::string nearest(std::string_view name, const std::vector<std::string>& names
   std::string best;
   auto least = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const auto& known : names) {
+    // Each letter that one of them has more is a change.
+    const auto [shorter, longer] = std::minmax({name.size(), known.size()});
+    if (longer - shorter >= least) continue;
     const auto changes = distance(name, known);
     if (changes < least) {
       least = changes;
