@@ -29,7 +29,8 @@ struct Options {
   /// Of every outbox; those that are there must have been made with the same.
   std::uint16_t shards = 16;
 
-  /// Transactions of `begin()` at once; those of borrowed connections do not count.
+  /// Transactions of `begin()` at once; those of borrowed connections do not count. As many
+  /// connections again serve guards, while they are used.
   std::uint32_t writers_max = 8;
   /// Connections that relays and operators share. Leases have one more of their own.
   std::uint32_t relay_connections_max = 4;

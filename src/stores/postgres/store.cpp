@@ -31,10 +31,10 @@ class PostgresStore final : public Store {
         replay_(sections),
         admin_(sections, operator_parts(), context_.relay),
         control_(sections, operator_parts()),
-        idempotency_(sections, {context_.requests, context_.lease_sessions, chain_, nullptr,
+        idempotency_(sections, {context_.request_sessions, context_.lease_sessions, chain_, nullptr,
                                 [this] { return make_tables(spi::idempotency_engine); }}),
         inbox_(sections,
-               {context_.requests, nullptr, [this] { return make_tables(spi::inbox_engine); }}),
+               {context_.request_sessions, nullptr, [this] { return make_tables(spi::inbox_engine); }}),
         ownership_(sections, context_.owner_sessions, context_.lease_sessions),
         leader_(sections, context_, ownership_),
         doctor_(sections, context_) {}

@@ -34,6 +34,9 @@ SELECT pg_catalog.pg_is_in_recovery(),
        pg_catalog.set_config('lock_timeout', $2, shared),
        pg_catalog.set_config('idle_in_transaction_session_timeout', $5, shared),
        pg_catalog.set_config('plan_cache_mode', $3, shared),
+       pg_catalog.set_config(
+         'enable_seqscan',
+         CASE WHEN $6 THEN 'off' ELSE pg_catalog.current_setting('enable_seqscan') END, shared),
        pg_catalog.set_config('jit', 'off', shared),
        pg_catalog.set_config('default_transaction_isolation', 'read committed', shared),
        -- Ours are never prepared for a two-phase commit.
@@ -150,7 +153,8 @@ Status Connection::set_up(const ConnectSettings& settings) {
       .text(milliseconds_text(settings.lock_max))
       .text(settings.custom_plans ? "force_custom_plan" : "auto")
       .int4(settings.pooled ? nobody : PQbackendPID(handle_.get()))
-      .text(milliseconds_text(settings.idle_max));
+      .text(milliseconds_text(settings.idle_max))
+      .boolean(settings.index_scans_only);
   auto facts = link_.run(set_up_statement, limits_, Effect::none);
   if (!facts.ok()) return facts.error();
   may_ask_system_ = facts->boolean(0, 2);

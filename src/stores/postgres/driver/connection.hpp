@@ -28,6 +28,9 @@ struct ConnectSettings {
   /// Every execution is planned for its parameters: a plan made while a table was empty is a
   /// sequential scan when it is full. Reads and settles keep theirs all the same; see `keep_plan`.
   bool custom_plans = true;
+  /// For sessions whose every statement has an index: plans are kept, and a plan made while a table
+  /// was empty serves a full one.
+  bool index_scans_only = false;
   /// A transaction that we leave lying for so long is rolled back by the server, so that a process
   /// that was stopped in the middle holds nothing for good; 0: no limit.
   Duration idle_max = std::chrono::seconds(5);

@@ -25,6 +25,7 @@ struct Context {
         relay(settings, limits(options, options.relay_connections_max), "relays"),
         owners(settings, limits(options, 1), "shard ownership"),
         leases(settings, limits(options, 1), "lease renewals"),
+        requests(for_requests(settings), limits(options, options.writers_max), "requests"),
         migrations(with_names, settings, options.shards),
         inserts(with_names),
         inbox(sections),
@@ -42,6 +43,12 @@ struct Context {
     return settings;
   }
 
+  static ConnectSettings for_requests(ConnectSettings settings) {
+    settings.custom_plans = false;
+    settings.index_scans_only = true;
+    return settings;
+  }
+
   const Names names;
   const std::uint16_t shards;
   bool notify;  ///< never behind a pooler: nothing stays with us that could be reached
@@ -53,7 +60,8 @@ struct Context {
   PostgresSessions owner_sessions{owners};
   Pool leases;  ///< renewals alone
   PostgresSessions lease_sessions{leases};
-  PostgresSessions requests{writers};
+  Pool requests;  ///< records of requests, and the upkeep of the inbox
+  PostgresSessions request_sessions{requests};
   Migrations migrations;
   InsertCache inserts;
   const sql::InboxStatements inbox;

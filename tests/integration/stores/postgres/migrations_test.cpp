@@ -34,7 +34,9 @@ class PostgresMigrations : public PostgresTest {
 
 TEST_F(PostgresMigrations, StatusTellsWhatIsAppliedToWhat) {
   auto before = status();
-  ASSERT_EQ(before.size(), steps().size());
+  std::size_t known = 0;
+  for (const auto& engine : engines()) known += engine.steps.size();
+  ASSERT_EQ(before.size(), known);
   for (const auto& step : before) EXPECT_FALSE(step.applied_at.has_value());
   make();
   auto after = status();

@@ -1,6 +1,9 @@
 #include "integration/stores/postgres/world.hpp"
 #include "spi/barrier_rules.hpp"
+#include "stores/postgres/driver/context.hpp"
+#include "stores/postgres/sql_files.hpp"
 
+#include <array>
 #include <optional>
 #include <stdexcept>
 
@@ -8,6 +11,17 @@ namespace sagabox::postgres {
 namespace {
 
 using sagabox::testing::run_sql;
+
+/// All lines.
+std::string plan_of(PGconn* connection, const std::string& call) {
+  const std::unique_ptr<PGresult, decltype(&PQclear)> result(
+      PQexec(connection, ("EXPLAIN EXECUTE " + call).c_str()), &PQclear);
+  std::string plan = PQresultErrorMessage(result.get());
+  for (int row = 0; row < PQntuples(result.get()); ++row) {
+    plan += std::string(PQgetvalue(result.get(), row, 0)) + '\n';
+  }
+  return plan;
+}
 
 /// Records of requests, the inbox and the barrier as other sessions and languages meet them.
 class PostgresRequests : public PostgresTest {
@@ -92,6 +106,48 @@ TEST_F(PostgresRequests, OldVersionInTheSnapshotIsNotAnswered) {
   EXPECT_FALSE(reply->taken);
   EXPECT_EQ(reply->record.state, IdempotencyState::in_flight);
   EXPECT_EQ(reply->record.ticket, IdempotencyTicket{9});
+}
+
+// Statements are prepared while the table is empty, and their plans stay when it has filled.
+TEST_F(PostgresRequests, PlansOfAnEmptyTableUseItsIndexes) {
+  struct Prepared {
+    const char* name;
+    const char* types;
+    const char* values;
+  };
+  constexpr std::array statements{
+      Prepared{"idempotency_check", "text, text, text, bytea, bigint, bigint, bigint, timestamptz",
+               "'acme', 'billing', 'k', '', 1, 1, 1, NULL"},
+      Prepared{"idempotency_finish", "text, text, text, bigint, timestamptz, bytea, bytea",
+               "'acme', 'billing', 'k', 1, NULL, '', ''"},
+      Prepared{"idempotency_fail", "text, text, text, bigint, timestamptz, text, text, text",
+               "'acme', 'billing', 'k', 1, NULL, 'failed', '', ''"},
+      Prepared{"idempotency_renew", "text, text, text, bigint, timestamptz, bigint",
+               "'acme', 'billing', 'k', 1, NULL, 1"},
+      Prepared{"idempotency_purge_expired", "bigint, timestamptz", "10, NULL"},
+      Prepared{"idempotency_purge_key", "text, text, text", "'acme', 'billing', 'k'"},
+      Prepared{"idempotency_list", "text, text, text, text, text, text, bigint",
+               "'', '', '', NULL, NULL, NULL, 10"},
+      Prepared{"idempotency_get", "text, text, text", "'acme', 'billing', 'k'"},
+      Prepared{"inbox_taken", "text, text, text", "'acme', 'billing', 'k'"},
+      Prepared{"inbox_purge_keys", "bigint, bigint, timestamptz", "10, 1, NULL"},
+      Prepared{"inbox_purge_barriers", "bigint, timestamptz", "10, NULL"},
+  };
+  const auto connection = Connection::open(Context::for_requests(settings())).value();
+  auto sections = sql::Sections::parse(sql_files, database_->schema()).value();
+  database_->sql("VACUUM " + in_schema("idempotency"));
+  database_->sql("VACUUM " + in_schema("inbox"));
+  database_->sql("VACUUM " + in_schema("barrier"));
+  run_sql(connection->handle(), "SET plan_cache_mode = force_generic_plan");
+  for (const auto& one : statements) {
+    const auto statement = sections.take(one.name);
+    const std::string name(one.name);
+    run_sql(connection->handle(),
+            "PREPARE " + name + " (" + one.types + ") AS " + statement.parts().front().sql);
+    const auto plan = plan_of(connection->handle(), name + "(" + one.values + ")");
+    EXPECT_EQ(plan.find("Seq Scan"), std::string::npos) << name << '\n' << plan;
+    EXPECT_NE(plan.find("Index"), std::string::npos) << name << '\n' << plan;
+  }
 }
 
 TEST_F(PostgresRequests, FirstTimeInSqlSharesTheFateOfItsTransaction) {
