@@ -48,7 +48,7 @@ PUBLIC_ROOMS = {
     "spi": "store",
     "flow": "limits held_up",
     "outbox": "outbox",
-    "idempotency": "idempotency",
+    "idempotency": "idempotency once",
     "routing": "router",
     "admin": "admin explanation",
     "assembly": "open",

@@ -33,8 +33,8 @@ class PostgresStore final : public Store {
         control_(sections, operator_parts()),
         idempotency_(sections, {context_.request_sessions, context_.lease_sessions, chain_, nullptr,
                                 [this] { return make_tables(spi::idempotency_engine); }}),
-        inbox_(sections,
-               {context_.request_sessions, nullptr, [this] { return make_tables(spi::inbox_engine); }}),
+        inbox_(sections, {context_.request_sessions, nullptr,
+                          [this] { return make_tables(spi::inbox_engine); }}),
         ownership_(sections, context_.owner_sessions, context_.lease_sessions),
         leader_(sections, context_, ownership_),
         doctor_(sections, context_) {}

@@ -1,0 +1,110 @@
+#include <sagabox/once.hpp>
+#include <sagabox/random.hpp>
+#include <sagabox/stores/memory.hpp>
+#include <sagabox/testing/fake_clock.hpp>
+#include <sagabox/testing/recording.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace sagabox {
+namespace {
+
+class OnceTest : public ::testing::Test {
+ protected:
+  OnceTest() { store_.outbox().prepare(table_).value(); }
+
+  std::shared_ptr<const Message> message(std::string id, std::string tenant = "acme") {
+    return std::make_shared<const Message>(Message::build({.topic = "orders.order.placed.v1",
+                                                           .payload = json("{}"),
+                                                           .tenant = std::move(tenant),
+                                                           .id = std::move(id)},
+                                                          MessageRules{}, ids_, clock_)
+                                               .value());
+  }
+  static Outcome deliver(const Listener& listener, const Message& message) {
+    return listener(Delivery({.message = &message}));
+  }
+  /// Its effect: a message in the same transaction.
+  TransactionHandler writing(Outcome outcome = done()) {
+    return [this, outcome](const Delivery&, OwnedTransaction& tx) {
+      ++calls_;
+      const auto effect = message("");
+      (void)tx.outbox().insert(table_, std::span(&effect, 1)).value();
+      return outcome;
+    };
+  }
+  Listener listener(TransactionHandler handler, std::string consumer = "billing") {
+    return once(store_, {.consumer = std::move(consumer), .metrics = &metrics_},
+                std::move(handler));
+  }
+  std::size_t effects() const { return store_.inspect(table_).size(); }
+
+  testing::FakeClock clock_;
+  std::unique_ptr<Random> random_ = seeded_random(6);
+  UlidSource ids_{clock_, *random_};
+  testing::RecordingMetrics metrics_;
+  memory::MemoryStore store_{{.clock = &clock_}};
+  TableName table_ = TableName::parse("orders").value();
+  int calls_ = 0;
+};
+
+TEST_F(OnceTest, RepeatedMessageIsDoneWithoutTheHandler) {
+  const auto handled = listener(writing());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(deliver(handled, *message("m1")).kind, Outcome::Kind::done);
+  }
+  EXPECT_EQ(calls_, 1);
+  EXPECT_EQ(effects(), 1U);
+  EXPECT_EQ(metrics_.counter_value("idempotency_hits_total", {{"consumer", "billing"}}), 2);
+}
+
+TEST_F(OnceTest, HandlersAndTenantsDoNotHideMessagesFromEachOther) {
+  deliver(listener(writing()), *message("m1"));
+  deliver(listener(writing(), "shipping"), *message("m1"));
+  deliver(listener(writing()), *message("m1", "umbrella"));
+  EXPECT_EQ(effects(), 3U);
+}
+
+TEST_F(OnceTest, WhatIsNotDoneLeavesNothingAndIsTriedAgain) {
+  EXPECT_EQ(deliver(listener(writing(retry("no stock"))), *message("m1")).kind,
+            Outcome::Kind::retry);
+  EXPECT_EQ(deliver(listener(writing(reject("never"))), *message("m1")).kind,
+            Outcome::Kind::reject);
+  const auto throwing = listener(
+      [](const Delivery&, OwnedTransaction&) -> Outcome { throw std::runtime_error("disk full"); });
+  EXPECT_THROW(deliver(throwing, *message("m1")), std::runtime_error);
+  EXPECT_EQ(effects(), 0U);
+  EXPECT_EQ(deliver(listener(writing()), *message("m1")).kind, Outcome::Kind::done);
+  EXPECT_EQ(effects(), 1U);
+}
+
+TEST_F(OnceTest, DatabaseThatFailsSpendsNoAttemptWhereverItFails) {
+  using memory::Fault;
+  using memory::Operation;
+  const auto handled = listener(writing());
+  for (const auto& [operation, fault] :
+       {std::pair(Operation::begin, Fault::refused), std::pair(Operation::inbox, Fault::refused),
+        std::pair(Operation::commit, Fault::lost_before),
+        std::pair(Operation::commit, Fault::lost_after)}) {
+    store_.set_faults([=](Operation asked) { return asked == operation ? fault : Fault::none; });
+    const auto outcome = deliver(handled, *message("m1"));
+    EXPECT_EQ(outcome.kind, Outcome::Kind::retry);
+    EXPECT_FALSE(outcome.spends_attempt);
+  }
+  store_.set_faults({});
+  EXPECT_EQ(deliver(handled, *message("m1")).kind, Outcome::Kind::done);
+  EXPECT_EQ(effects(), 1U) << "the commit whose answer was lost counts";
+}
+
+TEST_F(OnceTest, ConsumerNeedsAName) {
+  EXPECT_THROW(listener(writing(), ""), Failure);
+  EXPECT_THROW(listener(writing(), "a\nb"), Failure);
+}
+
+}  // namespace
+}  // namespace sagabox
