@@ -132,25 +132,26 @@ ConnectSettings settings_of(const std::string& url, const Options& options) {
 /// Connects anew in every call.
 class PostgresSchema final : public spi::SchemaStore {
  public:
-  PostgresSchema(const Names& names, ConnectSettings settings, std::uint16_t shards)
-      : names_(names), settings_(std::move(settings)), shards_(shards) {}
+  PostgresSchema(sql::Sections sections, const Names& names, ConnectSettings settings,
+                 std::uint16_t shards)
+      : sections_(std::move(sections)),
+        names_(names),
+        settings_(std::move(settings)),
+        migrations_(sections_, names_, settings_, shards) {}
 
-  Result<std::vector<spi::SchemaStep>> status() override { return migrations(shards_).status(); }
-  Status up(const spi::SchemaUp& request) override { return migrations(shards_).up(request); }
-  Status down(const spi::SchemaDown& request) override { return migrations(shards_).down(request); }
+  Result<std::vector<spi::SchemaStep>> status() override { return migrations_.status(); }
+  Status up(const spi::SchemaUp& request) override { return migrations_.up(request); }
+  Status down(const spi::SchemaDown& request) override { return migrations_.down(request); }
   Result<spi::ReshardReport> reshard(const spi::ReshardRequest& request) override {
     if (auto checked = check_shards(request.shards); !checked.ok()) return checked.error();
-    return migrations(request.shards).reshard(request);
+    return Migrations(sections_, names_, settings_, request.shards).reshard(request);
   }
 
  private:
-  [[nodiscard]] Migrations migrations(std::uint16_t shards) const {
-    return {names_, settings_, shards};
-  }
-
-  Names names_;
-  ConnectSettings settings_;
-  std::uint16_t shards_;
+  sql::Sections sections_;
+  const Names names_;
+  const ConnectSettings settings_;
+  Migrations migrations_;
 };
 
 }  // namespace
@@ -182,8 +183,10 @@ Result<std::unique_ptr<spi::SchemaStore>> open_schema(const std::string& url,
   if (auto name = public_name(url); !name.ok()) return name.error();
   auto names = Names::parse(options.schema);
   if (!names.ok()) return names.error();
-  return std::unique_ptr<spi::SchemaStore>(
-      std::make_unique<PostgresSchema>(*names, settings_of(url, options), options.shards));
+  auto sections = sql::Sections::parse(sql_files, names->schema());
+  if (!sections.ok()) return sections.error();
+  return std::unique_ptr<spi::SchemaStore>(std::make_unique<PostgresSchema>(
+      std::move(*sections), *names, settings_of(url, options), options.shards));
 }
 
 }  // namespace sagabox::postgres

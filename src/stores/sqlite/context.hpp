@@ -28,7 +28,7 @@ struct Context {
         writer(std::move(with_writer)),
         readers(path, options),
         sessions(*writer, readers, clock),
-        migrations(*writer, clock),
+        migrations(sections, clock),
         durable(*writer),
         inbox(sections),
         wake(*writer, options.watch_interval) {}

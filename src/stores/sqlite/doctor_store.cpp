@@ -21,9 +21,9 @@ constexpr std::int64_t free_pages_min = 10'000;
 Result<SqliteDoctor::Schema> SqliteDoctor::schema() {
   auto reader = context_.readers.take();
   if (!reader.ok()) return reader.error();
-  const auto steps = Migrations::status(**reader);
+  const auto steps = context_.migrations.status(**reader);
   if (!steps.ok()) return steps.error();
-  auto tables = Migrations::tables(**reader);
+  auto tables = context_.migrations.tables(**reader);
   if (!tables.ok()) return tables.error();
   return Schema{schema::of_steps(*steps), schema::differing(*steps), std::move(*tables)};
 }

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "stores/sql/migrator.hpp"
 #include "stores/sqlite/schema.hpp"
 #include "stores/sqlite/writer.hpp"
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,30 +16,32 @@ std::string reference_sql(std::string_view sql);
 
 /// Makes and removes the tables of a file. Every change is one transaction, so that two may run at
 /// once.
-class Migrations {
+class Migrations : private sql::SchemaDialect {
  public:
-  Migrations(Writer& writer, const Clock& clock,
-             std::span<const Engine> engines = sqlite::engines())
-      : writer_(writer), clock_(clock), engines_(engines) {}
+  explicit Migrations(sql::Sections& sections, const Clock& clock,
+                      std::span<const Engine> engines = sqlite::engines())
+      : clock_(clock), migrator_(sections, engines, reference_sql, *this) {}
 
   /// The engine "outbox", and this outbox. `reader` looks first: nothing is locked when all is
   /// there.
-  Status prepare(Connection& reader, const TableName& table);
-  Status up(const spi::SchemaUp& request);
-  Status down(const spi::SchemaDown& request);
-  static Result<std::vector<spi::SchemaStep>> status(
-      Connection& reader, std::span<const Engine> engines = sqlite::engines());
-  /// What `status` says where there is no file.
-  static std::vector<spi::SchemaStep> nothing_applied();
+  Status prepare(Connection& reader, Writer& writer, const TableName& table) const;
+  Status up(Writer& writer, const spi::SchemaUp& request) const;
+  Status down(Writer& writer, const spi::SchemaDown& request) const;
+  Result<std::vector<spi::SchemaStep>> status(Connection& reader) const;
+  /// What `status` returns where there is no file.
+  [[nodiscard]] std::vector<spi::SchemaStep> nothing_applied() const {
+    return migrator_.nothing_applied();
+  }
   /// The outboxes of the file; none where nothing was made yet.
-  static Result<std::vector<TableName>> tables(Connection& reader);
+  Result<std::vector<TableName>> tables(Connection& reader) const;
 
  private:
-  Status change(const Engine& engine, const std::optional<TableName>& wanted);
+  [[nodiscard]] std::string fill(std::string_view sql, const std::string& outbox) const override;
+  [[nodiscard]] Status check_name(const TableName& wanted,
+                                  std::span<const TableName> there) const override;
 
-  Writer& writer_;
   const Clock& clock_;
-  const std::span<const Engine> engines_;
+  const sql::Migrator migrator_;
 };
 
 }  // namespace sagabox::sqlite

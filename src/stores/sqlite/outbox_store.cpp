@@ -62,7 +62,7 @@ bool is_ours(const Range& range) {
 Status SqliteOutbox::prepare(const TableName& table) {
   auto reader = context_.readers.take();
   if (!reader.ok()) return reader.error();
-  return context_.migrations.prepare(**reader, table);
+  return context_.migrations.prepare(**reader, *context_.writer, table);
 }
 
 Result<spi::ReadReply> SqliteOutbox::durable(const TableName& table, Result<spi::ReadReply> reply) {

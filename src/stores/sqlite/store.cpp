@@ -52,7 +52,7 @@ class SqliteStore final : public Store {
 
  private:
   Status make_tables(std::string_view engine) {
-    return context_.migrations.up({.engine = std::string(engine)});
+    return context_.migrations.up(*context_.writer, {.engine = std::string(engine)});
   }
   sql::OperatorParts operator_parts() {
     return {context_.sessions, chain_, replay_, known_,
@@ -94,22 +94,24 @@ Status check(const std::string& path, const Options& options) {
 /// Opens the file anew in every call.
 class SqliteSchema final : public spi::SchemaStore {
  public:
-  SqliteSchema(std::string path, Options options)
-      : path_(std::move(path)), options_(std::move(options)) {}
+  SqliteSchema(sql::Sections& sections, std::string path, Options options)
+      : path_(std::move(path)),
+        options_(std::move(options)),
+        migrations_(sections, *options_.clock) {}
 
   Result<std::vector<spi::SchemaStep>> status() override {
     std::error_code ignored;
     // SQLite's own files need not be on the disk: a VFS of the user's decides.
     const bool on_disk = options_.vfs.empty();
-    if (on_disk && !std::filesystem::exists(path_, ignored)) return Migrations::nothing_applied();
+    if (on_disk && !std::filesystem::exists(path_, ignored)) return migrations_.nothing_applied();
     auto connection = Connection::open(path_, Connection::Use::read, options_);
     if (!connection.ok()) return connection.error();
-    return Migrations::status(**connection);
+    return migrations_.status(**connection);
   }
   Status up(const spi::SchemaUp& request) override {
     auto writer = Writer::open(path_, options_);
     if (!writer.ok()) return writer.error();
-    return Migrations(**writer, *options_.clock).up(request);
+    return migrations_.up(**writer, request);
   }
   Status down(const spi::SchemaDown& request) override {
     // Of a file that is not there nothing is removed, and none is made.
@@ -117,7 +119,7 @@ class SqliteSchema final : public spi::SchemaStore {
     if (!there.ok()) return there.error();
     auto writer = Writer::open(path_, options_);
     if (!writer.ok()) return writer.error();
-    return Migrations(**writer, *options_.clock).down(request);
+    return migrations_.down(**writer, request);
   }
   Result<spi::ReshardReport> reshard(const spi::ReshardRequest&) override {
     return Error{Code::config_invalid,
@@ -127,6 +129,7 @@ class SqliteSchema final : public spi::SchemaStore {
  private:
   const std::string path_;
   const Options options_;
+  const Migrations migrations_;
 };
 
 }  // namespace
@@ -160,7 +163,10 @@ Result<std::unique_ptr<Store>> open(sqlite3* connection, const Options& options)
 Result<std::unique_ptr<spi::SchemaStore>> open_schema(const std::string& path,
                                                       const Options& options) {
   if (auto checked = check(path, options); !checked.ok()) return checked.error();
-  return std::unique_ptr<spi::SchemaStore>(std::make_unique<SqliteSchema>(path, options));
+  auto sections = sql::Sections::parse(sql_files);
+  if (!sections.ok()) return sections.error();
+  return std::unique_ptr<spi::SchemaStore>(
+      std::make_unique<SqliteSchema>(*sections, path, options));
 }
 
 }  // namespace sagabox::sqlite

@@ -26,7 +26,7 @@ struct Context {
         owners(settings, limits(options, 1), "shard ownership"),
         leases(settings, limits(options, 1), "lease renewals"),
         requests(for_requests(settings), limits(options, options.writers_max), "requests"),
-        migrations(with_names, settings, options.shards),
+        migrations(sections, with_names, settings, options.shards),
         inserts(with_names),
         inbox(sections),
         vacuum(with_names, settings, {.rows_min = options.vacuum_after}) {}

@@ -127,36 +127,25 @@ Result<WallTime> clock_of(sql::Session& session) {
   return rows->front().time(0);
 }
 
-/// On a connection of ours, in a transaction or not.
+/// In a transaction or not.
 class PooledSession final : public sql::OwnedSession {
  public:
   using sql::Session::run;
-  /// `effect`: of statements outside a transaction.
-  PooledSession(Pool::Lease lease, Effect effect) : lease_(std::move(lease)), effect_(effect) {}
+  PooledSession(Pool::Lease lease, Effect effect)
+      : lease_(std::move(lease)), session_(*lease_, effect) {}
 
   Result<std::vector<sql::Rows>> run(std::span<const sql::Call> calls) override {
-    return run_parts(calls, [&](std::span<const Call> all) {
-      return all.size() == 1 ? run_one(all.front()) : lease_->run(all, effect_);
-    });
+    return session_.run(calls);
   }
-  Result<WallTime> now() override { return clock_of(*this); }
-  [[nodiscard]] Timeline timeline() const override { return lease_->timeline(); }
+  Result<WallTime> now() override { return session_.now(); }
+  [[nodiscard]] Timeline timeline() const override { return session_.timeline(); }
   Status begin() { return lease_->begin(); }
   Status commit() override { return lease_->commit(); }
   Status rollback() override { return lease_->rollback(); }
 
  private:
-  /// Without a pipeline: one statement costs less so.
-  Result<std::vector<Rows>> run_one(const Call& call) {
-    auto rows = lease_->run(*call.statement, *call.params, effect_);
-    if (!rows.ok()) return rows.error();
-    std::vector<Rows> answers;
-    answers.push_back(std::move(*rows));
-    return answers;
-  }
-
   Pool::Lease lease_;
-  Effect effect_;
+  ConnectionSession session_;
 };
 
 }  // namespace
@@ -188,6 +177,20 @@ Result<std::vector<sql::Rows>> LinkSession::run(std::span<const sql::Call> calls
 }
 
 Result<WallTime> LinkSession::now() { return clock_of(*this); }
+
+Result<std::vector<sql::Rows>> ConnectionSession::run(std::span<const sql::Call> calls) {
+  return run_parts(calls, [&](std::span<const Call> all) -> Result<std::vector<Rows>> {
+    if (all.size() != 1) return connection_.run(all, effect_);
+    // Without a pipeline: one statement costs less so.
+    auto rows = connection_.run(*all.front().statement, *all.front().params, effect_);
+    if (!rows.ok()) return rows.error();
+    std::vector<Rows> answers;
+    answers.push_back(std::move(*rows));
+    return answers;
+  });
+}
+
+Result<WallTime> ConnectionSession::now() { return clock_of(*this); }
 
 Result<std::unique_ptr<sql::Session>> PostgresSessions::outside_transactions(Effect effect) {
   auto lease = pool_.take();

@@ -25,6 +25,22 @@ class LinkSession final : public sql::Session {
   Link& link_;
 };
 
+/// Over a connection of ours, which outlives it.
+class ConnectionSession final : public sql::Session {
+ public:
+  using sql::Session::run;
+  /// `effect`: of statements outside a transaction.
+  explicit ConnectionSession(Connection& connection, Effect effect = Effect::none)
+      : connection_(connection), effect_(effect) {}
+  Result<std::vector<sql::Rows>> run(std::span<const sql::Call> calls) override;
+  Result<WallTime> now() override;
+  [[nodiscard]] Timeline timeline() const override { return connection_.timeline(); }
+
+ private:
+  Connection& connection_;
+  Effect effect_;
+};
+
 /// Each session takes a connection of the pool while it lives.
 class PostgresSessions final : public sql::Sessions {
  public:

@@ -3,6 +3,7 @@
 #include "stores/postgres/driver/connection.hpp"
 #include "stores/postgres/driver/names.hpp"
 #include "stores/postgres/operate/schema.hpp"
+#include "stores/sql/migrator.hpp"
 
 #include <cstdint>
 #include <map>
@@ -20,10 +21,10 @@ std::string reference_sql(std::string_view sql);
 
 /// Makes and removes the tables of a schema. Every change is one transaction under one lock, so
 /// that two may run at once.
-class Migrations {
+class Migrations : private sql::SchemaDialect {
  public:
   /// `shards`: of outboxes that are made.
-  Migrations(Names names, ConnectSettings settings, std::uint16_t shards,
+  Migrations(sql::Sections& sections, Names names, ConnectSettings settings, std::uint16_t shards,
              std::span<const Engine> engines = postgres::engines());
 
   /// The engine "outbox", and this outbox. Looks first, and needs no right to make tables when
@@ -36,29 +37,29 @@ class Migrations {
   Result<spi::ReshardReport> reshard(const spi::ReshardRequest& request);
 
  private:
+  [[nodiscard]] std::string fill(std::string_view sql, const std::string& outbox) const override;
+  Status removed_all(sql::Session& session) const override;
+
   Result<std::unique_ptr<Connection>> connect() const;
-  Status change(Connection& connection, const Engine& engine,
-                const std::optional<TableName>& wanted);
-  Status lock(Connection& connection);
-  Status apply(Connection& connection, const Engine& engine, const schema::Part& part);
+  /// In which nobody else changes the schema. The connection outlives it.
+  Result<std::unique_ptr<sql::SchemaSession>> begin(Connection& connection) const;
   Status check_shards(Connection& connection, const TableName& table);
-  Status take_back(Connection& connection, const Engine& engine, const spi::SchemaDown& request);
-  Status undo(Connection& connection, const Engine& engine, const schema::Part& part);
-  Status check_delivered(Connection& connection, const TableName& table);
-  /// After everything of this engine is gone.
-  Status end(Connection& connection, const Engine& engine);
   /// `met`: a relay was in the way, which it may not be the next time.
   Result<spi::ReshardReport> reshard_once(const spi::ReshardRequest& request, bool& met);
   Status lock_owners(Connection& connection, const TableName& table, std::uint16_t shards);
   /// What a change would meet.
   Result<spi::ReshardReport> look_at_shards(Connection& connection, const TableName& table);
-  Result<std::map<std::string, std::uint16_t>> shard_counts(Connection& connection);
-  [[nodiscard]] std::string fill(std::string_view sql, const std::string& outbox) const;
+  /// Of this outbox, or of all.
+  Result<std::map<std::string, std::uint16_t>> shard_counts(
+      Connection& connection, const std::optional<std::string>& outbox);
 
-  Names names_;
-  ConnectSettings settings_;
-  std::uint16_t shards_;
-  std::span<const Engine> engines_;
+  const Names names_;
+  const ConnectSettings settings_;
+  const std::uint16_t shards_;
+  const sql::Migrator migrator_;
+  const sql::Statement lock_;
+  const sql::Statement drop_schema_;
+  const sql::Statement counts_;
 };
 
 }  // namespace sagabox::postgres

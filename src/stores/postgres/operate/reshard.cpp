@@ -1,7 +1,7 @@
+#include "stores/postgres/driver/session.hpp"
 #include "stores/postgres/operate/admin_store.hpp"
 #include "stores/postgres/operate/migrations.hpp"
 #include "stores/postgres/operate/schema_steps.hpp"
-#include "stores/postgres/operate/step_record.hpp"
 
 #include <string>
 #include <utility>
@@ -98,8 +98,8 @@ Result<spi::ReshardReport> Migrations::reshard_once(const spi::ReshardRequest& r
   const auto& table = request.outbox;
   auto connection = connect();
   if (!connection.ok()) return connection.error();
-  // An error on the way leaves a transaction open, which ends with the connection.
-  if (auto locked = lock(**connection); !locked.ok()) return locked.error();
+  auto session = begin(**connection);
+  if (!session.ok()) return session.error();
   auto report = look_at_shards(**connection, table);
   if (!report.ok() || request.dry_run) return report;
   if (report->shards == report->shards_before) return report;
@@ -120,7 +120,7 @@ Result<spi::ReshardReport> Migrations::reshard_once(const spi::ReshardRequest& r
                           std::string(analyze_sql)}) {
     if (auto done = (*connection)->script(fill(sql, table.str())); !done.ok()) return done.error();
   }
-  if (auto done = (*connection)->commit(); !done.ok()) return done.error();
+  if (auto done = (*session)->commit(); !done.ok()) return done.error();
   report->changed = true;
   return report;
 }
@@ -143,9 +143,8 @@ Status Migrations::lock_owners(Connection& connection, const TableName& table,
 
 Result<spi::ReshardReport> Migrations::look_at_shards(Connection& connection,
                                                       const TableName& table) {
-  auto engine = schema::find_engine(engines_, spi::outbox_engine);
-  if (!engine.ok()) return engine.error();
-  auto made = StepRecord(connection, names_, **engine).is_there();
+  ConnectionSession session(connection);
+  auto made = migrator_.is_made(session);
   if (!made.ok()) return made.error();
   if (!*made) return no_outbox(table);
   Params name;

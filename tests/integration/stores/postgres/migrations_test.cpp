@@ -1,6 +1,7 @@
 #include "stores/postgres/operate/migrations.hpp"
 
 #include "integration/stores/postgres/world.hpp"
+#include "stores/postgres/sql_files.hpp"
 
 #include <array>
 #include <thread>
@@ -147,7 +148,8 @@ TEST_F(PostgresMigrations, ForcedDownTakesEverythingBackThoughIdsAreRepeated) {
 class PostgresEngines : public PostgresTest {
  protected:
   Migrations migrations() {
-    return {Names::parse(database_->schema()).value(), settings(), 16, both_};
+    auto sections = sql::Sections::parse(sql_files, database_->schema()).value();
+    return {sections, Names::parse(database_->schema()).value(), settings(), 16, both_};
   }
   std::string tables(const std::string& like) {
     return database_

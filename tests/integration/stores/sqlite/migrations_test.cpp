@@ -1,6 +1,7 @@
 #include "stores/sqlite/migrations.hpp"
 
 #include "integration/stores/sqlite/world.hpp"
+#include "stores/sqlite/sql_files.hpp"
 
 #include <array>
 #include <filesystem>
@@ -139,12 +140,18 @@ TEST_F(SqliteMigrations, DownRefusesToLoseDeadLetters) {
 class SqliteEngines : public SqliteTest {
  protected:
   Migrations migrations() {
-    if (!writer_) writer_ = Writer::open(path(), {}).value();
-    return {*writer_, system_clock(), both_};
+    auto sections = sql::Sections::parse(sql_files).value();
+    return Migrations(sections, system_clock(), both_);
   }
+  Status up(const spi::SchemaUp& request) { return migrations().up(writer(), request); }
+  Status down(const spi::SchemaDown& request) { return migrations().down(writer(), request); }
   std::vector<spi::SchemaStep> status() {
     const auto reader = sqlite::Connection::open(path(), sqlite::Connection::Use::read, {}).value();
-    return Migrations::status(*reader, both_).value();
+    return migrations().status(*reader).value();
+  }
+  Writer& writer() {
+    if (!writer_) writer_ = Writer::open(path(), {}).value();
+    return *writer_;
   }
   std::string tables(const std::string& like) {
     return count("sqlite_schema WHERE type = 'table' AND name LIKE '" + like + "'");
@@ -162,27 +169,26 @@ class SqliteEngines : public SqliteTest {
 };
 
 TEST_F(SqliteEngines, OneIsMadeAndRemovedWithoutTheTablesOfTheOther) {
-  migrations().up({.engine = "notes"}).value();
+  up({.engine = "notes"}).value();
   EXPECT_EQ(tables("sagabox%"), "2") << "its record and its table";
   ASSERT_EQ(status().size(), 2U);
   for (const auto& step : status()) {
     EXPECT_EQ(step.engine, "notes");
     EXPECT_TRUE(step.applied_at.has_value());
   }
-  migrations().down({.engine = "notes", .to = 1}).value();
+  down({.engine = "notes", .to = 1}).value();
   EXPECT_THROW(sql("SELECT author FROM sagabox_note"), std::runtime_error);
-  migrations().down({.engine = "notes", .to = 0}).value();
+  down({.engine = "notes", .to = 0}).value();
   EXPECT_EQ(tables("sagabox%"), "0");
 }
 
 TEST_F(SqliteEngines, StepsAreNumberedApart) {
-  migrations().up({.outbox = table_}).value();
+  up({.outbox = table_}).value();
   EXPECT_EQ(tables("sagabox_note"), "0");
-  migrations().up({.engine = "notes"}).value();
+  up({.engine = "notes"}).value();
   EXPECT_EQ(status().size(), 6U);
-  EXPECT_EQ(migrations().up({.engine = "notes", .outbox = table_}).error().code,
-            Code::config_invalid);
-  migrations().down({.to = 0}).value();
+  EXPECT_EQ(up({.engine = "notes", .outbox = table_}).error().code, Code::config_invalid);
+  down({.to = 0}).value();
   EXPECT_EQ(tables("orders%"), "0");
   EXPECT_EQ(tables("sagabox_note"), "1");
   EXPECT_EQ(status().size(), 2U);

@@ -1,0 +1,50 @@
+-- Which steps of the schema were made. {table} is the table in which those of one engine are
+-- recorded, and an outbox in the sections whose names say so.
+
+-- name: record_there
+-- No row if it is not there.
+SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '{table}';
+
+-- name: record_make
+CREATE TABLE IF NOT EXISTS {table} (
+  number     INTEGER NOT NULL,
+  outbox     TEXT    NOT NULL DEFAULT '',
+  name       TEXT    NOT NULL,
+  applied_at INTEGER NOT NULL,
+  checksum   TEXT,
+  PRIMARY KEY (number, outbox)
+) STRICT, WITHOUT ROWID;
+
+-- name: record_lacks_checksums
+-- A row if an older version made it.
+SELECT 1
+WHERE NOT EXISTS (SELECT 1 FROM pragma_table_info('{table}') WHERE name = 'checksum');
+
+-- name: record_add_checksums
+ALTER TABLE {table} ADD COLUMN checksum TEXT;
+
+-- name: record_drop
+DROP TABLE {table};
+
+-- name: record_read
+-- The record of an older version has no column "checksum". The name means that of "step" then,
+-- which is NULL.
+SELECT number, outbox, applied_at,
+  (SELECT checksum FROM {table} AS own WHERE own.number = step.number AND own.outbox = step.outbox)
+FROM (SELECT number, outbox, applied_at, NULL AS checksum FROM {table}) AS step;
+
+-- name: record_add
+-- ?1 number, ?2 outbox, ?3 name, ?4 checksum, ?5 now.
+INSERT INTO {table} (number, outbox, name, checksum, applied_at) VALUES (?1, ?2, ?3, ?4, ?5);
+
+-- name: record_remove
+-- ?1 number, ?2 outbox.
+DELETE FROM {table} WHERE number = ?1 AND outbox = ?2;
+
+-- name: outbox_undelivered
+-- A row if there is a message that would be lost.
+SELECT 1
+WHERE EXISTS (SELECT 1 FROM "{table}_pending") OR EXISTS (SELECT 1 FROM "{table}_dead");
+
+-- name: outbox_empty
+DELETE FROM "{table}_pending";
