@@ -3,6 +3,7 @@
 #include <sagabox/audit.hpp>
 #include <sagabox/explanation.hpp>
 #include <sagabox/held_up.hpp>
+#include <sagabox/idempotency_record.hpp>
 #include <sagabox/log.hpp>
 #include <sagabox/metrics.hpp>
 #include <sagabox/owner_view.hpp>
@@ -108,6 +109,20 @@ struct Purged {
   bool stopped = false;  ///< by the caller, before its end
 };
 
+/// Which idempotency keys to list, by tenant, consumer and key.
+struct IdempotencyQuery {
+  std::optional<std::string> tenant{};
+  std::optional<std::string> consumer{};
+  std::optional<IdempotencyState> state{};
+  std::uint32_t rows_max = 100;  ///< 1 to 1000
+  std::string cursor{};          ///< as in ListQuery
+};
+
+struct IdempotencyPage {
+  std::vector<IdempotencyRecord> rows;
+  std::string next;  ///< as in MessagePage
+};
+
 struct AuditReport {
   std::uint64_t entries = 0;  ///< looked at: all that are there
   AuditHead head{};           ///< keep it elsewhere: an anchor for the next time
@@ -206,6 +221,16 @@ class Admin {
   Result<Purged> purge(const TableName& table, const PurgeOrder& order,
                        const Progress& progress = {});
 
+  // Idempotency keys. TX.INVALID_STATE where the store keeps none.
+
+  Result<IdempotencyPage> idempotency(const IdempotencyQuery& query) const;
+  /// Nothing when it is not there or belongs to another tenant.
+  Result<std::optional<IdempotencyRecord>> idempotency_record(const IdempotencyKey& key) const;
+  /// Forgets this key, whatever its state: the same request is done again. False: it is not there.
+  Result<bool> forget_idempotency(const IdempotencyKey& key, const std::string& note = {});
+  /// Deletes those whose time is over, in batches.
+  Result<std::uint64_t> purge_idempotency();
+
   // The audit log.
 
   /// Checks every entry from the first. Finds edits, removals, another order and a cut tail; with
@@ -232,6 +257,7 @@ class Admin {
   Result<ReplayOrder> checked(const ReplayOrder& order) const;
   /// The tenant whose messages are meant; AUTH.DENIED when bound to another.
   Result<Whose> limited(const Whose& tenant) const;
+  Result<spi::IdempotencyStore*> idempotency_store() const;
   /// AUTH.DENIED when bound to a tenant: `act` would touch others.
   Status everybodys(std::string_view act) const;
   void tell(const AuditEvent& event) const noexcept;

@@ -77,6 +77,8 @@ struct RestSettings {
   Duration idle_timeout = std::chrono::seconds(60);
   Duration answer_timeout = std::chrono::seconds(60);
   Duration stop_timeout = std::chrono::seconds(10);
+  bool idempotency_key_required = false;
+  Duration idempotency_ttl = std::chrono::hours(24);
 };
 
 struct MetricsSettings {

@@ -385,6 +385,12 @@ Setting rest() {
   limit("idle_timeout", &R::idle_timeout, "of a connection between requests");
   limit("answer_timeout", &R::answer_timeout, "then the client is told that there is none");
   limit("stop_timeout", &R::stop_timeout, "for what has come to be answered at the end");
+  parts.push_back(choice<R>("idempotency_key", &R::idempotency_key_required,
+                            std::array{std::pair(std::string_view("optional"), false),
+                                       std::pair(std::string_view("required"), true)},
+                            "whether a request that writes must have the header Idempotency-Key"));
+  parts.push_back(value<R>("idempotency_ttl", &R::idempotency_ttl, "how long such a key is known")
+                      .between("10m", "90d"));
   return section<Configuration>("rest", &Configuration::rest, std::move(parts),
                                 "what the REST API takes of its clients");
 }

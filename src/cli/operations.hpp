@@ -80,6 +80,14 @@ class Operations {
   virtual Result<ReplayJob> change_job(const TableName& table, ReplayJobId id,
                                        ReplayJob::State to) = 0;
 
+  virtual Result<IdempotencyPage> idempotency(const IdempotencyQuery& query) = 0;
+  virtual Result<std::optional<IdempotencyRecord>> idempotency_record(
+      const IdempotencyKey& key) = 0;
+  /// False: it is not there.
+  virtual Result<bool> forget_idempotency(const IdempotencyKey& key, const std::string& note) = 0;
+  /// How many are gone, of those whose time is over.
+  virtual Result<std::uint64_t> purge_idempotency() = 0;
+
   virtual Result<AuditReport> verify_audit(const std::optional<AuditHead>& anchor) = 0;
   virtual Result<std::uint64_t> export_audit(const Admin::LineSink& sink, std::uint64_t after) = 0;
 };

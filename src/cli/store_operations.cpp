@@ -126,6 +126,17 @@ class StoreOperations final : public Operations {
                                            : admin_.stop_replay(table, id);
   }
 
+  Result<IdempotencyPage> idempotency(const IdempotencyQuery& query) override {
+    return admin_.idempotency(query);
+  }
+  Result<std::optional<IdempotencyRecord>> idempotency_record(const IdempotencyKey& key) override {
+    return admin_.idempotency_record(key);
+  }
+  Result<bool> forget_idempotency(const IdempotencyKey& key, const std::string& note) override {
+    return admin_.forget_idempotency(key, note);
+  }
+  Result<std::uint64_t> purge_idempotency() override { return admin_.purge_idempotency(); }
+
   Result<AuditReport> verify_audit(const std::optional<AuditHead>& anchor) override {
     return admin_.verify_audit(anchor);
   }

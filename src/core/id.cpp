@@ -1,3 +1,5 @@
+#include "core/ulid.hpp"
+
 #include <sagabox/id.hpp>
 
 #include <algorithm>
@@ -15,6 +17,14 @@ void write_base32(char* out, int count, std::uint64_t value) noexcept {
     out[i] = crockford[value & 31];
     value >>= 5;
   }
+}
+
+/// 80 bits after the time: 16 characters, of which the first four hold `high` (16 bits) and the top
+/// of `low`.
+void write_ulid(char* out, std::uint64_t millis, std::uint64_t high, std::uint64_t low) noexcept {
+  write_base32(out, 10, millis);
+  write_base32(out + 10, 4, (high << 4) | (low >> 60));
+  write_base32(out + 14, 12, low);
 }
 
 std::uint64_t millis_of(WallTime time) noexcept {
@@ -57,10 +67,17 @@ void UlidSource::write(char* out) {
     low_ = random_.next();
     if ((high_ | low_) == 0) low_ = 1;  // zero means that nothing was drawn yet
   }
-  write_base32(out, 10, last_millis_);
-  // 80 bits: 16 characters, of which the first four hold `high_` and the top of `low_`.
-  write_base32(out + 10, 4, (high_ << 4) | (low_ >> 60));
-  write_base32(out + 14, 12, low_);
+  write_ulid(out, last_millis_, high_, low_);
+}
+
+std::string ulid_of(WallTime time, const Digest& bits) {
+  std::uint64_t high = 0;
+  for (int i = 0; i < 2; ++i) high = high << 8 | bits[static_cast<std::size_t>(i)];
+  std::uint64_t low = 0;
+  for (int i = 2; i < 10; ++i) low = low << 8 | bits[static_cast<std::size_t>(i)];
+  std::string text(26, '0');
+  write_ulid(text.data(), millis_of(time), high, low);
+  return text;
 }
 
 std::uint64_t stable_hash(std::string_view text) noexcept {

@@ -148,4 +148,23 @@ std::string replay(const ReplayOrder& order) {
   return std::move(json).take();
 }
 
+std::string forget_idempotency(const std::string& store, const IdempotencyKey& key,
+                               const std::string& note) {
+  JsonOut json;
+  json.begin_object()
+      .field_if("store", store)
+      .field("tenant", key.tenant)
+      .field("consumer", key.consumer)
+      .field("key", key.key)
+      .field_if("note", note)
+      .end_object();
+  return std::move(json).take();
+}
+
+std::string purge_idempotency(const std::string& store) {
+  JsonOut json;
+  json.begin_object().field_if("store", store).field("expired", true).end_object();
+  return std::move(json).take();
+}
+
 }  // namespace sagabox::cli::requests

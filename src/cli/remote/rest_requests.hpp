@@ -45,5 +45,8 @@ std::string pause(const std::string& topic, const std::string& note);
 std::string purge(const PurgeOrder& order);
 std::string preview(const ReplayOrder& order);
 std::string replay(const ReplayOrder& order);
+std::string forget_idempotency(const std::string& store, const IdempotencyKey& key,
+                               const std::string& note);
+std::string purge_idempotency(const std::string& store);
 
 }  // namespace sagabox::cli::requests

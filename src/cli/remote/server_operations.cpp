@@ -5,6 +5,7 @@
 #include "cli/remote/daemon_talk.hpp"
 #include "cli/remote/rest_requests.hpp"
 #include "core/text.hpp"
+#include "wire/idempotency.hpp"
 #include "wire/messages.hpp"
 #include "wire/replays.hpp"
 #include "wire/stores.hpp"
@@ -214,6 +215,34 @@ class ServerOperations final : public Operations {
     return daemon_.act(requests::job(table, id, resumes ? "/resume" : "/stop"), "", wire::read_job);
   }
 
+  Result<IdempotencyPage> idempotency(const IdempotencyQuery& query) override {
+    Target target("/v1/idempotency-keys");
+    add_store(target);
+    if (query.tenant) target.add("tenant", *query.tenant);
+    if (query.consumer) target.add("consumer", *query.consumer);
+    if (query.state) target.add("state", idempotency_state_name(*query.state));
+    target.add("limit", query.rows_max);
+    if (!query.cursor.empty()) target.add("cursor", query.cursor);
+    return daemon_.get(target, wire::read_idempotency_page);
+  }
+  Result<std::optional<IdempotencyRecord>> idempotency_record(const IdempotencyKey& key) override {
+    Target target("/v1/idempotency-keys");
+    add_store(target);
+    target.add("tenant", key.tenant).add("consumer", key.consumer).add("key", key.key);
+    auto page = daemon_.get(target, wire::read_idempotency_page);
+    if (!page.ok()) return page.error();
+    if (page->rows.empty()) return std::optional<IdempotencyRecord>();
+    return std::optional(std::move(page->rows.front()));
+  }
+  Result<bool> forget_idempotency(const IdempotencyKey& key, const std::string& note) override {
+    const auto purged = purge_keys(requests::forget_idempotency(named_store(), key, note));
+    if (!purged.ok()) return purged.error();
+    return *purged > 0;
+  }
+  Result<std::uint64_t> purge_idempotency() override {
+    return purge_keys(requests::purge_idempotency(named_store()));
+  }
+
   Result<AuditReport> verify_audit(const std::optional<AuditHead>& anchor) override {
     Target target("/v1/audit/verify");
     add_store(target);
@@ -244,7 +273,15 @@ class ServerOperations final : public Operations {
     return daemon_.get(Target("/v1/stores"), wire::read_stores);
   }
 
-  void add_store(Target& target) {
+  Result<std::uint64_t> purge_keys(std::string body) {
+    const auto purged = daemon_.act(Target("/v1/idempotency-keys/purge"), std::move(body),
+                                    wire::read_idempotency_purged);
+    if (!purged.ok()) return purged.error();
+    return purged->purged;
+  }
+
+  /// Empty: it need not be said. Throws WrongUse when it must be.
+  const std::string& named_store() {
     const auto stores = this->stores().value();
     std::string names;
     bool known = store_.empty();
@@ -257,7 +294,10 @@ class ServerOperations final : public Operations {
           (known ? "the daemon has several stores" : "the daemon has no store " + quoted(store_)) +
           "; say --of with one of them: " + names);
     }
-    if (!store_.empty()) target.add("store", store_);
+    return store_;
+  }
+  void add_store(Target& target) {
+    if (const auto& store = named_store(); !store.empty()) target.add("store", store);
   }
 
   DaemonTalk daemon_;

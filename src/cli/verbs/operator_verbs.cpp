@@ -226,6 +226,59 @@ void add_purge(CLI::App& app, Chosen& run) {
                  "messages that were never delivered may be deleted");
 }
 
+Result<std::optional<IdempotencyState>> parse_idempotency_state(std::string_view text) {
+  if (const auto state = idempotency_state_from_name(text)) return std::optional(*state);
+  return Error{Code::config_invalid,
+               "\"" + std::string(text) + "\"; give in_flight, succeeded, failed or released"};
+}
+
+void add_idempotency(CLI::App& app, Chosen& run) {
+  auto* keys = app.add_subcommand("idempotency", "Idempotency keys: list, show, purge");
+  keys->group(looking)->require_subcommand(1);
+  {
+    auto [list, arguments] =
+        add_verb(*keys, "list", "Which requests are known, by tenant, consumer and key", run,
+                 run_idempotency_list);
+    auto& query = arguments->query;
+    add_option(*list, "--tenant", "TENANT", query.tenant, not_empty, "only of this tenant");
+    add_option(*list, "--consumer", "NAME", query.consumer, not_empty, "only of this consumer");
+    add_option(*list, "--state", "STATE", query.state, parse_idempotency_state,
+               "only in_flight, succeeded, failed or released ones");
+    add_option(
+        *list, "--limit", "N", query.rows_max,
+        [](std::string_view text) { return parse_count("limit", text, 1, Admin::page_rows_max); },
+        "at most so many, 20 unless told, up to 1000");
+    list->add_option("--after", query.cursor, "go on behind the page before, which named this")
+        ->type_name("CURSOR");
+  }
+  const auto add_key = [](CLI::App& verb, IdempotencyArguments& arguments) {
+    add_option(verb, "--tenant", "TENANT", arguments.query.tenant, not_empty,
+               "whose key, \"default\" unless told");
+    verb.add_option("CONSUMER", arguments.consumer, "whose work it is")->type_name("");
+    verb.add_option("KEY", arguments.key, "of the request")->type_name("");
+  };
+  {
+    auto [show, arguments] = add_verb(*keys, "show", "One key: its state, its lease, its times",
+                                      run, run_idempotency_show);
+    add_key(*show, *arguments);
+    for (auto* option : show->get_options()) {
+      if (option->get_positional()) option->required();
+    }
+  }
+  {
+    auto [purge, arguments] = add_verb(
+        *keys, "purge", "Forgets a key, so that its request is done again; or all that expired",
+        run, run_idempotency_purge);
+    purge->footer(R"(Examples:
+  sagabox idempotency purge mailer order-7 --note "the first mail was never sent"
+  sagabox idempotency purge --expired)");
+    add_key(*purge, *arguments);
+    add_yes_options(*purge, arguments->act);
+    purge->add_flag("--expired", arguments->expired, "all whose time is over");
+    purge->add_option("--note", arguments->note, "why, for the audit log")->type_name("TEXT");
+  }
+}
+
 }  // namespace
 
 void add_looking_verbs(CLI::App& app, Chosen& run) {
@@ -260,6 +313,7 @@ void add_looking_verbs(CLI::App& app, Chosen& run) {
     verb->group(looking);
     add_table_option(*verb, arguments->table);
   }
+  add_idempotency(app, run);
   {
     auto [verb, arguments] =
         add_verb(app, "doctor", "What is wrong with the database, its settings and its tables", run,

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -156,6 +157,13 @@ class Serving {
     options.api.exposition = &daemon_->metrics();
     options.api.metrics = &daemon_->metrics();
     options.api.metrics_path = configuration.metrics.path;
+    // Nobody waits longer for an answer, and no request should be taken for lost before.
+    options.api.idempotency = HttpIdempotencyOptions{
+        .service = "rest",
+        .required = rest.idempotency_key_required,
+        .lease = std::max<Duration>(2 * rest.answer_timeout, std::chrono::minutes(2)),
+        .ttl = std::max<Duration>(rest.idempotency_ttl, 2 * rest.answer_timeout),
+        .metrics = &daemon_->metrics()};
     options.api.destinations = [this] { return daemon_->destinations(); };
     options.api.held_up = [this](const std::string& topic, const std::string& tenant) {
       return daemon_->held_up(topic, tenant);
@@ -163,6 +171,7 @@ class Serving {
     const auto tables = daemon_->tables();
     for (std::size_t number = 0; number < tables.size(); ++number) {
       const auto& table = tables[number];
+      make_place_for_keys(*table.store);
       options.api.tables.push_back(
           {.table = table.name,
            .store = table.store,
@@ -175,6 +184,17 @@ class Serving {
     if (!started.ok()) return started.error();
     server_ = std::move(*started);
     return {};
+  }
+
+  /// Where that fails, requests with a key are refused with what is missing; the others go on.
+  void make_place_for_keys(Store& store) {
+    auto* const keys = store.idempotency();
+    if (keys == nullptr) return;
+    if (const auto made = keys->prepare(); !made.ok()) {
+      daemon_->log().log(LogLevel::warning, "no place for idempotency keys",
+                         {{"store", std::string_view(store.name())},
+                          {"error", std::string_view(made.error().message)}});
+    }
   }
 
   void introduce() {

@@ -128,6 +128,19 @@ struct PurgeArguments : OperatorArguments {
 };
 int run_purge(const PurgeArguments& arguments);
 
+/// An idempotency key, or which of them.
+struct IdempotencyArguments : OperatorArguments {
+  ActArguments act{};
+  IdempotencyQuery query{.rows_max = 20};
+  std::string consumer{};
+  std::string key{};
+  std::string note{};
+  bool expired = false;
+};
+int run_idempotency_list(const IdempotencyArguments& arguments);
+int run_idempotency_show(const IdempotencyArguments& arguments);
+int run_idempotency_purge(const IdempotencyArguments& arguments);
+
 struct MigrateArguments : StoreArguments {
   ActArguments act{};
   std::string engine{};  ///< empty: for `up` and `all` every one, else the outbox

@@ -3,6 +3,7 @@
 #include "cli/views/message_view.hpp"
 #include "core/text.hpp"
 #include "wire/filters.hpp"
+#include "wire/idempotency.hpp"
 #include "wire/messages.hpp"
 #include "wire/replays.hpp"
 #include "wire/stores.hpp"
@@ -159,6 +160,11 @@ std::string reshard_json(const std::string& table, const spi::ReshardReport& rep
   });
 }
 
+std::string idempotency_page_json(const IdempotencyPage& page) { return record(page); }
+std::string idempotency_json(const IdempotencyRecord& key) { return record(key); }
+std::string idempotency_purged_json(std::uint64_t purged) {
+  return record(wire::IdempotencyPurged{purged});
+}
 std::string audit_json_report(const AuditReport& report) {
   return object([&](JsonOut& json) {
     put_members(json, report);

@@ -32,6 +32,9 @@ std::string pause_json(const TableName& table, const std::string& topic, bool pa
 std::string purged_json(const TableName& table, const PurgeOrder& order, const Purged& purged);
 std::string schema_json(std::span<const spi::SchemaStep> steps);
 std::string reshard_json(const std::string& table, const spi::ReshardReport& report);
+std::string idempotency_page_json(const IdempotencyPage& page);
+std::string idempotency_json(const IdempotencyRecord& record);
+std::string idempotency_purged_json(std::uint64_t purged);
 std::string audit_json_report(const AuditReport& report);
 /// Where it was found and what.
 using PlacedFinding = std::pair<std::string, spi::Finding>;

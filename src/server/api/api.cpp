@@ -1,6 +1,7 @@
 #include "server/api/api.hpp"
 
 #include "core/ascii.hpp"
+#include "core/http_status.hpp"
 #include "core/text.hpp"
 #include "server/api/problem.hpp"
 #include "server/api/query.hpp"
@@ -125,6 +126,12 @@ Api::Api(ApiOptions options, std::unique_ptr<KeyRing> keys)
       readiness_(options_.ready, *options_.clock) {
   for (const auto& table : options_.tables) {
     writers_.push_back(std::make_unique<GroupWriter>(*table.store, table.outbox, options_.writing));
+    auto* const keys_kept = table.store->idempotency();
+    auto& keyed = keyed_writes_[table.store];
+    if (options_.idempotency && keys_kept != nullptr && !keyed) {
+      keyed = std::make_unique<KeyedWrites>(*keys_kept, *options_.idempotency, *options_.log,
+                                            *options_.clock);
+    }
   }
 }
 
@@ -171,13 +178,34 @@ std::variant<Caller, Response> Api::caller_of(const Request& request, Needs need
                 .payloads = key->payloads};
 }
 
+KeyedWrites* Api::keyed_writes_of(const RouteMatch& match) const {
+  const auto* const table = match.route->writes() ? find_table(match) : nullptr;
+  return table == nullptr ? nullptr : keyed_writes_.at(table->store).get();
+}
+
+void Api::call_once(const Request& request, const RouteMatch& match, const Caller& caller,
+                    const Reply& reply) {
+  auto* const keyed = keyed_writes_of(match);
+  if (keyed == nullptr) return call(request, match, caller, {}, reply);
+  auto begun = keyed->begin(request, caller);
+  if (auto* const answer = std::get_if<Response>(&begun)) return reply(std::move(*answer));
+  const auto& pass = std::get<HttpIdempotency::Pass>(begun);
+  const auto keeping = keyed->keeping(pass, reply);
+  try {
+    call(request, match, caller, pass, keeping);
+  } catch (const std::exception& thrown) {
+    keeping(unforeseen(match, thrown));
+  }
+}
+
 void Api::call(const Request& request, const RouteMatch& match, const Caller& caller,
-               const Reply& reply) {
+               const HttpIdempotency::Pass& pass, const Reply& reply) {
   Call call{.options = options_,
             .readiness = readiness_,
             .request = request,
             .caller = caller,
-            .names = match.names};
+            .names = match.names,
+            .pass = pass.key ? &pass : nullptr};
   if (const auto* const table = find_table(match)) {
     call.table = table;
     call.writer = writers_[static_cast<std::size_t>(table - options_.tables.data())].get();
@@ -187,7 +215,7 @@ void Api::call(const Request& request, const RouteMatch& match, const Caller& ca
   auto answer = match.route->answer(call);
   if (answer.ok()) return reply(std::move(*answer));
   const auto& error = answer.error();
-  if (status_of(error.code) >= 500) {
+  if (http_status_of(error.code) >= 500) {
     options_.log->log(LogLevel::error, "request failed",
                       {{"operation", match.route->operation},
                        {"code", code_name(error.code)},
@@ -237,7 +265,10 @@ Admission Api::admit(const Request& header) {
     }
     admission.key_id = std::get<Caller>(caller).key_id;
     admission.refused = refused_by_route(header, matched);
-    if (route != nullptr && (route->brief || route->begin != nullptr)) {
+    // A key is looked up in the store.
+    const bool keyed = route != nullptr && !header.header("idempotency-key").empty() &&
+                       !admission.refused && keyed_writes_of(matched) != nullptr;
+    if (route != nullptr && !keyed && (route->brief || route->begin != nullptr)) {
       admission.brief_bytes_max = options_.brief_bytes_max;
     }
   } catch (const std::exception& thrown) {
@@ -254,7 +285,7 @@ void Api::begin(const Request& request, const Reply& reply) {
     auto caller = caller_of(request, needs);
     if (auto* const refused = std::get_if<Response>(&caller)) return reply(std::move(*refused));
     if (auto refused = refused_by_route(request, matched)) return reply(std::move(*refused));
-    call(request, matched, std::get<Caller>(caller), reply);
+    call_once(request, matched, std::get<Caller>(caller), reply);
   } catch (const std::exception& thrown) {
     reply(unforeseen(matched, thrown));
   }

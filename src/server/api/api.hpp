@@ -1,11 +1,13 @@
 #pragma once
 
+#include "server/api/keyed_writes.hpp"
 #include "server/api/readiness.hpp"
 #include "server/api/routes.hpp"
 #include "server/api/serving.hpp"
 #include "server/http/request_handler.hpp"
 
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,12 +40,19 @@ class Api final : public RequestHandler {
   std::optional<Response> refused_by_route(const Request& request, const RouteMatch& match) const;
   [[nodiscard]] const ServedTable* find_table(const RouteMatch& match) const;
   Response unforeseen(const RouteMatch& match, const std::exception& thrown) const;
+  /// Once for an `Idempotency-Key`, if the request has one.
+  void call_once(const Request& request, const RouteMatch& match, const Caller& caller,
+                 const Reply& reply);
   void call(const Request& request, const RouteMatch& match, const Caller& caller,
-            const Reply& reply);
+            const HttpIdempotency::Pass& pass, const Reply& reply);
+  /// Null: keys are not taken there.
+  [[nodiscard]] KeyedWrites* keyed_writes_of(const RouteMatch& match) const;
 
   ApiOptions options_;
   std::unique_ptr<KeyRing> keys_;
   Readiness readiness_;
+  // Declared before the writers, so that it outlives their last replies.
+  std::map<const Store*, std::unique_ptr<KeyedWrites>> keyed_writes_;
   std::vector<std::unique_ptr<GroupWriter>> writers_;  // a table each
 };
 

@@ -1,6 +1,8 @@
 #include "core/base64.hpp"
+#include "core/http_status.hpp"
 #include "core/message_check.hpp"
 #include "core/text.hpp"
+#include "core/ulid.hpp"
 #include "server/api/arguments.hpp"
 #include "server/api/json_response.hpp"
 #include "server/api/operations.hpp"
@@ -69,11 +71,22 @@ Result<std::string> tenant_for(const Caller& caller, std::optional<std::string> 
   return *caller.tenant;
 }
 
+/// The same whenever this request is run: one that was written before a crash is not written twice.
+std::string id_for(const HttpIdempotency::Pass& pass, const std::string& where) {
+  std::string text(reinterpret_cast<const char*>(pass.request_hash.data()),
+                   pass.request_hash.size());
+  for (const auto* part : {&pass.key->tenant, &pass.key->consumer, &pass.key->key, &where}) {
+    text += std::to_string(part->size()) + ":" + *part;
+  }
+  return ulid_of(pass.first_at, sha256(text));
+}
+
 Result<NewMessage> message_from(Fields fields, const Call& call, const std::string& where) {
   NewMessage message;
   message.topic = fields.text("topic");
   message.payload = payload_from(fields);
   message.id = fields.text("id");
+  if (message.id.empty() && call.pass != nullptr) message.id = id_for(*call.pass, where);
   message.key = fields.text("key");
   auto tenant = fields.maybe_text("tenant");
   message.aggregate_type =
@@ -131,7 +144,7 @@ Response written_many(const Asker& asker, const std::vector<Written>& messages,
 }
 
 Response failed(const Asker& asker, const Error& error) {
-  const bool ours = status_of(error.code) >= 500;
+  const bool ours = http_status_of(error.code) >= 500;
   if (ours) {
     asker.options->log->log(LogLevel::error, "write failed",
                             {{"table", std::string_view(asker.table->table.str())},

@@ -42,6 +42,9 @@ Result<Response> list_stores(const Call& call);
 Result<Response> list_findings(const Call& call);
 Result<Response> list_destinations(const Call& call);
 
+Result<Response> list_idempotency_keys(const Call& call);
+Result<Response> purge_idempotency_keys(const Call& call);
+
 Result<Response> export_audit(const Call& call);
 Result<Response> verify_audit(const Call& call);
 

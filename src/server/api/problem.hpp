@@ -9,9 +9,6 @@
 
 namespace sagabox::server {
 
-/// The one place that says which HTTP status an error is.
-unsigned status_of(Code code) noexcept;
-
 /// How much of an error is said.
 enum class Detail : std::uint8_t {
   full,

@@ -67,6 +67,10 @@ constexpr std::array table{
     Route{"GET", "/v1/destinations", "listDestinations", Needs::read, list_destinations, nullptr,
           true},
 
+    Route{"GET", "/v1/idempotency-keys", "listIdempotencyKeys", Needs::read, list_idempotency_keys},
+    Route{"POST", "/v1/idempotency-keys/purge", "purgeIdempotencyKeys", Needs::admin,
+          purge_idempotency_keys},
+
     Route{"GET", "/v1/audit", "exportAudit", Needs::admin, export_audit},
     Route{"GET", "/v1/audit/verify", "verifyAudit", Needs::admin, verify_audit},
 };

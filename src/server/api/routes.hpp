@@ -6,6 +6,7 @@
 #include "server/http/response.hpp"
 
 #include <sagabox/admin.hpp>
+#include <sagabox/idempotency_http.hpp>
 
 #include <cstdint>
 #include <span>
@@ -36,6 +37,8 @@ struct Call {
   std::vector<std::string> names{};
   const ServedTable* table = nullptr;  ///< of a path that names one
   GroupWriter* writer = nullptr;       ///< of that table
+  /// Of the request's `Idempotency-Key`, where it has one.
+  const HttpIdempotency::Pass* pass = nullptr;
 
   /// For as long as the call lasts.
   [[nodiscard]] Result<Admin> admin() const { return admin_of(*table->store); }
@@ -63,6 +66,9 @@ struct Route {
   void (*begin)(const Call& call, Reply reply) = nullptr;
   /// `answer` waits for no store: it goes on when every worker waits for one.
   bool brief = false;
+
+  /// It changes something, so it may have an `Idempotency-Key`.
+  [[nodiscard]] bool writes() const noexcept { return method == "POST" && needs >= Needs::operate; }
 };
 
 std::span<const Route> routes();

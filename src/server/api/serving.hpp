@@ -3,6 +3,7 @@
 #include "server/api/group_writer.hpp"
 
 #include <sagabox/admin.hpp>
+#include <sagabox/idempotency_http.hpp>
 #include <sagabox/outbox.hpp>
 #include <sagabox/router.hpp>
 
@@ -41,6 +42,9 @@ struct ApiOptions {
   /// Bodies up to this size are read and checked where they arrive; longer ones by a worker.
   std::size_t brief_bytes_max = 64UL * 1024;
   std::string metrics_path = "/metrics";
+  /// How the header `Idempotency-Key` of requests that write is taken, where the store of the table
+  /// keeps keys; nullopt: it is ignored.
+  std::optional<HttpIdempotencyOptions> idempotency{};
   /// Of the router that the outboxes have as their sink; none: there is none.
   std::function<std::vector<DestinationState>()> destinations{};
   AskHeldUp held_up{};

@@ -160,5 +160,55 @@ class RestService(unittest.TestCase):
         self.assertEqual(self.counts(), (1, 1))
 
 
+class IdempotentService(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.store = f"sqlite:{folder.name}/charges.db"
+        self.start()
+
+    def start(self):
+        self.service = subprocess.Popen(
+            [FOLDER / "idempotent_service", self.store, "0"], stdout=subprocess.PIPE, text=True
+        )
+        self.addCleanup(self.kill, self.service)
+        self.port = int(re.search(r":(\d+)/", self.service.stdout.readline()).group(1))
+
+    @staticmethod
+    def kill(service):
+        service.kill()
+        service.communicate(timeout=60)
+
+    def charge(self, key=None, body='{"cents": 4200}'):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        with contextlib.closing(connection):
+            connection.request("POST", "/charges", body, {} if key is None else {"Idempotency-Key": key})
+            response = connection.getresponse()
+            return response.status, response.getheader("Location"), response.read()
+
+    def test_a_card_is_charged_once_for_a_key(self):
+        first = self.charge("one")
+        self.assertEqual(first, (201, "/charges/1", b'{"charge": 1}'))
+        self.assertEqual(self.charge("one"), first)
+        self.assertEqual(self.charge("two")[1], "/charges/2")
+        self.assertEqual(self.charge("one", '{"cents": 1}')[0], 422)
+        self.assertEqual(self.charge()[0], 400)
+        self.kill(self.service)
+        self.start()
+        self.assertEqual(self.charge("one"), first, "also after a crash")
+
+    def test_of_requests_at_once_one_is_run(self):
+        answers = []
+        threads = [threading.Thread(target=lambda: answers.append(self.charge("one"))) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        statuses = {answer[0] for answer in answers}
+        self.assertLessEqual(statuses, {201, 409}, "done, or being worked on")
+        self.assertEqual({answer[1] for answer in answers if answer[0] == 201}, {"/charges/1"})
+        self.assertEqual(self.charge("one")[1], "/charges/1")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -48,6 +48,7 @@ class ApiTest : public ::testing::Test {
     options.log = &log_;
     options.clock = &clock_;
     options.destinations = [this] { return destinations_; };
+    options.idempotency = idempotency_;
     return std::make_unique<Api>(std::move(options), std::move(keys));
   }
 
@@ -138,6 +139,7 @@ class ApiTest : public ::testing::Test {
   std::map<std::uint16_t, Epoch> epochs_;
   std::vector<ServedTable> tables_;
   std::vector<DestinationState> destinations_;
+  std::optional<HttpIdempotencyOptions> idempotency_;
   std::unique_ptr<Api> api_;
   std::string key_;
 

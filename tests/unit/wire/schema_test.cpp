@@ -1,5 +1,6 @@
 #include "server/api/openapi_document.hpp"
 #include "wire/filters.hpp"
+#include "wire/idempotency.hpp"
 #include "wire/messages.hpp"
 #include "wire/problems.hpp"
 #include "wire/readiness.hpp"
@@ -338,6 +339,34 @@ TEST_F(WireSchema, Stores) {
   EXPECT_EQ(again(written(std::vector{down}), read_destinations), written(std::vector{down}));
   const AuditReport report{.entries = 3, .problems_found = 1, .problems = {"entry 2 is missing"}};
   expect_described("AuditReport", written(report));
+}
+
+TEST_F(WireSchema, IdempotencyKeys) {
+  IdempotencyRecord full{.key = {.tenant = "acme", .consumer = "mailer", .key = "k-1"},
+                         .request_hash = sha256("a"),
+                         .state = IdempotencyState::succeeded,
+                         .attempts = 2,
+                         .created_at = noon,
+                         .changed_at = noon,
+                         .lease_until = noon,
+                         .expires_at = noon,
+                         .result = "secret",
+                         .result_digest = sha256("secret"),
+                         .code = Code::tx_handler_failed,
+                         .error = "refused"};
+  auto failed = full;
+  failed.state = IdempotencyState::failed;
+  failed.error.clear();
+  EXPECT_EQ(again(written(failed), read_idempotency_record), written(failed));
+  const IdempotencyRecord least{.key = {.consumer = "mailer", .key = "k-1"}};
+  expect_described("IdempotencyRecord", written(full), written(least));
+  EXPECT_EQ(written(full).find("\"secret\""), std::string::npos) << "it may hold a payload";
+  EXPECT_EQ(again(written(full), read_idempotency_record), written(full));
+  EXPECT_EQ(again(written(least), read_idempotency_record), written(least));
+  const IdempotencyPage page{.rows = {full, least}, .next = "abc"};
+  expect_described("IdempotencyPage", written(page), written(IdempotencyPage{}));
+  EXPECT_EQ(again(written(page), read_idempotency_page), written(page));
+  expect_described("IdempotencyPurged", written(IdempotencyPurged{3}));
 }
 
 TEST_F(WireSchema, HealthAndErrors) {

@@ -105,7 +105,8 @@ TEST_F(RestNulls, AreRefusedForEveryFieldOfEveryRequest) {
       {"quarantineMessages", R"({"ids":["D1"],"note":"n"})"},
       {"releaseMessages", R"({"ids":["D1"]})"},
       {"previewReplay", R"({"from":"dead","filter":{"topic":"t"}})"},
-      {"startReplay", R"({"from":"dead","filter":{"topic":"t"}})"}};
+      {"startReplay", R"({"from":"dead","filter":{"topic":"t"}})"},
+      {"purgeIdempotencyKeys", R"({"consumer":"c","key":"k"})"}};
   std::size_t operations = 0;
   for (const auto& [path, methods] : document().at("paths").as_object()) {
     for (const auto& [method, operation] : methods.as_object()) {

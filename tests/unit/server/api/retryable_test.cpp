@@ -1,3 +1,4 @@
+#include "core/http_status.hpp"
 #include "server/api/problem.hpp"
 #include "unit/server/world.hpp"
 
@@ -118,7 +119,7 @@ TEST_F(RestRetryable, WhatIsInDoubtIsLookedAtFirst) {
 TEST(Problems, OnlyWhatPassesIsRetryableAmongTheRefusals) {
   for (std::size_t at = 0; at < code_count; ++at) {
     const auto code = static_cast<Code>(at);
-    const auto status = status_of(code);
+    const auto status = http_status_of(code);
     if (status >= 500) continue;
     const bool passes = code == Code::storage_conflict || code == Code::tx_idempotent_busy ||
                         code == Code::tx_no_subscribers;

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "cli/terminal.hpp"
+
+#include <sagabox/idempotency_record.hpp>
+
+#include <span>
+#include <vector>
+
+/// Idempotency keys as lines. Pure.
+namespace sagabox::cli {
+
+/// A line each, or that there is none.
+std::vector<Line> idempotency_list(std::span<const IdempotencyRecord> records);
+/// All of one but its result.
+std::vector<Line> idempotency_view(const IdempotencyRecord& record);
+
+}  // namespace sagabox::cli
