@@ -41,6 +41,7 @@ class HeldLease {
     if (now >= until_) return Due::stop;
     return now >= renew_at_ ? Due::renewal : Due::nothing;
   }
+  [[nodiscard]] BootTime until() const noexcept { return until_; }
   /// When something is due next.
   [[nodiscard]] BootTime next() const noexcept { return std::min(renew_at_, until_); }
 

@@ -96,6 +96,9 @@ struct Guard::Parts {
   std::vector<std::shared_ptr<Held::Holding>> take_due(BootTime now);
   Status renew_due();
   void renew_until_stopped(const std::stop_token& stop);
+  /// Sets the stop token of those whose time is over, also while a renewal hangs in the store.
+  void watch_until_stopped(const std::stop_token& stop);
+  void stop_what_is_over(BootTime now);
   Error refused(Verdict verdict, const IdempotencyRecord& record);
   Guarded replayed(IdempotencyRecord record);
 
@@ -113,7 +116,8 @@ struct Guard::Parts {
   std::mutex mutex;
   std::condition_variable_any changed;
   std::vector<std::shared_ptr<Held::Holding>> held;
-  std::jthread renewer;  // last: it uses the rest
+  std::jthread renewer;  // last, like the watcher: they use the rest
+  std::jthread watcher;
 };
 
 void Guard::Parts::add(std::shared_ptr<Held::Holding> holding) {
@@ -122,6 +126,7 @@ void Guard::Parts::add(std::shared_ptr<Held::Holding> holding) {
   if (!options.renews_itself) return;
   if (!renewer.joinable()) {
     renewer = std::jthread([this](const std::stop_token& stop) { renew_until_stopped(stop); });
+    watcher = std::jthread([this](const std::stop_token& stop) { watch_until_stopped(stop); });
   }
   changed.notify_all();
 }
@@ -141,6 +146,34 @@ std::vector<std::shared_ptr<Held::Holding>> Guard::Parts::take_due(BootTime now)
     return what == HeldLease::Due::stop;
   });
   return due;
+}
+
+void Guard::Parts::stop_what_is_over(BootTime now) {
+  const std::lock_guard lock(mutex);
+  std::erase_if(held, [&](const auto& one) {
+    const bool over = one->lease.due(now) == HeldLease::Due::stop;
+    if (over) one->stop.request_stop();
+    return over;
+  });
+}
+
+void Guard::Parts::watch_until_stopped(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    {
+      std::unique_lock lock(mutex);
+      auto first = BootTime::max();
+      for (const auto& one : held) first = std::min(first, one->lease.until());
+      const auto known = held.size();
+      const auto grown = [&] { return held.size() > known; };
+      if (first == BootTime::max()) {
+        changed.wait(lock, stop, grown);
+      } else {
+        const auto wait = first - options.clock->boot_now();
+        changed.wait_for(lock, stop, std::max(wait, Duration(std::chrono::milliseconds(1))), grown);
+      }
+    }
+    stop_what_is_over(options.clock->boot_now());
+  }
 }
 
 Status Guard::Parts::renew_due() {
@@ -300,15 +333,18 @@ Result<Guarded> Guard::run(const std::string& tenant, const std::string& key,
     (void)held.fail(error);
     return error;
   };
-  try {
-    auto result = work(held.stop_token());
-    if (!result.ok()) return failed(result.error());
-    return held.finish(std::move(result).value());
-  } catch (const std::exception& thrown) {
-    return failed({Code::tx_handler_failed, std::string("the work threw: ") + thrown.what()});
-  } catch (...) {
-    return failed({Code::tx_handler_failed, "the work threw what is not a std::exception"});
-  }
+  const auto worked = [&]() -> Result<GuardedResult> {
+    try {
+      return work(held.stop_token());
+    } catch (const std::exception& thrown) {
+      return Error{Code::tx_handler_failed, std::string("the work threw: ") + thrown.what()};
+    } catch (...) {
+      return Error{Code::tx_handler_failed, "the work threw what is not a std::exception"};
+    }
+  };
+  auto result = worked();
+  if (!result.ok()) return failed(result.error());
+  return held.finish(std::move(result).value());
 }
 
 }  // namespace sagabox

@@ -55,8 +55,17 @@ Status check_barrier(const BarrierCall& call) {
   if (call.deadline == WallTime{}) {
     return Error{Code::schema_validation_failed, "deadline: missing; give that of the saga"};
   }
-  if (call.retention >= Duration::zero()) return {};
-  return Error{Code::schema_validation_failed, "retention: below zero; give a time of 0 or more"};
+  if (call.retention < Duration::zero()) {
+    return Error{Code::schema_validation_failed, "retention: below zero; give a time of 0 or more"};
+  }
+  // A bound that every database's times have room for.
+  constexpr auto longest = std::chrono::hours(24 * 365 * 100);
+  constexpr WallTime latest{std::chrono::hours(24 * 365 * 1000)};
+  if (call.deadline > latest || call.retention > longest) {
+    return Error{Code::schema_validation_failed,
+                 "deadline and retention: give a time before the year 2969 and at most 100 years"};
+  }
+  return {};
 }
 
 }  // namespace spi
