@@ -71,7 +71,8 @@ CommittedState CommittedState::copy() const {
   return copy;
 }
 
-Database::Database(Options options) : options_(std::move(options)), idempotency_(*this), inbox_(*this) {
+Database::Database(Options options)
+    : options_(std::move(options)), idempotency_(*this), inbox_(*this) {
   if (options_.faults) set_faults(options_.faults);
 }
 

@@ -420,7 +420,7 @@ TEST_F(PostgresTransaction, LeasesAreRenewedWhateverElseWaits) {
   EXPECT_FALSE(store_->begin().ok()) << "no connection left for transactions";
   sql("BEGIN; SELECT FROM " + in_schema("shard_owner") + " FOR SHARE");
   std::thread releasing([&] { (void)ownership.release(scopes[0], worker, taken); });
-  until_blocked("shard_owner o SET owner = NULL");
+  until_blocked("shard_owner o SET owner = CASE");
   EXPECT_TRUE(ownership.renew(worker, std::chrono::seconds(15)).value().live);
   sql("COMMIT");
   releasing.join();
