@@ -15,8 +15,7 @@ namespace sagabox::sqlite {
 struct Acquaintance {
   explicit Acquaintance(sqlite3* connection) : link(connection) {}
 
-  /// They outlive it.
-  std::map<TableName, const InsertStatements*> statements;
+  std::map<TableName, InsertStatements> statements;
   Link link;
   /// Whether SQLite will tell us that the connection is to be closed.
   bool will_hear = false;

@@ -31,9 +31,7 @@ struct Context {
         migrations(sections, clock),
         durable(*writer),
         inbox(sections),
-        wake(*writer, options.watch_interval),
-        inserts(sections),
-        shared(sections) {}
+        wake(*writer, options.watch_interval) {}
 
   const Clock& clock;  ///< the database's
   const std::uint64_t wal_bytes_max;
@@ -44,7 +42,7 @@ struct Context {
   Durable durable;
   const sql::InboxStatements inbox;
   Wake wake;
-  sql::PerTable<InsertStatements> inserts;
+  PerTable<InsertStatements> inserts;
   const SharedStatements shared;
 };
 

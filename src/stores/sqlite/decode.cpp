@@ -8,7 +8,7 @@
 namespace sagabox::sqlite {
 namespace {
 
-/// Of a message, see sql/outbox.sql.
+/// Of `{message}`.
 enum MessageColumn : int {
   id,
   tenant,
@@ -30,7 +30,7 @@ enum MessageColumn : int {
   message_columns,
 };
 
-/// Of a row that is read, see sql/outbox.sql.
+/// Of `{row}`.
 enum RowColumn : int {
   row_place,
   row_attempts,

@@ -15,8 +15,7 @@ namespace sagabox::sqlite {
 /// What the relay needs. Reading takes no lock; a settle is one transaction of the one writer.
 class SqliteOutbox final : public spi::OutboxStore {
  public:
-  SqliteOutbox(sql::Sections& sections, Context& context, const sql::AuditChain& audit)
-      : context_(context), audit_(audit), statements_(sections) {}
+  SqliteOutbox(Context& context, const sql::AuditChain& audit) : context_(context), audit_(audit) {}
 
   [[nodiscard]] spi::Capabilities capabilities() const override {
     return {.late_commits = spi::LateCommits::none, .notifies = true, .shards = 1};
@@ -41,7 +40,7 @@ class SqliteOutbox final : public spi::OutboxStore {
 
   Context& context_;
   const sql::AuditChain& audit_;
-  sql::PerTable<OutboxStatements> statements_;
+  PerTable<OutboxStatements> statements_;
   Expected expected_;  // of whoever has the writer's turn
 };
 

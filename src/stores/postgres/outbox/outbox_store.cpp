@@ -57,9 +57,12 @@ Status PostgresOutbox::check_shards(const TableName& table, std::string_view now
                                          ": it was resharded; start this process again"};
 }
 
-PostgresOutbox::PostgresOutbox(sql::Sections& sections, Context& context,
-                               const sql::AuditChain& audit, Wake& wake)
-    : context_(context), audit_(audit), wake_(wake), statements_(sections), reads_(sections) {}
+PostgresOutbox::PostgresOutbox(Context& context, const sql::AuditChain& audit, Wake& wake)
+    : context_(context),
+      audit_(audit),
+      wake_(wake),
+      statements_(context.names),
+      reads_(context.names) {}
 
 spi::Capabilities PostgresOutbox::capabilities() const {
   return {.late_commits = spi::LateCommits::visible,

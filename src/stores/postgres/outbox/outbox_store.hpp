@@ -23,8 +23,7 @@ namespace sagabox::postgres {
 /// more for what was not found.)
 class PostgresOutbox : public spi::OutboxStore {
  public:
-  PostgresOutbox(sql::Sections& sections, Context& context, const sql::AuditChain& audit,
-                 Wake& wake);
+  PostgresOutbox(Context& context, const sql::AuditChain& audit, Wake& wake);
 
   [[nodiscard]] spi::Capabilities capabilities() const override;
   Status prepare(const TableName& table) override { return context_.migrations.prepare(table); }
@@ -71,13 +70,12 @@ class PostgresOutbox : public spi::OutboxStore {
   Context& context_;
   const sql::AuditChain& audit_;
   Wake& wake_;
-  sql::PerTable<OutboxStatements> statements_;
+  PerTable<OutboxStatements> statements_;
   struct Reads {
-    template <class Call>
-    void each(Call&&) {}
+    Reads(const Names&, const TableName&) {}
     mutable std::atomic<std::size_t> rows_last{0};
   };
-  sql::PerTable<Reads> reads_;
+  PerTable<Reads> reads_;
 };
 
 }  // namespace sagabox::postgres

@@ -18,6 +18,8 @@ constexpr Duration backoff_max = std::chrono::seconds(1);
 /// A connection over which nothing came for so long is tried.
 constexpr Duration silence_max = std::chrono::seconds(10);
 
+constexpr std::string_view listen_sql = R"sql(LISTEN "sagabox {schema}")sql";
+constexpr std::string_view sleeper_sql = R"sql(SELECT "{schema}".take_sleeper())sql";
 const Statement probe{"", "SELECT 1"};
 
 int whole_milliseconds(Duration duration) {
@@ -26,9 +28,8 @@ int whole_milliseconds(Duration duration) {
 
 }  // namespace
 
-Listener::Listener(sql::Sections& sections, ConnectSettings settings, Heard heard)
-    : listen_(sections.take_only("wake_listen")),
-      take_sleeper_(sections.take_only("wake_take_sleeper")),
+Listener::Listener(const Names& names, ConnectSettings settings, Heard heard)
+    : names_(names),
       settings_(std::move(settings)),
       heard_(std::move(heard)),
       end_(eventfd(0, EFD_CLOEXEC)) {}
@@ -70,9 +71,9 @@ void Listener::run() {
 }
 
 void Listener::listen(Connection& connection) {
-  auto listening = connection.run(listen_.only(), {}, Effect::none);
+  auto listening = connection.run({"", names_.fill(listen_sql)}, {}, Effect::none);
   if (!listening.ok()) return;
-  auto sleeper = connection.run(take_sleeper_.only(), {}, Effect::none);
+  auto sleeper = connection.run({"", names_.fill(sleeper_sql)}, {}, Effect::none);
   if (!sleeper.ok() || sleeper->is_null(0, 0)) return;
   {
     const std::lock_guard lock(mutex_);
