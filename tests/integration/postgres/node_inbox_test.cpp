@@ -34,7 +34,7 @@ class NodeInboxPostgresTest : public PostgresWorld {
     ::setenv("SAGABOX_SCHEMA", database->schema().c_str(), 1);
     ::setenv("LOST_ANSWERS", "3", 1);
     ::setenv("PORT", "0", 1);
-    service.emplace(std::vector<std::string>{"../../examples/node_inbox/accounts.cjs"});
+    service.emplace(std::vector<std::string>{"node_inbox.cjs"});
     const auto said = service->line();
     ASSERT_FALSE(said.empty()) << "the service did not start";
     port = boost::json::parse(said).at("port").to_number<int>();

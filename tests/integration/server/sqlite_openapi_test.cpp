@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <span>
 
 namespace sagabox::integration {
 namespace {
@@ -57,6 +58,20 @@ class SqliteOpenApi : public SqliteRest {
         store_->outbox()
             .settle({.table = table_, .fencing = {"outbox:orders", relay, fences}, .items = items})
             .ok());
+  }
+
+  /// Of a request that is done, and of one that is not.
+  void remember_requests() {
+    auto& keys = *store_->idempotency();
+    ASSERT_TRUE(keys.prepare().ok());
+    for (const auto* name : {"done", "running"}) {
+      const spi::IdempotencyCheck check{
+          .key = {.consumer = "mailer", .key = name}, .ticket = {1}, .lease = 60s, .ttl = 60s};
+      ASSERT_TRUE(keys.check(std::span(&check, 1)).value().front().taken);
+    }
+    const spi::IdempotencyFinish finish{
+        .key = {.consumer = "mailer", .key = "done"}, .ticket = {1}, .result = "sent"};
+    ASSERT_TRUE(keys.finish(std::span(&finish, 1)).value().front());
   }
 
   void call_reads() {
@@ -131,6 +146,14 @@ TEST_F(SqliteOpenApi, EveryAnswerIsAsTheDocumentSays) {
   get("listPauses", table + "/pauses");
   post("resume", table + "/resume", "");
   post("purge", table + "/purge", R"({"older_than_seconds":0,"dry_run":true})");
+  remember_requests();
+  get("listIdempotencyKeys", "/v1/idempotency-keys?limit=1");
+  get("listIdempotencyKeys", "/v1/idempotency-keys?consumer=mailer&key=running");
+  get("listIdempotencyKeys", "/v1/idempotency-keys?state=lost", 400);
+  const std::string purge_keys = "/v1/idempotency-keys/purge";
+  post("purgeIdempotencyKeys", purge_keys, R"({"consumer":"mailer","key":"done"})");
+  post("purgeIdempotencyKeys", purge_keys, R"({"expired":true})");
+  post("purgeIdempotencyKeys", purge_keys, "{}", 400);
   get("exportAudit", "/v1/audit");
   get("verifyAudit", "/v1/audit/verify");
 
