@@ -18,6 +18,4 @@ void hot(const Size& size, Report& report);
 /// At five times `size.rows`, too.
 void pending_memory(const Size& size, Report& report);
 
-void idempotency(const Size& size, Report& report);
-
 }  // namespace sagabox::bench::sqlite
