@@ -124,7 +124,7 @@ void KeyedWrites::not_kept(const Error& error) {
            {{"code", code_name(error.code)}, {"error", std::string_view(error.message)}});
 }
 
-bool KeyedWrites::purge() {
+bool KeyedWrites::purge() try {
   const auto removed = store_.purge({.rows_max = purge_rows_max});
   if (!removed.ok()) {
     log_.log(LogLevel::warning, "expired idempotency keys not removed",
@@ -132,6 +132,10 @@ bool KeyedWrites::purge() {
               {"error", std::string_view(removed.error().message)}});
   }
   return !removed.ok() || *removed < purge_rows_max;
+} catch (const std::exception& thrown) {
+  log_.log(LogLevel::warning, "expired idempotency keys not removed",
+           {{"error", std::string_view(thrown.what())}});
+  return true;
 }
 
 }  // namespace sagabox::server

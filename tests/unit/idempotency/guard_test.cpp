@@ -7,8 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <latch>
 #include <map>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -315,6 +317,25 @@ TEST(GuardThreads, SixtyFourThreadsOnTheSameKeysRunEachOnce) {
   }
   for (auto& thread : running) thread.join();
   for (const auto& count : ran) EXPECT_EQ(count, 1);
+}
+
+TEST(GuardThreads, HolderIsToldThatItsLeaseIsOverWhileARenewalHangs) {
+  std::latch told(1);
+  memory::MemoryStore store;
+  store.set_faults([&](memory::Operation operation) {
+    if (operation == memory::Operation::idempotency_renew) told.wait();
+    return memory::Fault::none;
+  });
+  const auto guard =
+      Guard::create(store, {.consumer = "billing", .lease = std::chrono::milliseconds(60)}).value();
+  const auto done = guard->run("acme", "k1", sha256("request"),
+                               [&](const std::stop_token& stop) -> Result<GuardedResult> {
+                                 // Without it, this waits for ever: the renewal waits for it.
+                                 const std::stop_callback tell(stop, [&] { told.count_down(); });
+                                 told.wait();
+                                 return GuardedResult{"late"};
+                               });
+  EXPECT_TRUE(done.ok()) << "nobody else was let through";
 }
 
 }  // namespace

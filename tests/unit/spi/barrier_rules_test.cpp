@@ -80,6 +80,9 @@ TEST(BarrierRules, CallsThatCannotBeKeptAreRefused) {
   refused([](BarrierCall& call) { call.step = "a\nb"; }, "step: not printable at byte 1");
   refused([](BarrierCall& call) { call.deadline = {}; }, "deadline: missing");
   refused([](BarrierCall& call) { call.retention = Duration(-1); }, "retention: below zero");
+  // Together they would wrap around, and the note would be gone with the next purge.
+  refused([](BarrierCall& call) { call.deadline = WallTime::max(); }, "deadline and retention:");
+  refused([](BarrierCall& call) { call.retention = Duration::max(); }, "deadline and retention:");
 }
 
 }  // namespace
