@@ -48,6 +48,9 @@ constexpr std::array benchmarks{
     Benchmark{"postgres.end_to_end", bench::postgres::end_to_end},
     Benchmark{"postgres.latency.idle", bench::postgres::latency_idle},
     Benchmark{"postgres.latency.busy", bench::postgres::latency_busy},
+    Benchmark{"idempotency.postgres", bench::postgres::idempotency},
+    Benchmark{"idempotency.postgres.stored_10m", bench::postgres::idempotency_stored},
+    Benchmark{"idempotency.inbox.postgres", bench::postgres::inbox},
     Benchmark{"postgres-churn", bench::postgres::churn},
     Benchmark{"rest.enqueue", bench::rest::enqueue},
     Benchmark{"rest.enqueue_batch", bench::rest::enqueue_batch},
@@ -58,6 +61,7 @@ constexpr std::array benchmarks{
     Benchmark{"sqlite.drain.delete", bench::sqlite::drain_delete},
     Benchmark{"sqlite.drain.retain", bench::sqlite::drain_retain},
     Benchmark{"sqlite.drain.backlog_1m", bench::sqlite::drain_backlog},
+    Benchmark{"idempotency.sqlite", bench::sqlite::idempotency},
     Benchmark{"sqlite.hot", bench::sqlite::hot},
     Benchmark{"sqlite.pending_1m", bench::sqlite::pending_memory},
 #endif
@@ -92,8 +96,9 @@ bool is_asked_for(const std::string& name, const std::string& asked) {
 }
 
 std::vector<std::string> names() {
-  std::vector<std::string> all{"core",   "postgres",     "postgres.drain", "postgres.latency",
-                               "sqlite", "sqlite.drain", "transports",     "rest"};
+  std::vector<std::string> all{"core",       "postgres",     "postgres.drain", "postgres.latency",
+                               "sqlite",     "sqlite.drain", "transports",     "rest",
+                               "idempotency"};
   for (const auto& benchmark : benchmarks) all.emplace_back(benchmark.name);
   return all;
 }
@@ -116,6 +121,11 @@ constexpr const char* explanation = R"(Benchmarks:
 
   slo             the service levels of ordinary load: two daemons on such a PostgreSQL, 1,000
                   messages/s for 60 s in a transaction each, 1 % of them refused once over HTTP
+
+  idempotency     requests that are run once, on PostgreSQL and on a SQLite file:
+  idempotency.postgres, .sqlite   a guard, beside the same two statements by hand
+  idempotency.postgres.stored_10m with fifty times `--rows` keys, beside an empty table
+  idempotency.inbox.postgres      a key in the caller's transaction
 
   rest            the REST API on such a PostgreSQL, 64 connections:
   rest.enqueue, rest.enqueue_batch

@@ -23,4 +23,9 @@ void latency_busy(const Size& size, Report& report);
 /// `size.seconds` (600) of writing and delivering; somebody holds a snapshot for a tenth of that.
 void churn(const Size& size, Report& report);
 
+/// Requests under a guard; with `size.rows` × 50 keys stored; keys in the caller's transaction.
+void idempotency(const Size& size, Report& report);
+void idempotency_stored(const Size& size, Report& report);
+void inbox(const Size& size, Report& report);
+
 }  // namespace sagabox::bench::postgres

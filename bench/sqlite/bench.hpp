@@ -18,4 +18,6 @@ void hot(const Size& size, Report& report);
 /// At five times `size.rows`, too.
 void pending_memory(const Size& size, Report& report);
 
+void idempotency(const Size& size, Report& report);
+
 }  // namespace sagabox::bench::sqlite

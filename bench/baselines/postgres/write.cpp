@@ -9,6 +9,7 @@
 #include <atomic>
 #include <exception>
 #include <memory>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -49,6 +50,17 @@ void OrderClient::enqueue_message() {
     knows_function_ = true;
   }
   link_.call("enqueue", Values().text(topic).text(payload_of(number_)).text(key_of(number_)));
+}
+
+void OrderClient::take_key(const std::string& key) {
+  if (!knows_inbox_) {
+    link_.prepare("inbox",
+                  "INSERT INTO sagabox.inbox (tenant, consumer, key) VALUES ('default', 'bench', "
+                  "$1::text) ON CONFLICT DO NOTHING");
+    knows_inbox_ = true;
+  }
+  const auto taken = link_.call("inbox", Values().text(key));
+  if (rows_changed(taken.get()) != 1) throw std::runtime_error("a key came twice");
 }
 
 void OrderClient::commit() { link_.call("commit", {}); }

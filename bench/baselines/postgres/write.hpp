@@ -18,6 +18,8 @@ class OrderClient {
   void insert_message();
   /// By the SQL function.
   void enqueue_message();
+  /// Into the inbox. Throws when it was there.
+  void take_key(const std::string& key);
   void commit();
   [[nodiscard]] PGconn* handle() const { return link_.handle(); }
 
@@ -25,6 +27,7 @@ class OrderClient {
   Link link_;
   std::int64_t number_;
   bool knows_function_ = false;
+  bool knows_inbox_ = false;
 };
 
 struct BatchLoad {
