@@ -29,6 +29,8 @@ class PostgresStore final : public Store {
         chain_(sections, "audit_head"),
         known_(sections),
         replay_(sections),
+        wake_(sections, context_),
+        outbox_(sections, context_, chain_, wake_),
         admin_(sections, operator_parts(), context_.relay),
         control_(sections, operator_parts()),
         idempotency_(sections, {context_.request_sessions, context_.lease_sessions, chain_, nullptr,
@@ -37,6 +39,7 @@ class PostgresStore final : public Store {
                           [this] { return make_tables(spi::inbox_engine); }}),
         ownership_(sections, context_.owner_sessions, context_.lease_sessions),
         leader_(sections, context_, ownership_),
+        competing_(sections, context_, chain_, wake_),
         doctor_(sections, context_) {}
 
   spi::OutboxStore& outbox() override { return outbox_; }
@@ -85,15 +88,15 @@ class PostgresStore final : public Store {
   const sql::AuditChain chain_;
   const sql::KnownOutbox known_;
   sql::Replay replay_;
-  Wake wake_{context_};
-  PostgresOutbox outbox_{context_, chain_, wake_};
+  Wake wake_;
+  PostgresOutbox outbox_;
   PostgresAdmin admin_;
   sql::ControlStore control_;
   sql::IdempotencyStore idempotency_;
   sql::InboxStore inbox_;
   sql::OwnershipStore ownership_;
   LeaderOwnership leader_;
-  CompetingOutbox competing_{context_, chain_, wake_};
+  CompetingOutbox competing_;
   sql::AuditStore audit_{context_.sessions, chain_};
   PostgresDoctor doctor_;
 };

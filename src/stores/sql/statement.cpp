@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -192,6 +193,11 @@ Statement::Statement(std::string name, std::string space, const std::vector<std:
   }
 }
 
+const Part& Statement::only() const {
+  assert(parts_.size() == 1);
+  return parts_.front();
+}
+
 Statement Statement::for_table(const TableName& table) const {
   std::vector<std::string> sql;
   for (const auto& part : parts_) sql.push_back(replaced(part.sql, "{table}", table.str()));
@@ -223,9 +229,19 @@ Statement Sections::take(const std::string& name) {
   return found->second;
 }
 
+Statement Sections::take_only(const std::string& name) {
+  auto statement = take(name);
+  if (statement.parts().size() > 1) too_many_.insert(name);
+  return statement;
+}
+
 Status Sections::check() const {
   if (!missing_.empty()) {
     return Error{Code::unknown_internal, "no .sql file has: " + list_of(missing_)};
+  }
+  if (!too_many_.empty()) {
+    return Error{Code::unknown_internal,
+                 "these must have one statement each: " + list_of(too_many_)};
   }
   std::set<std::string> unused;
   for (const auto& [name, statement] : known_) {

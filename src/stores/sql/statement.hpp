@@ -10,6 +10,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 /// Where the SQL of a database comes from. Each database has a folder `sql/` of .sql files, built
@@ -44,6 +46,8 @@ class Statement {
   Statement(std::string name, std::string space, const std::vector<std::string>& sql);
 
   [[nodiscard]] std::span<const Part> parts() const noexcept { return parts_; }
+  /// Of a section that has one statement.
+  [[nodiscard]] const Part& only() const;
   /// With the name of an outbox in place of `{table}`.
   [[nodiscard]] Statement for_table(const TableName& table) const;
 
@@ -67,6 +71,8 @@ class Sections {
 
   /// An unknown name returns an empty statement, and makes `check` fail.
   Statement take(const std::string& name);
+  /// One for native code: if the section has several statements, `check` fails.
+  Statement take_only(const std::string& name);
   /// Error if a name was taken that is not there, or one is there that nothing takes.
   [[nodiscard]] Status check() const;
 
@@ -74,33 +80,42 @@ class Sections {
   std::map<std::string, Statement> known_;
   std::set<std::string> taken_;
   std::set<std::string> missing_;
+  std::set<std::string> too_many_;  // several statements where one is needed
 };
 
-/// The statements of each outbox. `Statements` has `each(call)`, which gives every member and its
-/// name to `call(Statement&, const char*)`. Thread-safe.
+/// Gives a member of `PerTable::Statements` its statement.
+inline void assign(Statement& member, Statement statement) { member = std::move(statement); }
+inline void assign(Part& member, const Statement& statement) { member = statement.only(); }
+
+/// The statements of each outbox, put together when it is first asked for. `Statements` has
+/// `each(call)`, which calls `call(member, name)` for every member and its section: a `Statement`,
+/// or what native code runs, a `Part` or another type for which there is an `assign`. Thread-safe.
 template <class Statements>
 class PerTable {
  public:
   explicit PerTable(Sections& sections) {
-    any_.each([&](Statement& statement, const char* name) { statement = sections.take(name); });
+    Statements().each([&](auto& member, const char* name) {
+      constexpr bool is_native = !std::is_same_v<decltype(member), Statement&>;
+      any_.push_back(is_native ? sections.take_only(name) : sections.take(name));
+    });
   }
 
   const Statements& of(const TableName& table) {
     const std::lock_guard lock(mutex_);
     auto& known = known_[table];
     if (!known) {
-      auto made = std::make_unique<Statements>(any_);
-      made->each(
-          [&](Statement& statement, const char*) { statement = statement.for_table(table); });
+      auto made = std::make_unique<Statements>();
+      auto next = any_.begin();
+      made->each([&](auto& member, const char*) { assign(member, (next++)->for_table(table)); });
       known = std::move(made);
     }
     return *known;
   }
 
  private:
-  Statements any_;
+  std::vector<Statement> any_;  // in the order of `each`
   std::mutex mutex_;
-  std::map<TableName, std::unique_ptr<Statements>> known_;
+  std::map<TableName, std::unique_ptr<const Statements>> known_;
 };
 
 }  // namespace sagabox::sql

@@ -15,7 +15,8 @@ namespace sagabox::sqlite {
 struct Acquaintance {
   explicit Acquaintance(sqlite3* connection) : link(connection) {}
 
-  std::map<TableName, InsertStatements> statements;
+  /// They outlive it.
+  std::map<TableName, const InsertStatements*> statements;
   Link link;
   /// Whether SQLite will tell us that the connection is to be closed.
   bool will_hear = false;

@@ -31,7 +31,9 @@ struct Context {
         migrations(sections, clock),
         durable(*writer),
         inbox(sections),
-        wake(*writer, options.watch_interval) {}
+        wake(*writer, options.watch_interval),
+        inserts(sections),
+        shared(sections) {}
 
   const Clock& clock;  ///< the database's
   const std::uint64_t wal_bytes_max;
@@ -42,7 +44,7 @@ struct Context {
   Durable durable;
   const sql::InboxStatements inbox;
   Wake wake;
-  PerTable<InsertStatements> inserts;
+  sql::PerTable<InsertStatements> inserts;
   const SharedStatements shared;
 };
 

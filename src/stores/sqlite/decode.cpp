@@ -8,7 +8,7 @@
 namespace sagabox::sqlite {
 namespace {
 
-/// Of `{message}`.
+/// Of a message, see sql/outbox.sql.
 enum MessageColumn : int {
   id,
   tenant,
@@ -30,7 +30,7 @@ enum MessageColumn : int {
   message_columns,
 };
 
-/// Of `{row}`.
+/// Of a row that is read, see sql/outbox.sql.
 enum RowColumn : int {
   row_place,
   row_attempts,

@@ -9,7 +9,7 @@
 
 namespace sagabox::sqlite {
 
-/// The row that `run` stands on. Columns `{row}`.
+/// The row that `run` stands on. Columns as in sql/outbox.sql.
 spi::Row decode_row(const Run& run);
 /// What holding it costs.
 std::size_t bytes_of_row(const Run& run, const spi::Row& row);

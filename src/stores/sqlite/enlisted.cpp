@@ -73,6 +73,17 @@ Result<std::unique_ptr<sql::Session>> Enlisted::Borrowed::sql_session() {
   return std::unique_ptr<sql::Session>(std::make_unique<Session>(*this));
 }
 
+namespace {
+
+/// Of connections that belong to no store: the files are read once in a process.
+const InsertStatements& insert_statements(const TableName& table) {
+  static auto sections = sql::Sections::parse(sql_files).value();
+  static sql::PerTable<InsertStatements> all(sections);
+  return all.of(table);
+}
+
+}  // namespace
+
 Enlisted::Enlisted(std::unique_ptr<Borrowed> borrowed) : borrowed_(std::move(borrowed)) {}
 Enlisted::Enlisted(Enlisted&&) noexcept = default;
 Enlisted::~Enlisted() = default;
@@ -85,9 +96,9 @@ Result<std::vector<Written>> Enlisted::insert(
     const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
   if (!is_open()) return no_transaction();
   auto& link = borrowed_->link();
-  auto& known = borrowed_->acquaintance->statements;
-  const auto& of_table = known.try_emplace(table, table).first->second;
-  auto written = insert_messages(link, of_table, messages, system_clock().wall_now());
+  const auto*& of_table = borrowed_->acquaintance->statements[table];
+  if (of_table == nullptr) of_table = &insert_statements(table);
+  auto written = insert_messages(link, table, *of_table, messages, system_clock().wall_now());
   if (!written.ok()) return written;
   borrowed_->has_looked();
   // SQLite does not say whether a savepoint is open, nor when the caller's COMMIT is on the disk:

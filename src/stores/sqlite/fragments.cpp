@@ -12,21 +12,6 @@ static_assert(waiting_from == 0 && high_from == 35184372088832 && low_from == 70
               normal_from == 105553116266496);
 
 constexpr std::array common{
-    // As `sql::decode_record` reads them.
-    Fragment{"ended",
-             "state, seq, 0, attempts, replays, written_at, NULL, 0, ended_at, code, error,\n"
-             "       note, history, length(payload), {message}, digest IS NULL"},
-    // As `decode_message` reads them. A digest is there where the message was built by us: it was
-    // checked then.
-    Fragment{"message",
-             "id, tenant, topic, aggregate_type, aggregate_id, key, priority, is_json,\n"
-             "       content_type, headers, occurred_at, not_before, traceparent, tracestate,\n"
-             "       request_id, correlation_id, digest"},
-    // What goes with a message wherever it goes.
-    Fragment{"carried",
-             "id, tenant, topic, aggregate_type, aggregate_id, key, priority, is_json, digest,\n"
-             "  content_type, headers, occurred_at, not_before, traceparent, tracestate,\n"
-             "  request_id, correlation_id, payload"},
     // What the trigger of the view does with a message that is not there yet. Part of steps of the
     // schema: never changed.
     Fragment{"enqueue", R"sql(BEGIN
@@ -71,10 +56,6 @@ END;)sql"},
     // or of what is not in it.
     Fragment{"last", R"sql(max(seq, coalesce((SELECT place FROM "{table}_pending"
               WHERE place >= 105553116266496 ORDER BY place DESC LIMIT 1) - 105553116266496, 0)))sql"},
-    // Where a fresh row goes.
-    Fragment{"lane",
-             "CASE WHEN key IS NOT NULL OR priority = 1 THEN 105553116266496\n"
-             "       WHEN priority = 0 THEN 35184372088832 ELSE 70368744177664 END"},
 };
 
 }  // namespace

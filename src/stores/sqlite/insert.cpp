@@ -3,7 +3,6 @@
 #include "core/headers_text.hpp"
 #include "core/stored_message.hpp"
 #include "stores/sqlite/counts.hpp"
-#include "stores/sqlite/fragments.hpp"
 #include "stores/sqlite/places.hpp"
 
 #include <algorithm>
@@ -14,77 +13,13 @@
 namespace sagabox::sqlite {
 namespace {
 
-/// ?1 outbox.
-constexpr std::string_view lock_sql = R"sql(
-UPDATE sagabox_outbox SET seq = seq WHERE name = ?1
-)sql";
-
-constexpr std::string_view last_sql = R"sql(
-SELECT {last} FROM sagabox_outbox WHERE name = '{table}'
-)sql";
-
-/// ?1 outbox.
-constexpr std::string_view known_sql = R"sql(
-SELECT 1 FROM sagabox_outbox WHERE name = ?1
-)sql";
-
-/// ?1 place, ?2 id, ?3 due, ?4 written_at, then what it carries.
-constexpr std::string_view insert_sql = R"sql(
-INSERT INTO "{table}_pending" (
-  place, id, due, written_at, tenant, topic, aggregate_type, aggregate_id, key, priority, is_json,
-  digest, content_type, headers, occurred_at, not_before, traceparent, tracestate, request_id,
-  correlation_id, payload)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
-        ?20, ?21)
-ON CONFLICT (id, tenant) DO NOTHING
-)sql";
-
-/// place, id, written_at, topic, key, digest, occurred_at, payload. OR FAIL: what a statement that
-/// fails has written is removed by `Batch::undo`, and needs no journal of its own.
-std::string plain_sql(std::size_t rows) {
-  std::string sql = R"sql(
-INSERT OR FAIL INTO "{table}_pending" (
-  place, id, written_at, tenant, topic, aggregate_type, key, priority, is_json, digest,
-  content_type, occurred_at, payload)
-VALUES )sql";
-  for (std::size_t row = 0; row < rows; ++row) {
-    sql += row == 0 ? "" : ", ";
-    sql += "(?, ?, ?, 'default', ?, '__GLOBAL__', ?, 1, 1, ?, 'application/json', ?, ?)";
-  }
-  return sql + "\nON CONFLICT (id, tenant) DO NOTHING\n";
-}
-
-/// ?1 id, ?2 tenant. The newest.
-constexpr std::string_view ended_sql = R"sql(
-SELECT seq FROM "{table}_archive" WHERE id = ?1 AND tenant = ?2
-UNION ALL
-SELECT seq FROM "{table}_dead" WHERE id = ?1 AND tenant = ?2
-ORDER BY seq DESC
-LIMIT 1
-)sql";
-
-/// ?1 id, ?2 tenant.
-constexpr std::string_view pending_sql = R"sql(
-SELECT seq FROM "{table}_pending" WHERE id = ?1 AND tenant = ?2
-)sql";
-
-/// ?1 outbox, ?2 how many wait, ?3 the last sequence of what is not in the normal lane.
-constexpr std::string_view note_sql = R"sql(
-UPDATE sagabox_outbox SET waiting = waiting + ?2, seq = max(seq, ?3) WHERE name = ?1
-)sql";
-
-/// ?1 place, ?2 id.
-constexpr std::string_view remove_sql = R"sql(
-DELETE FROM "{table}_pending" WHERE place = ?1 AND id = ?2
-)sql";
-
 using Messages = std::span<const std::shared_ptr<const Message>>;
 
 bool is_delayed(const Message& message, WallTime now) {
   return message.not_before() && *message.not_before() > now;
 }
 
-/// Goes in as `plain_sql` says it, and nobody can have written it before.
+/// Goes in by `InsertStatements::plain`, and nobody can have written it before.
 bool is_plain(const Message& message) {
   return message.has_fresh_id() && message.has_usual_details() &&
          message.priority() == Priority::normal && message.payload().form() == PayloadForm::json;
@@ -127,12 +62,13 @@ Result<std::optional<Sequence>> known_sequence(Run run, const Message& message) 
 /// Messages on their way into one outbox.
 class Batch {
  public:
-  Batch(Link& link, const InsertStatements& statements, Messages messages, WallTime now)
-      : link_(link), statements_(statements), messages_(messages), now_(now) {}
+  Batch(Link& link, const TableName& table, const InsertStatements& statements, Messages messages,
+        WallTime now)
+      : link_(link), table_(table), statements_(statements), messages_(messages), now_(now) {}
 
   Result<std::vector<Written>> insert() {
     if (auto locked = lock(); !locked.ok()) return locked.error();
-    auto last = last_sequence(link_, statements_);
+    auto last = last_sequence(link_, table_, statements_);
     if (!last.ok()) return last.error();
     last_ = *last;
     written_.reserve(messages_.size());
@@ -165,7 +101,7 @@ class Batch {
   /// After a plain BEGIN. One that has read first is not waited for when it wants to write.
   Status lock() {
     if (sqlite3_txn_state(link_.handle(), "main") == SQLITE_TXN_WRITE) return {};
-    auto locked = link_.run(statements_.lock).with(statements_.name).finish();
+    auto locked = link_.run(statements_.lock).with(table_.str()).finish();
     // Any other error is told by what comes next, which knows what it means.
     if (!locked.ok() && locked.error().code == Code::storage_conflict) return locked.error();
     return {};
@@ -182,7 +118,7 @@ class Batch {
     }
     if (last == Sequence{}) return {};
     auto run = link_.run(statements_.note);
-    return run.with(statements_.name).with(waiting).with(last.value).finish();
+    return run.with(table_.str()).with(waiting).with(last.value).finish();
   }
 
   /// False: the next ones have to go one by one.
@@ -268,6 +204,7 @@ class Batch {
   }
 
   Link& link_;
+  const TableName& table_;
   const InsertStatements& statements_;
   Messages messages_;
   WallTime now_;
@@ -278,34 +215,22 @@ class Batch {
 
 }  // namespace
 
-InsertStatements::InsertStatements(const TableName& table) : name(table.str()) {
-  const Filler fill(table);
-  lock = fill(lock_sql);
-  last = fill(last_sql);
-  known = fill(known_sql);
-  insert = fill(insert_sql);
-  plain = fill(plain_sql(1));
-  plains = fill(plain_sql(plains_together));
-  ended = fill(ended_sql);
-  pending = fill(pending_sql);
-  note = fill(note_sql);
-  remove = fill(remove_sql);
-}
-
-Result<Sequence> last_sequence(Link& link, const InsertStatements& statements) {
+Result<Sequence> last_sequence(Link& link, const TableName& table,
+                               const InsertStatements& statements) {
   auto run = link.run(statements.last);
   auto row = run.step();
   if (row.ok() && *row) return Sequence{run.natural(0)};
   // Without the outbox its tables are not there either, and SQLite speaks of those.
-  auto known = link.run(statements.known).with(statements.name).step();
-  if (known.ok() && !*known) return no_table(statements.name);
-  return row.ok() ? no_table(statements.name) : row.error();
+  auto known = link.run(statements.known).with(table.str()).step();
+  if (known.ok() && !*known) return no_table(table.str());
+  return row.ok() ? no_table(table.str()) : row.error();
 }
 
-Result<std::vector<Written>> insert_messages(Link& link, const InsertStatements& statements,
-                                             Messages messages, WallTime now) {
+Result<std::vector<Written>> insert_messages(Link& link, const TableName& table,
+                                             const InsertStatements& statements, Messages messages,
+                                             WallTime now) {
   if (messages.empty()) return std::vector<Written>();
-  Batch batch(link, statements, messages, now);
+  Batch batch(link, table, statements, messages, now);
   auto written = batch.insert();
   if (!written.ok()) batch.undo();
   return written;

@@ -1,21 +1,31 @@
 #pragma once
 
-#include "stores/sqlite/link.hpp"
+#include "stores/sqlite/statements.hpp"
 
 #include <sagabox/spi/transaction.hpp>
 
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace sagabox::sqlite {
 
-/// How messages get into one outbox.
+/// How messages get into one outbox, see sql/insert.sql.
 struct InsertStatements {
-  explicit InsertStatements(const TableName& table);
+  template <class Call>
+  void each(Call&& call) {
+    call(lock, "insert_lock");
+    call(last, "insert_last");
+    call(known, "insert_known");
+    call(insert, "insert_one");
+    call(plain, "insert_plain");
+    call(plains, "insert_plains");
+    call(ended, "insert_ended");
+    call(pending, "insert_pending");
+    call(note, "insert_note");
+    call(remove, "insert_undo");
+  }
 
-  std::string name;
   Sql lock;     ///< changes nothing, but waits for the right to write
   Sql last;     ///< see `last_sequence`
   Sql known;    ///< whether there is this outbox
@@ -28,16 +38,16 @@ struct InsertStatements {
   Sql remove;
 };
 
-/// A statement for each row would open and close the tables for each.
 inline constexpr std::size_t plains_together = 16;
 
 /// The last that was given out; the next one follows it. In a transaction that writes: nobody else
 /// gives out any meanwhile.
-Result<Sequence> last_sequence(Link& link, const InsertStatements& statements);
+Result<Sequence> last_sequence(Link& link, const TableName& table,
+                               const InsertStatements& statements);
 
 /// Writes into the transaction that `link` is in, all or none.
 Result<std::vector<Written>> insert_messages(
-    Link& link, const InsertStatements& statements,
+    Link& link, const TableName& table, const InsertStatements& statements,
     std::span<const std::shared_ptr<const Message>> messages, WallTime now);
 
 }  // namespace sagabox::sqlite

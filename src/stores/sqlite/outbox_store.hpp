@@ -15,7 +15,8 @@ namespace sagabox::sqlite {
 /// What the relay needs. Reading takes no lock; a settle is one transaction of the one writer.
 class SqliteOutbox final : public spi::OutboxStore {
  public:
-  SqliteOutbox(Context& context, const sql::AuditChain& audit) : context_(context), audit_(audit) {}
+  SqliteOutbox(sql::Sections& sections, Context& context, const sql::AuditChain& audit)
+      : context_(context), audit_(audit), statements_(sections) {}
 
   [[nodiscard]] spi::Capabilities capabilities() const override {
     return {.late_commits = spi::LateCommits::none, .notifies = true, .shards = 1};
@@ -40,7 +41,7 @@ class SqliteOutbox final : public spi::OutboxStore {
 
   Context& context_;
   const sql::AuditChain& audit_;
-  PerTable<OutboxStatements> statements_;
+  sql::PerTable<OutboxStatements> statements_;
   Expected expected_;  // of whoever has the writer's turn
 };
 

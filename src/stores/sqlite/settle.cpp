@@ -144,7 +144,7 @@ class Settling {
   Result<std::optional<Trouble>> trouble_of(const Settlement& item) {
     Trouble trouble;
     auto found = first_place(item, [&](Place place) -> Result<bool> {
-      auto run = connection_.run(statements_.trouble);
+      auto run = connection_.run(statements_.failures);
       auto row = run.with(place).with(item.id.view()).step();
       if (!row.ok() || !*row) return row;
       trouble = {.place = place,

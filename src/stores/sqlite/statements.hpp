@@ -1,19 +1,31 @@
 #pragma once
 
+#include "stores/sql/statement.hpp"
 #include "stores/sqlite/link.hpp"
-
-#include <sagabox/message.hpp>
-
-#include <map>
-#include <memory>
-#include <mutex>
-#include <string>
 
 namespace sagabox::sqlite {
 
-/// What the relay asks of an outbox. Each statement says in statements.cpp what its parameters are.
+inline void assign(Sql& member, const sql::Statement& statement) {
+  member.text = statement.only().sql;
+}
+
+/// What the relay asks of an outbox, see sql/outbox.sql.
 struct OutboxStatements {
-  explicit OutboxStatements(const TableName& table);
+  template <class Call>
+  void each(Call&& call) {
+    call(read, "read");
+    call(read_due, "read_due");
+    call(retrying_keys, "read_retrying_keys");
+    call(remove, "settle_remove");
+    call(remove_run, "settle_remove_run");
+    call(archive_run, "settle_archive_run");
+    call(failures, "settle_failures");
+    call(retry, "settle_retry");
+    call(attempt, "settle_attempt");
+    call(failed_attempt, "settle_failed_attempt");
+    call(bury, "settle_bury");
+    call(buried, "settle_buried");
+  }
 
   Sql read;
   Sql read_due;
@@ -21,7 +33,7 @@ struct OutboxStatements {
   Sql remove;      ///< a pending row
   Sql remove_run;  ///< pending rows side by side, see `Expected`
   Sql archive_run;
-  Sql trouble;  ///< what a row says of its failures
+  Sql failures;  ///< what a row says of its failures
   Sql retry;
   Sql attempt;
   Sql failed_attempt;
@@ -31,26 +43,10 @@ struct OutboxStatements {
 
 /// What the native parts ask of the tables that outboxes share; the outbox is a parameter.
 struct SharedStatements {
-  SharedStatements();
+  explicit SharedStatements(sql::Sections& sections);
 
   Sql count;
   Sql hold;  ///< whether a fence holds
-};
-
-/// The statements of each outbox, put together once. Thread-safe.
-template <class Statements>
-class PerTable {
- public:
-  const Statements& of(const TableName& table) {
-    const std::lock_guard lock(mutex_);
-    auto& known = known_[table.str()];
-    if (!known) known = std::make_unique<const Statements>(table);
-    return *known;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<const Statements>, std::less<>> known_;
 };
 
 }  // namespace sagabox::sqlite

@@ -28,6 +28,7 @@ class SqliteStore final : public Store {
         known_(sections),
         replay_(sections),
         context_(path, options, std::move(writer), sections),
+        outbox_(sections, context_, chain_),
         admin_(sections, operator_parts()),
         control_(sections, operator_parts()),
         idempotency_(sections, {context_.sessions, context_.sessions, chain_, &context_.clock,
@@ -64,7 +65,7 @@ class SqliteStore final : public Store {
   const sql::KnownOutbox known_;
   sql::Replay replay_;
   Context context_;
-  SqliteOutbox outbox_{context_, chain_};
+  SqliteOutbox outbox_;
   sql::AdminStore admin_;
   sql::ControlStore control_;
   sql::IdempotencyStore idempotency_;

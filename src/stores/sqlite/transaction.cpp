@@ -28,8 +28,8 @@ StoreTransaction::~StoreTransaction() {
 Result<std::vector<Written>> StoreTransaction::insert(
     const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
   if (!is_open()) return ended("write()");
-  auto written = insert_messages(transaction_.connection().link(), context_.inserts.of(table),
-                                 messages, context_.clock.wall_now());
+  auto written = insert_messages(transaction_.connection().link(), table,
+                                 context_.inserts.of(table), messages, context_.clock.wall_now());
   if (!written.ok()) return written;
   written_to_.insert(table);
   for (auto& message : *written) {
@@ -60,7 +60,8 @@ Status StoreTransaction::commit() {
 
 void StoreTransaction::find_last() {
   for (const auto& table : written_to_) {
-    const auto last = last_sequence(transaction_.connection().link(), context_.inserts.of(table));
+    const auto last =
+        last_sequence(transaction_.connection().link(), table, context_.inserts.of(table));
     if (last.ok()) last_[table] = *last;
   }
 }

@@ -36,8 +36,9 @@ class PlansWorld : public PostgresWorld {
     store->outbox().prepare(table).value();
     connection = postgres::Connection::open({.url = database->url()}).value();
     const auto names = postgres::Names::parse(database->schema()).value();
-    outbox.emplace(names, table);
-    competing.emplace(names, table);
+    auto sections = sql::Sections::parse(postgres::sql_files, database->schema()).value();
+    outbox = sql::PerTable<postgres::OutboxStatements>(sections).of(table);
+    competing = sql::PerTable<postgres::CompetingStatements>(sections).of(table);
     ASSERT_TRUE(store->claim_roles(ClaimMode::competing)->outbox.prepare(table).ok());
     insert.emplace(names, table);
     for (std::int16_t shard = 0; shard < 16; ++shard) shards.push_back(shard);

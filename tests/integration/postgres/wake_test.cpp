@@ -91,7 +91,7 @@ TEST_F(PostgresWake, NotificationAloneEndsASleep) {
   const auto names = postgres::Names::parse(database->schema()).value();
   auto sections = sql::Sections::parse(postgres::sql_files, names.schema()).value();
   postgres::Context context(names, {.url = database->url()}, database->options(), sections);
-  postgres::Wake wake(context, std::chrono::hours(10));
+  postgres::Wake wake(sections, context, std::chrono::hours(10));
   std::atomic<int> waits{0};
   std::atomic<int> seen{0};
   std::atomic<bool> ending{false};

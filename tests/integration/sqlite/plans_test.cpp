@@ -70,11 +70,11 @@ class SqlitePlans : public ::testing::Test {
   }
 
   void look_at_every_plan() {
-    const sqlite::OutboxStatements outbox(table);
-    const sqlite::InsertStatements insert(table);
     auto sections = sql::Sections::parse(sqlite::sql_files).value();
+    const auto outbox = sql::PerTable<sqlite::OutboxStatements>(sections).of(table);
+    const auto insert = sql::PerTable<sqlite::InsertStatements>(sections).of(table);
     const auto stats = sections.take("admin_stats").for_table(table);
-    const sqlite::SharedStatements shared;
+    const sqlite::SharedStatements shared(sections);
     const std::string by_place = "SEARCH orders_pending USING INTEGER PRIMARY KEY (rowid";
     const std::string by_due = "SEARCH orders_pending USING INDEX orders_pending_due (due>";
     searches(outbox.read, {by_place + ">? AND rowid<?)"});
@@ -83,7 +83,7 @@ class SqlitePlans : public ::testing::Test {
     searches(outbox.remove, {by_place + "=?)"});
     searches(outbox.remove_run, {by_place + ">? AND rowid<?)"});
     searches(outbox.archive_run, {by_place + ">? AND rowid<?)"});
-    searches(outbox.trouble, {by_place + "=?)"});
+    searches(outbox.failures, {by_place + "=?)"});
     searches(outbox.retry, {by_place + "=?)"});
     searches(outbox.attempt, {by_place + "=?)"});
     searches(outbox.failed_attempt, {by_place + "=?)"});
@@ -126,7 +126,8 @@ TEST_F(SqlitePlans, WhatAnalyzeSawChangesNothing) {
 
 TEST_F(SqlitePlans, AStatementWithoutItsIndexIsNoticed) {
   sql("DROP INDEX orders_pending_due");
-  const sqlite::OutboxStatements outbox(table);
+  auto sections = sql::Sections::parse(sqlite::sql_files).value();
+  const auto outbox = sql::PerTable<sqlite::OutboxStatements>(sections).of(table);
   EXPECT_EQ(plan(outbox.read_due).find("orders_pending_due"), std::string::npos);
   EXPECT_NE(plan(outbox.read_due).find("TEMP B-TREE"), std::string::npos);
 }

@@ -12,8 +12,6 @@
 namespace sagabox::postgres {
 namespace {
 
-const Statement& only_part(const sql::Statement& statement) { return statement.parts().front(); }
-
 /// Names that the server quoted.
 struct OldDays {
   std::string tables;  ///< separated by commas
@@ -24,7 +22,7 @@ Result<OldDays> days_older_than(Connection& connection, const ArchiveStatements&
                                 Duration older_than) {
   Params age;
   age.microseconds(older_than);
-  auto days = connection.run(only_part(statements.old_days), age, Effect::none);
+  auto days = connection.run(statements.old_days, age, Effect::none);
   if (!days.ok()) return days.error();
   OldDays old;
   for (int row = 0; row < days->size(); ++row) {
@@ -67,7 +65,7 @@ Result<bool> run_soon(Pool& pool, std::span<const Call> calls) {
 
 Status make_days_ahead(Pool& pool, const ArchiveStatements& statements) {
   const Params none;
-  const Call call{&only_part(statements.archive_ahead), &none};
+  const Call call{&statements.archive_ahead, &none};
   auto made = run_soon(pool, std::span(&call, 1));
   if (!made.ok()) return made.error();
   return {};
@@ -87,7 +85,7 @@ Result<std::uint64_t> drop_old_days(Pool& pool, const ArchiveStatements& stateme
   const Statement drop{"", "DROP TABLE " + days.tables};
   const Params none;
   // The whole archive first, in the order of everybody who reads or writes it.
-  const std::array calls{Call{&only_part(statements.lock_archive), &none}, Call{&drop, &none}};
+  const std::array calls{Call{&statements.lock_archive, &none}, Call{&drop, &none}};
   auto dropped = run_soon(pool, calls);
   if (!dropped.ok()) return dropped.error();
   return *dropped ? days.rows : 0;

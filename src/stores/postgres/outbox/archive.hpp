@@ -20,9 +20,9 @@ struct ArchiveStatements {
     call(lock_archive, "lock_archive");
   }
 
-  sql::Statement archive_ahead;
-  sql::Statement old_days;
-  sql::Statement lock_archive;
+  Statement archive_ahead;
+  Statement old_days;
+  Statement lock_archive;
 };
 
 /// Making and dropping days locks the archive. Settles and readers never wait longer than this for

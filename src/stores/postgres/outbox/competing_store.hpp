@@ -17,8 +17,9 @@ namespace sagabox::postgres {
 /// it: its own when it is read there, or that of a relay with room to spare. See decision 011.
 class CompetingOutbox final : public PostgresOutbox {
  public:
-  CompetingOutbox(Context& context, const sql::AuditChain& audit, Wake& wake)
-      : PostgresOutbox(context, audit, wake), statements_(context.names) {}
+  CompetingOutbox(sql::Sections& sections, Context& context, const sql::AuditChain& audit,
+                  Wake& wake)
+      : PostgresOutbox(sections, context, audit, wake), statements_(sections) {}
 
   [[nodiscard]] spi::Capabilities capabilities() const override;
   Status prepare(const TableName& table) override;
@@ -51,7 +52,7 @@ class CompetingOutbox final : public PostgresOutbox {
                                       std::span<const spi::Range> ranges, const Claimed& claimed,
                                       std::size_t bytes_max);
 
-  PerTable<CompetingStatements> statements_;
+  sql::PerTable<CompetingStatements> statements_;
   /// The last claim found nothing, in whatever table: the next one looks first.
   std::atomic<bool> quiet_{true};
 };

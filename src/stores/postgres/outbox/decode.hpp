@@ -14,7 +14,7 @@
 
 namespace sagabox::postgres {
 
-/// The columns `{row}` of a read from `first` on.
+/// The columns of a read, see sql/read.sql, from `first` on.
 struct RowColumns {
   static constexpr int sequence = 0;
   static constexpr int id = 1;

@@ -57,12 +57,9 @@ Status PostgresOutbox::check_shards(const TableName& table, std::string_view now
                                          ": it was resharded; start this process again"};
 }
 
-PostgresOutbox::PostgresOutbox(Context& context, const sql::AuditChain& audit, Wake& wake)
-    : context_(context),
-      audit_(audit),
-      wake_(wake),
-      statements_(context.names),
-      reads_(context.names) {}
+PostgresOutbox::PostgresOutbox(sql::Sections& sections, Context& context,
+                               const sql::AuditChain& audit, Wake& wake)
+    : context_(context), audit_(audit), wake_(wake), statements_(sections), reads_(sections) {}
 
 spi::Capabilities PostgresOutbox::capabilities() const {
   return {.late_commits = spi::LateCommits::visible,

@@ -23,7 +23,8 @@ namespace sagabox::postgres {
 /// more for what was not found.)
 class PostgresOutbox : public spi::OutboxStore {
  public:
-  PostgresOutbox(Context& context, const sql::AuditChain& audit, Wake& wake);
+  PostgresOutbox(sql::Sections& sections, Context& context, const sql::AuditChain& audit,
+                 Wake& wake);
 
   [[nodiscard]] spi::Capabilities capabilities() const override;
   Status prepare(const TableName& table) override { return context_.migrations.prepare(table); }
@@ -70,12 +71,13 @@ class PostgresOutbox : public spi::OutboxStore {
   Context& context_;
   const sql::AuditChain& audit_;
   Wake& wake_;
-  PerTable<OutboxStatements> statements_;
+  sql::PerTable<OutboxStatements> statements_;
   struct Reads {
-    Reads(const Names&, const TableName&) {}
+    template <class Call>
+    void each(Call&&) {}
     mutable std::atomic<std::size_t> rows_last{0};
   };
-  PerTable<Reads> reads_;
+  sql::PerTable<Reads> reads_;
 };
 
 }  // namespace sagabox::postgres

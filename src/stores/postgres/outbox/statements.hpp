@@ -1,20 +1,37 @@
 #pragma once
 
 #include "stores/postgres/driver/link.hpp"
-#include "stores/postgres/driver/names.hpp"
-
-#include <sagabox/store.hpp>
-
-#include <map>
-#include <memory>
-#include <mutex>
-#include <string>
 
 namespace sagabox::postgres {
 
-/// What the relay asks of an outbox. Each statement says in statements.cpp what its parameters are.
+/// What the relay asks of an outbox, see sql/read.sql and sql/settle.sql.
 struct OutboxStatements {
-  OutboxStatements(const Names& names, const TableName& table, ClaimMode mode = ClaimMode::sharded);
+  template <class Call>
+  void each(Call&& call) {
+    each_read(call);
+    call(delete_done, "settle_delete");
+    call(delete_uncounted, "settle_delete_uncounted");
+    call(archive_done, "settle_archive");
+    call(delete_dense, "settle_delete_dense");
+    call(archive_dense, "settle_archive_dense");
+    call(keep_dense_plan, "settle_keep_dense_plan");
+    call(retry, "settle_retry");
+    call(bury, "settle_bury");
+  }
+  /// Those that are the same in every mode.
+  template <class Call>
+  void each_read(Call&& call) {
+    call(read, "read");
+    call(read_due, "read_due");
+    call(keep_plan, "read_keep_plan");
+    call(lock_to_read, "read_lock");
+    call(payloads, "read_payloads");
+    call(retrying_keys, "read_retrying_keys");
+    call(draw_transaction, "read_draw_transaction");
+    call(keep_settle_plan, "settle_keep_plan");
+    call(plan_as_usual, "settle_plan_as_usual");
+    call(hold, "settle_hold");
+  }
 
   bool claims = false;  ///< mode competing
   Statement read;
@@ -37,9 +54,25 @@ struct OutboxStatements {
   Statement bury;
 };
 
-/// What the relay asks in mode competing: settles heed claims. See competing_statements.cpp.
+/// What the relay asks in mode competing, see sql/competing.sql: settles heed claims.
 struct CompetingStatements : OutboxStatements {
-  CompetingStatements(const Names& names, const TableName& table);
+  CompetingStatements() { claims = true; }
+
+  template <class Call>
+  void each(Call&& call) {
+    each_read(call);
+    call(delete_done, "competing_settle_delete");
+    call(delete_uncounted, "competing_settle_delete_uncounted");
+    call(archive_done, "competing_settle_archive");
+    call(retry, "competing_settle_retry");
+    call(bury, "competing_settle_bury");
+    call(own_gates, "competing_own_gates");
+    call(other_gates, "competing_other_gates");
+    call(look_for_free, "competing_look_for_free");
+    call(claim, "competing_claim");
+    call(next_transaction, "competing_next_transaction");
+    call(read_claimed, "competing_read_claimed");
+  }
 
   Statement own_gates;
   Statement other_gates;
@@ -47,25 +80,6 @@ struct CompetingStatements : OutboxStatements {
   Statement claim;
   Statement next_transaction;
   Statement read_claimed;
-};
-
-/// The statements of each outbox, put together once. Thread-safe.
-template <class Statements>
-class PerTable {
- public:
-  explicit PerTable(const Names& names) : names_(names) {}
-
-  const Statements& of(const TableName& table) {
-    const std::lock_guard lock(mutex_);
-    auto& known = known_[table.str()];
-    if (!known) known = std::make_unique<const Statements>(names_, table);
-    return *known;
-  }
-
- private:
-  Names names_;
-  std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<const Statements>, std::less<>> known_;
 };
 
 }  // namespace sagabox::postgres

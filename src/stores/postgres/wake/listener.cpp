@@ -18,8 +18,6 @@ constexpr Duration backoff_max = std::chrono::seconds(1);
 /// A connection over which nothing came for so long is tried.
 constexpr Duration silence_max = std::chrono::seconds(10);
 
-constexpr std::string_view listen_sql = R"sql(LISTEN "sagabox {schema}")sql";
-constexpr std::string_view sleeper_sql = R"sql(SELECT "{schema}".take_sleeper())sql";
 const Statement probe{"", "SELECT 1"};
 
 int whole_milliseconds(Duration duration) {
@@ -28,8 +26,9 @@ int whole_milliseconds(Duration duration) {
 
 }  // namespace
 
-Listener::Listener(const Names& names, ConnectSettings settings, Heard heard)
-    : names_(names),
+Listener::Listener(sql::Sections& sections, ConnectSettings settings, Heard heard)
+    : listen_(sections.take_only("wake_listen")),
+      take_sleeper_(sections.take_only("wake_take_sleeper")),
       settings_(std::move(settings)),
       heard_(std::move(heard)),
       end_(eventfd(0, EFD_CLOEXEC)) {}
@@ -71,9 +70,9 @@ void Listener::run() {
 }
 
 void Listener::listen(Connection& connection) {
-  auto listening = connection.run({"", names_.fill(listen_sql)}, {}, Effect::none);
+  auto listening = connection.run(listen_.only(), {}, Effect::none);
   if (!listening.ok()) return;
-  auto sleeper = connection.run({"", names_.fill(sleeper_sql)}, {}, Effect::none);
+  auto sleeper = connection.run(take_sleeper_.only(), {}, Effect::none);
   if (!sleeper.ok() || sleeper->is_null(0, 0)) return;
   {
     const std::lock_guard lock(mutex_);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "stores/postgres/driver/connection.hpp"
-#include "stores/postgres/driver/names.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -25,7 +24,7 @@ class Listener {
   /// been, since nobody listened for a while.
   using Heard = std::function<void(std::string_view outbox)>;
 
-  Listener(const Names& names, ConnectSettings settings, Heard heard);
+  Listener(sql::Sections& sections, ConnectSettings settings, Heard heard);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
@@ -43,7 +42,8 @@ class Listener {
   /// True when it is time to end.
   bool pause(Duration for_long);
 
-  const Names names_;
+  const sql::Statement listen_;
+  const sql::Statement take_sleeper_;
   const ConnectSettings settings_;
   const Heard heard_;
   int end_ = -1;  ///< an eventfd: readable when it is time to end

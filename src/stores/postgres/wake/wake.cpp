@@ -6,32 +6,23 @@
 namespace sagabox::postgres {
 namespace {
 
-/// $1 sleeper, $2 whether it sleeps. Nothing depends on it after a crash.
-constexpr std::string_view set_asleep_sql = R"sql(
-SELECT set_config('synchronous_commit', 'off', true),
-       "{schema}".set_asleep('"{schema}"."{table}_flags"', $1, $2)
-)sql";
-
 /// Threads that came and went are forgotten; one that comes again begins awake.
 constexpr std::size_t sleeps_max = 256;
 
 }  // namespace
 
-Wake::Wake(Context& context, Duration flag_interval)
+Wake::Wake(sql::Sections& sections, Context& context, Duration flag_interval)
     : context_(context),
       clock_(*context.relay.settings().clock),
       flag_interval_(flag_interval),
-      listener_(context.names, context.relay.settings(),
+      statements_(sections),
+      listener_(sections, context.relay.settings(),
                 [this](std::string_view outbox) { heard(outbox); }) {}
 
 Wake::Place& Wake::place(const TableName& table) {
   const std::lock_guard lock(mutex_);
   auto& known = places_[table.str()];
-  if (!known) {
-    known = std::make_unique<Place>();
-    known->set_asleep = {context_.names.statement("set_asleep", table),
-                         context_.names.fill(set_asleep_sql, table)};
-  }
+  if (!known) known = std::make_unique<Place>(statements_.of(table));
   return *known;
 }
 
@@ -84,7 +75,7 @@ bool Wake::set_flag(Place& at, const Listener::Session& session, bool asleep) {
   if (!connection.ok()) return false;
   Params params;
   params.int4(session.sleeper).boolean(asleep);
-  return (*connection)->run(at.set_asleep, params, Effect::commits).ok();
+  return (*connection)->run(at.statements.set_asleep, params, Effect::commits).ok();
 }
 
 void Wake::looked(const TableName& table, const spi::Horizon& unseen, std::size_t rows) {

@@ -24,7 +24,8 @@ namespace sagabox::postgres {
 class Wake {
  public:
   /// `flag_interval`: see `Sleep`.
-  explicit Wake(Context& context, Duration flag_interval = Sleep::flag_interval_default);
+  Wake(sql::Sections& sections, Context& context,
+       Duration flag_interval = Sleep::flag_interval_default);
 
   /// Returns early where the reader should look, see `Sleep`.
   void wait(const TableName& table, Duration timeout);
@@ -34,11 +35,19 @@ class Wake {
   void looked(const TableName& table, const spi::Horizon& unseen, std::size_t rows);
 
  private:
+  struct Statements {
+    template <class Call>
+    void each(Call&& call) {
+      call(set_asleep, "wake_set_asleep");
+    }
+    Statement set_asleep;
+  };
   struct Place {
+    explicit Place(const Statements& of_table) : statements(of_table) {}
+    const Statements& statements;
     CommitBell bell;
     std::mutex mutex;
     std::map<std::thread::id, Sleep> sleeps;  // of threads that wait
-    Statement set_asleep;
     /// Held while the flag is changed for a reason that must still be true then.
     std::mutex flag;
   };
@@ -53,6 +62,7 @@ class Wake {
   Context& context_;
   const Clock& clock_;
   const Duration flag_interval_;
+  sql::PerTable<Statements> statements_;
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<Place>, std::less<>> places_;
   Listener listener_;  // last: its thread uses the others

@@ -214,8 +214,8 @@ class PostgresReadPlans : public PostgresReadParts {
     auto sections = sql::Sections::parse(sql_files, names.schema()).value();
     context_.emplace(names, settings(), Options{.relay_connections_max = 1}, sections);
     chain_.emplace(sections, "audit_head");
-    wake_.emplace(*context_);
-    outbox_.emplace(*context_, *chain_, *wake_);
+    wake_.emplace(sections, *context_);
+    outbox_.emplace(sections, *context_, *chain_, *wake_);
   }
   void read_all(bool works = true) {
     EXPECT_EQ(outbox_->read(table_, everything(1'000), 4 << 20).ok(), works);

@@ -122,5 +122,33 @@ TEST(SqlSections, WhatDoesNotFitTogetherIsFoundEarly) {
   EXPECT_EQ(unknown.check().error().message, "no .sql file has: resume");
 }
 
+struct NativeStatements {
+  template <class Call>
+  void each(Call&& call) {
+    call(pause, "pause");
+    call(drop, "drop");
+  }
+  Part pause;
+  Statement drop;
+};
+
+TEST(SqlSections, NativeCodeHasTheOneStatementOfItsSectionForEachTable) {
+  auto sections = parsed(two_sections).value();
+  PerTable<NativeStatements> all(sections);
+  EXPECT_TRUE(sections.check().ok());
+  const auto& orders = all.of(TableName::parse("orders").value());
+  EXPECT_EQ(orders.pause.sql, "INSERT INTO \"app\".pause\nVALUES ($1, 'a;b')");
+  EXPECT_EQ(orders.drop.parts()[0].sql, "DELETE FROM \"orders\" WHERE id = $1");
+  EXPECT_EQ(&all.of(TableName::parse("orders").value()), &orders);
+  EXPECT_NE(all.of(TableName::parse("bills").value()).pause.name, orders.pause.name);
+}
+
+TEST(SqlSections, NativeCodeIsRefusedASectionOfSeveralStatements) {
+  auto sections = parsed(two_sections).value();
+  (void)sections.take("pause");
+  (void)sections.take_only("drop");
+  EXPECT_EQ(sections.check().error().message, "these must have one statement each: drop");
+}
+
 }  // namespace
 }  // namespace sagabox::sql
