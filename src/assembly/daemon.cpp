@@ -43,6 +43,8 @@ Configuration merged(const Configuration& current, const Configuration& next) {
   made.watch = next.watch;
   made.log.level = next.log.level;
   for (auto& store : made.stores) {
+    const auto same = std::ranges::find(next.stores, store.name, &StoreSettings::name);
+    if (same != next.stores.end()) store.defaults = same->defaults;
     for (auto& table : store.tables) {
       const auto* const other = find_table(next, store.name, table.options.table);
       if (other == nullptr) continue;

@@ -104,7 +104,9 @@ Parts relay_parts() {
       value<O>("skip_recent", &O::skip_recent, "the poll leaves younger messages to the fast path")
           .between("0", "1d"));
   parts.push_back(
-      value<O>("lease", &O::lease, "shards of a process that died are taken over after this")
+      value<O>("lease", &O::lease,
+               "shards of a process that died are taken over after this; the tables of a store "
+               "share a lease, the shortest of theirs")
           .between("100ms", "1d"));
   parts.push_back(
       value<O>("dispatch_timeout", &O::dispatch_timeout, "of one attempt").between("1ms", "1d"));
@@ -207,6 +209,11 @@ Parts store_parts() {
                       "shards", [](auto& store) -> auto& { return store.options.shards; },
                       "of every table; those that are there must have been made with the same")
                       .between("1", "1024"));
+  parts.push_back(value<S>(
+                      "lease", [](auto& store) -> auto& { return store.defaults.options.lease; },
+                      "what `relay.lease` of its tables is by default")
+                      .between("100ms", "1d")
+                      .changed_by(Change::table));
   for (auto& option : store_option_parts()) parts.push_back(std::move(option));
   parts.push_back(elements<S>(
                       Shape::map, "tables", &S::tables,

@@ -2,11 +2,11 @@
 #include "outbox/threads.hpp"
 #include "outbox/upkeep/upkeep.hpp"
 #include "outbox/writer.hpp"
-#include "ownership/worker.hpp"
-#include "runtime/worker_threads.hpp"
+#include "runtime/runtimes.hpp"
 
 #include <sagabox/outbox.hpp>
 
+#include <atomic>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -28,41 +28,45 @@ struct Outbox::Parts {
   void deliver(ownership::Share share, const ClaimRoles& roles) {
     relay =
         std::make_unique<outbox::Relay>(roles.outbox, store.control(), table, options, registry);
-    keep(outbox::Upkeep::Readers::relays, roles.ownership,
-         {{.scope = outbox::Relay::scope_of(table),
-           .shards = roles.outbox.capabilities().shards,
-           .share = share,
-           .holder = relay.get()}});
-    relay->attach(*worker);
-    threads = std::make_unique<outbox::Threads>(roles.outbox, table, options, *relay, *worker,
-                                                *worker_threads);
+    threads = std::make_unique<outbox::Threads>(roles.outbox, table, options, *relay);
+    engine.scopes.push_back({.options = {.scope = outbox::Relay::scope_of(table),
+                                         .shards = roles.outbox.capabilities().shards,
+                                         .share = share,
+                                         .holder = relay.get()},
+                             .stages = threads->stages()});
+    keep(outbox::Upkeep::Readers::relays, roles.ownership);
   }
 
-  void keep(outbox::Upkeep::Readers readers, spi::OwnershipStore& owners,
-            std::vector<ownership::ScopeOptions> scopes) {
+  void keep(outbox::Upkeep::Readers readers, spi::OwnershipStore& owners) {
     upkeep = std::make_unique<outbox::Upkeep>(store, table, options, readers,
                                               relay ? &relay->controls() : nullptr);
-    for (auto& scope : upkeep->scopes()) scopes.push_back(std::move(scope));
-    for (const auto& scope : scopes) this->scopes.push_back(scope.scope);
-    worker = std::make_unique<ownership::Worker>(
-        ownership::WorkerParts{.store = owners,
-                               .ids = ids,
-                               .clock = *options.clock,
-                               .metrics = *options.metrics,
-                               .log = *options.log},
-        std::move(scopes), ownership::WorkerOptions::for_lease(options.lease));
-    upkeep->attach(*worker);
-    worker_threads =
-        std::make_unique<runtime::WorkerThreads>(*worker, *upkeep, *options.clock, options.lease);
+    for (auto& scope : upkeep->scopes()) engine.scopes.push_back({std::move(scope)});
+    engine.work = upkeep.get();
+    engine.lease = options.lease;
+    engine.attach = [this](ownership::Worker& worker) {
+      if (relay) relay->attach(worker);
+      upkeep->attach(worker);
+    };
+    ownership = &owners;
   }
 
   void start() {
-    if (threads) return threads->start();
-    worker_threads->start();
+    const runtime::RuntimeParts with{.ownership = ownership,
+                                     .clock = options.clock,
+                                     .random = options.random,
+                                     .metrics = options.metrics,
+                                     .log = options.log};
+    // A claim mode with an ownership of its own ties the lease to the session of each table: what
+    // ends one must not cost the others.
+    registration = ownership == &store.ownership() ? runtime::join(with, engine)
+                                                   : runtime::start_alone(with, engine);
+    started.store(registration.get());
+    if (threads) threads->start();
   }
   [[nodiscard]] Status stop() {
-    if (threads) return threads->stop();
-    worker_threads->stop(options.drain_timeout);
+    if (threads) return threads->stop(*registration);
+    registration->hand_over(options.clock->boot_now() + options.drain_timeout);
+    registration->end();
     return {};
   }
 
@@ -71,13 +75,14 @@ struct Outbox::Parts {
   OutboxOptions options;
   UlidSource ids;
   outbox::Registry registry;
-  std::vector<spi::Scope> scopes;  // the relay's first
+  runtime::Engine engine;  // the relay's scope first
+  spi::OwnershipStore* ownership = nullptr;
   std::unique_ptr<outbox::Relay> relay;
   std::unique_ptr<outbox::Writer> writer;
-  std::unique_ptr<ownership::Worker> worker;
   std::unique_ptr<outbox::Upkeep> upkeep;
-  std::unique_ptr<runtime::WorkerThreads> worker_threads;
   std::unique_ptr<outbox::Threads> threads;
+  std::unique_ptr<runtime::Registration> registration;
+  std::atomic<const runtime::Registration*> started{nullptr};
   std::mutex mutex;  // of state
   State state = State::fresh;
 };
@@ -96,7 +101,9 @@ Outbox::~Outbox() {
   if (!parts_) return;
   (void)stop();
   parts_->threads.reset();
-  parts_->worker_threads.reset();
+  // The runtime stays until the last transaction with a write in it has ended: it looks at the
+  // lease.
+  if (parts_->registration) parts_->registration->end();
 }
 
 Result<Outbox> Outbox::open(Store& store, OutboxOptions options, Delivers delivers) {
@@ -118,7 +125,7 @@ Result<Outbox> Outbox::open(Store& store, OutboxOptions options, Delivers delive
   if (auto prepared = roles->outbox.prepare(*table); !prepared.ok()) return prepared.error();
   auto parts = std::make_shared<Parts>(store, std::move(table).value(), std::move(options));
   if (delivers == Delivers::others) {
-    parts->keep(outbox::Upkeep::Readers::others, roles->ownership, {});
+    parts->keep(outbox::Upkeep::Readers::others, roles->ownership);
   } else if (delivers != Delivers::not_here) {
     const bool wants_all = delivers == Delivers::alone || mode == ClaimMode::leader;
     parts->deliver(wants_all ? ownership::Share::all : ownership::Share::even, *roles);
@@ -172,7 +179,7 @@ Result<std::vector<Written>> Outbox::write_all(Transaction& tx, std::vector<NewM
 
 Status Outbox::start() {
   const std::scoped_lock lock(parts_->mutex);
-  if (!parts_->worker_threads) {
+  if (!parts_->upkeep) {
     return Error{Code::tx_invalid_state,
                  "this outbox only writes; open it with single_process or several_processes"};
   }
@@ -199,8 +206,7 @@ Status Outbox::pause() {
   if (!parts_->relay || parts_->state != Parts::State::running) {
     return Error{Code::tx_invalid_state, "pause() needs a relay that runs; call start() first"};
   }
-  for (const auto& scope : parts_->scopes) parts_->worker->pause(scope);
-  parts_->worker_threads->wake();
+  parts_->registration->pause();
   return {};
 }
 
@@ -209,15 +215,15 @@ Status Outbox::resume() {
   if (!parts_->relay || parts_->state != Parts::State::running) {
     return Error{Code::tx_invalid_state, "resume() needs a relay that runs; call start() first"};
   }
-  for (const auto& scope : parts_->scopes) parts_->worker->resume(scope);
-  parts_->worker_threads->wake();
+  parts_->registration->resume();
   return {};
 }
 
 OutboxSnapshot Outbox::snapshot() const {
   if (!parts_->relay) return {};
   auto snapshot = parts_->relay->snapshot();
-  snapshot.paused = parts_->worker->paused(parts_->scopes.front());
+  const auto* const started = parts_->started.load();
+  snapshot.paused = started != nullptr && started->paused();
   return snapshot;
 }
 

@@ -18,7 +18,6 @@ constexpr Duration wait_min = milliseconds(1);
 constexpr Duration wait_max = milliseconds(100);
 constexpr Duration watch_interval = milliseconds(20);
 constexpr int ticks_per_housekeeping = 10;
-constexpr Duration leave_timeout = milliseconds(2000);
 /// One handler thread looks so long for work before it sleeps: waking it costs far more. Not so
 /// often: where others want the processor, a look takes it from them.
 constexpr Duration look_max = std::chrono::microseconds(50);
@@ -50,13 +49,11 @@ class LooksForWork {
 }  // namespace
 
 Threads::Threads(spi::OutboxStore& store, const TableName& table, const OutboxOptions& options,
-                 Relay& relay, ownership::Worker& worker, runtime::WorkerThreads& worker_threads)
+                 Relay& relay)
     : store_(store),
       table_(table),
       options_(options),
       relay_(relay),
-      worker_(worker),
-      worker_threads_(worker_threads),
       spares_(options.spare_workers_max) {}
 
 Threads::~Threads() {
@@ -71,7 +68,6 @@ Threads::~Threads() {
 }
 
 void Threads::start() {
-  worker_threads_.start();
   stages_.emplace_back([this] { read(); });
   stages_.emplace_back([this] { settle(); });
   stages_.emplace_back([this] { watch(); });
@@ -80,18 +76,11 @@ void Threads::start() {
   }
 }
 
-Status Threads::stop() {
+Status Threads::stop(runtime::Registration& registration) {
   relay_.settler().begin_stop();
-  worker_.begin_stop();
-  worker_threads_.wake();
-  const auto limit = options_.clock->boot_now() + options_.drain_timeout;
-  if (!worker_threads_.worker_stopped_by(limit)) {
-    // After this nobody watches deadlines: handlers that listen to their token must hear it now.
-    relay_.dispatcher().tell_all_to_stop();
-    worker_.abandon_remaining();
-    worker_threads_.wake();
-    (void)worker_threads_.worker_stopped_by(limit + leave_timeout);
-  }
+  // After the limit nobody watches deadlines: handlers that listen to their token must hear it now.
+  registration.hand_over(options_.clock->boot_now() + options_.drain_timeout,
+                         [this] { relay_.dispatcher().tell_all_to_stop(); });
   ending_.store(true);
   wakeup_.notify_all();
   store_.wake(table_);
@@ -100,7 +89,7 @@ Status Threads::stop() {
   relay_.shards().settle_wakeup().notify_all();
   for (auto& thread : stages_) thread.join();
   stages_.clear();
-  worker_threads_.end();
+  registration.end();
   const auto running = relay_.dispatcher().running();
   if (running == 0) return {};
   return Error{Code::tx_timeout,
@@ -113,10 +102,10 @@ void Threads::read() {
   while (!ending()) {
     const auto now = options_.clock->boot_now();
     if (auto plan = intake.plan(now)) {
-      worker_threads_.begins(runtime::WorkerThreads::Stage::reads, now);
+      reads_.begin(now);
       auto answer = intake.perform(*plan);
       intake.apply(*plan, std::move(answer), options_.clock->boot_now());
-      worker_threads_.ends(runtime::WorkerThreads::Stage::reads);
+      reads_.end();
     } else if (intake.waits_for_room()) {
       relay_.shards().room_wakeup().wait_for(wait_max,
                                              [&] { return ending() || !intake.waits_for_room(); });
@@ -137,10 +126,10 @@ void Threads::settle() {
   while (!ending()) {
     const auto now = options_.clock->boot_now();
     if (auto plan = settler.plan(now)) {
-      worker_threads_.begins(runtime::WorkerThreads::Stage::settles, now);
+      settles_.begin(now);
       auto reply = settler.perform(*plan);
       settler.apply(std::move(*plan), std::move(reply), options_.clock->boot_now());
-      worker_threads_.ends(runtime::WorkerThreads::Stage::settles);
+      settles_.end();
       continue;
     }
     const auto next = settler.next(now);

@@ -1,8 +1,9 @@
 #pragma once
 
 #include "outbox/relay.hpp"
-#include "ownership/worker.hpp"
-#include "runtime/worker_threads.hpp"
+#include "runtime/registration.hpp"
+#include "runtime/stage_watch.hpp"
+#include "runtime/wakeup.hpp"
 
 #include <atomic>
 #include <thread>
@@ -11,20 +12,24 @@
 namespace sagabox::outbox {
 
 /// The threads that call the steps of a relay: one reads, one settles, one watches deadlines, the
-/// others run handlers. Those of the worker come beside them.
+/// others run handlers.
 class Threads {
  public:
   Threads(spi::OutboxStore& store, const TableName& table, const OutboxOptions& options,
-          Relay& relay, ownership::Worker& worker, runtime::WorkerThreads& worker_threads);
+          Relay& relay);
   /// Waits for handlers that still run.
   ~Threads();
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
 
+  /// The stages that a store may hang.
+  [[nodiscard]] std::vector<const runtime::StageWatch*> stages() const {
+    return {&reads_, &settles_};
+  }
   void start();
   /// Drains up to the limit, gives the shards back. Error when handlers still run at the limit:
   /// their messages will be delivered again by whoever owns the shard next.
-  Status stop();
+  Status stop(runtime::Registration& registration);
 
  private:
   void read();
@@ -40,8 +45,8 @@ class Threads {
   const TableName& table_;
   const OutboxOptions& options_;
   Relay& relay_;
-  ownership::Worker& worker_;
-  runtime::WorkerThreads& worker_threads_;
+  runtime::StageWatch reads_;
+  runtime::StageWatch settles_;
   std::atomic<bool> ending_{false};
   runtime::Wakeup wakeup_;
   std::vector<std::thread> stages_;

@@ -19,6 +19,13 @@ struct Overloaded : Cases... {
 template <class... Cases>
 Overloaded(Cases...) -> Overloaded<Cases...>;
 
+/// Whether shards of this scope are given away as they become idle. What hangs is not waited for.
+template <class ScopeState>
+bool is_left(const ScopeState& scope, bool stopping) {
+  const auto& wishes = *scope.wishes;
+  return (stopping || wishes.wish() != Wish::take_part) && !wishes.hanging.load();
+}
+
 }  // namespace
 
 WorkerOptions WorkerOptions::for_lease(Duration lease) {
@@ -226,6 +233,10 @@ std::optional<Request> Worker::act(const Action& action) {
           },
           [&](const StartDrain& drain) -> std::optional<Request> {
             scopes_[drain.scope]->shards.drain(drain.shard);
+            for (auto& scope : scopes_) {
+              if (!is_left(*scope, stopping())) continue;
+              for (const HeldView& held : scope->shards.view()) scope->shards.drain(held.shard);
+            }
             return std::nullopt;
           },
           [&](const Abandon& given) -> std::optional<Request> {
@@ -289,7 +300,11 @@ Request Worker::join(std::size_t first) {
 Request Worker::withdraw(std::optional<std::size_t> scope) {
   Request::Withdraw withdraw;
   for (std::size_t i = 0; i < scopes_.size(); ++i) {
-    if (scope && *scope != i) continue;
+    // Those that wait for the same go along: one call, however many tables stop together.
+    const bool along = scopes_[i]->wishes->wish() != Wish::take_part &&
+                       scopes_[i]->membership != Membership::out &&
+                       scopes_[i]->backoff.retry_at <= now_;
+    if (scope && *scope != i && !along) continue;
     scopes_[i]->membership = Membership::unknown;
     withdraw.scopes.push_back(scopes_[i]->shards.options().scope);
   }
@@ -301,6 +316,16 @@ Request Worker::withdraw(std::optional<std::size_t> scope) {
 Request Worker::release(const Release& action) {
   HeldShards& shards = scopes_[action.scope]->shards;
   shards.give_away(action.shards);
+  // The same of all scopes that are left: the store hears of one after the other, and what waits
+  // for that must not be busy, or unclean, in the meantime.
+  for (auto& scope : scopes_) {
+    if (!is_left(*scope, stopping())) continue;
+    std::vector<Shard> idle;
+    for (const HeldView& held : scope->shards.view()) {
+      if (held.idle) idle.push_back(held.shard);
+    }
+    if (!idle.empty()) scope->shards.give_away(idle);
+  }
   return ask(Request::Release{action.scope, shards.unanswered()});
 }
 

@@ -42,12 +42,14 @@ void Shards::drop(Shard shard, std::optional<Epoch> epoch) {
 void Shards::fence_broken(const spi::Fence& fence) {
   // It may have been taken again meanwhile, at another epoch.
   drop(fence.shard, fence.epoch);
-  if (worker_ != nullptr) worker_->shard_lost(scope_, fence.shard, fence.epoch);
+  if (auto* const worker = worker_.load()) {
+    worker->shard_lost(scope_, fence.shard, fence.epoch);
+  }
 }
 
 bool Shards::same_timeline(Timeline seen) {
   if (seen.value == timeline_.load()) return true;
-  if (worker_ != nullptr) worker_->timeline_changed(seen);
+  if (auto* const worker = worker_.load()) worker->timeline_changed(seen);
   return false;
 }
 

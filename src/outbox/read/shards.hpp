@@ -34,8 +34,11 @@ class Shards {
          const TrackerFactory& tracker, std::uint32_t places_max);
 
   /// Whose lease counts; before the first step.
-  void attach(ownership::Worker& worker) noexcept { worker_ = &worker; }
-  [[nodiscard]] bool live(BootTime now) const { return worker_ != nullptr && worker_->live(now); }
+  void attach(ownership::Worker& worker) noexcept { worker_.store(&worker); }
+  [[nodiscard]] bool live(BootTime now) const {
+    const auto* const worker = worker_.load(std::memory_order_acquire);
+    return worker != nullptr && worker->live(now);
+  }
 
   [[nodiscard]] const spi::Scope& scope() const noexcept { return scope_; }
   [[nodiscard]] std::size_t size() const noexcept { return slots_.size(); }
@@ -87,7 +90,7 @@ class Shards {
 
   spi::Scope scope_;
   std::vector<std::unique_ptr<Slot>> slots_;
-  ownership::Worker* worker_ = nullptr;
+  std::atomic<ownership::Worker*> worker_{nullptr};
   std::atomic<std::uint64_t> timeline_{0};
 
   const std::uint32_t places_max_;

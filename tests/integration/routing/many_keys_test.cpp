@@ -2,8 +2,7 @@
 #include "outbox/relay.hpp"
 #include "outbox/threads.hpp"
 #include "outbox/upkeep/upkeep.hpp"
-#include "ownership/worker.hpp"
-#include "runtime/worker_threads.hpp"
+#include "runtime/runtimes.hpp"
 #include "support/long_form.hpp"
 #include "support/scripted_transport.hpp"
 
@@ -42,20 +41,20 @@ class Engine {
  public:
   Engine(Store& store, OutboxOptions options)
       : options_(std::move(options)),
-        ids_(*options_.clock, *options_.random),
         registry_(*options_.metrics, table_.str(), options_.sink.get()),
         relay_(store.outbox(), store.control(), table_, options_, registry_,
                {.key_memory = {.passed_bytes_max = key_bytes_max}}),
         upkeep_(store, table_, options_, outbox::Upkeep::Readers::relays, &relay_.controls()),
-        worker_({.store = store.ownership(), .ids = ids_, .clock = *options_.clock}, scopes(store),
-                ownership::WorkerOptions::for_lease(options_.lease)),
-        worker_threads_(worker_, upkeep_, *options_.clock, options_.lease),
-        threads_(store.outbox(), table_, options_, relay_, worker_, worker_threads_) {
-    upkeep_.attach(worker_);
-    relay_.attach(worker_);
+        threads_(store.outbox(), table_, options_, relay_),
+        registration_(runtime::join({.ownership = &store.ownership(),
+                                     .clock = options_.clock,
+                                     .random = options_.random,
+                                     .metrics = options_.metrics,
+                                     .log = options_.log},
+                                    engine(store))) {
     threads_.start();
   }
-  ~Engine() { (void)threads_.stop(); }
+  ~Engine() { (void)threads_.stop(*registration_); }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
@@ -71,24 +70,30 @@ class Engine {
   }
 
  private:
-  std::vector<ownership::ScopeOptions> scopes(Store& store) {
-    auto all = upkeep_.scopes();
-    all.push_back({.scope = outbox::Relay::scope_of(table_),
-                   .shards = store.outbox().capabilities().shards,
-                   .share = ownership::Share::all,
-                   .holder = &relay_});
-    return all;
+  runtime::Engine engine(Store& store) {
+    runtime::Engine engine{.scopes = {},
+                           .work = &upkeep_,
+                           .lease = options_.lease,
+                           .attach = [this](ownership::Worker& worker) {
+                             upkeep_.attach(worker);
+                             relay_.attach(worker);
+                           }};
+    for (auto& scope : upkeep_.scopes()) engine.scopes.push_back({std::move(scope)});
+    engine.scopes.push_back({.options = {.scope = outbox::Relay::scope_of(table_),
+                                         .shards = store.outbox().capabilities().shards,
+                                         .share = ownership::Share::all,
+                                         .holder = &relay_},
+                             .stages = threads_.stages()});
+    return engine;
   }
 
   TableName table_ = TableName::parse("orders").value();
   OutboxOptions options_;
-  UlidSource ids_;
   outbox::Registry registry_;
   outbox::Relay relay_;
   outbox::Upkeep upkeep_;
-  ownership::Worker worker_;
-  runtime::WorkerThreads worker_threads_;
   outbox::Threads threads_;
+  std::unique_ptr<runtime::Registration> registration_;
 };
 
 class ManyKeysTest : public OutboxWorld {

@@ -184,6 +184,7 @@ relay: { workers: 7 }
 stores:
   main:
     url: "memory:"
+    lease: 40s
     tables:
       a:
       b: { retention: 1d, relay: { lease: 20s } }
@@ -195,6 +196,7 @@ routes: [{ topic: "**", to: "file:out" }]
   ASSERT_EQ(tables.size(), 3U);
   EXPECT_EQ(tables[0].options.retention, hours(24 * 30));
   EXPECT_EQ(tables[0].options.workers, 7U);
+  EXPECT_EQ(tables[0].options.lease, seconds(40)) << "the store's";
   EXPECT_EQ(tables[1].options.retention, hours(24));
   EXPECT_EQ(tables[1].options.workers, 7U);
   EXPECT_EQ(tables[1].options.lease, seconds(20));

@@ -114,6 +114,19 @@ TEST_F(WorkerScopes, WithdrawalThatFailsIsRepeated) {
   EXPECT_TRUE(members_of_other().empty());
 }
 
+TEST_F(WorkerScopes, ScopesThatAreRemovedTogetherAreWithdrawnInOneCall) {
+  auto a = with_both();
+  a->add({.scope = "purge:orders", .shards = 1, .holder = &holder_c});
+  pass({a.get()}, seconds(1));
+  a->remove(other_name);
+  a->remove("purge:orders");
+  pass({a.get()}, seconds(1));
+  EXPECT_FALSE(a->has(other_name));
+  EXPECT_FALSE(a->has("purge:orders"));
+  EXPECT_EQ(calls[Operation::withdraw], 1);
+  EXPECT_EQ(holder_a.holds.size(), 8U);
+}
+
 TEST_F(WorkerScopes, PausedScopeLeavesTheOthersAlone) {
   auto a = with_both();
   const auto id = a->id();

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "runtime/registration.hpp"
+
+#include <memory>
+
+namespace sagabox::runtime {
+
+/// Starts an engine in the runtime that engines with the same parts share in this process. Where
+/// two of them have the same scope, each takes part in a runtime of its own, as another process
+/// would.
+[[nodiscard]] std::unique_ptr<Registration> join(const RuntimeParts& parts, const Engine& engine);
+
+/// Starts an engine in a runtime that it shares with no other.
+[[nodiscard]] std::unique_ptr<Registration> start_alone(const RuntimeParts& parts,
+                                                        const Engine& engine);
+
+}  // namespace sagabox::runtime
