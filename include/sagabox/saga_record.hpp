@@ -1,0 +1,136 @@
+#pragma once
+
+#include <sagabox/id.hpp>
+#include <sagabox/payload.hpp>
+#include <sagabox/time.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sagabox {
+
+using SagaId = Id<struct SagaTag>;
+using CommandId = Id<struct CommandTag>;
+
+/// The id of a saga that is started by a key: known before it is written, so that a repeated start
+/// meets the first one without a unique index that callers would wait for. "k" and 32 hexadecimal
+/// digits.
+SagaId saga_id_of(std::string_view tenant, std::string_view definition, std::string_view key);
+
+enum class SagaState : std::uint8_t {
+  running,
+  compensating,
+  paused,     ///< nothing starts; results are recorded
+  completed,  ///< every step succeeded
+  cancelled,  ///< every step that had to be is compensated
+  failed,     ///< dead: neither forward nor back without an operator
+};
+inline constexpr std::size_t saga_state_count = 6;
+
+/// "running", "compensating", "paused", "completed", "cancelled", "failed".
+std::string_view saga_state_name(SagaState state) noexcept;
+std::optional<SagaState> saga_state_from_name(std::string_view name) noexcept;
+constexpr bool has_ended(SagaState state) noexcept { return state >= SagaState::completed; }
+
+/// What anyone may ask of a saga or tell it. It becomes a row of the saga inbox, in the writer's
+/// own transaction; only the owner of the saga applies it.
+enum class SagaCommandKind : std::uint8_t {
+  start,
+  reply,    ///< the answer of a participant to a call that waits for one
+  signal,   ///< a named event for a step that waits for it; an early one is kept
+  approve,  ///< or deny: a person's decision
+  pause,
+  resume,
+  cancel,      ///< compensate what was done, then end as cancelled; refused past the pivot
+  compensate,  ///< as `cancel`, also for a saga that waits for a person
+  set_step,    ///< a step's state, by hand
+  replay,      ///< a dead saga goes on: from its failed step, or into compensation
+  quarantine,  ///< a dead saga is set aside until it is released
+  release,
+};
+inline constexpr std::size_t saga_command_kind_count = 12;
+
+/// "start", "reply", "signal", "approve", "pause", "resume", "cancel", "compensate", "set_step",
+/// "replay", "quarantine", "release".
+std::string_view saga_command_name(SagaCommandKind kind) noexcept;
+std::optional<SagaCommandKind> saga_command_from_name(std::string_view name) noexcept;
+
+/// A row of the saga inbox.
+struct SagaCommand {
+  CommandId id;  ///< the same again is applied once
+  SagaId saga;
+  std::string definition{};  ///< whose owners read it
+  std::string tenant{};
+  SagaCommandKind kind = SagaCommandKind::start;
+  /// JSON, a form for each kind (docs/sagas.md).
+  std::string body{};
+  /// Known once it is stored.
+  Sequence sequence{};
+  Shard shard{};
+  WallTime written_at{};  ///< by the database's clock
+};
+
+/// What became of a command.
+struct SagaCommandResult {
+  CommandId id;
+  SagaId saga;
+  bool applied = false;
+  std::string reason{};  ///< why it was refused
+  WallTime at{};
+  friend bool operator==(const SagaCommandResult&, const SagaCommandResult&) = default;
+};
+
+/// One line of a saga's history, which is its evidence. `hash` covers the line and the one before.
+struct SagaHistoryEntry {
+  std::uint32_t number = 0;  ///< from 1, without a gap
+  WallTime at{};
+  std::string event{};   ///< "TxSagaStarted", "StepSucceeded" …: see docs/sagas.md
+  std::string step{};    ///< empty: the saga as a whole
+  std::string detail{};  ///< JSON, bounded; digests, never a payload
+  Digest hash{};
+  friend bool operator==(const SagaHistoryEntry&, const SagaHistoryEntry&) = default;
+};
+
+struct SagaLabel {
+  std::string name{};
+  std::string value{};
+  friend auto operator<=>(const SagaLabel&, const SagaLabel&) = default;
+};
+
+/// A saga as the store holds it. What a store does not look at is in `body`.
+struct SagaRecord {
+  SagaId id;
+  std::string tenant{};
+  std::string definition{};
+  std::uint32_t definition_version = 0;
+  Shard shard{};
+  SagaState state = SagaState::running;
+  bool quarantined = false;
+  /// Rises by one with each write: 1 for a new one.
+  std::uint64_t version = 0;
+  /// When it needs its owner though nothing happens. Null: only a command or the end of a call
+  /// moves it.
+  std::optional<WallTime> due{};
+  std::string key{};  ///< it was started by; empty: none
+  std::string
+      isolate{};  ///< at most one active saga of a definition and tenant has it; empty: none
+  std::vector<SagaLabel> labels{};  ///< ascending, given at the start
+  WallTime started_at{};
+  WallTime changed_at{};
+  std::optional<WallTime> ended_at{};
+  std::string body{};  ///< JSON: steps, input, outputs, timers (src/saga/instance.hpp)
+};
+
+/// A definition as it was registered. The same name and version with other content is refused.
+struct SagaDefinitionRecord {
+  std::string name{};
+  std::uint32_t version = 0;
+  Digest digest{};     ///< of `text`
+  std::string text{};  ///< canonical JSON
+  WallTime registered_at{};
+};
+
+}  // namespace sagabox
