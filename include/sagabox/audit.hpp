@@ -31,8 +31,18 @@ enum class AuditKind : std::uint8_t {
   paused,
   resumed,
   purged,
+  // Sagas, as the source documents have them, and what operators do to them.
+  tx_saga_started,
+  tx_saga_step_done,
+  tx_saga_compensate,
+  tx_saga_completed,
+  tx_saga_failed,
+  saga_cancelled,
+  saga_compensated,
+  saga_approved,
+  saga_step_set,
 };
-inline constexpr std::size_t audit_kind_count = 17;
+inline constexpr std::size_t audit_kind_count = 26;
 
 /// "TxOutboxEnqueued", "DeadLetter" …
 std::string_view audit_name(AuditKind kind) noexcept;

@@ -31,7 +31,16 @@ constexpr std::array<std::string_view, audit_kind_count> names{"TxOutboxEnqueued
                                                                "Released",
                                                                "Paused",
                                                                "Resumed",
-                                                               "Purged"};
+                                                               "Purged",
+                                                               "TxSagaStarted",
+                                                               "TxSagaStepDone",
+                                                               "TxSagaCompensate",
+                                                               "TxSagaCompleted",
+                                                               "TxSagaFailed",
+                                                               "SagaCancelled",
+                                                               "SagaCompensated",
+                                                               "SagaApproved",
+                                                               "SagaStepSet"};
 
 }  // namespace
 

@@ -44,13 +44,14 @@ MAY_SEE = {
 # Rooms of the installed headers that lie directly in include/sagabox.
 PUBLIC_ROOMS = {
     "core": "error result id time random payload message retry delivery records json_schema refused_result owner_view"
-    " idempotency_record",
+    " idempotency_record saga_record",
     "observe": "metrics log audit tracing",
     "spi": "store",
     "flow": "limits held_up",
     "outbox": "outbox",
     "routing": "router",
     "idempotency": "idempotency once idempotency_http",
+    "saga": "saga_definition saga",
     "admin": "admin explanation",
     "assembly": "open",
     "top": "sagabox",
