@@ -16,8 +16,8 @@ using SagaId = Id<struct SagaTag>;
 using CommandId = Id<struct CommandTag>;
 
 /// The id of a saga that is started by a key: known before it is written, so that a repeated start
-/// meets the first one without a unique index that callers would wait for. "k" and 32 hexadecimal
-/// digits.
+/// meets the first one without a unique index that callers would wait for: "k" and the first 32
+/// hexadecimal digits of the SHA-256 of tenant, definition and key, a line feed between them.
 SagaId saga_id_of(std::string_view tenant, std::string_view definition, std::string_view key);
 
 enum class SagaState : std::uint8_t {

@@ -1,6 +1,6 @@
 #include "wire/json_out.hpp"
 
-#include "core/text.hpp"
+#include "core/json_quote.hpp"
 #include "core/timestamp.hpp"
 
 #include <array>
@@ -29,7 +29,7 @@ JsonOut& JsonOut::close(char bracket) {
 
 JsonOut& JsonOut::name(std::string_view name) {
   separate();
-  append_quoted(name);
+  append_json_string(text_, name);
   text_ += ':';
   first_ = true;
   return *this;
@@ -43,7 +43,7 @@ JsonOut& JsonOut::raw(std::string_view json) {
 
 JsonOut& JsonOut::value(std::string_view text) {
   separate();
-  append_quoted(text);
+  append_json_string(text_, text);
   return *this;
 }
 
@@ -55,28 +55,5 @@ JsonOut& JsonOut::value(double number) {
 }
 
 JsonOut& JsonOut::value(WallTime time) { return value(timestamp_text(time)); }
-
-void JsonOut::append_quoted(std::string_view text) {
-  constexpr std::string_view hex_digits = "0123456789abcdef";
-  text_ += '"';
-  while (!text.empty()) {
-    const auto character = utf8_front(text);
-    const char c = text.front();
-    if (character.bytes == 0) {
-      text_ += "\xef\xbf\xbd";
-    } else if (c == '"' || c == '\\') {
-      text_ += '\\';
-      text_ += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      text_ += "\\u00";
-      text_ += hex_digits[static_cast<unsigned char>(c) >> 4];
-      text_ += hex_digits[static_cast<unsigned char>(c) & 15];
-    } else {
-      text_.append(text.substr(0, character.bytes));
-    }
-    text.remove_prefix(std::max<std::size_t>(character.bytes, 1));
-  }
-  text_ += '"';
-}
 
 }  // namespace sagabox::wire

@@ -53,7 +53,6 @@ class JsonOut {
   JsonOut& open(char bracket);
   JsonOut& close(char bracket);
   void separate();
-  void append_quoted(std::string_view text);
 
   std::string text_;
   bool first_ = true;  // nothing stands before the next value or name at its level
