@@ -94,6 +94,9 @@ struct SagaHistoryEntry {
   friend bool operator==(const SagaHistoryEntry&, const SagaHistoryEntry&) = default;
 };
 
+/// Of the history of a saga these first entries are always kept.
+inline constexpr std::uint32_t saga_history_first = 100;
+
 struct SagaLabel {
   std::string name{};
   std::string value{};

@@ -7,6 +7,7 @@
 #include <sagabox/spi/outbox_admin_store.hpp>
 #include <sagabox/spi/outbox_store.hpp>
 #include <sagabox/spi/ownership_store.hpp>
+#include <sagabox/spi/saga_store.hpp>
 #include <sagabox/spi/transaction.hpp>
 
 #include <concepts>
@@ -51,6 +52,10 @@ class Store {
   virtual spi::IdempotencyStore* idempotency() { return nullptr; }
   /// Null where the store has none.
   virtual spi::InboxStore* inbox() { return nullptr; }
+  /// Null where the store has none.
+  virtual spi::SagaStore* sagas() { return nullptr; }
+  /// Null where the store has none.
+  virtual spi::SagaAdminStore* saga_admin() { return nullptr; }
   /// Nothing where the store does not have this mode. All relays of a table use the same.
   virtual std::optional<ClaimRoles> claim_roles(ClaimMode mode) {
     // Leases make one leader, too: a worker that wants all shards waits until nobody has them.

@@ -7,11 +7,11 @@
 namespace sagabox {
 namespace {
 
-constexpr std::array<std::string_view, saga_state_count> state_names{
+constexpr std::array<std::string_view, saga_state_count> saga_state_names{
     "running", "compensating", "paused", "completed", "cancelled", "failed"};
 
 /// As they are stored in the inbox.
-constexpr std::array<std::string_view, saga_command_kind_count> command_names{
+constexpr std::array<std::string_view, saga_command_kind_count> saga_command_names{
     "start",  "reply",      "signal",   "approve", "pause",      "resume",
     "cancel", "compensate", "set_step", "replay",  "quarantine", "release"};
 
@@ -27,23 +27,23 @@ SagaId saga_id_of(std::string_view tenant, std::string_view definition, std::str
 }
 
 std::string_view saga_state_name(SagaState state) noexcept {
-  return state_names[static_cast<std::size_t>(state)];
+  return saga_state_names[static_cast<std::size_t>(state)];
 }
 
 std::optional<SagaState> saga_state_from_name(std::string_view name) noexcept {
-  const auto* const found = std::ranges::find(state_names, name);
-  if (found == state_names.end()) return std::nullopt;
-  return static_cast<SagaState>(found - state_names.begin());
+  const auto* const found = std::ranges::find(saga_state_names, name);
+  if (found == saga_state_names.end()) return std::nullopt;
+  return static_cast<SagaState>(found - saga_state_names.begin());
 }
 
 std::string_view saga_command_name(SagaCommandKind kind) noexcept {
-  return command_names[static_cast<std::size_t>(kind)];
+  return saga_command_names[static_cast<std::size_t>(kind)];
 }
 
 std::optional<SagaCommandKind> saga_command_from_name(std::string_view name) noexcept {
-  const auto* const found = std::ranges::find(command_names, name);
-  if (found == command_names.end()) return std::nullopt;
-  return static_cast<SagaCommandKind>(found - command_names.begin());
+  const auto* const found = std::ranges::find(saga_command_names, name);
+  if (found == saga_command_names.end()) return std::nullopt;
+  return static_cast<SagaCommandKind>(found - saga_command_names.begin());
 }
 
 }  // namespace sagabox

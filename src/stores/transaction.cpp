@@ -27,10 +27,24 @@ class NoInbox final : public Inbox {
   }
 };
 
+class NoSagas final : public SagaInbox {
+ public:
+  Status append(std::span<const SagaCommand>) override {
+    return Error{Code::tx_invalid_state,
+                 "the store of this transaction has no sagas; use one on PostgreSQL, SQLite or in "
+                 "memory"};
+  }
+};
+
 }  // namespace
 
 Inbox& Transaction::inbox() {
   static NoInbox none;
+  return none;
+}
+
+SagaInbox& Transaction::sagas() {
+  static NoSagas none;
   return none;
 }
 

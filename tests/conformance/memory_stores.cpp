@@ -1,5 +1,6 @@
 #include "conformance/idempotency/idempotency_conformance.hpp"
 #include "conformance/idempotency/inbox_conformance.hpp"
+#include "conformance/saga/saga_conformance.hpp"
 
 #include <sagabox/stores/memory.hpp>
 
@@ -74,6 +75,12 @@ INSTANTIATE_TEST_SUITE_P(Memory, IdempotencyConformance,
 INSTANTIATE_TEST_SUITE_P(Memory, InboxConformance,
                          ::testing::Values(memory_kind("Store", spi::LateCommits::visible)),
                          kind_name);
+INSTANTIATE_TEST_SUITE_P(
+    Memory, SagaConformance,
+    ::testing::Values(memory_kind("LateCommitsNone", spi::LateCommits::none),
+                      memory_kind("LateCommitsVisible", spi::LateCommits::visible),
+                      memory_kind("LateCommitsWindow", spi::LateCommits::window)),
+    kind_name);
 
 }  // namespace
 }  // namespace sagabox::conformance

@@ -21,6 +21,7 @@ void StoreConformance::SetUp() {
   outbox().prepare(other_table_).value();
   if (auto* requests = store().idempotency()) requests->prepare().value();
   if (auto* inbox = store().inbox()) inbox->prepare().value();
+  if (auto* sagas = store().sagas()) sagas->prepare().value();
   fixture_->prepared();
 }
 

@@ -15,22 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sagabox {
-
-/// The role of a transaction that writes to the saga inbox. Owned by the transaction.
-class SagaInbox {
- public:
-  virtual ~SagaInbox() = default;
-  /// All in one round trip, or none. Nothing is checked against stored sagas: the owner does that.
-  virtual Status append(std::span<const SagaCommand> commands) = 0;
-
- protected:
-  SagaInbox() = default;
-  SagaInbox(const SagaInbox&) = default;
-  SagaInbox& operator=(const SagaInbox&) = default;
-};
-
-namespace spi {
+namespace sagabox::spi {
 
 /// Commands of one definition and shard with a sequence above `after`, ascending.
 struct SagaInboxRange {
@@ -58,7 +43,8 @@ struct SagaDueRange {
 struct SagaWrite {
   SagaRecord record;  ///< as it is afterwards; `record.version` is one more than what is stored
   std::vector<SagaHistoryEntry> history{};  ///< new entries
-  /// History beyond the first 100 entries is removed up to this number; 0: nothing is.
+  /// History beyond the first `saga_history_first` entries is removed up to this number; 0: nothing
+  /// is.
   std::uint32_t history_removed_to = 0;
 };
 
@@ -87,7 +73,8 @@ struct SagaBatchReply {
   /// One a fence, in their order. If one did not hold, nothing of the batch was written.
   std::vector<bool> held;
   /// Sagas whose stored version was neither the one expected nor the one to be written, or whose
-  /// isolation key another active saga has: nothing of the batch was written.
+  /// isolation key another active saga has: nothing of the batch was written. Empty if a fence did
+  /// not hold.
   std::vector<SagaId> conflicting;
   /// The same, in words of the store: which key, whose.
   std::vector<std::string> reasons{};
@@ -108,7 +95,7 @@ struct SagaFilter {
   std::optional<SagaLabel> label{};
   std::optional<std::string> key{};
   std::optional<WallTime> started_from{};
-  std::optional<WallTime> started_to{};
+  std::optional<WallTime> started_to{};  ///< not at this time itself
 };
 
 struct SagaListRequest {
@@ -152,9 +139,12 @@ class SagaStore {
   /// What became of those of these commands that were applied or refused.
   virtual Result<std::vector<SagaCommandResult>> results(std::span<const CommandId> ids) = 0;
 
-  /// One transaction, and all or nothing: the fence is locked until its end, versions are compared,
-  /// history is numbered. May be repeated after STORAGE.IN_DOUBT: what was written counts as
-  /// written then.
+  /// One transaction, and all or nothing: the fence is locked until its end, versions are compared.
+  /// May be repeated after STORAGE.IN_DOUBT: a saga that has the version to be written already, a
+  /// result or a line of history that is there, is left as it is. If that is so for every saga of
+  /// `writes`, the batch was written before, and neither messages nor audit events are written
+  /// again. Labels are written with version 1. An isolation key may go from one saga of the batch,
+  /// which ends, to another.
   virtual Result<SagaBatchReply> write(const SagaBatch& batch) = 0;
 
   /// Returns when a command of this definition may have been committed, on `wake`, or after
@@ -167,20 +157,21 @@ class SagaStore {
 class SagaAdminStore {
  public:
   virtual ~SagaAdminStore() = default;
-  /// By id, ascending.
+  /// By id, ascending, with labels.
   virtual Result<std::vector<SagaRecord>> list(const SagaListRequest& request) = 0;
   /// With labels.
   virtual Result<std::optional<SagaRecord>> get(const SagaId& id) = 0;
+  /// With a number above `after`, ascending.
   virtual Result<std::vector<SagaHistoryEntry>> history(const SagaId& id, std::uint32_t after,
                                                         std::uint32_t rows_max) = 0;
   virtual Result<std::vector<SagaCount>> count(const std::optional<std::string>& tenant) = 0;
-  /// Commands of this saga that its owner has not taken yet.
+  /// Commands of this saga that its owner has not taken yet, in their order.
   virtual Result<std::vector<SagaCommand>> pending(const SagaId& id, std::uint32_t rows_max) = 0;
   /// Removes sagas that completed or were cancelled longer ago, with history, labels and results of
-  /// commands. Returns how many; dead ones are kept.
+  /// commands, the oldest first; also refused commands of that age whose saga was never stored.
+  /// Returns how many sagas; dead ones are kept.
   virtual Result<std::uint64_t> purge(std::string_view definition, Duration older_than,
                                       std::uint32_t rows_max) = 0;
 };
 
-}  // namespace spi
-}  // namespace sagabox
+}  // namespace sagabox::spi

@@ -3,6 +3,7 @@
 #include <sagabox/message.hpp>
 #include <sagabox/result.hpp>
 #include <sagabox/spi/inbox.hpp>
+#include <sagabox/spi/saga_inbox.hpp>
 
 #include <memory>
 #include <span>
@@ -71,6 +72,9 @@ class Transaction {
 
   /// The same. Where a store has no inbox, its calls are TX.INVALID_STATE.
   virtual Inbox& inbox();
+
+  /// The same for the commands of sagas.
+  virtual SagaInbox& sagas();
 
   void observe(std::unique_ptr<TransactionObserver> observer);
 

@@ -45,8 +45,15 @@ enum class Operation : std::uint8_t {
   idempotency_look,  ///< list, get
   idempotency_purge,
   inbox,  ///< first_time, barrier, taken, purge
+  saga_define,
+  saga_append,  ///< in a transaction
+  saga_read,    ///< the inbox
+  saga_load,    ///< load, load_due, results
+  saga_write,
+  saga_look,  ///< definitions and all of SagaAdminStore but purge
+  saga_purge,
 };
-inline constexpr std::size_t operation_count = 29;
+inline constexpr std::size_t operation_count = 36;
 
 /// What goes wrong with a call.
 enum class Fault : std::uint8_t {
@@ -101,18 +108,20 @@ class Connection {
 /// Writes into the connection's open transaction; never begins, commits or rolls back. Say
 /// `committed()` after your COMMIT to use the fast path. Belongs to that one transaction: it is
 /// not open for a later one of the same connection. The connection outlives it.
-class Enlisted final : public Transaction, private OutboxWriter, private Inbox {
+class Enlisted final : public Transaction, private OutboxWriter, private Inbox, private SagaInbox {
  public:
   explicit Enlisted(Connection& connection);
   [[nodiscard]] bool is_open() const override;
   OutboxWriter& outbox() override { return *this; }
   Inbox& inbox() override { return *this; }
+  SagaInbox& sagas() override { return *this; }
 
  private:
   Result<std::vector<Written>> insert(
       const TableName& table, std::span<const std::shared_ptr<const Message>> messages) override;
   Result<bool> first_time(const IdempotencyKey& key) override;
   Result<BarrierAnswer> barrier(const BarrierCall& call) override;
+  Status append(std::span<const SagaCommand> commands) override;
 
   Connection* connection_;
   std::uint64_t begun_;  // which of the connection's transactions
@@ -144,6 +153,8 @@ class MemoryStore final : public Store {
   spi::AuditStore& audit() override;
   spi::IdempotencyStore* idempotency() override;
   spi::InboxStore* inbox() override;
+  spi::SagaStore* sagas() override;
+  spi::SagaAdminStore* saga_admin() override;
   Result<std::unique_ptr<OwnedTransaction>> begin() override;
   [[nodiscard]] std::string name() const override { return "memory:"; }
 

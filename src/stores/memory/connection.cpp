@@ -104,6 +104,12 @@ Result<BarrierAnswer> Enlisted::barrier(const BarrierCall& call) {
   return session.database->inbox().barrier(*session.transaction, call);
 }
 
+Status Enlisted::append(std::span<const SagaCommand> commands) {
+  if (!is_open()) return no_transaction("append()");
+  auto& session = *connection_->session_;
+  return session.database->sagas().append(*session.transaction, commands);
+}
+
 Result<Enlisted> enlist(Connection& connection) {
   if (!connection.in_transaction()) return no_transaction("enlist()");
   return Enlisted(connection);

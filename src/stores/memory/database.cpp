@@ -37,6 +37,13 @@ constexpr std::array<std::string_view, operation_count> operation_names{
     "idempotency look",
     "idempotency purge",
     "inbox",
+    "saga define",
+    "saga append",
+    "saga read",
+    "saga load",
+    "saga write",
+    "saga look",
+    "saga purge",
 };
 
 std::string name_of(Operation operation) {
@@ -66,13 +73,15 @@ CommittedState CommittedState::copy() const {
   copy.audit = audit;
   copy.idempotency = idempotency;
   copy.inbox = inbox;
+  copy.sagas = sagas;
   copy.business = business;
   copy.next_transaction = next_transaction;
+  copy.next_command = next_command;
   return copy;
 }
 
 Database::Database(Options options)
-    : options_(std::move(options)), idempotency_(*this), inbox_(*this) {
+    : options_(std::move(options)), idempotency_(*this), inbox_(*this), sagas_(*this) {
   if (options_.faults) set_faults(options_.faults);
 }
 
@@ -114,15 +123,19 @@ Result<spi::ReadReply> Database::read(const TableName& table, std::span<const sp
       reply.parts.push_back(rows->read(range, budget, reply.rows));
       if (budget.spent()) break;
     }
-    if (options_.late_commits == spi::LateCommits::visible) {
-      auto& horizon = reply.horizon.emplace();
-      horizon.in_progress.reserve(open_.size());
-      for (const auto& open : open_) horizon.in_progress.push_back(open->id);
-      horizon.next = state_.next_transaction;
-    }
+    reply.horizon = horizon();
     reply.timeline = timeline_;
     return reply;
   });
+}
+
+std::optional<spi::Horizon> Database::horizon() const {
+  if (options_.late_commits != spi::LateCommits::visible) return std::nullopt;
+  spi::Horizon horizon;
+  horizon.in_progress.reserve(open_.size());
+  for (const auto& open : open_) horizon.in_progress.push_back(open->id);
+  horizon.next = state_.next_transaction;
+  return horizon;
 }
 
 Result<spi::ReadReply> Database::read_due(const TableName& table,
@@ -258,6 +271,7 @@ bool Database::commit(const std::shared_ptr<OpenTransaction>& transaction) {
       for (auto& [key, value] : rows) committed.insert_or_assign(key, std::move(value));
     }
     state_.inbox.add(std::move(transaction->inbox));
+    for (const auto& command : transaction->commands) state_.sagas.publish(command);
     end(transaction);
   }
   if (options_.notifies) {
@@ -266,8 +280,17 @@ bool Database::commit(const std::shared_ptr<OpenTransaction>& transaction) {
       if (insert.bell != last) insert.bell->ring();
       last = insert.bell;
     }
+    ring_commands(*transaction);
   }
   return true;
+}
+
+void Database::ring_commands(const OpenTransaction& transaction) {
+  std::string_view last;
+  for (const auto& command : transaction.commands) {
+    if (command.definition != last) bell(Sagas::bell_name(command.definition)).ring();
+    last = command.definition;
+  }
 }
 
 void Database::roll_back(const std::shared_ptr<OpenTransaction>& transaction) {

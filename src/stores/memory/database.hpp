@@ -6,6 +6,7 @@
 #include "stores/memory/idempotency.hpp"
 #include "stores/memory/inbox.hpp"
 #include "stores/memory/ownership.hpp"
+#include "stores/memory/sagas.hpp"
 #include "stores/memory/table.hpp"
 
 #include <sagabox/stores/memory.hpp>
@@ -37,7 +38,8 @@ struct OpenTransaction {
   std::vector<Insert> inserts;
   BusinessRows puts;
   InboxRows inbox;
-  bool aborted = false;  ///< by a fail-over
+  std::vector<SagaCommand> commands;  // ascending by sequence
+  bool aborted = false;               ///< by a fail-over
 };
 
 /// What a fail-over can bring back.
@@ -48,8 +50,10 @@ struct CommittedState {
   AuditLog audit;
   IdempotencyRecords idempotency;
   InboxRows inbox;
+  SagaRows sagas;
   BusinessRows business;
   TransactionId next_transaction{1};
+  std::uint64_t next_command = 1;
 
   [[nodiscard]] CommittedState copy() const;
 };
@@ -111,6 +115,7 @@ class Database final : public spi::OutboxStore,
 
   Idempotency& idempotency() noexcept { return idempotency_; }
   MemoryInbox& inbox() noexcept { return inbox_; }
+  Sagas& sagas() noexcept { return sagas_; }
 
   /// Draws the transaction's id: it is visible to reads from now on.
   std::shared_ptr<OpenTransaction> begin_transaction();
@@ -152,6 +157,7 @@ class Database final : public spi::OutboxStore,
  private:
   friend class Idempotency;
   friend class MemoryInbox;
+  friend class Sagas;
 
   [[nodiscard]] Table* find(const TableName& table) const;
   static Error no_table(const TableName& table);
@@ -164,6 +170,9 @@ class Database final : public spi::OutboxStore,
   [[nodiscard]] bool runs_replays(const spi::JobAdvance& request) const;
   /// The next batch of a running job; returns its size.
   Result<std::uint32_t> replay_next(Table& rows, ReplayJob& job, std::uint32_t rows_max);
+  /// What a read cannot see; nothing where transactions are not visible.
+  [[nodiscard]] std::optional<spi::Horizon> horizon() const;
+  void ring_commands(const OpenTransaction& transaction);
   /// Out of the transactions in progress.
   void end(const std::shared_ptr<OpenTransaction>& transaction);
   [[nodiscard]] WallTime now() const { return options_.clock->wall_now(); }
@@ -172,6 +181,7 @@ class Database final : public spi::OutboxStore,
   const Options options_;
   Idempotency idempotency_;
   MemoryInbox inbox_;
+  Sagas sagas_;
 
   mutable std::mutex faults_mutex_;
   std::shared_ptr<const FaultPlan> faults_;

@@ -7,7 +7,10 @@
 namespace sagabox::memory {
 namespace {
 
-class StoreTransaction final : public OwnedTransaction, private OutboxWriter, private Inbox {
+class StoreTransaction final : public OwnedTransaction,
+                               private OutboxWriter,
+                               private Inbox,
+                               private SagaInbox {
  public:
   explicit StoreTransaction(Connection connection) : connection_(std::move(connection)) {}
 
@@ -19,6 +22,7 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter, pr
 
   OutboxWriter& outbox() override { return *this; }
   Inbox& inbox() override { return *this; }
+  SagaInbox& sagas() override { return *this; }
 
   Status commit() override {
     auto status = connection_.commit();
@@ -47,6 +51,9 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter, pr
   Result<BarrierAnswer> barrier(const BarrierCall& call) override {
     return Enlisted(connection_).inbox().barrier(call);
   }
+  Status append(std::span<const SagaCommand> commands) override {
+    return Enlisted(connection_).sagas().append(commands);
+  }
 
   Connection connection_;
 };
@@ -65,6 +72,8 @@ spi::OwnershipStore& MemoryStore::ownership() { return *database_; }
 spi::AuditStore& MemoryStore::audit() { return *database_; }
 spi::IdempotencyStore* MemoryStore::idempotency() { return &database_->idempotency(); }
 spi::InboxStore* MemoryStore::inbox() { return &database_->inbox(); }
+spi::SagaStore* MemoryStore::sagas() { return &database_->sagas(); }
+spi::SagaAdminStore* MemoryStore::saga_admin() { return &database_->sagas(); }
 
 Result<std::unique_ptr<OwnedTransaction>> MemoryStore::begin() {
   Connection connection = connect();

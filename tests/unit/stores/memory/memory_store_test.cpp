@@ -205,6 +205,14 @@ TEST_F(MemoryStoreTest, EveryOperationAsksTheFaultPlan) {
   (void)idempotency.get({}).value();
   (void)idempotency.purge({}).value();
   (void)store_.inbox()->taken({}).value();
+  auto& sagas = *store_.sagas();
+  sagas.define({.name = "travel"}).value();
+  store_.transaction([](OwnedTransaction& tx) { return tx.sagas().append({}); }).value();
+  (void)sagas.read_inbox("travel", {}, 1).value();
+  (void)sagas.load({}).value();
+  (void)sagas.write({.fencing = {"saga:travel", worker, {}}}).value();
+  (void)store_.saga_admin()->get({}).value();
+  (void)store_.saga_admin()->purge("travel", {}, 1).value();
   EXPECT_EQ(asked.size(), operation_count);
 }
 

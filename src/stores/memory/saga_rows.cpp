@@ -1,0 +1,197 @@
+#include "spi/saga_rules.hpp"
+#include "stores/memory/sagas.hpp"
+
+#include <algorithm>
+
+namespace sagabox::memory {
+namespace {
+
+std::string version_text(std::uint64_t version) {
+  return version == 0 ? std::string("is not stored") : "has version " + std::to_string(version);
+}
+
+}  // namespace
+
+Status SagaRows::define(const SagaDefinitionRecord& definition) {
+  const auto [at, inserted] =
+      definitions_.try_emplace({definition.name, definition.version}, definition);
+  if (inserted || at->second.digest == definition.digest) return {};
+  return Error{Code::tx_invalid_state,
+               "version " + std::to_string(definition.version) + " of saga definition " +
+                   definition.name +
+                   " is stored with other content; give what was changed another version"};
+}
+
+std::vector<SagaDefinitionRecord> SagaRows::definitions(std::string_view name) const {
+  std::vector<SagaDefinitionRecord> found;
+  for (const auto& [key, definition] : definitions_) {
+    if (name.empty() || key.first == name) found.push_back(definition);
+  }
+  return found;
+}
+
+const SagaRows::Feed* SagaRows::feed(std::string_view definition, Shard shard) const {
+  const auto known = inbox_.find({std::string(definition), shard.value});
+  return known == inbox_.end() ? nullptr : &known->second;
+}
+
+void SagaRows::publish(const SagaCommand& command) {
+  inbox_[{command.definition, command.shard.value}].emplace(command.sequence, command);
+}
+
+const SagaRows::Saga* SagaRows::find(const SagaId& id) const {
+  const auto known = sagas_.find(id);
+  return known == sagas_.end() ? nullptr : &known->second;
+}
+
+std::vector<SagaId> SagaRows::due(std::string_view definition, const spi::SagaDueRange& range,
+                                  WallTime now) const {
+  std::vector<SagaId> found;
+  const auto known = due_.find({std::string(definition), range.shard.value});
+  if (known == due_.end()) return found;
+  for (auto at = known->second.upper_bound({range.after_due, range.after});
+       at != known->second.end() && at->first <= now && found.size() < range.rows_max; ++at) {
+    found.push_back(at->second);
+  }
+  return found;
+}
+
+const SagaCommandResult* SagaRows::result(const CommandId& id) const {
+  const auto known = results_.find(id);
+  return known == results_.end() ? nullptr : &known->second;
+}
+
+std::vector<SagaCommand> SagaRows::pending(const SagaId& id, std::uint32_t rows_max) const {
+  Feed found;
+  for (const auto& [key, feed] : inbox_) {
+    for (const auto& [sequence, command] : feed) {
+      if (command.saga == id) found.emplace(sequence, command);
+    }
+  }
+  std::vector<SagaCommand> commands;
+  for (auto& [sequence, command] : found) {
+    if (commands.size() < rows_max) commands.push_back(std::move(command));
+  }
+  return commands;
+}
+
+SagaRows::IsolationKey SagaRows::isolation_key(const SagaRecord& record) {
+  return {record.definition, record.tenant, record.isolate};
+}
+
+void SagaRows::check(const spi::SagaBatch& batch, spi::SagaBatchReply& reply) const {
+  // Who has each isolation key once the batch is written.
+  std::map<SagaId, const SagaRecord*> written;
+  for (const auto& write : batch.writes) written.emplace(write.record.id, &write.record);
+  std::map<IsolationKey, SagaId> in_batch;
+  const auto holder = [&](const SagaRecord& record) -> std::optional<SagaId> {
+    const auto key = isolation_key(record);
+    if (const auto other = in_batch.find(key); other != in_batch.end()) return other->second;
+    const auto known = isolated_.find(key);
+    if (known == isolated_.end() || known->second == record.id) return std::nullopt;
+    const auto after = written.find(known->second);
+    const bool keeps = after == written.end() || (spi::holds_isolation(*after->second) &&
+                                                  isolation_key(*after->second) == key);
+    return keeps ? std::optional(known->second) : std::nullopt;
+  };
+  for (const auto& write : batch.writes) {
+    const auto& record = write.record;
+    const Saga* stored = find(record.id);
+    const std::uint64_t version = stored == nullptr ? 0 : stored->record.version;
+    if (version == record.version) continue;
+    std::string reason;
+    if (version + 1 != record.version) {
+      reason = "saga " + record.id.str() + " " + version_text(version) + ", not " +
+               std::to_string(record.version - 1);
+    } else if (spi::holds_isolation(record)) {
+      if (const auto other = holder(record)) {
+        reason = "saga " + other->str() + " has the isolation key " + record.isolate;
+      } else {
+        in_batch.emplace(isolation_key(record), record.id);
+      }
+    }
+    if (reason.empty()) continue;
+    reply.conflicting.push_back(record.id);
+    reply.reasons.push_back(std::move(reason));
+  }
+}
+
+bool SagaRows::is_repeated(const spi::SagaBatch& batch) const {
+  return !batch.writes.empty() &&
+         std::ranges::all_of(batch.writes, [&](const spi::SagaWrite& write) {
+           const Saga* stored = find(write.record.id);
+           return stored != nullptr && stored->record.version == write.record.version;
+         });
+}
+
+void SagaRows::add_to_indexes(const SagaRecord& record) {
+  if (has_ended(record.state)) return;
+  if (record.due) due_[{record.definition, record.shard.value}].emplace(*record.due, record.id);
+  if (spi::holds_isolation(record)) isolated_.insert_or_assign(isolation_key(record), record.id);
+}
+
+void SagaRows::take_from_indexes(const SagaRecord& record) {
+  if (record.due) due_[{record.definition, record.shard.value}].erase({*record.due, record.id});
+  if (!spi::holds_isolation(record)) return;
+  // It may have gone to another saga of the batch already.
+  const auto held = isolated_.find(isolation_key(record));
+  if (held != isolated_.end() && held->second == record.id) isolated_.erase(held);
+}
+
+void SagaRows::apply(const spi::SagaWrite& write) {
+  Saga& saga = sagas_[write.record.id];
+  if (saga.record.version != write.record.version) {
+    auto record = write.record;
+    if (saga.record.version > 0) {
+      take_from_indexes(saga.record);
+      record.labels = std::move(saga.record.labels);
+    }
+    std::ranges::sort(record.labels);
+    saga.record = std::move(record);
+    add_to_indexes(saga.record);
+  }
+  for (const auto& entry : write.history) {
+    const auto at =
+        std::ranges::lower_bound(saga.history, entry.number, {}, &SagaHistoryEntry::number);
+    if (at == saga.history.end() || at->number != entry.number) saga.history.insert(at, entry);
+  }
+  std::erase_if(saga.history, [&](const SagaHistoryEntry& entry) {
+    return entry.number > saga_history_first && entry.number <= write.history_removed_to;
+  });
+}
+
+void SagaRows::apply(const spi::SagaBatch& batch) {
+  for (const auto& write : batch.writes) apply(write);
+  for (const auto& taken : batch.taken) {
+    const auto known = inbox_.find({std::string(batch.definition), taken.shard.value});
+    if (known == inbox_.end()) continue;
+    known->second.erase(taken.sequence);
+    if (known->second.empty()) inbox_.erase(known);
+  }
+  for (const auto& result : batch.results) results_.try_emplace(result.id, result);
+}
+
+std::uint64_t SagaRows::purge(std::string_view definition, WallTime until, std::uint32_t rows_max) {
+  std::vector<std::pair<WallTime, SagaId>> old;
+  for (const auto& [id, saga] : sagas_) {
+    const auto& record = saga.record;
+    const bool gone = record.state == SagaState::completed || record.state == SagaState::cancelled;
+    if (!gone || record.definition != definition || !record.ended_at) continue;
+    if (*record.ended_at <= until) old.emplace_back(*record.ended_at, id);
+  }
+  std::ranges::sort(old);
+  if (old.size() > rows_max) old.resize(rows_max);
+  std::set<SagaId> removed;
+  for (const auto& [at, id] : old) {
+    sagas_.erase(id);
+    removed.insert(id);
+  }
+  std::erase_if(results_, [&](const auto& entry) {
+    const auto& result = entry.second;
+    if (removed.contains(result.saga)) return true;
+    return !result.applied && result.at <= until && !sagas_.contains(result.saga);
+  });
+  return old.size();
+}
+
+}  // namespace sagabox::memory

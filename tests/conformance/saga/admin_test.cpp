@@ -1,0 +1,171 @@
+#include "conformance/saga/saga_conformance.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace sagabox::conformance {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+using State = SagaState;
+using Ids = std::vector<std::string>;
+
+TEST_P(SagaConformance, SagasAreListedByEveryFilter) {
+  const auto owner = own_sagas();
+  const auto at = now();
+  auto a = fresh("a"), b = fresh("b"), c = fresh("c"), d = fresh("d");
+  a.labels = {{"city", "Oslo"}, {"order", "77"}};
+  a.started_at = at - hours(3);
+  b.tenant = "umbrella";
+  b.state = State::compensating;
+  b.labels = {{"order", "78"}};
+  b.started_at = at - hours(2);
+  c.state = State::failed;
+  c.ended_at = at;
+  c.quarantined = true;
+  c.key = "trip-77";
+  c.id = saga_id_of("acme", travel, "trip-77");
+  c.started_at = at - hours(1);
+  d.labels = {{"order", "77"}};
+  store_all(owner, {a, b, c, d});
+  const auto refunds = own_sagas("refund");
+  auto e = fresh("e");
+  e.definition = "refund";
+  EXPECT_TRUE(try_write(refunds, {.writes = {{.record = e}}}, "refund").value().written());
+
+  const auto keyed = c.id.str();
+  EXPECT_EQ(listed({}), (Ids{"a", "b", "d", "e", keyed}));
+  EXPECT_EQ(listed({.tenant = "umbrella"}), Ids{"b"});
+  EXPECT_EQ(listed({.definition = "refund"}), Ids{"e"});
+  EXPECT_EQ(listed({.state = State::failed}), Ids{keyed});
+  EXPECT_EQ(listed({.state = State::running}), (Ids{"a", "d", "e"}));
+  EXPECT_EQ(listed({.quarantined = true}), Ids{keyed});
+  EXPECT_EQ(listed({.quarantined = false}), (Ids{"a", "b", "d", "e"}));
+  EXPECT_EQ(listed({.label = SagaLabel{"order", "77"}}), (Ids{"a", "d"}));
+  EXPECT_EQ(listed({.label = SagaLabel{"order", "7"}}), Ids{});
+  EXPECT_EQ(listed({.label = SagaLabel{"city", "77"}}), Ids{});
+  EXPECT_EQ(listed({.key = "trip-77"}), Ids{keyed});
+  EXPECT_EQ(listed({.tenant = "acme", .definition = "travel", .key = "trip-77"}), Ids{keyed});
+  EXPECT_EQ(listed({.tenant = "umbrella", .definition = "travel", .key = "trip-77"}), Ids{});
+  EXPECT_EQ(listed({.key = "trip-7"}), Ids{});
+  EXPECT_EQ(listed({.started_to = at - hours(1)}), (Ids{"a", "b"}));
+  EXPECT_EQ(listed({.started_from = at - hours(2), .started_to = at}), (Ids{"b", keyed}));
+  EXPECT_EQ(listed({.tenant = "acme",
+                    .definition = "travel",
+                    .state = State::running,
+                    .quarantined = false,
+                    .label = SagaLabel{"order", "77"},
+                    .started_from = at - hours(3),
+                    .started_to = at - hours(1)}),
+            Ids{"a"});
+}
+
+TEST_P(SagaConformance, SagasAreListedInPages) {
+  const auto owner = own_sagas();
+  auto labelled = fresh("b");
+  labelled.labels = {{"order", "77"}, {"zone", "1"}};
+  store_all(owner, {fresh("a"), labelled, fresh("c")});
+  const auto page = saga_admin().list({.rows_max = 2}).value();
+  ASSERT_EQ(page.size(), 2U);
+  EXPECT_EQ(page[1].id.view(), "b");
+  EXPECT_EQ(page[1].labels, labelled.labels);
+  EXPECT_EQ(page[1].body, labelled.body);
+  const auto rest =
+      saga_admin().list({.after = page[1].id, .rows_max = 2, .bodies = false}).value();
+  ASSERT_EQ(rest.size(), 1U);
+  EXPECT_EQ(rest[0].id.view(), "c");
+  EXPECT_EQ(rest[0].body, "");
+}
+
+TEST_P(SagaConformance, SagasAreCountedByDefinitionAndState) {
+  const auto owner = own_sagas();
+  const auto at = now();
+  auto a = fresh("a"), b = fresh("b"), c = fresh("c");
+  a.started_at = at - hours(3);
+  b.tenant = "umbrella";
+  b.started_at = at - hours(5);
+  c.state = State::completed;
+  c.ended_at = at;
+  store_all(owner, {a, b, c});
+  const auto counts = saga_admin().count(std::nullopt).value();
+  ASSERT_EQ(counts.size(), 2U);
+  EXPECT_EQ(counts[0].definition, travel);
+  EXPECT_EQ(counts[0].state, State::running);
+  EXPECT_EQ(counts[0].sagas, 2U);
+  EXPECT_EQ(counts[0].oldest, b.started_at);
+  EXPECT_EQ(counts[1].state, State::completed);
+  EXPECT_EQ(counts[1].sagas, 1U);
+  const auto of_one = saga_admin().count("acme").value();
+  ASSERT_EQ(of_one.size(), 2U);
+  EXPECT_EQ(of_one[0].sagas, 1U);
+  EXPECT_EQ(of_one[0].oldest, a.started_at);
+  EXPECT_TRUE(saga_admin().count("nobody").value().empty());
+}
+
+TEST_P(SagaConformance, PurgeRemovesOldSagasThatEndedWell) {
+  const auto owner = own_sagas();
+  const auto at = now();
+  std::vector<SagaRecord> records;
+  for (const auto& [id, state, age] :
+       std::vector<std::tuple<std::string, State, Duration>>{{"oldest", State::completed, hours(9)},
+                                                             {"old", State::cancelled, hours(8)},
+                                                             {"recent", State::completed, hours(1)},
+                                                             {"dead", State::failed, hours(9)},
+                                                             {"active", State::running, {}}}) {
+    auto& record = records.emplace_back(fresh(id));
+    record.state = state;
+    record.started_at = at - hours(10);
+    record.labels = {{"order", id}};
+    if (has_ended(state)) record.ended_at = at - std::chrono::floor<WallTime::duration>(age);
+  }
+  Batch batch;
+  for (const auto& record : records) {
+    batch.writes.push_back({.record = record, .history = {entry(1, at)}});
+    batch.results.push_back({ids_.next<CommandId>(), record.id, true, "", at - hours(9)});
+  }
+  const SagaCommandResult orphan{ids_.next<CommandId>(), saga_id("never"), false, "unknown",
+                                 at - hours(9)};
+  const SagaCommandResult recent_orphan{ids_.next<CommandId>(), saga_id("never"), false, "unknown",
+                                        at};
+  batch.results.push_back(orphan);
+  batch.results.push_back(recent_orphan);
+  EXPECT_TRUE(write_batch(owner, batch).written());
+
+  EXPECT_EQ(saga_admin().purge("refund", hours(7), 100).value(), 0U);
+  EXPECT_EQ(saga_admin().purge(travel, hours(7), 1).value(), 1U);
+  EXPECT_EQ(listed({}), (Ids{"active", "dead", "old", "recent"}));
+  EXPECT_EQ(saga_admin().purge(travel, hours(7), 100).value(), 1U);
+  EXPECT_EQ(saga_admin().purge(travel, hours(7), 100).value(), 0U);
+  EXPECT_EQ(listed({}), (Ids{"active", "dead", "recent"}));
+  EXPECT_TRUE(history("old").empty());
+  EXPECT_EQ(history("recent").size(), 1U);
+  EXPECT_TRUE(listed({.label = SagaLabel{"order", "old"}}).empty());
+  std::vector<CommandId> asked;
+  for (const auto& result : batch.results) asked.push_back(result.id);
+  std::vector<std::string> kept;
+  for (const auto& result : sagas().results(asked).value()) kept.push_back(result.saga.str());
+  std::ranges::sort(kept);
+  EXPECT_EQ(kept, (Ids{"active", "dead", "never", "recent"}));
+  fixture_->advance_time(hours(7));
+  EXPECT_EQ(saga_admin().purge(travel, hours(7), 100).value(), 1U);
+  EXPECT_EQ(listed({}), (Ids{"active", "dead"}));
+}
+
+TEST_P(SagaConformance, PurgedSagaMayBeStartedAgain) {
+  const auto owner = own_sagas();
+  auto record = fresh("s1");
+  record.state = State::completed;
+  record.ended_at = now() - hours(9);
+  EXPECT_TRUE(
+      write_batch(owner, {.writes = {{.record = record, .history = {entry(1, now())}}}}).written());
+  EXPECT_EQ(saga_admin().purge(travel, hours(7), 100).value(), 1U);
+  auto again = fresh("s1");
+  again.labels = {{"order", "again"}};
+  store(owner, again);
+  EXPECT_EQ(get("s1")->labels, again.labels);
+  EXPECT_TRUE(history("s1").empty());
+}
+
+}  // namespace
+}  // namespace sagabox::conformance
