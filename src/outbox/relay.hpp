@@ -14,7 +14,7 @@ namespace sagabox::outbox {
 
 /// Parts that tests put others in place of.
 struct RelayParts {
-  TrackerFactory tracker = make_tracker;
+  feed::TrackerFactory tracker = feed::make_tracker;
   const spi::Gate* gate = nullptr;
   IntakeOptions intake{};
   KeyMemory key_memory{};

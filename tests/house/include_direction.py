@@ -12,7 +12,7 @@ from pathlib import Path
 
 # Which rooms a room may see, itself left out. See ARCHITECTURE.md.
 BASICS = {"core", "observe", "spi"}
-ENGINE_BASE = BASICS | {"ownership", "flow", "runtime"}
+ENGINE_BASE = BASICS | {"ownership", "feed", "flow", "runtime"}
 ENGINES = ENGINE_BASE | {"outbox", "routing", "idempotency"}
 PROCESSES = ENGINES | {"saga", "delivery"}
 SERVING = PROCESSES | {"admin", "wire", "server"}
@@ -22,6 +22,7 @@ MAY_SEE = {
     "observe": {"core"},
     "spi": {"core", "observe"},
     "ownership": BASICS,
+    "feed": BASICS,
     "flow": BASICS,
     "runtime": BASICS | {"ownership", "flow"},
     "stores": BASICS,

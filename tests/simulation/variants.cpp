@@ -10,10 +10,10 @@ namespace sagabox::simulation {
 namespace {
 
 /// Does not know which reads are out: a settled row is forgotten at once.
-class ForgetfulTracker final : public outbox::Tracker {
+class ForgetfulTracker final : public feed::Tracker {
  public:
-  outbox::ReadTicket read_begun() override { return {}; }
-  void read_seen(outbox::ReadTicket) override {}
+  feed::ReadTicket read_begun() override { return {}; }
+  void read_seen(feed::ReadTicket) override {}
   bool admit(Sequence sequence) override { return real_->admit(sequence); }
   void settled(Sequence sequence) override { real_->settled(sequence); }
   void forget(Sequence sequence) override { real_->forget(sequence); }
@@ -26,7 +26,7 @@ class ForgetfulTracker final : public outbox::Tracker {
   [[nodiscard]] std::size_t size() const override { return real_->size(); }
 
  private:
-  std::unique_ptr<outbox::Tracker> real_ = outbox::make_tracker();
+  std::unique_ptr<feed::Tracker> real_ = feed::make_tracker();
 };
 
 /// Lets everybody settle under the name of the present owner.
@@ -262,8 +262,8 @@ std::unique_ptr<spi::OutboxStore> store_of(Variant variant, spi::OutboxStore& st
   return std::make_unique<ForwardingStore>(store);
 }
 
-outbox::TrackerFactory tracker_of(Variant variant) {
-  if (variant != Variant::tracker_without_stale_read_rule) return outbox::make_tracker;
+feed::TrackerFactory tracker_of(Variant variant) {
+  if (variant != Variant::tracker_without_stale_read_rule) return feed::make_tracker;
   return [] { return std::make_unique<ForgetfulTracker>(); };
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "outbox/read/tracker.hpp"
+#include "feed/tracker.hpp"
 #include "simulation/settings.hpp"
 #include "support/forwarding.hpp"
 
@@ -28,6 +28,6 @@ std::unique_ptr<spi::OutboxStore> store_of(Variant variant, spi::OutboxStore& st
 std::unique_ptr<spi::OutboxAdminStore> admin_of(Variant variant, spi::OutboxAdminStore& store);
 std::unique_ptr<spi::ControlStore> control_of(Variant variant, Store& store);
 
-outbox::TrackerFactory tracker_of(Variant variant);
+feed::TrackerFactory tracker_of(Variant variant);
 
 }  // namespace sagabox::simulation

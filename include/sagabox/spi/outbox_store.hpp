@@ -3,6 +3,7 @@
 #include <sagabox/id.hpp>
 #include <sagabox/message.hpp>
 #include <sagabox/result.hpp>
+#include <sagabox/spi/feed.hpp>
 #include <sagabox/spi/fencing.hpp>
 #include <sagabox/time.hpp>
 
@@ -15,26 +16,6 @@
 #include <vector>
 
 namespace sagabox::spi {
-
-/// How rows that commit with a lower sequence than one already read are found.
-enum class LateCommits : std::uint8_t {
-  none,     ///< sequence order is commit order
-  visible,  ///< reads return the transactions in progress
-  window,   ///< the last seconds are read again
-};
-
-/// What a store can do, as data.
-struct Capabilities {
-  LateCommits late_commits = LateCommits::none;
-  /// `window`: a transaction is expected to end within this time.
-  Duration late_window = std::chrono::seconds(5);
-  /// `wait` returns early when another process commits.
-  bool notifies = false;
-  /// Messages without a key belong to whoever claims them: a read claims what it shows for the
-  /// shard it is asked for, be it another's by its number, until it is settled there.
-  bool claims = false;
-  std::uint16_t shards = 16;
-};
 
 /// Priorities have a lane each, read by sequence. Retried and delayed rows leave for the waiting
 /// lane, read by time.
@@ -78,26 +59,7 @@ struct DueRange {
   std::uint32_t rows_max = 0;
 };
 
-/// The transactions that a read could not see: those in progress, and all from `next` on.
-struct Horizon {
-  std::vector<TransactionId> in_progress;  ///< ascending
-  TransactionId next{};
-};
-
-/// Rows of all ranges, in the order of the ranges asked for.
-struct ReadReply {
-  std::vector<Row> rows;
-  /// How many of `rows` belong to each range; shorter than the ranges asked for when
-  /// `bytes_max` ended the read (the last one may then be cut).
-  struct Part {
-    std::uint32_t rows = 0;
-    bool exhausted = false;  ///< nothing more lay in this range
-  };
-  std::vector<Part> parts;
-  /// With `LateCommits::visible`.
-  std::optional<Horizon> horizon;
-  Timeline timeline{};
-};
+using ReadReply = FeedReply<Row>;
 
 /// A key whose head waits for a retry: the key's later messages must not overtake it.
 struct RetryingKey {

@@ -4,8 +4,8 @@
 #include <sagabox/message.hpp>
 #include <sagabox/result.hpp>
 #include <sagabox/saga_record.hpp>
+#include <sagabox/spi/feed.hpp>
 #include <sagabox/spi/fencing.hpp>
-#include <sagabox/spi/outbox_store.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -18,18 +18,8 @@
 namespace sagabox::spi {
 
 /// Commands of one definition and shard with a sequence above `after`, ascending.
-struct SagaInboxRange {
-  Shard shard{};
-  Sequence after{};
-  std::uint32_t rows_max = 0;
-};
-
-struct SagaInboxReply {
-  std::vector<SagaCommand> rows;  ///< of all ranges, in the order of the ranges asked for
-  std::vector<ReadReply::Part> parts;
-  std::optional<Horizon> horizon;  ///< with `LateCommits::visible`
-  Timeline timeline{};
-};
+using SagaInboxRange = FeedRange;
+using SagaInboxReply = FeedReply<SagaCommand>;
 
 /// Active sagas of one shard that are due, by (due, id), after this one.
 struct SagaDueRange {

@@ -9,13 +9,8 @@ namespace sagabox::outbox {
 namespace {
 
 constexpr std::uint32_t keys_page = 1000;
-constexpr Duration read_retry_min = std::chrono::milliseconds(10);
-constexpr Duration read_retry_max = std::chrono::seconds(1);
 /// Every so many reads the lowest priority comes first, so that it does not starve.
 constexpr std::uint32_t low_first_every = 8;
-constexpr int safety_share = 20;
-/// So many of its intervals a safety pass waits for the end of a backlog.
-constexpr int safety_patience = 4;
 /// So many due rows that cannot go are worth a rest before they are read again.
 constexpr std::size_t due_in_vain_min = 100;
 constexpr Duration due_rest_max = std::chrono::seconds(1);
@@ -46,10 +41,15 @@ Intake::Intake(Parts parts, IntakeOptions options)
       options_(options),
       figures_(parts_.metrics, parts_.table.str()),
       claims_(parts_.store.capabilities().claims),
-      ahead_(parts_.room.capacity(Source::cold), options_.read_ahead) {}
+      ahead_(parts_.room.capacity(Source::cold), options_.read_ahead),
+      schedule_(options_.poll_interval),
+      // Where rows are claimed, such a pass takes what others have left, which waits for it.
+      full_passes_(
+          {.interval_min = claims_ ? options_.sweep_interval : options_.safety_interval_min,
+           .finds_work = claims_}) {}
 
 std::optional<ReadPlan> Intake::plan(BootTime now) {
-  if (!parts_.shards.live(now) || now < retry_at_ || !parts_.shards.places_left() ||
+  if (!parts_.shards.live(now) || now < schedule_.retry_at() || !parts_.shards.places_left() ||
       parts_.pauses.whole_table()) {
     return std::nullopt;
   }
@@ -113,12 +113,9 @@ std::optional<ReadPlan> Intake::plan_due() {
 }
 
 std::optional<ReadPlan> Intake::plan_fresh(BootTime now) {
-  const bool woken = woken_.exchange(false);
-  if (!woken && !eager_ && !anything_eager() && now < fresh_at_) return std::nullopt;
-  if (!parts_.room.worth_reading(Source::cold)) {
-    if (woken) wake();
-    return std::nullopt;
-  }
+  if (!schedule_.due(now, [this] { return anything_eager(); })) return std::nullopt;
+  if (!parts_.room.worth_reading(Source::cold)) return std::nullopt;
+  schedule_.begin();
   const auto free = parts_.room.free(Source::cold);
   auto plan = ReadPlan{.bytes_max = parts_.room.free_bytes(Source::cold)};
   auto fresh = FreshRead{.begun = now};
@@ -129,7 +126,7 @@ std::optional<ReadPlan> Intake::plan_fresh(BootTime now) {
                        [&](const ShardState& state) { state.add_hungry(shares); });
   }
   shares.divide(free);
-  look_after_safety_pass(now, !shares.nobody());
+  look_after_full_pass(now, !shares.nobody());
   const bool low_first = ++reads_ % low_first_every == 0;
   first_ = (first_ + 1) % count;
   std::uint64_t asked = 0;
@@ -149,8 +146,7 @@ std::optional<ReadPlan> Intake::plan_fresh(BootTime now) {
         {Shard{static_cast<std::uint16_t>(number)}, slot.state.tracker().read_begun()});
   }
   if (fresh.pages.empty()) {
-    eager_ = false;
-    fresh_at_ = now + options_.poll_interval;
+    schedule_.end(now, false);
     return std::nullopt;
   }
   fresh.ranges.reserve(fresh.pages.size());
@@ -173,14 +169,14 @@ void Intake::apply(const ReadPlan& plan, ReadAnswer answer, BootTime now) {
   if (const auto* keys = std::get_if<KeysRead>(&plan.what)) {
     auto& reply = std::get<Result<spi::RetryingKeysReply>>(answer);
     if (!reply.ok()) return failed(reply.error(), now);
-    failures_ = 0;
+    schedule_.succeeded();
     if (parts_.shards.same_timeline(reply->timeline)) apply_keys(*keys, *reply);
     return;
   }
   auto& reply = std::get<Result<spi::ReadReply>>(answer);
   if (!reply.ok()) {
     failed(reply.error(), now);
-  } else if (failures_ = 0; parts_.shards.same_timeline(reply->timeline)) {
+  } else if (schedule_.succeeded(); parts_.shards.same_timeline(reply->timeline)) {
     if (const auto* due = std::get_if<DueRead>(&plan.what)) {
       apply_due(*due, *reply, now);
     } else {
@@ -249,17 +245,15 @@ void Intake::apply_fresh(const FreshRead& plan, spi::ReadReply& reply, BootTime 
     if (page.purpose == Purpose::safety) safety += taken.admitted - before;
   }
   due_went_ = due_went_ || taken.due > 0;
-  eager_ = taken.admitted > 0 || reply.parts.size() < plan.pages.size();
-  fresh_at_ = now + options_.poll_interval;
+  schedule_.end(now, taken.admitted > 0 || reply.parts.size() < plan.pages.size());
   bytes_wanted_ = taken.cut_at;
   figures_.fresh_rows.add(static_cast<double>(reply.rows.size()));
   figures_.admitted.add(taken.admitted);
   if (taken.late > 0) figures_.late_rows.add(taken.late);
   // Those claimed from others are no surprise.
   if (safety > 0 && !claims_) figures_.safety_rows.add(safety);
-  safety_found_ = safety_found_ || safety > 0;
   if (std::ranges::count(plan.pages, Purpose::safety, &PlannedRange::purpose) > 0) {
-    safety_took_ += now - plan.begun;
+    full_passes_.pages_read(now - plan.begun, safety > 0);
   }
   parts_.deliver(taken);
 }
@@ -272,41 +266,26 @@ void Intake::mark_seen(const ReadPlan& plan) {
 
 void Intake::failed(const Error& error, BootTime now) {
   figures_.errors.count(error.code);
-  const auto wait = std::min(read_retry_max, read_retry_min * (1 << std::min(failures_, 7U)));
-  ++failures_;
-  retry_at_ = now + wait;
-  wake();
+  schedule_.failed(now);
   parts_.log.log(LogLevel::warning, "read failed, will be tried again",
                  {{"table", std::string_view(parts_.table.str())},
                   {"code", code_name(error.code)},
                   {"error", std::string_view(error.message)}});
 }
 
-void Intake::look_after_safety_pass(BootTime now, bool backlog) {
+void Intake::look_after_full_pass(BootTime now, bool backlog) {
+  const bool begins = full_passes_.begins(now, backlog);
   bool open = false;
-  if (!safety_at_) safety_at_ = now + safety_interval();
-  // It may have to walk past everything that was settled since the last vacuum. Where rows are
-  // claimed, others' rows wait for it.
-  const auto patience = backlog && !claims_ ? safety_patience * safety_interval() : Duration{};
-  const bool begin = !safety_running_ && now >= *safety_at_ + patience;
   for (std::size_t number = 0; number < parts_.shards.size(); ++number) {
     parts_.shards.with(Shard{static_cast<std::uint16_t>(number)}, [&](ShardState& state) {
-      if (begin) {
+      if (begins) {
         state.begin_safety_pass();
         state.check_blocked_keys();
       }
       open = open || state.in_safety_pass();
     });
   }
-  if (begin) {
-    safety_took_ = {};
-    safety_found_ = false;
-  }
-  if (safety_running_ && !open) {
-    const auto rest = claims_ && safety_found_ ? Duration{} : safety_share * safety_took_;
-    safety_at_ = now + std::max(safety_interval(), rest);
-  }
-  safety_running_ = open;
+  full_passes_.looked(now, open);
 }
 
 bool Intake::anything_eager() const {
@@ -324,8 +303,8 @@ BootTime Intake::next(BootTime now) const {
   if (!parts_.shards.live(now) || parts_.pauses.whole_table()) {
     return now + options_.poll_interval;
   }
-  if (woken_.load() || eager_ || anything_eager()) return std::max(now, retry_at_);
-  return std::max(retry_at_, std::min(fresh_at_, due_at_));
+  const auto fresh = schedule_.next(now, [this] { return anything_eager(); });
+  return fresh <= now ? fresh : std::min(fresh, std::max(schedule_.retry_at(), due_at_));
 }
 
 bool Intake::fits() const {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "feed/full_pass.hpp"
+#include "feed/read_schedule.hpp"
 #include "observe/error_figures.hpp"
 #include "outbox/read/read_ahead.hpp"
 #include "outbox/read/shards.hpp"
@@ -40,7 +42,7 @@ struct FreshRead {
 struct ReadPlan {
   struct Ticket {
     Shard shard;
-    ReadTicket ticket;
+    feed::ReadTicket ticket;
   };
   std::variant<KeysRead, DueRead, FreshRead> what{};
   std::vector<Ticket> tickets{};
@@ -50,8 +52,7 @@ using ReadAnswer = std::variant<Result<spi::RetryingKeysReply>, Result<spi::Read
 
 struct IntakeOptions {
   Duration poll_interval = std::chrono::milliseconds(100);
-  /// A pass over everything pending begins at most this often, takes at most a twentieth of the
-  /// time, and lets a backlog go first for a while.
+  /// Of full passes, see `feed::FullPassSchedule`.
   Duration safety_interval_min = std::chrono::seconds(30);
   /// Where rows are claimed, such a pass also takes what others have left: so often instead, and
   /// for as long as it finds something.
@@ -92,8 +93,8 @@ class Intake {
   [[nodiscard]] bool waits_for_room() const;
 
   /// Something has been committed.
-  void wake() noexcept { woken_.store(true); }
-  [[nodiscard]] bool woken() const noexcept { return woken_.load(); }
+  void wake() noexcept { schedule_.wake(); }
+  [[nodiscard]] bool woken() const noexcept { return schedule_.woken(); }
   /// Messages that a gate kept back may go again.
   void reopen();
 
@@ -109,7 +110,7 @@ class Intake {
   void mark_seen(const ReadPlan& plan);
   void failed(const Error& error, BootTime now);
   /// `backlog`: there is more to read than fits.
-  void look_after_safety_pass(BootTime now, bool backlog);
+  void look_after_full_pass(BootTime now, bool backlog);
   [[nodiscard]] bool anything_eager() const;
   /// Enough to be worth a read.
   [[nodiscard]] bool fits() const;
@@ -126,19 +127,14 @@ class Intake {
     ErrorFigures errors;
   };
 
-  [[nodiscard]] Duration safety_interval() const noexcept {
-    return claims_ ? options_.sweep_interval : options_.safety_interval_min;
-  }
-
   Parts parts_;
   IntakeOptions options_;
   Figures figures_;
   const bool claims_;
 
   ReadAhead ahead_;
-  std::atomic<bool> woken_{true};
-  bool eager_ = true;
-  BootTime fresh_at_{};
+  feed::ReadSchedule schedule_;
+  feed::FullPassSchedule full_passes_;
   BootTime due_at_{};
   bool due_last_ = false;
   /// Of the pass over what is due: how many rows it showed, and whether any could go.
@@ -146,20 +142,12 @@ class Intake {
   bool due_went_ = false;
   Duration due_rest_{};
   std::atomic<bool> reopened_{false};
-  BootTime retry_at_{};
-  std::uint32_t failures_ = 0;
   std::uint32_t reads_ = 0;
   std::size_t first_ = 0;
   std::size_t first_due_ = 0;
   bool keys_last_ = false;  // the last read was one of keys that are known already
   /// The last read ended at a message of so many bytes; until it fits, reading on is in vain.
   std::optional<std::size_t> bytes_wanted_;
-
-  /// Not before the first read: whoever begins reads everything anyway.
-  std::optional<BootTime> safety_at_{};
-  Duration safety_took_{};  // reading its pages
-  bool safety_running_ = false;
-  bool safety_found_ = false;  // something, in this pass
 };
 
 }  // namespace sagabox::outbox

@@ -17,7 +17,7 @@ constexpr std::uint8_t seen_all = (1U << (spi::lane_count + 1U)) - 1U;
 }  // namespace
 
 ShardState::ShardState(Shard shard, const Settings& settings, Room& room,
-                       std::unique_ptr<Tracker> tracker)
+                       std::unique_ptr<feed::Tracker> tracker)
     : shard_(shard),
       settings_(settings),
       room_(room),
@@ -33,7 +33,7 @@ void ShardState::acquire(const spi::OwnedShard& shard) {
   lanes_.clear();
   for (std::uint8_t lane = 0; lane < spi::lane_count; ++lane) {
     lanes_.push_back(
-        {.reader = LaneReader(settings_.store.late_commits, settings_.store.late_window),
+        {.reader = feed::ForwardReader(settings_.store.late_commits, settings_.store.late_window),
          .passed = flow::PassedOver(settings_.key_memory.passed_bytes_max)});
   }
   keys_after_ = {};
@@ -130,9 +130,9 @@ void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
       page.purpose = Purpose::catch_up;
       page.range.after = *catch_up;
       page.range.rows_max = share;
-    } else if (aside && lane.safety_after && !lane.hungry) {
+    } else if (aside && lane.safety.after() && !lane.hungry) {
       page.purpose = Purpose::safety;
-      page.range.after = *lane.safety_after;
+      page.range.after = *lane.safety.after();
       page.range.rows_max = shares.even();
       page.range.others_too = settings_.store.claims;
     } else {
@@ -153,9 +153,7 @@ bool ShardState::goes_on(std::size_t lane) const {
 
 void ShardState::begin_safety_pass() {
   if (phase_ != Phase::active) return;
-  for (auto& lane : lanes_) {
-    if (!lane.safety_after) lane.safety_after = Sequence{};
-  }
+  for (auto& lane : lanes_) lane.safety.begin();
 }
 
 bool ShardState::eager() const {
@@ -193,7 +191,7 @@ bool ShardState::in_safety_pass() const noexcept {
   // A shard that was lost or drains does not finish its pass, and others must not wait for it.
   return phase_ == Phase::active &&
          std::any_of(lanes_.begin(), lanes_.end(),
-                     [](const LaneState& lane) { return lane.safety_after.has_value(); });
+                     [](const LaneState& lane) { return lane.safety.after().has_value(); });
 }
 
 void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, bool exhausted,
@@ -255,7 +253,7 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
     due_missed_ = due_missed_ || due != kept.end();
     due_looked_at();
   } else if (page.purpose == Purpose::safety) {
-    lane.safety_after = level ? std::nullopt : std::optional(last);
+    lane.safety.page_seen(last, level);
     lane.sweeping = page.range.others_too && !level && taken.admitted > admitted_before;
   }
 }

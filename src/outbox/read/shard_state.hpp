@@ -1,14 +1,15 @@
 #pragma once
 
+#include "feed/forward_reader.hpp"
+#include "feed/full_pass.hpp"
+#include "feed/tracker.hpp"
 #include "flow/passed_over.hpp"
 #include "outbox/dispatch/orphans.hpp"
 #include "outbox/dispatch/room.hpp"
 #include "outbox/entry.hpp"
 #include "outbox/read/blocked_keys_check.hpp"
 #include "outbox/read/key_order.hpp"
-#include "outbox/read/lane_reader.hpp"
 #include "outbox/read/shares.hpp"
-#include "outbox/read/tracker.hpp"
 
 #include <sagabox/outbox.hpp>
 #include <sagabox/owner_view.hpp>
@@ -85,7 +86,8 @@ class ShardState {
     const spi::Gate* gate = nullptr;
   };
 
-  ShardState(Shard shard, const Settings& settings, Room& room, std::unique_ptr<Tracker> tracker);
+  ShardState(Shard shard, const Settings& settings, Room& room,
+             std::unique_ptr<feed::Tracker> tracker);
 
   enum class Phase : std::uint8_t {
     absent,
@@ -120,7 +122,7 @@ class ShardState {
   /// Nothing runs and nothing waits to be settled.
   [[nodiscard]] bool idle() const noexcept { return running_.empty() && unsettled_ == 0; }
 
-  Tracker& tracker() { return *tracker_; }
+  feed::Tracker& tracker() { return *tracker_; }
 
   /// Adds what to read next. `low_first` turns the lanes round.
   void plan(BootTime now, const Shares& shares, bool low_first, std::vector<PlannedRange>& out);
@@ -221,9 +223,9 @@ class ShardState {
 
  private:
   struct LaneState {
-    LaneReader reader;
+    feed::ForwardReader reader;
     flow::PassedOver passed;
-    std::optional<Sequence> safety_after;
+    feed::FullPass safety{};
     Stride stride{};
     bool hungry = true;        ///< the last read did not exhaust it
     bool aside_next = false;   ///< a catch-up or safety read has its turn
@@ -297,7 +299,7 @@ class ShardState {
   Epoch epoch_{};
   std::uint32_t tenure_ = 0;
 
-  std::unique_ptr<Tracker> tracker_;
+  std::unique_ptr<feed::Tracker> tracker_;
   KeyOrder keys_;
   std::vector<LaneState> lanes_;
   Sequence keys_after_{};

@@ -3,7 +3,7 @@
 namespace sagabox::outbox {
 
 Shards::Shards(spi::Scope scope, const ShardState::Settings& settings, Room& room,
-               const TrackerFactory& tracker, std::uint32_t places_max)
+               const feed::TrackerFactory& tracker, std::uint32_t places_max)
     : scope_(std::move(scope)), places_max_(places_max) {
   for (std::uint16_t shard = 0; shard < settings.store.shards; ++shard) {
     slots_.push_back(std::make_unique<Slot>(Shard{shard}, settings, room, tracker()));

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "feed/tracker.hpp"
 #include "outbox/brief_mutex.hpp"
 #include "outbox/dispatch/room.hpp"
 #include "outbox/read/shard_state.hpp"
-#include "outbox/read/tracker.hpp"
 #include "ownership/worker.hpp"
 #include "runtime/wakeup.hpp"
 
@@ -23,7 +23,7 @@ class Shards {
  public:
   struct Slot {
     Slot(Shard shard, const ShardState::Settings& settings, Room& room,
-         std::unique_ptr<Tracker> tracker)
+         std::unique_ptr<feed::Tracker> tracker)
         : state(shard, settings, room, std::move(tracker)) {}
     mutable BriefMutex mutex;
     ShardState state;
@@ -31,7 +31,7 @@ class Shards {
   };
 
   Shards(spi::Scope scope, const ShardState::Settings& settings, Room& room,
-         const TrackerFactory& tracker, std::uint32_t places_max);
+         const feed::TrackerFactory& tracker, std::uint32_t places_max);
 
   /// Whose lease counts; before the first step.
   void attach(ownership::Worker& worker) noexcept { worker_.store(&worker); }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "outbox/entry.hpp"
+#include "unit/feed/model_table.hpp"
 
 #include <sagabox/message.hpp>
 #include <sagabox/spi/outbox_store.hpp>
@@ -20,7 +21,8 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-inline BootTime at(Duration since) { return BootTime{std::chrono::hours(1)} + since; }
+using feed::testing::at;
+using feed::testing::horizon;
 
 inline std::shared_ptr<const Message> message(NewMessage draft) {
   static const sagabox::testing::FakeClock clock;
@@ -58,13 +60,6 @@ inline spi::Row undecodable_row(std::uint64_t sequence) {
   auto made = row(sequence);
   made.message.reset();
   made.decode_error = "headers: not a JSON object of strings";
-  return made;
-}
-
-inline spi::Horizon horizon(const std::vector<std::uint64_t>& in_progress, std::uint64_t next) {
-  spi::Horizon made;
-  for (const auto id : in_progress) made.in_progress.push_back(TransactionId{id});
-  made.next = TransactionId{next};
   return made;
 }
 

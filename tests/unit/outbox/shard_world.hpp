@@ -44,7 +44,7 @@ class ShardWorld {
   explicit ShardWorld(const Options& options)
       : options_(options),
         room(options.room),
-        state(Shard{0}, options.settings, room, make_tracker()) {}
+        state(Shard{0}, options.settings, room, feed::make_tracker()) {}
 
   void own(bool unclean = false) {
     state.acquire({.shard = Shard{0}, .epoch = Epoch{++epoch_}, .unclean = unclean});

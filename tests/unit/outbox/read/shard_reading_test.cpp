@@ -1,5 +1,5 @@
 #include "outbox/read/shard_state.hpp"
-#include "unit/outbox/model_table.hpp"
+#include "unit/feed/model_table.hpp"
 #include "unit/outbox/shard_world.hpp"
 
 #include <gtest/gtest.h>
@@ -710,7 +710,7 @@ class ShardLife {
 
   TopicGate& gate_;
   ShardWorld world_;
-  testing::ModelTable table_;
+  feed::testing::ModelTable table_;
   std::vector<Entry> running_;
   std::set<std::string> running_keys_;
 };

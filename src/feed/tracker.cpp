@@ -1,4 +1,4 @@
-#include "outbox/read/tracker.hpp"
+#include "feed/tracker.hpp"
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -6,7 +6,7 @@
 #include <deque>
 #include <vector>
 
-namespace sagabox::outbox {
+namespace sagabox::feed {
 namespace {
 
 enum class Held : std::uint8_t { reserved, in_hand, settled };
@@ -118,4 +118,4 @@ class InFlightTracker final : public Tracker {
 
 std::unique_ptr<Tracker> make_tracker() { return std::make_unique<InFlightTracker>(); }
 
-}  // namespace sagabox::outbox
+}  // namespace sagabox::feed

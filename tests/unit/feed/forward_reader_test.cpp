@@ -1,7 +1,6 @@
-#include "outbox/read/lane_reader.hpp"
+#include "feed/forward_reader.hpp"
 
-#include "unit/outbox/model_table.hpp"
-#include "unit/outbox/rows.hpp"
+#include "unit/feed/model_table.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -13,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace sagabox::outbox {
+namespace sagabox::feed {
 namespace {
 
 using spi::LateCommits;
@@ -26,7 +25,7 @@ using testing::ModelTable;
 constexpr Duration late_commits_window = seconds(5);
 
 /// A forward read that shows everything up to `last`.
-bool read_to(LaneReader& reader, std::uint64_t last, const std::optional<spi::Horizon>& seen,
+bool read_to(ForwardReader& reader, std::uint64_t last, const std::optional<spi::Horizon>& seen,
              BootTime now = at({})) {
   const auto after = reader.next_after(now);
   if (!reader.accept(after, seen, true)) return false;
@@ -34,8 +33,8 @@ bool read_to(LaneReader& reader, std::uint64_t last, const std::optional<spi::Ho
   return true;
 }
 
-TEST(LaneReader, ReadsOnFromTheLastRowWhereCommitsComeInOrder) {
-  LaneReader reader(LateCommits::none, late_commits_window);
+TEST(ForwardReader, ReadsOnFromTheLastRowWhereCommitsComeInOrder) {
+  ForwardReader reader(LateCommits::none, late_commits_window);
   EXPECT_EQ(reader.next_after(at({})), Sequence{0});
   ASSERT_TRUE(read_to(reader, 7, std::nullopt));
   EXPECT_EQ(reader.next_after(at({})), Sequence{7});
@@ -43,8 +42,8 @@ TEST(LaneReader, ReadsOnFromTheLastRowWhereCommitsComeInOrder) {
   EXPECT_EQ(reader.position(), Sequence{7});
 }
 
-TEST(LaneReader, BeginsBelowAYoungTransactionSoThatItsEndCostsNoSecondRead) {
-  LaneReader reader(LateCommits::visible, late_commits_window);
+TEST(ForwardReader, BeginsBelowAYoungTransactionSoThatItsEndCostsNoSecondRead) {
+  ForwardReader reader(LateCommits::visible, late_commits_window);
   ASSERT_TRUE(read_to(reader, 10, horizon({}, 5)));
   ASSERT_TRUE(read_to(reader, 20, horizon({5}, 6)));
   EXPECT_EQ(reader.next_after(at({})), Sequence{10}) << "it can have drawn 11 at the lowest";
@@ -52,8 +51,8 @@ TEST(LaneReader, BeginsBelowAYoungTransactionSoThatItsEndCostsNoSecondRead) {
   EXPECT_EQ(reader.next_after(at({})), Sequence{20});
 }
 
-TEST(LaneReader, WaitsForALongTransactionAndGoesBackWhenItEnds) {
-  LaneReader reader(LateCommits::visible, late_commits_window);
+TEST(ForwardReader, WaitsForALongTransactionAndGoesBackWhenItEnds) {
+  ForwardReader reader(LateCommits::visible, late_commits_window);
   ASSERT_TRUE(read_to(reader, 10, horizon({}, 5)));
   for (int read = 0; read < 10; ++read) ASSERT_TRUE(read_to(reader, 20, horizon({5}, 6)));
   EXPECT_EQ(reader.next_after(at({})), Sequence{20}) << "old ones are not read over and over";
@@ -68,16 +67,16 @@ TEST(LaneReader, WaitsForALongTransactionAndGoesBackWhenItEnds) {
   EXPECT_EQ(reader.next_after(at({})), Sequence{30});
 }
 
-TEST(LaneReader, TransactionBegunLaterThanTheReadIsNotTakenForEnded) {
-  LaneReader reader(LateCommits::visible, late_commits_window);
+TEST(ForwardReader, TransactionBegunLaterThanTheReadIsNotTakenForEnded) {
+  ForwardReader reader(LateCommits::visible, late_commits_window);
   ASSERT_TRUE(read_to(reader, 10, horizon({5}, 6)));
   // A standby that lags behind: it does not know transaction 5 yet.
   ASSERT_TRUE(read_to(reader, 10, horizon({}, 5)));
   EXPECT_EQ(reader.next_after(at({})), Sequence{0}) << "still waited for";
 }
 
-TEST(LaneReader, EndSeenByAnotherReadRewindsTheForwardReads) {
-  LaneReader reader(LateCommits::visible, late_commits_window);
+TEST(ForwardReader, EndSeenByAnotherReadRewindsTheForwardReads) {
+  ForwardReader reader(LateCommits::visible, late_commits_window);
   ASSERT_TRUE(read_to(reader, 10, horizon({}, 5)));
   for (int read = 0; read < 10; ++read) ASSERT_TRUE(read_to(reader, 20, horizon({5}, 6)));
   EXPECT_TRUE(reader.accept(Sequence{3}, horizon({}, 6), false)) << "it began below";
@@ -85,16 +84,16 @@ TEST(LaneReader, EndSeenByAnotherReadRewindsTheForwardReads) {
   EXPECT_FALSE(reader.level());
 }
 
-TEST(LaneReader, EndSeenByAnotherReadThatBeganAboveDropsItToo) {
-  LaneReader reader(LateCommits::visible, late_commits_window);
+TEST(ForwardReader, EndSeenByAnotherReadThatBeganAboveDropsItToo) {
+  ForwardReader reader(LateCommits::visible, late_commits_window);
   ASSERT_TRUE(read_to(reader, 10, horizon({}, 5)));
   for (int read = 0; read < 10; ++read) ASSERT_TRUE(read_to(reader, 20, horizon({5}, 6)));
   EXPECT_FALSE(reader.accept(Sequence{15}, horizon({}, 6), false));
   EXPECT_EQ(reader.next_after(at({})), Sequence{10});
 }
 
-TEST(LaneReader, PassBehindThePositionGoesPageByPage) {
-  LaneReader reader(LateCommits::none, late_commits_window);
+TEST(ForwardReader, PassBehindThePositionGoesPageByPage) {
+  ForwardReader reader(LateCommits::none, late_commits_window);
   ASSERT_TRUE(read_to(reader, 100, std::nullopt));
   reader.rewind(Sequence{10});
   reader.rewind(Sequence{50});
@@ -107,8 +106,8 @@ TEST(LaneReader, PassBehindThePositionGoesPageByPage) {
   EXPECT_EQ(reader.next_after(at({})), Sequence{120});
 }
 
-TEST(LaneReader, RewindWhileAReadIsOnItsWayIsNotLost) {
-  LaneReader reader(LateCommits::none, late_commits_window);
+TEST(ForwardReader, RewindWhileAReadIsOnItsWayIsNotLost) {
+  ForwardReader reader(LateCommits::none, late_commits_window);
   ASSERT_TRUE(read_to(reader, 100, std::nullopt));
   const auto after = reader.next_after(at({}));
   reader.rewind(Sequence{10});
@@ -118,23 +117,23 @@ TEST(LaneReader, RewindWhileAReadIsOnItsWayIsNotLost) {
   EXPECT_EQ(reader.next_after(at({})), Sequence{10});
 }
 
-TEST(LaneReader, RewindAboveThePositionChangesNothing) {
-  LaneReader reader(LateCommits::none, late_commits_window);
+TEST(ForwardReader, RewindAboveThePositionChangesNothing) {
+  ForwardReader reader(LateCommits::none, late_commits_window);
   ASSERT_TRUE(read_to(reader, 10, std::nullopt));
   reader.rewind(Sequence{10});
   EXPECT_TRUE(reader.level());
 }
 
-TEST(LaneReader, PageThatEndsExactlyAtThePositionIsFollowedByWhatLiesAhead) {
-  LaneReader reader(LateCommits::window, late_commits_window);
+TEST(ForwardReader, PageThatEndsExactlyAtThePositionIsFollowedByWhatLiesAhead) {
+  ForwardReader reader(LateCommits::window, late_commits_window);
   const auto first = reader.next_after(at({}));
   reader.seen(first, Sequence{10}, false, at({}));
   reader.seen(reader.next_after(at({})), Sequence{10}, false, at({}));
   EXPECT_EQ(reader.next_after(at({})), Sequence{10}) << "not the same page for ever";
 }
 
-TEST(LaneReader, WindowIsReadAgainUntilAReadBegunAfterItsEndHasLooked) {
-  LaneReader reader(LateCommits::window, late_commits_window);
+TEST(ForwardReader, WindowIsReadAgainUntilAReadBegunAfterItsEndHasLooked) {
+  ForwardReader reader(LateCommits::window, late_commits_window);
   ASSERT_TRUE(read_to(reader, 10, std::nullopt, at({})));
   ASSERT_TRUE(read_to(reader, 20, std::nullopt, at(seconds(3))));
   EXPECT_EQ(reader.next_after(at(seconds(4))), Sequence{0});
@@ -147,8 +146,8 @@ TEST(LaneReader, WindowIsReadAgainUntilAReadBegunAfterItsEndHasLooked) {
   EXPECT_EQ(reader.next_after(at(seconds(9))), Sequence{20});
 }
 
-TEST(LaneReader, SlowReadCountsFromItsBeginning) {
-  LaneReader reader(LateCommits::window, late_commits_window);
+TEST(ForwardReader, SlowReadCountsFromItsBeginning) {
+  ForwardReader reader(LateCommits::window, late_commits_window);
   ASSERT_TRUE(read_to(reader, 10, std::nullopt, at({})));
   const auto after = reader.next_after(at(milliseconds(4900)));
   reader.seen(after, Sequence{10}, true, at(milliseconds(5100)));
@@ -156,8 +155,8 @@ TEST(LaneReader, SlowReadCountsFromItsBeginning) {
       << "it did not see what committed while it was on its way";
 }
 
-TEST(LaneReader, RememberedWindowStaysSmall) {
-  LaneReader reader(LateCommits::window, late_commits_window);
+TEST(ForwardReader, RememberedWindowStaysSmall) {
+  ForwardReader reader(LateCommits::window, late_commits_window);
   Duration now{};
   for (std::uint64_t last = 1; last < 20'000; ++last) {
     now += milliseconds(1);
@@ -198,7 +197,7 @@ class Reading {
   }
 
   [[nodiscard]] const std::set<std::uint64_t>& taken() const { return taken_; }
-  [[nodiscard]] const LaneReader& reader() const { return reader_; }
+  [[nodiscard]] const ForwardReader& reader() const { return reader_; }
   [[nodiscard]] bool keys_in_order() const {
     return std::all_of(by_key_.begin(), by_key_.end(), [](const auto& key) {
       return key.first.empty() || std::is_sorted(key.second.begin(), key.second.end());
@@ -208,7 +207,7 @@ class Reading {
  private:
   LateCommits kind_;
   std::size_t page_rows_;
-  LaneReader reader_{kind_, late_commits_window};
+  ForwardReader reader_{kind_, late_commits_window};
   std::set<std::uint64_t> taken_;
   std::set<std::uint64_t> in_hand_;
   std::map<std::string, std::vector<std::uint64_t>> by_key_;
@@ -268,27 +267,27 @@ void random_life(ModelTable& table, Reading& reading, std::size_t open_max, Dura
   RC_ASSERT(reading.reader().level());
 }
 
-RC_GTEST_PROP(LaneReaderProperty, VisibleTransactionsEveryRowIsSeenAndKeysInOrder, ()) {
+RC_GTEST_PROP(ForwardReaderProperty, VisibleTransactionsEveryRowIsSeenAndKeysInOrder, ()) {
   ModelTable table;
   Reading reading(LateCommits::visible, *rc::gen::inRange<std::size_t>(1, 12));
   random_life(table, reading, 5, milliseconds(1), true);
   RC_ASSERT(reading.keys_in_order());
 }
 
-RC_GTEST_PROP(LaneReaderProperty, OneWriterAtATimeEveryRowIsSeenAndKeysInOrder, ()) {
+RC_GTEST_PROP(ForwardReaderProperty, OneWriterAtATimeEveryRowIsSeenAndKeysInOrder, ()) {
   ModelTable table;
   Reading reading(LateCommits::none, *rc::gen::inRange<std::size_t>(1, 12));
   random_life(table, reading, 1, milliseconds(1), true);
   RC_ASSERT(reading.keys_in_order());
 }
 
-RC_GTEST_PROP(LaneReaderProperty, WindowFindsEveryRowOfATransactionThatEndsWithinIt, ()) {
+RC_GTEST_PROP(ForwardReaderProperty, WindowFindsEveryRowOfATransactionThatEndsWithinIt, ()) {
   ModelTable table;
   Reading reading(LateCommits::window, *rc::gen::inRange<std::size_t>(1, 12));
   random_life(table, reading, 5, milliseconds(200), false);
 }
 
-RC_GTEST_PROP(LaneReaderProperty, WindowKeepsKeysInOrderWhilePagesHoldIt, ()) {
+RC_GTEST_PROP(ForwardReaderProperty, WindowKeepsKeysInOrderWhilePagesHoldIt, ()) {
   ModelTable table;
   Reading reading(LateCommits::window, 1000);
   random_life(table, reading, 5, milliseconds(200), false);
@@ -296,4 +295,4 @@ RC_GTEST_PROP(LaneReaderProperty, WindowKeepsKeysInOrderWhilePagesHoldIt, ()) {
 }
 
 }  // namespace
-}  // namespace sagabox::outbox
+}  // namespace sagabox::feed

@@ -8,15 +8,15 @@
 #include <functional>
 #include <memory>
 
-namespace sagabox::outbox {
+namespace sagabox::feed {
 
 /// Numbers the reads of a shard in the order they began.
 using ReadTicket = Number<struct ReadTicketTag, std::uint64_t>;
 
-/// Which rows of one shard are in this process's hands. Not thread-safe: its shard is locked.
+/// Which rows of one shard this process works on. Not thread-safe: its shard is locked.
 ///
 /// A settled row stays known until every read that began before its settle committed has been
-/// looked at: such a read still shows the row as pending, and would dispatch it again.
+/// looked at: such a read still shows the row, which would be taken again.
 class Tracker {
  public:
   virtual ~Tracker() = default;
@@ -29,7 +29,7 @@ class Tracker {
   virtual bool admit(Sequence sequence) = 0;
   /// Its settle has committed.
   virtual void settled(Sequence sequence) = 0;
-  /// Given back unsettled; the next read may take it again.
+  /// Released unsettled; the next read may take it again.
   virtual void forget(Sequence sequence) = 0;
 
   /// Keeps a place for a row that is not committed yet.
@@ -51,4 +51,4 @@ using TrackerFactory = std::function<std::unique_ptr<Tracker>()>;
 
 std::unique_ptr<Tracker> make_tracker();
 
-}  // namespace sagabox::outbox
+}  // namespace sagabox::feed

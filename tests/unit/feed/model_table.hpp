@@ -1,7 +1,7 @@
 #pragma once
 
 #include <sagabox/id.hpp>
-#include <sagabox/spi/outbox_store.hpp>
+#include <sagabox/spi/feed.hpp>
 #include <sagabox/time.hpp>
 
 #include <cstddef>
@@ -11,7 +11,16 @@
 #include <string>
 #include <vector>
 
-namespace sagabox::outbox::testing {
+namespace sagabox::feed::testing {
+
+inline BootTime at(Duration since) { return BootTime{std::chrono::hours(1)} + since; }
+
+inline spi::Horizon horizon(const std::vector<std::uint64_t>& in_progress, std::uint64_t next) {
+  spi::Horizon made;
+  for (const auto id : in_progress) made.in_progress.push_back(TransactionId{id});
+  made.next = TransactionId{next};
+  return made;
+}
 
 /// One lane of one shard in a database where transactions draw sequences when they write and
 /// commit when they like. Producers serialise a key, as those that hold its row lock do.
@@ -84,4 +93,4 @@ class ModelTable {
   std::uint64_t next_sequence_ = 1;
 };
 
-}  // namespace sagabox::outbox::testing
+}  // namespace sagabox::feed::testing

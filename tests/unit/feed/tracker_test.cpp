@@ -1,6 +1,6 @@
-#include "outbox/read/tracker.hpp"
+#include "feed/tracker.hpp"
 
-#include "unit/outbox/rows.hpp"
+#include "unit/feed/model_table.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-namespace sagabox::outbox {
+namespace sagabox::feed {
 namespace {
 
 using std::chrono::hours;
@@ -184,4 +184,4 @@ RC_GTEST_PROP(TrackerProperty, NoReadEverBringsASettledRowBack, ()) {
 }
 
 }  // namespace
-}  // namespace sagabox::outbox
+}  // namespace sagabox::feed

@@ -1,10 +1,10 @@
-#include "outbox/read/lane_reader.hpp"
+#include "feed/forward_reader.hpp"
 
 #include <algorithm>
 
-namespace sagabox::outbox {
+namespace sagabox::feed {
 
-Sequence LaneReader::next_after(BootTime now) {
+Sequence ForwardReader::next_after(BootTime now) {
   if (pass_) return *pass_;
   begun_ = now;
   auto after = position_;
@@ -15,7 +15,8 @@ Sequence LaneReader::next_after(BootTime now) {
   return after;
 }
 
-bool LaneReader::accept(Sequence after, const std::optional<spi::Horizon>& horizon, bool forward) {
+bool ForwardReader::accept(Sequence after, const std::optional<spi::Horizon>& horizon,
+                           bool forward) {
   if (!horizon) return true;
   const auto& running = horizon->in_progress;
   auto lowest_ended = std::optional<Sequence>{};
@@ -37,7 +38,7 @@ bool LaneReader::accept(Sequence after, const std::optional<spi::Horizon>& horiz
   return covered;
 }
 
-void LaneReader::seen(Sequence after, Sequence last, bool exhausted, BootTime now) {
+void ForwardReader::seen(Sequence after, Sequence last, bool exhausted, BootTime now) {
   const bool rewound = pass_ && *pass_ < after;
   // At the position, too: the next page goes on from there instead of showing the same again.
   const bool behind = !exhausted && last <= position_;
@@ -51,7 +52,13 @@ void LaneReader::seen(Sequence after, Sequence last, bool exhausted, BootTime no
   if (kind_ == spi::LateCommits::window) move_floor(now);
 }
 
-void LaneReader::move_floor(BootTime now) {
+Sequence ForwardReader::low_watermark() const {
+  auto low = std::min(come_to(), position_);
+  for (const auto& open : open_) low = std::min(low, open.before);
+  return kind_ == spi::LateCommits::window ? std::min(low, floor_) : low;
+}
+
+void ForwardReader::move_floor(BootTime now) {
   // What was drawn below a sample has committed a window later, and a read begun since has seen it.
   while (!history_.empty() && begun_ - history_.front().at >= window_) {
     floor_ = history_.front().position;
@@ -61,9 +68,9 @@ void LaneReader::move_floor(BootTime now) {
   history_.push_back({now, position_});
 }
 
-void LaneReader::rewind(Sequence after) {
+void ForwardReader::rewind(Sequence after) {
   if (after >= position_) return;
   pass_ = pass_ ? std::min(*pass_, after) : after;
 }
 
-}  // namespace sagabox::outbox
+}  // namespace sagabox::feed

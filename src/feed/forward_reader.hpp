@@ -1,24 +1,26 @@
 #pragma once
 
-#include <sagabox/spi/outbox_store.hpp>
+#include <sagabox/spi/feed.hpp>
 #include <sagabox/time.hpp>
 
 #include <deque>
 #include <optional>
 #include <vector>
 
-namespace sagabox::outbox {
+namespace sagabox::feed {
 
-/// Where to read on in one lane of one shard, and which rows may have committed behind that
-/// point. Pure: no store, no clock.
+/// Where to read on in one shard of a feed (or one lane of it), and which rows may have committed
+/// behind that point. Pure: no store, no clock.
 ///
 /// A row can commit with a lower sequence than one already read. With `LateCommits::visible` each
 /// read names the transactions it could not see; a transaction first named by a read can only have
 /// drawn sequences above the position before that read, so when it ends, reading again from there
 /// finds its rows. `LateCommits::window` reads the last seconds again every time.
-class LaneReader {
+class ForwardReader {
  public:
-  LaneReader(spi::LateCommits kind, Duration window) : kind_(kind), window_(window) {}
+  /// Rows up to `start` are not read; no transaction that drew one of their sequences is open.
+  ForwardReader(spi::LateCommits kind, Duration window, Sequence start = {})
+      : kind_(kind), window_(window), position_(start), floor_(start) {}
 
   /// A read begins now; it takes rows above this.
   [[nodiscard]] Sequence next_after(BootTime now);
@@ -40,6 +42,9 @@ class LaneReader {
   [[nodiscard]] Sequence position() const noexcept { return position_; }
   /// How far it has come with what it reads now, which may be again.
   [[nodiscard]] Sequence come_to() const noexcept { return pass_.value_or(position_); }
+  /// Every row up to this has been looked at, and no transaction can commit another one there. Not
+  /// between `accept` and `seen`.
+  [[nodiscard]] Sequence low_watermark() const;
   /// Nothing is behind the position that is known to be missing.
   [[nodiscard]] bool level() const noexcept { return !pass_ || *pass_ >= position_; }
 
@@ -65,12 +70,12 @@ class LaneReader {
 
   spi::LateCommits kind_;
   Duration window_;
-  Sequence position_{};
+  Sequence position_;
   std::optional<Sequence> pass_;  // reading again below the position, from here
   std::vector<Open> open_;
   std::deque<Sample> history_;
   BootTime begun_{};  // of the last read that began at the floor
-  Sequence floor_{};  // with `window`: nothing can commit below it any more
+  Sequence floor_;    // with `window`: nothing can commit below it any more
 };
 
-}  // namespace sagabox::outbox
+}  // namespace sagabox::feed

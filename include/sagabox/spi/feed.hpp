@@ -1,0 +1,78 @@
+#pragma once
+
+#include <sagabox/id.hpp>
+#include <sagabox/time.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+/// What the roles have in common that read rows as a feed: a table, or a named part of one, into
+/// which anyone inserts in their own transactions, and which the owner of a shard reads in order.
+/// Feeds are an outbox table (outbox_store.hpp, by lanes and by time as well) and the inbox of a
+/// saga definition (saga_store.hpp). A role that reads one has three calls:
+///
+/// - `read(feed, ranges, bytes_max)` returns a `FeedReply`: at least one row if there is any, else
+///   as many as fit into `bytes_max`. All rows come from one snapshot, that of the horizon.
+/// - `wait(feed, timeout)` returns when something may have been committed to the feed, on `wake`,
+///   or after `timeout`;
+/// - `wake(feed)`.
+///
+/// A row's sequence is drawn when it is inserted, and after its transaction has a number where
+/// transactions are visible. Deleting rows that are done, or storing the position up to which they
+/// are, is part of the engine's own fenced writes. `src/feed/reader.hpp` decides what to read.
+namespace sagabox::spi {
+
+/// How rows that commit with a lower sequence than one already read are found.
+enum class LateCommits : std::uint8_t {
+  none,     ///< sequence order is commit order
+  visible,  ///< reads return the transactions in progress
+  window,   ///< the last seconds are read again
+};
+
+/// What a store can do, as data.
+struct Capabilities {
+  LateCommits late_commits = LateCommits::none;
+  /// `window`: a transaction is expected to end within this time.
+  Duration late_window = std::chrono::seconds(5);
+  /// `wait` returns early when another process commits.
+  bool notifies = false;
+  /// Messages without a key belong to whoever claims them: a read claims what it shows for the
+  /// shard it is asked for, be it another's by its number, until it is settled there.
+  bool claims = false;
+  std::uint16_t shards = 16;
+};
+
+/// The transactions that a read could not see: those in progress, and all from `next` on.
+struct Horizon {
+  std::vector<TransactionId> in_progress;  ///< ascending
+  TransactionId next{};
+};
+
+/// How many rows of a reply belong to one of the ranges asked for.
+struct FeedPart {
+  std::uint32_t rows = 0;
+  bool exhausted = false;  ///< nothing more lay in this range
+};
+
+/// Rows of all ranges, in the order of the ranges asked for.
+template <class Row>
+struct FeedReply {
+  using Part = FeedPart;
+  std::vector<Row> rows;
+  /// One a range; fewer than the ranges asked for when `bytes_max` ended the read (the last one may
+  /// then be cut).
+  std::vector<Part> parts;
+  /// With `LateCommits::visible`.
+  std::optional<Horizon> horizon;
+  Timeline timeline{};
+};
+
+/// Rows of one shard with a sequence above `after`, ascending.
+struct FeedRange {
+  Shard shard{};
+  Sequence after{};
+  std::uint32_t rows_max = 0;
+};
+
+}  // namespace sagabox::spi
