@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/nearest.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -99,8 +101,5 @@ const std::vector<Setting>& settings();
 
 /// Whether the value of what is called so is likely a secret: `sasl.password`, `header.X-Api-Key`.
 bool names_a_secret(std::string_view name);
-
-/// The name that is meant by this one, most likely; empty: none is near.
-std::string nearest(std::string_view name, const std::vector<std::string>& names);
 
 }  // namespace sagabox::assembly

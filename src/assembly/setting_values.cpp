@@ -1,33 +1,17 @@
 #include "assembly/setting_values.hpp"
 
-#include "core/text.hpp"
+#include "core/duration_text.hpp"
 
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <cmath>
 #include <limits>
 #include <utility>
 
 namespace sagabox::assembly {
 namespace {
 
-using std::chrono::hours;
-using std::chrono::microseconds;
-using std::chrono::milliseconds;
-using std::chrono::minutes;
-using std::chrono::nanoseconds;
 using std::chrono::seconds;
-
-constexpr std::array<std::pair<std::string_view, Duration>, 7> units{{
-    {"d", hours(24)},
-    {"h", hours(1)},
-    {"m", minutes(1)},
-    {"s", seconds(1)},
-    {"ms", milliseconds(1)},
-    {"us", microseconds(1)},
-    {"ns", nanoseconds(1)},
-}};
 
 constexpr std::array<std::pair<std::string_view, std::uint64_t>, 4> byte_units{{
     {"GiB", 1ULL << 30U},
@@ -67,23 +51,10 @@ std::string read_value(const std::string& text, double& value) {
 }
 
 std::string read_value(const std::string& text, Duration& value) {
-  constexpr auto right = "write a number and a unit: 500ms, 1.5s, 5m, 2h or 7d";
-  const auto digits = text.substr(0, text.find_first_not_of("0123456789."));
-  const auto number = decimal(digits);
-  if (!number) return right;
-  const auto unit = text.substr(digits.size());
-  if (*number == 0 && unit.empty()) {
-    value = Duration{};
-    return {};
-  }
-  for (const auto& [name, length] : units) {
-    if (unit != name) continue;
-    const auto counted = *number * static_cast<double>(length.count());
-    if (counted >= static_cast<double>(std::numeric_limits<Duration::rep>::max())) return right;
-    value = Duration(std::llround(counted));
-    return {};
-  }
-  return right;
+  const auto read = duration_from_text(text);
+  if (!read) return "write a number and a unit: 500ms, 1.5s, 5m, 2h or 7d";
+  value = *read;
+  return {};
 }
 
 std::string read_value(const std::string& text, std::chrono::seconds& value) {
@@ -123,13 +94,7 @@ std::string show_value(double value) {
   return error == std::errc() ? std::string(text.data(), end) : std::to_string(value);
 }
 
-std::string show_value(Duration value) {
-  if (value == Duration{}) return "0s";
-  for (const auto& [name, length] : units) {
-    if (value % length == Duration{}) return std::to_string(value / length) + std::string(name);
-  }
-  return duration_text(value);
-}
+std::string show_value(Duration value) { return exact_duration_text(value); }
 
 std::string show_bytes(std::uint64_t value) {
   for (const auto& [name, size] : byte_units) {

@@ -71,12 +71,13 @@ struct Decision {
   /// before anyone is told. False: nothing but the calls happened, and the stored state allows
   /// them.
   bool write = false;
-  /// Whether this event changed anything at all. False: it is ignored.
+  /// Whether the instance differs from the one that was given. False: the event is ignored, or only
+  /// answered by `result`.
   bool changed = false;
   std::vector<Call> calls{};  ///< once it is durable, if `write`
   std::vector<Emission> emissions{};
-  /// Calls whose end no longer counts: stop them. Their `CallEnded` is ignored, but for an `ok` of
-  /// the present round.
+  /// Calls to stop. Their ends may still be reported: a late `ok` of the present round counts, and
+  /// a step is not compensated before its call has ended or the call's deadline has passed.
   std::vector<CallKey> abandoned{};
   std::vector<SagaHistoryEntry> history{};
   std::optional<SagaCommandResult>

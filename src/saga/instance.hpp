@@ -39,7 +39,9 @@ struct InstanceStep {
   std::uint32_t round = 0;
   /// The same of the compensation: it belongs to the action's `round`, but is a new request.
   std::uint32_t undo_round = 0;
-  std::uint32_t calls = 0;     ///< in both directions; never falls
+  std::uint32_t calls = 0;  ///< in both directions; never falls
+  /// Of them those before the present direction and round: their ends count no more.
+  std::uint32_t earlier_calls = 0;
   std::uint32_t attempts = 0;  ///< spent in the present direction and round
   std::optional<InFlight> in_flight{};
   std::optional<WallTime> started_at{};

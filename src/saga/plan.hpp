@@ -1,5 +1,6 @@
 #pragma once
 
+#include "saga/target.hpp"
 #include "saga/template.hpp"
 
 #include <sagabox/saga_definition.hpp>
@@ -13,14 +14,6 @@
 #include <vector>
 
 namespace sagabox::saga {
-
-/// Where a call goes.
-struct Target {
-  enum class Kind : unsigned char { none, function, http, outbox };
-  Kind kind = Kind::none;
-  std::string name{};   ///< of the function or topic; the URL
-  std::string table{};  ///< of an outbox target
-};
 
 /// Steps that start together: [first, last).
 struct Group {

@@ -11,56 +11,53 @@
 
 namespace sagabox::saga {
 
-/// The value at a path ("id", "rooms.0.price") within JSON text that is known to be valid, as it is
-/// written there. An empty path is the whole text; nullopt: nothing is there.
-std::optional<std::string_view> json_at(std::string_view json, std::string_view path);
-
-/// The characters of a JSON string, its quotes included, without the escapes.
-std::string unescaped(std::string_view json_string);
-
-/// "steps.flight.output.id" or "input.customer", "saga.id" …, between "${" and "}".
+/// What stands between "${" and "}": "input.customer", "steps.flight.output.id", "saga.id",
+/// "saga.key" or "saga.tenant". With "?" at its end it is null where nothing is there.
 struct Reference {
   enum class Root : unsigned char { input, step_output, saga_id, saga_key, saga_tenant };
   Root root = Root::input;
   std::string step{};
-  std::string path{};     ///< below the root
-  bool optional = false;  ///< written with "?" at its end: null where nothing is there
-  std::string text{};     ///< as it is written
+  std::string path{};  ///< below the root
+  bool optional = false;
+  std::string text{};  ///< as it is written
 };
 
-/// Gives a root's JSON text; nullopt: there is none yet.
+/// Gives a root's JSON text; nullopt: there is none.
 using RootValue = std::function<std::optional<std::string_view>(const Reference&)>;
 
-/// JSON with references, read once. A string that is one reference becomes the value itself; a
-/// reference within a longer string becomes text. "$${" stands for "${".
-class JsonTemplate {
+/// A text with references, cut into pieces once.
+class TextTemplate {
  public:
-  static Result<JsonTemplate> parse(std::string_view json);
+  /// CONFIG.INVALID says what is wrong with a reference. "$${" stands for "${".
+  static Result<TextTemplate> parse(std::string_view text);
+  /// References to strings, numbers and booleans become text. SCHEMA.VALIDATION_FAILED says which
+  /// reference leads to nothing, or to an object or array.
   [[nodiscard]] Result<std::string> fill(const RootValue& value_of) const;
   [[nodiscard]] const std::vector<Reference>& references() const noexcept { return references_; }
 
  private:
-  friend class TextTemplate;
-  struct Part {
-    std::string text;           ///< before the reference
-    bool whole = false;         ///< the reference is a value of its own, not part of a string
-    std::size_t reference = 0;  ///< npos: none, the end
+  friend class JsonTemplate;
+  struct Piece {
+    std::string text{};                    ///< before the reference
+    std::optional<std::size_t> reference;  ///< null: this is the end
+    bool whole = false;  ///< the reference stands for a value, not for a part of a string
   };
-  std::vector<Part> parts_;
+  std::vector<Piece> pieces_;
   std::vector<Reference> references_;
 };
 
-/// A plain text with references, such as a label's value.
-class TextTemplate {
+/// JSON with references in its strings. A string that is one reference becomes the value itself,
+/// spelled as it was; in a longer string it becomes text.
+class JsonTemplate {
  public:
-  static Result<TextTemplate> parse(std::string_view text);
+  static Result<JsonTemplate> parse(std::string_view json);
   [[nodiscard]] Result<std::string> fill(const RootValue& value_of) const;
   [[nodiscard]] const std::vector<Reference>& references() const noexcept {
     return made_.references_;
   }
 
  private:
-  JsonTemplate made_;
+  TextTemplate made_;
 };
 
 }  // namespace sagabox::saga
