@@ -71,6 +71,8 @@ Result<Plan> Plan::make(SagaDefinition definition) {
     if (!given.input.empty()) step.input = JsonTemplate::parse(given.input).value();
     if (!given.compensation_input.empty()) {
       step.compensation_input = JsonTemplate::parse(given.compensation_input).value();
+      // A step that is in doubt is undone too, and has given nothing.
+      step.compensation_input->allow_absent(given.name);
     }
     step.compensation_retry = given.compensation_retry.value_or(given.retry);
     step.attempt_timeout = given.attempt_timeout != Duration{}

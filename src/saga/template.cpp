@@ -168,6 +168,14 @@ Result<JsonTemplate> JsonTemplate::parse(std::string_view json) {
   return made;
 }
 
+void JsonTemplate::allow_absent(std::string_view step) {
+  for (auto& reference : made_.references_) {
+    if (reference.root == Reference::Root::step_output && reference.step == step) {
+      reference.optional = true;
+    }
+  }
+}
+
 Result<std::string> JsonTemplate::fill(const RootValue& value_of) const {
   std::string out;
   for (const auto& piece : made_.pieces_) {

@@ -52,6 +52,8 @@ class JsonTemplate {
  public:
   static Result<JsonTemplate> parse(std::string_view json);
   [[nodiscard]] Result<std::string> fill(const RootValue& value_of) const;
+  /// What this step did not give is null from now on.
+  void allow_absent(std::string_view step);
   [[nodiscard]] const std::vector<Reference>& references() const noexcept {
     return made_.references_;
   }
