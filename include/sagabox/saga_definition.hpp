@@ -67,6 +67,7 @@ struct SagaStep {
 struct SagaDefinition {
   static constexpr std::size_t name_length_max = 48;  ///< of definitions and steps
   static constexpr std::size_t steps_max = 200;
+  static constexpr std::size_t labels_max = 16;
   static constexpr Duration attempt_timeout_default = std::chrono::seconds(30);
 
   std::string name{};

@@ -12,21 +12,14 @@
 namespace sagabox {
 namespace {
 
-using std::chrono::hours;
-using std::chrono::microseconds;
-using std::chrono::milliseconds;
-using std::chrono::minutes;
-using std::chrono::nanoseconds;
-using std::chrono::seconds;
-
 constexpr std::array<std::pair<std::string_view, Duration>, 7> duration_units{{
-    {"d", hours(24)},
-    {"h", hours(1)},
-    {"m", minutes(1)},
-    {"s", seconds(1)},
-    {"ms", milliseconds(1)},
-    {"us", microseconds(1)},
-    {"ns", nanoseconds(1)},
+    {"d", std::chrono::hours(24)},
+    {"h", std::chrono::hours(1)},
+    {"m", std::chrono::minutes(1)},
+    {"s", std::chrono::seconds(1)},
+    {"ms", std::chrono::milliseconds(1)},
+    {"us", std::chrono::microseconds(1)},
+    {"ns", std::chrono::nanoseconds(1)},
 }};
 
 }  // namespace

@@ -35,6 +35,7 @@ bool Turn::pivot_open() const {
     case State::waiting:
       return plan_.step(*pivot).action.kind != Target::Kind::none;
     case State::retrying:
+    case State::pending:
       return step.doubt;
     default:
       return step.in_flight.has_value();
@@ -54,17 +55,27 @@ void Turn::note(std::string_view event, std::optional<std::size_t> step, Detail 
 }
 
 void Turn::set(SagaState state) {
+  if (saga_.state != state) decision_.saga_moves.push_back({.from = saga_.state, .to = state});
   saga_.state = state;
   write_ = true;
 }
 
 void Turn::set(std::size_t step, State state) {
-  at(step).state = state;
+  move(step, state);
   if (state != State::retrying && state != State::waiting && state != State::undo_retrying &&
       state != State::undo_waiting) {
     at(step).due.reset();
   }
   write_ = true;
+}
+
+void Turn::move(std::size_t step, State state, bool by_hand) {
+  auto& from = at(step).state;
+  if (from != state) {
+    decision_.step_moves.push_back(
+        {.step = step, .transition = {.from = from, .to = state}, .by_hand = by_hand});
+  }
+  from = state;
 }
 
 void Turn::audit(AuditKind kind, std::string_view detail, const std::string& actor,

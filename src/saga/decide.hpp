@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -64,6 +65,28 @@ struct TakenOver {
 };
 using Event = std::variant<CommandArrived, CallEnded, TimePassed, TakenOver>;
 
+/// A state and one that may follow it.
+struct SagaTransition {
+  SagaState from = SagaState::running;
+  SagaState to = SagaState::running;
+  friend auto operator<=>(const SagaTransition&, const SagaTransition&) = default;
+};
+struct StepTransition {
+  SagaStepState from = SagaStepState::pending;
+  SagaStepState to = SagaStepState::pending;
+  friend auto operator<=>(const StepTransition&, const StepTransition&) = default;
+};
+/// All there are, but for what `set_step` does.
+std::span<const SagaTransition> saga_transitions() noexcept;
+std::span<const StepTransition> step_transitions() noexcept;
+
+/// A step that came into another state, by itself or by hand.
+struct StepMove {
+  std::size_t step = 0;
+  StepTransition transition{};
+  bool by_hand = false;
+};
+
 /// What follows from an event.
 struct Decision {
   Instance instance;  ///< as it is afterwards
@@ -80,6 +103,8 @@ struct Decision {
   /// a step is not compensated before its call has ended or the call's deadline has passed.
   std::vector<CallKey> abandoned{};
   std::vector<SagaHistoryEntry> history{};
+  std::vector<SagaTransition> saga_moves{};  ///< in their order; for metrics and spans
+  std::vector<StepMove> step_moves{};
   std::optional<SagaCommandResult>
       result{};                     ///< of a command; null: applied before, nothing to say
   std::vector<AuditEvent> audit{};  ///< for the global chain: operators' acts, dead sagas
@@ -104,19 +129,5 @@ constexpr std::uint32_t history_removed_to(std::uint32_t last_number) noexcept {
 /// ends, so that a cut tail is found. Entries that were removed by `history_removed_to` may be
 /// missing.
 std::string verify_history(const std::vector<SagaHistoryEntry>& entries, const Instance& instance);
-
-/// A state and one that may follow it.
-struct SagaTransition {
-  SagaState from;
-  SagaState to;
-  friend auto operator<=>(const SagaTransition&, const SagaTransition&) = default;
-};
-struct StepTransition {
-  SagaStepState from;
-  SagaStepState to;
-  friend auto operator<=>(const StepTransition&, const StepTransition&) = default;
-};
-const std::vector<SagaTransition>& saga_transitions();
-const std::vector<StepTransition>& step_transitions();
 
 }  // namespace sagabox::saga

@@ -15,7 +15,6 @@ namespace {
 
 constexpr Duration timeout_max = std::chrono::hours(24 * 365);
 constexpr std::uint32_t attempts_limit = 1000;
-constexpr std::size_t labels_max = 16;
 constexpr std::size_t label_name_length_max = 48;
 
 std::string wrong_name(std::string_view name) {
@@ -55,8 +54,8 @@ class Check {
                          std::to_string(SagaDefinition::steps_max) + " are allowed");
     }
     check_start_text("isolate", saga_.isolate);
-    if (saga_.labels.size() > labels_max) {
-      wrong("labels", "at most " + std::to_string(labels_max) + " are allowed");
+    if (saga_.labels.size() > SagaDefinition::labels_max) {
+      wrong("labels", "at most " + std::to_string(SagaDefinition::labels_max) + " are allowed");
     }
     std::set<std::string_view> names;
     for (const auto& label : saga_.labels) {

@@ -39,6 +39,8 @@ class Turn {
   void note(std::string_view event, std::optional<std::size_t> step = {}, Detail detail = {});
   void set(SagaState state);
   void set(std::size_t step, State state);
+  /// Without a write: what is stored allows it already.
+  void move(std::size_t step, State state, bool by_hand = false);
   void audit(AuditKind kind, std::string_view detail, const std::string& actor = {},
              std::string_view step = {});
   void end(SagaState state, std::string_view event);

@@ -182,7 +182,8 @@ Turn::Refusal Turn::set_step(const ActRequest& request) {
     if (plan_.pivot() == *index) saga_.deadline.reset();
   }
   if (to == State::undone || to == State::skipped) step.undone_at = now_;
-  set(*index, to);
+  move(*index, to, true);
+  step.due.reset();
   return std::nullopt;
 }
 

@@ -11,7 +11,6 @@
 namespace sagabox::saga {
 namespace {
 
-constexpr std::size_t labels_max = 16;
 constexpr std::size_t label_length_max = 200;
 
 std::string because(Code code, const std::string& why) { return Error{code, why}.text(); }
@@ -36,9 +35,9 @@ Result<std::vector<SagaLabel>> labels_of(const Plan& plan, const StartRequest& r
       }
     }
   }
-  if (labels.size() > labels_max) {
+  if (labels.size() > SagaDefinition::labels_max) {
     return Error{Code::schema_validation_failed,
-                 "labels: at most " + std::to_string(labels_max) + " are allowed"};
+                 "labels: at most " + std::to_string(SagaDefinition::labels_max) + " are allowed"};
   }
   std::ranges::sort(labels);
   const auto repeated = std::ranges::unique(labels);

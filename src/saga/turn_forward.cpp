@@ -138,8 +138,7 @@ void Turn::call(std::size_t step, BarrierDirection direction) {
   auto made = next_call(step, direction);
   made.input = std::move(input).value();
   state.in_flight = {.call = made.key.call, .direction = direction, .deadline = made.deadline};
-  // Not `set`: what is stored allows an idempotent call already.
-  state.state = action ? State::running : State::undoing;
+  move(step, action ? State::running : State::undoing);
   state.due.reset();
   if (action && !plan_.step(step).given.idempotent) write_ = true;
   decision_.calls.push_back(std::move(made));
