@@ -10,54 +10,18 @@ namespace sagabox {
 namespace {
 
 using admin::check_rows;
-using admin::check_text;
-
-/// Says which option is wrong.
-Status option(const Status& status) {
-  if (status.ok()) return {};
-  return Error{Code::config_invalid, status.error().message};
-}
 
 }  // namespace
 
 Result<Admin> Admin::open(Store& store, AdminOptions options) {
-  if (auto actor = option(check_text("actor", options.actor, actor_length_max)); !actor.ok()) {
-    return actor.error();
-  }
-  if (options.tenant) {
-    const auto tenant =
-        option(check_text("tenant", *options.tenant, MessageRules::tenant_length_max));
-    if (!tenant.ok()) return tenant.error();
-  }
-  const bool complete = options.metrics != nullptr && options.audit != nullptr &&
-                        options.log != nullptr && options.clock != nullptr;
-  if (!complete) {
-    return Error{Code::config_invalid,
-                 "metrics, audit, log and clock must not be null; leave them out for none"};
-  }
+  if (auto status = admin::check_options(options); !status.ok()) return status.error();
   return Admin(store, std::move(options));
 }
 
-Status Admin::everybodys(std::string_view act) const {
-  if (!options_.tenant) return {};
-  return Error{Code::auth_denied, std::string(act) + " concerns all tenants, and " +
-                                      quoted(options_.actor) + " is bound to tenant " +
-                                      quoted(*options_.tenant) +
-                                      "; ask an operator who is bound to none"};
-}
+Status Admin::everybodys(std::string_view act) const { return admin::everybodys(options_, act); }
 
 Result<Admin::Whose> Admin::limited(const Whose& tenant) const {
-  if (tenant) {
-    auto status = check_text("tenant", *tenant, MessageRules::tenant_length_max);
-    if (!status.ok()) return status.error();
-  }
-  if (!options_.tenant) return tenant;
-  if (tenant && *tenant != *options_.tenant) {
-    return Error{Code::auth_denied, "tenant: " + quoted(options_.actor) + " is bound to tenant " +
-                                        quoted(*options_.tenant) +
-                                        " and sees no other; leave it out"};
-  }
-  return options_.tenant;
+  return admin::limited(options_, tenant);
 }
 
 Result<MessageFilter> Admin::checked(const MessageFilter& filter) const {

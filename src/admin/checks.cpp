@@ -14,6 +14,12 @@ struct GivenText {
   std::size_t length_max;
 };
 
+/// Says which option is wrong.
+Status option(const Status& status) {
+  if (status.ok()) return {};
+  return Error{Code::config_invalid, status.error().message};
+}
+
 }  // namespace
 
 Error wrong(std::string message) { return {Code::request_invalid, std::move(message)}; }
@@ -76,6 +82,45 @@ Status check_replay(MessageState from, const MessageFilter& filter) {
         "time range (from, until)");
   }
   return check_filter(filter);
+}
+
+Status check_options(const AdminOptions& options) {
+  if (auto status = option(check_text("actor", options.actor, Admin::actor_length_max));
+      !status.ok()) {
+    return status;
+  }
+  if (options.tenant) {
+    const auto tenant =
+        option(check_text("tenant", *options.tenant, MessageRules::tenant_length_max));
+    if (!tenant.ok()) return tenant;
+  }
+  const bool complete = options.metrics != nullptr && options.audit != nullptr &&
+                        options.log != nullptr && options.clock != nullptr;
+  if (complete) return {};
+  return Error{Code::config_invalid,
+               "metrics, audit, log and clock must not be null; leave them out for none"};
+}
+
+Status everybodys(const AdminOptions& options, std::string_view act) {
+  if (!options.tenant) return {};
+  return Error{Code::auth_denied, std::string(act) + " concerns all tenants, and " +
+                                      quoted(options.actor) + " is bound to tenant " +
+                                      quoted(*options.tenant) +
+                                      "; ask an operator who is bound to none"};
+}
+
+Result<Admin::Whose> limited(const AdminOptions& options, const Admin::Whose& tenant) {
+  if (tenant) {
+    auto status = check_text("tenant", *tenant, MessageRules::tenant_length_max);
+    if (!status.ok()) return status.error();
+  }
+  if (!options.tenant) return tenant;
+  if (tenant && *tenant != *options.tenant) {
+    return Error{Code::auth_denied, "tenant: " + quoted(options.actor) + " is bound to tenant " +
+                                        quoted(*options.tenant) +
+                                        " and sees no other; leave it out"};
+  }
+  return options.tenant;
 }
 
 }  // namespace sagabox::admin

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sagabox/admin.hpp>
 #include <sagabox/records.hpp>
 #include <sagabox/result.hpp>
 
@@ -20,5 +21,12 @@ Status check_rows(std::string_view field, std::uint32_t rows, std::uint32_t rows
 Status check_filter(const MessageFilter& filter);
 /// Also for a replay from `from`.
 Status check_replay(MessageState from, const MessageFilter& filter);
+
+/// CONFIG.INVALID names the option that is wrong.
+Status check_options(const AdminOptions& options);
+/// The tenant whose records are meant; AUTH.DENIED when bound to another.
+Result<Admin::Whose> limited(const AdminOptions& options, const Admin::Whose& tenant);
+/// AUTH.DENIED when bound to a tenant: `act` would touch others.
+Status everybodys(const AdminOptions& options, std::string_view act);
 
 }  // namespace sagabox::admin

@@ -53,7 +53,7 @@ PUBLIC_ROOMS = {
     "routing": "router",
     "idempotency": "idempotency once idempotency_http",
     "saga": "saga_definition saga",
-    "admin": "admin explanation",
+    "admin": "admin explanation saga_admin",
     "assembly": "open",
     "top": "sagabox",
 }

@@ -1,0 +1,196 @@
+#include "admin/checks.hpp"
+#include "core/text.hpp"
+#include "saga/commands.hpp"
+
+#include <sagabox/random.hpp>
+#include <sagabox/saga_admin.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+#include <thread>
+#include <utility>
+
+namespace sagabox {
+namespace {
+
+constexpr Duration look_min = std::chrono::milliseconds(2);
+constexpr Duration look_max = std::chrono::milliseconds(100);
+
+saga::ActRequest act_request(const SagaOrder& order, const std::string& actor) {
+  saga::ActRequest request{.actor = actor, .note = order.note};
+  switch (order.kind) {
+    case SagaCommandKind::approve:
+      request.step = order.step;
+      request.approved = order.approved;
+      break;
+    case SagaCommandKind::set_step:
+      request.step = order.step;
+      request.state = order.state;
+      request.output = order.output;
+      break;
+    case SagaCommandKind::replay:
+      request.into_compensation = order.into_compensation;
+      break;
+    default:
+      break;
+  }
+  return request;
+}
+
+saga::ReplyRequest reply_request(const SagaReplyOrder& order) {
+  using Kind = saga::CallResult::Kind;
+  saga::ReplyRequest request{.step = order.step, .round = order.round};
+  request.direction =
+      order.compensation ? BarrierDirection::compensation : BarrierDirection::action;
+  request.result.output = order.output;
+  request.result.error = order.error;
+  switch (order.kind) {
+    case SagaReplyOrder::Kind::ok:
+      request.result.kind = Kind::ok;
+      break;
+    case SagaReplyOrder::Kind::retry:
+      request.result.kind = Kind::retry;
+      break;
+    case SagaReplyOrder::Kind::fail:
+      request.result.kind = Kind::fail;
+      break;
+  }
+  return request;
+}
+
+/// The body of a command, which its reader takes.
+Result<std::string> body_of(const SagaOrder& order, const std::string& actor) {
+  SagaCommand command{.kind = order.kind};
+  Status readable;
+  const auto check = [&](const auto& read) {
+    if (!read.ok()) readable = read.error();
+  };
+  switch (order.kind) {
+    case SagaCommandKind::start:
+      return admin::wrong("command: start is not an act on a saga that is there");
+    case SagaCommandKind::reply:
+      command.body = saga::reply_body(reply_request(order.reply));
+      check(saga::read_reply(command));
+      break;
+    case SagaCommandKind::signal:
+      command.body = saga::signal_body({.name = order.signal, .payload = order.payload});
+      check(saga::read_signal(command));
+      break;
+    default:
+      command.body = saga::act_body(order.kind, act_request(order, actor));
+      check(saga::read_act(command));
+  }
+  if (!readable.ok()) return readable.error();
+  return std::move(command.body);
+}
+
+/// Where the reason begins with a code, that is the error's.
+Error refused(const SagaCommandResult& result) {
+  const auto colon = result.reason.find(": ");
+  const auto name = std::string_view(result.reason).substr(0, colon);
+  const auto code = code_from_name(name);
+  const bool has_code = colon != std::string::npos && code_name(code) == name;
+  return {has_code ? code : Code::tx_invalid_state,
+          "refused: " + (has_code ? result.reason.substr(colon + 2) : result.reason)};
+}
+
+template <class IdType>
+IdType new_id(const Clock& clock) {
+  UlidSource ids(clock, system_random());
+  return ids.next<IdType>();
+}
+
+}  // namespace
+
+Result<SagaReceipt> SagaAdmin::send(SagaCommand command, Duration wait) {
+  const auto written = store_->transaction([&](OwnedTransaction& transaction) -> Status {
+    return transaction.sagas().append(std::span(&command, 1));
+  });
+  if (!written.ok()) return written.error();
+  store_->sagas()->wake(command.definition);
+  options_.log->log(LogLevel::info, "saga command written",
+                    {{"saga", command.saga.view()},
+                     {"command", saga_command_name(command.kind)},
+                     {"actor", std::string_view(options_.actor)}});
+  SagaReceipt answer{.command = command.id, .saga = command.saga};
+  Duration waited{};
+  Duration pause = look_min;
+  for (;;) {
+    const auto results = store_->sagas()->results(std::span(&command.id, 1));
+    if (!results.ok()) return results.error();
+    if (!results->empty()) {
+      if (!results->front().applied) return refused(results->front());
+      answer.applied = true;
+      return answer;
+    }
+    if (waited >= wait) return answer;
+    pause = std::min(pause, wait - waited);
+    std::this_thread::sleep_for(pause);
+    waited += pause;
+    pause = std::min(pause * 2, look_max);
+  }
+}
+
+Result<SagaReceipt> SagaAdmin::start(const SagaStartOrder& order, Duration wait) {
+  const auto tenant = admin::limited(options_, order.tenant);
+  if (!tenant.ok()) return tenant.error();
+  SagaCommand command{.definition = order.definition,
+                      .tenant = tenant->value_or(std::string(tenant_default)),
+                      .kind = SagaCommandKind::start};
+  const auto stored = store_->sagas()->definitions(order.definition);
+  if (!stored.ok()) return stored.error();
+  const bool known =
+      !order.definition.empty() && std::ranges::any_of(*stored, [&](const auto& definition) {
+        return !order.version || definition.version == *order.version;
+      });
+  if (!known) {
+    return Error{
+        Code::request_not_found,
+        "definition: " + quoted(order.definition) +
+            (order.version ? " version " + std::to_string(*order.version) : std::string()) +
+            " is not stored here; sagabox saga define FILE stores one"};
+  }
+  if (!order.key.empty()) {
+    if (auto status = admin::check_text("key", order.key, MessageRules::key_length_max);
+        !status.ok()) {
+      return status.error();
+    }
+  }
+  command.saga = order.key.empty() ? new_id<SagaId>(*options_.clock)
+                                   : saga_id_of(command.tenant, command.definition, order.key);
+  command.id = order.command.value_or(new_id<CommandId>(*options_.clock));
+  command.body = saga::start_body({.input = order.input,
+                                   .key = order.key,
+                                   .isolate = order.isolate,
+                                   .labels = order.labels,
+                                   .timeout = order.timeout,
+                                   .version = order.version,
+                                   .traceparent = order.traceparent});
+  if (const auto read = saga::read_start(command); !read.ok()) return read.error();
+  return send(std::move(command), wait);
+}
+
+Result<SagaReceipt> SagaAdmin::act(const SagaOrder& order, Duration wait) {
+  if (!order.note.empty()) {
+    if (auto status = admin::check_text("note", order.note, Admin::note_length_max); !status.ok()) {
+      return status.error();
+    }
+  }
+  auto body = body_of(order, options_.actor);
+  if (!body.ok()) return body.error();
+  const auto found = record(order.saga);
+  if (!found.ok()) return found.error();
+  if (!*found) {
+    return Error{Code::request_not_found, "saga " + quoted(order.saga.view()) + " is not there"};
+  }
+  return send({.id = order.command.value_or(new_id<CommandId>(*options_.clock)),
+               .saga = order.saga,
+               .definition = (*found)->definition,
+               .tenant = (*found)->tenant,
+               .kind = order.kind,
+               .body = *std::move(body)},
+              wait);
+}
+
+}  // namespace sagabox
