@@ -5,6 +5,7 @@
 #include "wire/problems.hpp"
 #include "wire/readiness.hpp"
 #include "wire/replays.hpp"
+#include "wire/sagas.hpp"
 #include "wire/stores.hpp"
 #include "wire/tables.hpp"
 
@@ -367,6 +368,184 @@ TEST_F(WireSchema, IdempotencyKeys) {
   expect_described("IdempotencyPage", written(page), written(IdempotencyPage{}));
   EXPECT_EQ(again(written(page), read_idempotency_page), written(page));
   expect_described("IdempotencyPurged", written(IdempotencyPurged{3}));
+}
+
+SagaView full_saga() {
+  SagaView full{.id = SagaId::parse("s1").value(),
+                .tenant = "acme",
+                .definition = "travel",
+                .definition_version = 3,
+                .quarantined = true,
+                .version = 7,
+                .key = "trip-77",
+                .isolate = "customer-1",
+                .labels = {{"order", "77"}},
+                .started_at = noon,
+                .changed_at = noon,
+                .ended_at = noon,
+                .deadline = noon,
+                .due = noon,
+                .paused_at = noon,
+                .undo = "failure",
+                .input = R"({"customer":1})",
+                .unreadable = "a newer version wrote it",
+                .definition_stored = false,
+                .seen_at = noon};
+  full.steps.push_back({.name = "flight",
+                        .wait = SagaWait::signal,
+                        .waits_for = "paid",
+                        .tag = "bookings",
+                        .pivot = true,
+                        .has_action = false,
+                        .attempts = 2,
+                        .attempts_max = 8,
+                        .started_at = noon,
+                        .ended_at = noon,
+                        .undo_started_at = noon,
+                        .undone_at = noon,
+                        .due = noon,
+                        .deadline = noon,
+                        .code = Code::tx_timeout,
+                        .error = "slow",
+                        .output = "[1]"});
+  return full;
+}
+
+TEST_F(WireSchema, Sagas) {
+  auto full = full_saga();
+  const SagaView least{.id = full.id};
+  for (std::size_t state = 0; state < saga_state_count; ++state) {
+    full.state = static_cast<SagaState>(state);
+    expect_described("Saga", written(full), written(least));
+  }
+  const SagaStepView least_step{.name = "hotel"};
+  auto step = full.steps.front();
+  for (std::size_t state = 0; state < saga_step_state_count; ++state) {
+    step.state = static_cast<SagaStepState>(state);
+    expect_described("SagaStep", written(step), written(least_step));
+    full.steps.push_back(step);
+  }
+  for (std::size_t wait = 0; wait < saga_wait_count; ++wait) {
+    full.steps.push_back({.name = "w", .wait = static_cast<SagaWait>(wait)});
+  }
+  EXPECT_EQ(schemas_.problem("Saga", written(full)), "");
+  EXPECT_EQ(again(written(full), read_saga), written(full));
+  EXPECT_EQ(again(written(least), read_saga), written(least));
+  const SagaPage page{.rows = {full, least}, .next = "s1"};
+  expect_described("SagaPage", written(page), written(SagaPage{}));
+  EXPECT_EQ(again(written(page), read_saga_page), written(page));
+
+  const SagaHistoryEntry entry{.number = 3,
+                               .at = noon,
+                               .event = "StepFailed",
+                               .step = "hotel",
+                               .detail = R"({"code":"PROVIDER.REJECTED"})",
+                               .hash = sha256("3")};
+  expect_described("SagaHistoryEntry", written(entry), written(SagaHistoryEntry{.at = noon}));
+  const SagaHistory history{.entries = {entry}, .more = true, .problem = "entry 2 is missing"};
+  expect_described("SagaHistory", written(history), written(SagaHistory{}));
+  EXPECT_EQ(again(written(history), read_saga_history), written(history));
+  const auto intact = written(SagaHistory{.problem = ""});
+  EXPECT_EQ(again(intact, read_saga_history), intact);
+}
+
+TEST_F(WireSchema, WhatIsKnownOfSagas) {
+  SagaExplanation full{.state = "running", .owner = "nobody", .next = "approve it"};
+  for (std::size_t why = 0; why < saga_why_count; ++why) {
+    full.reasons.push_back({static_cast<SagaWhy>(why), "approve", "its approval"});
+  }
+  const SagaExplanation least{.state = "done", .reasons = {{.text = "it has completed"}}};
+  expect_described("SagaExplanation", written(full), written(least));
+  expect_described("SagaReason", written(full.reasons.front()), written(least.reasons.front()));
+  EXPECT_EQ(again(written(full), read_saga_explanation), written(full));
+
+  std::vector<SagaCommand> commands;
+  for (std::size_t kind = 0; kind < saga_command_kind_count; ++kind) {
+    commands.push_back({.id = CommandId::parse("c1").value(),
+                        .saga = SagaId::parse("s1").value(),
+                        .definition = "travel",
+                        .tenant = "acme",
+                        .kind = static_cast<SagaCommandKind>(kind),
+                        .written_at = noon});
+    expect_described("SagaCommand", written(commands.back()));
+  }
+  expect_described("SagaCommands", written(commands));
+  EXPECT_EQ(again(written(commands), read_saga_commands), written(commands));
+
+  const SagaCounted counted{.definition = "travel", .sagas = 3, .oldest = noon};
+  expect_described("SagaCount", written(counted), written(SagaCounted{}));
+  const std::vector counts{counted};
+  expect_described("SagaCounts", written(counts));
+  EXPECT_EQ(again(written(counts), read_saga_counts), written(counts));
+
+  const SagaDefinitionRecord definition{.name = "travel",
+                                        .version = 3,
+                                        .digest = sha256("{}"),
+                                        .text = R"({"saga":"travel"})",
+                                        .registered_at = noon};
+  auto without_text = definition;
+  without_text.text.clear();
+  expect_described("SagaDefinition", written(definition), written(without_text));
+  const std::vector definitions{definition, without_text};
+  expect_described("SagaDefinitions", written(definitions));
+  EXPECT_EQ(again(written(definitions), read_saga_definitions), written(definitions));
+
+  SagaReceipt answer{.command = commands.front().id, .saga = commands.front().saga};
+  for (const bool applied : {true, false}) {
+    answer.applied = applied;
+    expect_described("SagaReceipt", written(answer));
+    EXPECT_EQ(again(written(answer), read_saga_receipt), written(answer));
+  }
+  expect_described("SagasPurged", written(SagasPurged{3}));
+  EXPECT_EQ(again(written(SagasPurged{3}), read_sagas_purged), written(SagasPurged{3}));
+}
+
+TEST_F(WireSchema, WhatSagasAreTold) {
+  const SagaStartOrder start{.definition = "travel",
+                             .tenant = "acme",
+                             .key = "trip-77",
+                             .input = R"({"a":[1]})",
+                             .isolate = "customer-1",
+                             .labels = {{"order", "77"}},
+                             .timeout = 90s,
+                             .version = 3,
+                             .traceparent = "00-1",
+                             .command = CommandId::parse("c1").value()};
+  EXPECT_EQ(schemas_.problem("SagaStart", written(start)), "");
+  EXPECT_EQ(again(written(start), read_saga_start), written(start));
+  const SagaStartOrder least{.definition = "travel"};
+  EXPECT_EQ(schemas_.problem("SagaStart", written(least)), "");
+  EXPECT_EQ(again(written(least), read_saga_start), written(least));
+
+  SagaOrder order{.note = "by hand",
+                  .step = "approve",
+                  .state = SagaStepState::succeeded,
+                  .output = "[1]",
+                  .into_compensation = true,
+                  .signal = "paid",
+                  .payload = R"({"sum":1})",
+                  .reply = {.step = "ticket",
+                            .compensation = true,
+                            .round = 2,
+                            .kind = SagaReplyOrder::Kind::fail,
+                            .output = "{}",
+                            .error = "no seats"},
+                  .command = CommandId::parse("c1").value()};
+  std::set<std::string> members{"store"};
+  const auto check = [&] {
+    const auto text = written(order);
+    EXPECT_EQ(schemas_.problem("SagaOrder", text), "");
+    EXPECT_EQ(again(text, read_saga_order), text);
+    members.merge(Schemas::keys(json::parse(text).as_object()));
+  };
+  for (std::size_t kind = 1; kind < saga_command_kind_count; ++kind) {
+    order.kind = static_cast<SagaCommandKind>(kind);
+    check();
+  }
+  order.kind = SagaCommandKind::approve;
+  order.approved = false;
+  check();
+  EXPECT_EQ(members, schemas_.members_of("SagaOrder"));
 }
 
 TEST_F(WireSchema, HealthAndErrors) {
