@@ -202,6 +202,7 @@ void Api::call(const Request& request, const RouteMatch& match, const Caller& ca
                const HttpIdempotency::Pass& pass, const Reply& reply) {
   Call call{.options = options_,
             .readiness = readiness_,
+            .saga_waits = saga_waits_,
             .request = request,
             .caller = caller,
             .names = match.names,

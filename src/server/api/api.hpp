@@ -6,6 +6,8 @@
 #include "server/api/serving.hpp"
 #include "server/http/request_handler.hpp"
 
+#include <atomic>
+#include <cstdint>
 #include <exception>
 #include <map>
 #include <memory>
@@ -51,6 +53,7 @@ class Api final : public RequestHandler {
   ApiOptions options_;
   std::unique_ptr<KeyRing> keys_;
   Readiness readiness_;
+  std::atomic<std::uint32_t> saga_waits_{0};
   // Declared before the writers, so that it outlives their last replies.
   std::map<const Store*, std::unique_ptr<KeyedWrites>> keyed_writes_;
   std::vector<std::unique_ptr<GroupWriter>> writers_;  // a table each

@@ -45,6 +45,18 @@ Result<Response> list_destinations(const Call& call);
 Result<Response> list_idempotency_keys(const Call& call);
 Result<Response> purge_idempotency_keys(const Call& call);
 
+Result<Response> list_sagas(const Call& call);
+Result<Response> count_sagas(const Call& call);
+Result<Response> get_saga(const Call& call);
+Result<Response> get_saga_history(const Call& call);
+Result<Response> explain_saga(const Call& call);
+Result<Response> list_saga_commands(const Call& call);
+Result<Response> start_saga(const Call& call);
+Result<Response> command_saga(const Call& call);
+Result<Response> purge_sagas(const Call& call);
+Result<Response> list_saga_definitions(const Call& call);
+Result<Response> define_saga(const Call& call);
+
 Result<Response> export_audit(const Call& call);
 Result<Response> verify_audit(const Call& call);
 

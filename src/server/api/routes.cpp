@@ -71,6 +71,18 @@ constexpr std::array table{
     Route{"POST", "/v1/idempotency-keys/purge", "purgeIdempotencyKeys", Needs::admin,
           purge_idempotency_keys},
 
+    Route{"GET", "/v1/sagas", "listSagas", Needs::read, list_sagas},
+    Route{"POST", "/v1/sagas", "startSaga", Needs::operate, start_saga},
+    Route{"GET", "/v1/sagas/count", "countSagas", Needs::read, count_sagas},
+    Route{"POST", "/v1/sagas/purge", "purgeSagas", Needs::admin, purge_sagas},
+    Route{"GET", "/v1/sagas/{id}", "getSaga", Needs::read, get_saga},
+    Route{"GET", "/v1/sagas/{id}/history", "getSagaHistory", Needs::read, get_saga_history},
+    Route{"GET", "/v1/sagas/{id}/explain", "explainSaga", Needs::read, explain_saga},
+    Route{"GET", "/v1/sagas/{id}/commands", "listSagaCommands", Needs::read, list_saga_commands},
+    Route{"POST", "/v1/sagas/{id}/commands", "commandSaga", Needs::operate, command_saga},
+    Route{"GET", "/v1/saga-definitions", "listSagaDefinitions", Needs::read, list_saga_definitions},
+    Route{"POST", "/v1/saga-definitions", "defineSaga", Needs::admin, define_saga},
+
     Route{"GET", "/v1/audit", "exportAudit", Needs::admin, export_audit},
     Route{"GET", "/v1/audit/verify", "verifyAudit", Needs::admin, verify_audit},
 };

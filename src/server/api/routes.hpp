@@ -8,6 +8,7 @@
 #include <sagabox/admin.hpp>
 #include <sagabox/idempotency_http.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -31,6 +32,7 @@ struct Caller {
 struct Call {
   const ApiOptions& options;
   Readiness& readiness;
+  std::atomic<std::uint32_t>& saga_waits;  ///< requests that wait for the owner of a saga
   const Request& request;
   const Caller& caller;
   /// What stands for the names in braces of the route's path, in order; without the table.

@@ -7,6 +7,7 @@
 #include <sagabox/outbox.hpp>
 #include <sagabox/router.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -41,6 +42,9 @@ struct ApiOptions {
   GroupWriterOptions writing{};
   /// Bodies up to this size are read and checked where they arrive; longer ones by a worker.
   std::size_t brief_bytes_max = 64UL * 1024;
+  /// Requests that may wait at the same time until a saga's owner has applied their command; those
+  /// beyond are answered at once, as pending. Fewer than there are workers.
+  std::uint32_t saga_waits_max = 2;
   std::string metrics_path = "/metrics";
   /// How the header `Idempotency-Key` of requests that write is taken, where the store of the table
   /// keeps keys; nullopt: it is ignored.
