@@ -21,6 +21,8 @@ struct Given {
   std::string text{};
   std::vector<Member> members;  ///< of a list without keys
   std::string from{};           ///< "sagabox.yaml:9", "SAGABOX_LISTEN"
+  bool in_quotes = false;       ///< a text of a file: it is no number, true or false
+  std::size_t line = 0;         ///< of a file; 0: not known
 
   [[nodiscard]] const Given* find(std::string_view key) const;
   /// The member of this key, made when it is not there; this becomes a map.
@@ -31,6 +33,7 @@ struct Given::Member {
   std::string key{};
   std::string from{};
   Given value{};
+  std::size_t line = 0;  ///< of the key in a file; 0: not known
 };
 
 /// One setting, or a group of them, of whatever `holder` points to: how it is called, what it may
