@@ -90,6 +90,7 @@ int command_line(int argc, char** argv) {
   add_key(app, run);
   add_looking_verbs(app, run);
   add_acting_verbs(app, run);
+  add_saga_verbs(app, run);
   add_schema_verbs(app, run);
   add_document_verbs(app, run);
   try {

@@ -2,6 +2,7 @@
 
 #include "admin/doctor.hpp"
 #include "admin/owners.hpp"
+#include "cli/saga_operations.hpp"
 
 #include <sagabox/admin.hpp>
 #include <sagabox/router.hpp>
@@ -87,6 +88,9 @@ class Operations {
   virtual Result<bool> forget_idempotency(const IdempotencyKey& key, const std::string& note) = 0;
   /// How many are gone, of those whose time is over.
   virtual Result<std::uint64_t> purge_idempotency() = 0;
+
+  /// As long as this. Throws Failure where the store has no sagas.
+  virtual SagaOperations& sagas() = 0;
 
   virtual Result<AuditReport> verify_audit(const std::optional<AuditHead>& anchor) = 0;
   virtual Result<std::uint64_t> export_audit(const Admin::LineSink& sink, std::uint64_t after) = 0;

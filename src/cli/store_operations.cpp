@@ -3,15 +3,53 @@
 #include <sagabox/random.hpp>
 
 #include <array>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace sagabox::cli {
 namespace {
 
+class StoreSagas final : public SagaOperations {
+ public:
+  explicit StoreSagas(SagaAdmin admin) : admin_(std::move(admin)) {}
+
+  Result<SagaPage> list(const SagaQuery& query) override { return admin_.list(query); }
+  Result<std::vector<SagaCounted>> count() override { return admin_.count(); }
+  Result<std::optional<SagaView>> show(const SagaId& id, Admin::PayloadToo payload) override {
+    return admin_.show(id, payload);
+  }
+  Result<std::optional<SagaHistory>> history(const SagaId& id, std::uint32_t after,
+                                             std::uint32_t entries_max, bool verify) override {
+    return admin_.history(id, after, entries_max, verify);
+  }
+  Result<std::optional<SagaExplanation>> explain(const SagaId& id) override {
+    return admin_.explain(id);
+  }
+  Result<std::vector<SagaDefinitionRecord>> definitions(std::string_view name) override {
+    return admin_.definitions(name);
+  }
+  Result<SagaDefinitionRecord> define(const SagaDefinition& definition) override {
+    return admin_.define(definition);
+  }
+  Result<SagaReceipt> start(const SagaStartOrder& order, Duration wait) override {
+    return admin_.start(order, wait);
+  }
+  Result<SagaReceipt> act(const SagaOrder& order, Duration wait) override {
+    return admin_.act(order, wait);
+  }
+  Result<std::uint64_t> purge(std::string_view definition, Duration older_than) override {
+    return admin_.purge(definition, older_than);
+  }
+
+ private:
+  SagaAdmin admin_;
+};
+
 class StoreOperations final : public Operations {
  public:
-  StoreOperations(std::unique_ptr<Store> store, Admin admin)
-      : store_(std::move(store)), admin_(std::move(admin)) {}
+  StoreOperations(std::unique_ptr<Store> store, Admin admin, std::string actor)
+      : store_(std::move(store)), admin_(std::move(admin)), actor_(std::move(actor)) {}
 
   [[nodiscard]] std::string name() const override { return store_->name(); }
 
@@ -137,6 +175,11 @@ class StoreOperations final : public Operations {
   }
   Result<std::uint64_t> purge_idempotency() override { return admin_.purge_idempotency(); }
 
+  SagaOperations& sagas() override {
+    if (!sagas_) sagas_.emplace(SagaAdmin::open(*store_, {.actor = actor_}).value());
+    return *sagas_;
+  }
+
   Result<AuditReport> verify_audit(const std::optional<AuditHead>& anchor) override {
     return admin_.verify_audit(anchor);
   }
@@ -152,6 +195,8 @@ class StoreOperations final : public Operations {
 
   const std::unique_ptr<Store> store_;
   Admin admin_;
+  const std::string actor_;
+  std::optional<StoreSagas> sagas_;
 };
 
 }  // namespace
@@ -161,7 +206,7 @@ Result<std::unique_ptr<Operations>> operate_on(std::unique_ptr<Store> store,
   auto admin = Admin::open(*store, {.actor = actor});
   if (!admin.ok()) return admin.error();
   return std::unique_ptr<Operations>(
-      std::make_unique<StoreOperations>(std::move(store), *std::move(admin)));
+      std::make_unique<StoreOperations>(std::move(store), *std::move(admin), actor));
 }
 
 }  // namespace sagabox::cli

@@ -4,6 +4,7 @@
 #include "cli/exit_codes.hpp"
 #include "cli/remote/daemon_talk.hpp"
 #include "cli/remote/rest_requests.hpp"
+#include "cli/remote/server_sagas.hpp"
 #include "core/text.hpp"
 #include "wire/idempotency.hpp"
 #include "wire/messages.hpp"
@@ -243,6 +244,8 @@ class ServerOperations final : public Operations {
     return purge_keys(requests::purge_idempotency(named_store()));
   }
 
+  SagaOperations& sagas() override { return sagas_; }
+
   Result<AuditReport> verify_audit(const std::optional<AuditHead>& anchor) override {
     Target target("/v1/audit/verify");
     add_store(target);
@@ -302,6 +305,7 @@ class ServerOperations final : public Operations {
 
   DaemonTalk daemon_;
   const std::string store_;
+  ServerSagas sagas_{daemon_, [this] { return named_store(); }};
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "wire/idempotency.hpp"
 #include "wire/messages.hpp"
 #include "wire/replays.hpp"
+#include "wire/sagas.hpp"
 #include "wire/stores.hpp"
 #include "wire/tables.hpp"
 
@@ -165,6 +166,26 @@ std::string idempotency_json(const IdempotencyRecord& key) { return record(key);
 std::string idempotency_purged_json(std::uint64_t purged) {
   return record(wire::IdempotencyPurged{purged});
 }
+std::string saga_page_json(const SagaPage& page) { return record(page); }
+std::string saga_json(const SagaView& saga) { return record(saga); }
+std::string saga_history_json(const SagaId& id, const SagaHistory& history) {
+  return object([&](JsonOut& json) {
+    json.field("saga", id.view());
+    put_members(json, history);
+  });
+}
+std::string saga_explanation_json(const SagaId& id, const SagaExplanation& explanation) {
+  return object([&](JsonOut& json) {
+    json.field("saga", id.view());
+    put_members(json, explanation);
+  });
+}
+std::string saga_counts_json(std::span<const SagaCounted> counts) { return record(counts); }
+std::string saga_definitions_json(std::span<const SagaDefinitionRecord> definitions) {
+  return record(definitions);
+}
+std::string saga_receipt_json(const SagaReceipt& answer) { return record(answer); }
+std::string saga_purged_json(std::uint64_t purged) { return record(wire::SagasPurged{purged}); }
 std::string audit_json_report(const AuditReport& report) {
   return object([&](JsonOut& json) {
     put_members(json, report);

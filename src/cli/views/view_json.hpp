@@ -3,6 +3,7 @@
 #include "cli/operations.hpp"
 #include "cli/views/status_view.hpp"
 
+#include <sagabox/saga_admin.hpp>
 #include <sagabox/spi/schema_store.hpp>
 
 #include <optional>
@@ -35,6 +36,14 @@ std::string reshard_json(const std::string& table, const spi::ReshardReport& rep
 std::string idempotency_page_json(const IdempotencyPage& page);
 std::string idempotency_json(const IdempotencyRecord& record);
 std::string idempotency_purged_json(std::uint64_t purged);
+std::string saga_page_json(const SagaPage& page);
+std::string saga_json(const SagaView& saga);
+std::string saga_history_json(const SagaId& id, const SagaHistory& history);
+std::string saga_explanation_json(const SagaId& id, const SagaExplanation& explanation);
+std::string saga_counts_json(std::span<const SagaCounted> counts);
+std::string saga_definitions_json(std::span<const SagaDefinitionRecord> definitions);
+std::string saga_receipt_json(const SagaReceipt& answer);
+std::string saga_purged_json(std::uint64_t purged);
 std::string audit_json_report(const AuditReport& report);
 /// Where it was found and what.
 using PlacedFinding = std::pair<std::string, spi::Finding>;
