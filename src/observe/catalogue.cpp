@@ -1,6 +1,7 @@
 #include "observe/catalogue.hpp"
 
 #include "observe/metric_names.hpp"
+#include "observe/saga_metric_names.hpp"
 
 #include <algorithm>
 #include <array>
@@ -79,6 +80,25 @@ constexpr std::array catalogue{
                "Requests refused because the same key was busy, last_failed or a mismatch"},
     MetricInfo{metric::idempotency_runs_total, counter, "consumer result",
                "Requests that were worked on by result: succeeded, failed, released or lost"},
+    MetricInfo{metric::saga_started_total, counter, "definition", "Sagas started"},
+    MetricInfo{metric::saga_completed_total, counter, "definition", "Sagas that completed"},
+    MetricInfo{metric::saga_compensated_total, counter, "definition",
+               "Sagas that were compensated: what was done is undone"},
+    MetricInfo{metric::saga_failed_total, counter, "definition",
+               "Sagas that died: neither forward nor back without an operator"},
+    MetricInfo{metric::saga_seconds, histogram, "definition result",
+               "Time from the start of a saga to its end: completed, compensated or failed"},
+    MetricInfo{metric::saga_step_seconds, histogram, "definition step",
+               "Time from the start of a step to the end of its action"},
+    MetricInfo{metric::saga_in_memory, gauge, "definition",
+               "Sagas that this process has in memory"},
+    MetricInfo{metric::saga_calls, gauge, "definition", "Calls of participants that run"},
+    MetricInfo{metric::saga_findings, gauge, "definition",
+               "Sagas of this process that do not go on and need an operator"},
+    MetricInfo{metric::saga_batches_total, counter, "definition result",
+               "Transactions that wrote sagas, by result: ok or failed"},
+    MetricInfo{metric::saga_batch_sagas, histogram, "definition",
+               "Sagas written by one transaction"},
     MetricInfo{metric::transport_sends_total, counter, "transport result",
                "Sends to targets by result: delivered, rejected, failed, unreachable, timed_out, "
                "busy, later"},

@@ -1,0 +1,87 @@
+#pragma once
+
+#include "saga/calls/caller.hpp"
+
+#include <sagabox/log.hpp>
+#include <sagabox/saga.hpp>
+#include <sagabox/time.hpp>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace sagabox::saga {
+
+struct FunctionOptions {
+  std::uint32_t workers = 4;
+  std::uint32_t spare_workers_max = 4;
+  std::string reply_secret{};
+  Logger* log = &no_log();
+};
+
+/// Whether completions may still tell anyone: they can outlive the functions.
+struct FunctionsLink {
+  std::shared_mutex mutex;
+  bool alive = true;
+};
+
+/// Calls the functions of this process, on a bounded number of threads. A function past its
+/// deadline keeps its thread; a spare one stands in for it.
+class Functions final : public Caller {
+ public:
+  explicit Functions(FunctionOptions options) : options_(std::move(options)) {}
+  /// Waits for functions that run.
+  ~Functions() override;
+  Functions(const Functions&) = delete;
+  Functions& operator=(const Functions&) = delete;
+
+  /// Before the first call. TX.INVALID_STATE: the name is taken.
+  Status add(std::string name, SagaFunction function);
+  [[nodiscard]] bool has(std::string_view name) const { return functions_.contains(name); }
+
+  void call(std::vector<CallOrder> orders, CallResults& results) override;
+  void abandon(CallTicket ticket) override;
+
+  /// What waits is not begun any more, and what runs is told to stop. Returns how many still run.
+  std::size_t begin_stop();
+  [[nodiscard]] std::size_t running() const;
+
+ private:
+  struct Task {
+    CallOrder order;
+    CallResults* results = nullptr;
+  };
+  struct Running {
+    std::stop_source stop;
+    bool overdue = false;
+  };
+
+  void run();
+  void run_one(Task task, const std::stop_source& stop);
+  /// With the mutex held.
+  void add_threads();
+
+  FunctionOptions options_;
+  const std::shared_ptr<FunctionsLink> link_ = std::make_shared<FunctionsLink>();
+  std::map<std::string, SagaFunction, std::less<>> functions_;
+  mutable std::mutex mutex_;  // of all below
+  std::condition_variable work_;
+  std::deque<Task> waiting_;
+  std::unordered_map<CallTicket, Running> running_;
+  std::vector<std::thread> threads_;
+  std::uint32_t idle_ = 0;
+  std::uint32_t alive_ = 0;
+  std::uint32_t overdue_ = 0;
+  bool ending_ = false;
+};
+
+}  // namespace sagabox::saga

@@ -1,0 +1,106 @@
+#include "saga/calls/reply_token.hpp"
+
+#include "core/base64.hpp"
+
+#include <sagabox/payload.hpp>
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <vector>
+
+namespace sagabox::saga {
+namespace {
+
+constexpr char claim_end = '\n';
+constexpr std::size_t claim_fields = 6;
+constexpr std::size_t token_bytes_max = 1024;
+
+Error denied() {
+  return {Code::auth_denied,
+          "this is not a reply token of ours; pass on the one that came with "
+          "the call, as it was"};
+}
+
+/// Base 64 in the alphabet of URLs, without padding.
+std::string to_url_form(std::string_view bytes) {
+  std::string text;
+  append_base64(bytes, text);
+  std::ranges::replace(text, '+', '-');
+  std::ranges::replace(text, '/', '_');
+  text.erase(std::ranges::find(text, '='), text.end());
+  return text;
+}
+
+std::optional<std::string> from_url_form(std::string_view text) {
+  std::string padded(text);
+  std::ranges::replace(padded, '-', '+');
+  std::ranges::replace(padded, '_', '/');
+  padded.append((4 - padded.size() % 4) % 4, '=');
+  return from_base64(padded);
+}
+
+std::vector<std::string> fields_of(std::string_view claim) {
+  std::vector<std::string> fields;
+  while (true) {
+    const auto end = claim.find(claim_end);
+    fields.emplace_back(claim.substr(0, end));
+    if (end == std::string_view::npos) return fields;
+    claim.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace
+
+std::string hmac_sha256_hex(std::string_view secret, std::string_view text) {
+  Digest digest{};
+  unsigned int length = digest.size();
+  HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
+       reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(), &length);
+  return hex(digest);
+}
+
+std::string reply_token(const ReplyClaim& claim, std::string_view secret) {
+  std::string text = claim.saga.str();
+  for (const auto& field :
+       {claim.definition, claim.tenant, claim.step,
+        std::string(barrier_direction_name(claim.direction)), std::to_string(claim.round)}) {
+    text += claim_end;
+    text += field;
+  }
+  const auto body = to_url_form(text);
+  return body + "." + hmac_sha256_hex(secret, body);
+}
+
+Result<ReplyClaim> read_reply_token(std::string_view token, std::string_view secret) {
+  const auto dot = token.find('.');
+  if (secret.empty() || dot == std::string_view::npos || token.size() > token_bytes_max) {
+    return denied();
+  }
+  const auto body = token.substr(0, dot);
+  const auto mac = token.substr(dot + 1);
+  const auto right = hmac_sha256_hex(secret, body);
+  if (mac.size() != right.size() || CRYPTO_memcmp(mac.data(), right.data(), right.size()) != 0) {
+    return denied();
+  }
+  const auto text = from_url_form(body);
+  if (!text) return denied();
+  const auto fields = fields_of(*text);
+  if (fields.size() != claim_fields) return denied();
+  auto saga = SagaId::parse(fields[0]);
+  if (!saga.ok()) return denied();
+  ReplyClaim claim{.saga = *saga, .definition = fields[1], .tenant = fields[2], .step = fields[3]};
+  claim.direction =
+      fields[4] == "action" ? BarrierDirection::action : BarrierDirection::compensation;
+  const auto& round = fields[5];
+  const auto read = std::from_chars(round.data(), round.data() + round.size(), claim.round);
+  if (read.ec != std::errc{} || read.ptr != round.data() + round.size()) return denied();
+  return claim;
+}
+
+}  // namespace sagabox::saga

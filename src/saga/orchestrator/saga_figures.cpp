@@ -1,0 +1,50 @@
+#include "saga/orchestrator/saga_figures.hpp"
+
+#include "observe/saga_metric_names.hpp"
+
+namespace sagabox::saga {
+
+SagaFigures::SagaFigures(Metrics& metrics, std::string_view definition)
+    : started(metrics.counter(metric::saga_started_total, {{"definition", definition}})),
+      completed(metrics.counter(metric::saga_completed_total, {{"definition", definition}})),
+      compensated(metrics.counter(metric::saga_compensated_total, {{"definition", definition}})),
+      failed(metrics.counter(metric::saga_failed_total, {{"definition", definition}})),
+      batches(metrics.counter(metric::saga_batches_total,
+                              {{"definition", definition}, {"result", "ok"}})),
+      batches_failed(metrics.counter(metric::saga_batches_total,
+                                     {{"definition", definition}, {"result", "failed"}})),
+      batch_sagas(metrics.histogram(metric::saga_batch_sagas, {{"definition", definition}})),
+      in_memory(metrics.gauge(metric::saga_in_memory, {{"definition", definition}})),
+      calls(metrics.gauge(metric::saga_calls, {{"definition", definition}})),
+      findings(metrics.gauge(metric::saga_findings, {{"definition", definition}})),
+      metrics_(metrics),
+      definition_(definition),
+      completed_seconds_(metrics.histogram(metric::saga_seconds,
+                                           {{"definition", definition}, {"result", "completed"}})),
+      compensated_seconds_(metrics.histogram(
+          metric::saga_seconds, {{"definition", definition}, {"result", "compensated"}})),
+      failed_seconds_(metrics.histogram(metric::saga_seconds,
+                                        {{"definition", definition}, {"result", "failed"}})) {}
+
+void SagaFigures::ended(SagaState state, double seconds) {
+  switch (state) {
+    case SagaState::completed:
+      completed.increment();
+      return completed_seconds_.observe(seconds);
+    case SagaState::cancelled:
+      compensated.increment();
+      return compensated_seconds_.observe(seconds);
+    case SagaState::failed:
+      failed.increment();
+      return failed_seconds_.observe(seconds);
+    default:
+      return;
+  }
+}
+
+void SagaFigures::step_done(std::string_view step, double seconds) {
+  metrics_.histogram(metric::saga_step_seconds, {{"definition", definition_}, {"step", step}})
+      .observe(seconds);
+}
+
+}  // namespace sagabox::saga

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <sagabox/result.hpp>
+#include <sagabox/saga.hpp>
+#include <sagabox/saga_record.hpp>
+
+namespace sagabox::saga {
+
+/// The row of the inbox that starts a saga. The id is drawn unless there is a key.
+/// SCHEMA.VALIDATION_FAILED says what is wrong.
+Result<SagaCommand> start_command(const SagaStart& start, UlidSource& ids);
+/// `request.definition` is not empty.
+Result<SagaCommand> request_command(const SagaRequest& request, UlidSource& ids);
+
+}  // namespace sagabox::saga

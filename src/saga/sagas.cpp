@@ -1,0 +1,357 @@
+#include "core/text.hpp"
+#include "runtime/runtimes.hpp"
+#include "saga/calls/functions.hpp"
+#include "saga/calls/reply_token.hpp"
+#include "saga/orchestrator/orchestrator.hpp"
+#include "saga/orchestrator/threads.hpp"
+#include "saga/purger.hpp"
+#include "saga/requests.hpp"
+#include "saga/waiters.hpp"
+
+#include <sagabox/saga.hpp>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace sagabox {
+namespace {
+
+/// Where another process owns the saga, its result is looked for so often.
+constexpr Duration look_interval = std::chrono::milliseconds(20);
+
+class Rings final : public TransactionObserver {
+ public:
+  Rings(spi::SagaStore& store, std::string definition)
+      : store_(store), definition_(std::move(definition)) {}
+  void committed() noexcept override { store_.wake(definition_); }
+  void rolled_back() noexcept override {}
+  void abandoned() noexcept override { store_.wake(definition_); }
+
+ private:
+  spi::SagaStore& store_;
+  const std::string definition_;
+};
+
+}  // namespace
+
+Status SagaOptions::check() const {
+  const auto wrong = [](std::string text) { return Error{Code::config_invalid, std::move(text)}; };
+  if (workers == 0) return wrong("workers is 0; functions need at least one thread");
+  if (instances_max == 0) return wrong("instances_max is 0; say how many sagas may be in memory");
+  if (batch_sagas_max == 0) return wrong("batch_sagas_max is 0; a batch has at least one saga");
+  if (poll_interval <= Duration{}) return wrong("poll_interval must be longer than 0");
+  if (lease <= Duration{}) return wrong("lease must be longer than 0");
+  if (retention < Duration{}) return wrong("retention must not be negative");
+  if (drain_timeout < Duration{}) return wrong("drain_timeout must not be negative");
+  return {};
+}
+
+struct Sagas::Parts {
+  enum class State : std::uint8_t { fresh, running, closed };
+  struct Running {
+    std::unique_ptr<saga::Orchestrator> orchestrator;
+    std::unique_ptr<saga::Threads> threads;
+  };
+
+  Parts(Store& on, spi::SagaStore& rows, SagaOptions settings)
+      : store(on),
+        sagas(rows),
+        options(std::move(settings)),
+        ids(*options.clock, *options.random),
+        functions({.workers = options.workers,
+                   .spare_workers_max = options.spare_workers_max,
+                   .reply_secret = options.reply_secret,
+                   .log = options.log}) {}
+
+  [[nodiscard]] Status define(SagaDefinition definition) {
+    auto plan = saga::Plan::make(std::move(definition));
+    if (!plan.ok()) return plan.error();
+    const auto& given = plan->definition();
+    for (const auto& step : plan->steps()) {
+      for (const auto* target : {&step.action, &step.compensation}) {
+        if (auto known = check_target(step.given.name, *target); !known.ok()) return known;
+      }
+    }
+    if (auto stored = sagas.define(given.record(options.clock->wall_now())); !stored.ok()) {
+      return stored;
+    }
+    books[given.name].add(*plan);
+    return {};
+  }
+
+  [[nodiscard]] Status check_target(const std::string& step, const saga::Target& target) const {
+    using Kind = saga::Target::Kind;
+    if (target.kind == Kind::function && !functions.has(target.name)) {
+      return Error{Code::config_invalid, "step " + quoted(step) + ": there is no function " +
+                                             quoted(target.name) +
+                                             "; register it with function() first"};
+    }
+    if (target.kind == Kind::http) {
+      return Error{Code::config_invalid,
+                   "step " + quoted(step) + ": HTTP participants are not supported here"};
+    }
+    return {};
+  }
+
+  void start() {
+    engine.lease = options.lease;
+    for (const auto& [name, book] : books) add(name, book);
+    if (engine.scopes.empty()) return;
+    purger = std::make_unique<saga::Purger>(store.saga_admin(), *options.clock, *options.log,
+                                            options.retention, [this] {
+                                              std::vector<std::string> mine;
+                                              for (const auto& [name, one] : running) {
+                                                if (one.orchestrator->owns(Shard{0}))
+                                                  mine.push_back(name);
+                                              }
+                                              return mine;
+                                            });
+    engine.work = purger.get();
+    engine.attach = [this](ownership::Worker& worker) {
+      for (auto& [name, one] : running) one.orchestrator->attach(worker);
+    };
+    registration = runtime::join({.ownership = &store.ownership(),
+                                  .clock = options.clock,
+                                  .random = options.random,
+                                  .metrics = options.metrics,
+                                  .log = options.log},
+                                 engine);
+    for (auto& [name, one] : running) one.threads->start();
+  }
+
+  void add(const std::string& name, const saga::PlanBook& book) {
+    auto& one = running[name];
+    one.orchestrator = std::make_unique<saga::Orchestrator>(
+        saga::OrchestratorParts{
+            .store = sagas,
+            .definition = name,
+            .plans = book,
+            .caller = functions,
+            .tickets = tickets,
+            .ids = ids,
+            .clock = *options.clock,
+            .random = *options.random,
+            .metrics = *options.metrics,
+            .log = *options.log,
+            .reply_secret = options.reply_secret,
+            .told = [this](const SagaCommandResult& result) { waiters.told(result); },
+            .wrote_messages = [this](const TableName& table) { store.outbox().wake(table); },
+            .wake_writer = [&one] { one.threads->wake_writer(); },
+            .wake_reader = [this, name] { sagas.wake(name); }},
+        saga::OrchestratorOptions{.instances_max = options.instances_max,
+                                  .batch_sagas_max = options.batch_sagas_max,
+                                  .drain = options.drain_timeout / 2,
+                                  .poll_interval = options.poll_interval});
+    one.threads = std::make_unique<saga::Threads>(sagas, name, *options.clock, *one.orchestrator);
+    engine.scopes.push_back({.options = {.scope = saga::Orchestrator::scope_of(name),
+                                         .shards = sagas.capabilities().shards,
+                                         .share = ownership::Share::even,
+                                         .holder = one.orchestrator.get()},
+                             .stages = one.threads->stages()});
+  }
+
+  [[nodiscard]] Status stop() {
+    if (registration) {
+      registration->hand_over(options.clock->boot_now() + options.drain_timeout,
+                              [this] { (void)functions.begin_stop(); });
+    }
+    const auto busy = functions.begin_stop();
+    for (auto& [name, one] : running) one.threads->stop();
+    if (registration) registration->end();
+    if (busy == 0) return {};
+    return Error{Code::tx_timeout,
+                 std::to_string(busy) +
+                     " functions still run after the drain limit; whoever owns " +
+                     "their sagas next calls them again, or treats them as in doubt"};
+  }
+
+  Store& store;
+  spi::SagaStore& sagas;
+  const SagaOptions options;
+  UlidSource ids;
+  saga::Waiters waiters;
+  std::map<std::string, saga::PlanBook> books;
+  std::map<std::string, Running> running;
+  std::atomic<std::uint64_t> tickets{0};
+  saga::Functions functions;  // its threads tell orchestrators
+  std::unique_ptr<saga::Purger> purger;
+  runtime::Engine engine;
+  std::unique_ptr<runtime::Registration> registration;
+  mutable std::mutex mutex;  // of state
+  State state = State::fresh;
+};
+
+Sagas::Sagas(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Sagas::Sagas(Sagas&&) noexcept = default;
+Sagas& Sagas::operator=(Sagas&& other) noexcept {
+  if (this == &other) return *this;
+  Sagas ending(std::move(*this));
+  parts_ = std::move(other.parts_);
+  return *this;
+}
+Sagas::~Sagas() {
+  if (parts_) (void)stop();
+}
+
+Result<Sagas> Sagas::create(Store& store, SagaOptions options) {
+  if (auto checked = options.check(); !checked.ok()) return checked.error();
+  auto* const sagas = store.sagas();
+  if (sagas == nullptr) return Error{Code::config_invalid, store.name() + " has no sagas"};
+  if (auto prepared = sagas->prepare(); !prepared.ok()) return prepared.error();
+  return Sagas(std::make_unique<Parts>(store, *sagas, std::move(options)));
+}
+
+Status Sagas::function(std::string name, SagaFunction function) {
+  const std::scoped_lock lock(parts_->mutex);
+  if (parts_->state != Parts::State::fresh) {
+    return Error{Code::tx_invalid_state, "function() came after start(); register functions first"};
+  }
+  return parts_->functions.add(std::move(name), std::move(function));
+}
+
+Status Sagas::define(SagaDefinition definition) {
+  const std::scoped_lock lock(parts_->mutex);
+  if (parts_->state != Parts::State::fresh) {
+    return Error{Code::tx_invalid_state, "define() came after start(); define sagas first"};
+  }
+  return parts_->define(std::move(definition));
+}
+
+Status Sagas::start() {
+  const std::scoped_lock lock(parts_->mutex);
+  if (parts_->state != Parts::State::fresh) {
+    return Error{Code::tx_invalid_state, "start() was called before; open new sagas instead"};
+  }
+  parts_->state = Parts::State::running;
+  parts_->start();
+  return {};
+}
+
+Status Sagas::stop() {
+  const std::scoped_lock lock(parts_->mutex);
+  const auto was = std::exchange(parts_->state, Parts::State::closed);
+  if (was != Parts::State::running) return {};
+  return parts_->stop();
+}
+
+Result<SagaId> Sagas::start_saga(Transaction& tx, const SagaStart& start) {
+  auto command = saga::start_command(start, parts_->ids);
+  if (!command.ok()) return command.error();
+  if (auto written = tx.sagas().append(std::span(&*command, 1)); !written.ok()) {
+    return written.error();
+  }
+  tx.observe(std::make_unique<Rings>(parts_->sagas, start.definition));
+  return command->saga;
+}
+
+Result<SagaId> Sagas::start_saga(const SagaStart& start) {
+  return parts_->store.transaction(
+      [&](OwnedTransaction& tx) -> Result<SagaId> { return start_saga(tx, start); });
+}
+
+Result<CommandId> Sagas::request(Transaction& tx, const SagaRequest& request) {
+  auto asked = request;
+  if (asked.definition.empty()) {
+    auto* const admin = parts_->store.saga_admin();
+    auto found = admin == nullptr ? Result<std::optional<SagaRecord>>(std::optional<SagaRecord>())
+                                  : admin->get(request.saga);
+    if (!found.ok()) return found.error();
+    if (!found->has_value()) {
+      return Error{Code::request_not_found,
+                   "there is no saga " + request.saga.str() +
+                       "; name its definition if it is only being started"};
+    }
+    asked.definition = (*found)->definition;
+  }
+  auto command = saga::request_command(asked, parts_->ids);
+  if (!command.ok()) return command.error();
+  if (auto written = tx.sagas().append(std::span(&*command, 1)); !written.ok()) {
+    return written.error();
+  }
+  tx.observe(std::make_unique<Rings>(parts_->sagas, asked.definition));
+  return command->id;
+}
+
+Result<SagaRequestReply> Sagas::request(const SagaRequest& request, Duration limit) {
+  auto asked = request;
+  if (asked.id.empty()) asked.id = parts_->ids.next<CommandId>();
+  const auto id = asked.id;
+  parts_->waiters.expect(id);
+  auto written = parts_->store.transaction(
+      [&](OwnedTransaction& tx) -> Result<CommandId> { return this->request(tx, asked); });
+  if (!written.ok()) {
+    parts_->waiters.forget(id);
+    return written.error();
+  }
+  const auto until = parts_->options.clock->boot_now() + limit;
+  SagaRequestReply reply{.id = id};
+  while (true) {
+    const auto left = until - parts_->options.clock->boot_now();
+    auto result = parts_->waiters.wait(id, std::clamp(left, Duration{}, look_interval));
+    if (!result) {
+      // Another process may own it.
+      auto stored = parts_->sagas.results(std::span(&id, 1));
+      if (stored.ok() && !stored->empty()) result = stored->front();
+    }
+    if (result) {
+      reply.state =
+          result->applied ? SagaRequestReply::State::applied : SagaRequestReply::State::refused;
+      reply.reason = result->reason;
+      break;
+    }
+    if (left <= Duration{}) break;
+  }
+  parts_->waiters.forget(id);
+  return reply;
+}
+
+Result<SagaRequestReply> Sagas::reply(std::string_view token, SagaAnswer answer, Duration limit) {
+  auto claim = saga::read_reply_token(token, parts_->options.reply_secret);
+  if (!claim.ok()) return claim.error();
+  return request({.saga = claim->saga,
+                  .kind = SagaCommandKind::reply,
+                  .tenant = claim->tenant,
+                  .definition = claim->definition,
+                  .step = claim->step,
+                  .direction = claim->direction,
+                  .round = claim->round,
+                  .answer = std::move(answer)},
+                 limit);
+}
+
+SagasSnapshot Sagas::snapshot() const {
+  const std::scoped_lock lock(parts_->mutex);
+  SagasSnapshot all;
+  for (const auto& [name, one] : parts_->running) {
+    const auto part = one.orchestrator->snapshot();
+    all.shards_owned += part.shards_owned;
+    all.in_memory += part.instances;
+    all.calls += part.calls;
+    all.started += part.started;
+    all.completed += part.completed;
+    all.compensated += part.cancelled;
+    all.failed += part.failed;
+    all.batches += part.batches;
+    all.findings += part.findings;
+  }
+  return all;
+}
+
+std::vector<SagaFinding> Sagas::findings(std::size_t rows_max) const {
+  const std::scoped_lock lock(parts_->mutex);
+  std::vector<SagaFinding> all;
+  for (const auto& [name, one] : parts_->running) {
+    for (auto& finding : one.orchestrator->findings(rows_max - all.size())) {
+      all.push_back({.definition = name,
+                     .saga = finding.saga,
+                     .code = finding.code,
+                     .text = std::move(finding.text),
+                     .since = finding.since});
+    }
+  }
+  return all;
+}
+
+}  // namespace sagabox
