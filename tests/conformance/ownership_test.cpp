@@ -82,6 +82,100 @@ TEST_P(StoreConformance, OnlyMembersOfAScopeTakeItsShards) {
   EXPECT_EQ(ownership().take(scopes[0], elsewhere, 5).value().size(), 1U);
 }
 
+/// Scopes with one shard each.
+std::vector<spi::Scope> singles(const TableName& table, std::size_t count) {
+  std::vector<spi::Scope> scopes;
+  for (std::size_t i = 0; i < count; ++i) {
+    scopes.push_back("single" + std::to_string(i) + ":" + table.str());
+  }
+  return scopes;
+}
+
+TEST_P(StoreConformance, CensusOfManyScopesAnswersForEachInItsPlace) {
+  const auto worker = join();
+  const auto other = ids_.next<WorkerId>();
+  auto scopes = singles(table_, 3);
+  (void)ownership().join(other, ttl, scopes, 1).value();
+  (void)ownership().take(scopes[2], other, 1).value();
+  scopes.insert(scopes.begin() + 1, scope());
+  scopes.insert(scopes.begin(), "unknown:" + table_.str());
+
+  const auto censuses = ownership().census(scopes).value();
+
+  ASSERT_EQ(censuses.size(), 5U);
+  EXPECT_TRUE(censuses[0].live.empty());
+  EXPECT_TRUE(censuses[0].shards.empty());
+  EXPECT_EQ(censuses[1].live, std::vector{other});
+  EXPECT_EQ(censuses[2].live, std::vector{worker});
+  ASSERT_EQ(censuses[2].shards.size(), shards());
+  for (std::uint16_t s = 0; s < shards(); ++s) {
+    EXPECT_EQ(censuses[2].shards[s].shard, Shard{s});
+    EXPECT_TRUE(censuses[2].shards[s].owner.empty());
+  }
+  ASSERT_EQ(censuses[3].shards.size(), 1U);
+  EXPECT_TRUE(censuses[3].shards[0].owner.empty());
+  ASSERT_EQ(censuses[4].shards.size(), 1U);
+  EXPECT_EQ(censuses[4].shards[0].owner, other);
+  EXPECT_GT(censuses[4].shards[0].lease_left, Duration{});
+  EXPECT_EQ(censuses[0].timeline, censuses[4].timeline);
+  EXPECT_TRUE(ownership().census(std::span<const spi::Scope>{}).value().empty());
+}
+
+TEST_P(StoreConformance, TakeOfManyScopesIsBoundedInEach) {
+  const auto worker = join();
+  const auto scopes = singles(table_, 3);
+  (void)ownership().join(worker, ttl, std::span(scopes).first(2), 1).value();
+  const auto elsewhere = ids_.next<WorkerId>();
+  (void)ownership().join(elsewhere, ttl, std::span(scopes).last(2), 1).value();
+  ASSERT_EQ(ownership().take(scopes[1], elsewhere, 1).value().size(), 1U);
+  const auto some = static_cast<std::uint16_t>(std::max(1, shards() - 1));
+  const std::vector<spi::ShardsWanted> wanted{
+      {scopes[2], 1}, {scope(), some}, {scopes[1], 1}, {scopes[0], 5}};
+
+  const auto taken = ownership().take(worker, wanted).value();
+
+  ASSERT_EQ(taken.size(), wanted.size());
+  EXPECT_TRUE(taken[0].empty()) << "no member of it";
+  ASSERT_EQ(taken[1].size(), some);
+  EXPECT_TRUE(std::ranges::is_sorted(taken[1], {}, &spi::OwnedShard::shard));
+  EXPECT_TRUE(taken[2].empty()) << "another one holds it";
+  ASSERT_EQ(taken[3].size(), 1U);
+  for (const auto& shard : taken[1]) EXPECT_EQ(shard.epoch, Epoch{1});
+  const auto census = ownership().census(scopes[0]).value();
+  EXPECT_EQ(census.shards.at(0).owner, worker);
+  EXPECT_EQ(census.shards.at(0).epoch, taken[3][0].epoch);
+}
+
+TEST_P(StoreConformance, ReleaseOfManyScopesGivesBackEachAsItIsGiven) {
+  const auto worker = join();
+  const auto scopes = singles(table_, 3);
+  (void)ownership().join(worker, ttl, scopes, 1).value();
+  const std::vector<spi::ShardsWanted> wanted{
+      {scope(), shards()}, {scopes[0], 1}, {scopes[1], 1}, {scopes[2], 1}};
+  const auto taken = ownership().take(worker, wanted).value();
+  std::vector<spi::ScopeShards> given;
+  for (std::size_t i = 0; i < wanted.size(); ++i) given.push_back({wanted[i].scope, taken[i]});
+  given[1].shards[0].unclean = true;
+  ++given[2].shards[0].epoch.value;
+  given[3].shards.clear();
+  ownership().release(worker, given).value();
+
+  for (const auto& shard : ownership().census(scope()).value().shards) {
+    EXPECT_TRUE(shard.owner.empty());
+  }
+  const auto owner = [&](const spi::Scope& of) {
+    return ownership().census(of).value().shards.at(0).owner;
+  };
+  EXPECT_EQ(owner(scopes[0]), spi::unclean_owner());
+  EXPECT_EQ(owner(scopes[1]), worker) << "at another epoch";
+  EXPECT_EQ(owner(scopes[2]), worker) << "not given";
+  const auto again = ownership().take(worker, wanted).value();
+  EXPECT_EQ(again[0].size(), shards());
+  ASSERT_EQ(again[1].size(), 1U);
+  EXPECT_TRUE(again[1][0].unclean);
+  EXPECT_TRUE(again[2].empty());
+}
+
 TEST_P(StoreConformance, ReleasedShardIsClean) {
   const auto worker = join();
   const auto taken = ownership().take(scope(), worker, shards()).value();

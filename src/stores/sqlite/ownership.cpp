@@ -33,16 +33,17 @@ Ownership::Ownership(sql::Sections& sections, Context& context, OwnerLocks locks
       take_place_(sections.take("place_take")),
       release_place_(sections.take("place_release")) {}
 
-Result<std::vector<Ownership::Place>> Ownership::places_of(sql::Session& session,
-                                                           const spi::Scope& scope) const {
-  auto rows = session.run(places_, {scope});
+Result<std::vector<Ownership::Places>> Ownership::places_of(sql::Session& session,
+                                                            std::vector<std::string> scopes) const {
+  std::vector<Places> places(scopes.size());
+  auto rows = session.run(places_, {std::move(scopes)});
   if (!rows.ok()) return rows.error();
-  std::vector<Place> places;
   for (const auto row : *rows) {
-    places.push_back({.number = row.integer(0),
-                      .shard = Shard{static_cast<std::uint16_t>(row.integer(1))},
-                      .owner = worker_id(row.text(2)),
-                      .epoch = Epoch{row.natural(3)}});
+    places.at(row.natural(0))
+        .push_back({.number = row.integer(1),
+                    .shard = Shard{static_cast<std::uint16_t>(row.integer(2))},
+                    .owner = worker_id(row.text(3)),
+                    .epoch = Epoch{row.natural(4)}});
   }
   return places;
 }
@@ -51,14 +52,15 @@ Status Ownership::check_places(std::span<const spi::Scope> scopes, std::uint16_t
                                bool& complete) {
   auto reader = context_.sessions.reader();
   if (!reader.ok()) return reader.error();
+  auto places = places_of(**reader, {scopes.begin(), scopes.end()});
+  if (!places.ok()) return places.error();
   complete = true;
-  for (const auto& scope : scopes) {
-    auto places = places_of(**reader, scope);
-    if (!places.ok()) return places.error();
-    if (places->empty()) {
+  for (std::size_t i = 0; i < scopes.size(); ++i) {
+    const auto has = places->at(i).size();
+    if (has == 0) {
       complete = false;
-    } else if (places->size() != shards) {
-      return another_count(scope, places->size(), shards);
+    } else if (has != shards) {
+      return another_count(scopes[i], has, shards);
     }
   }
   return {};
@@ -70,12 +72,12 @@ Status Ownership::make_places(std::span<const spi::Scope> scopes, std::uint16_t 
   if (auto checked = check_places(scopes, shards, complete); !checked.ok()) return checked;
   if (complete) return {};
   auto made = sql::in_transaction(context_.sessions, [&](sql::Session& session) -> Status {
-    for (const auto& scope : scopes) {
-      auto places = places_of(session, scope);
-      if (!places.ok()) return places.error();
-      if (!places->empty()) continue;
+    auto places = places_of(session, {scopes.begin(), scopes.end()});
+    if (!places.ok()) return places.error();
+    for (std::size_t i = 0; i < scopes.size(); ++i) {
+      if (!places->at(i).empty()) continue;
       for (std::uint16_t shard = 0; shard < shards; ++shard) {
-        auto done = session.run(make_place_, {scope, shard});
+        auto done = session.run(make_place_, {scopes[i], shard});
         if (!done.ok()) return done.error();
       }
     }
@@ -105,36 +107,31 @@ Result<spi::LeaseReply> Ownership::renew(const WorkerId& worker, Duration ttl) {
   return spi::LeaseReply{true};
 }
 
-Result<spi::Census> Ownership::census(const spi::Scope& scope) {
+Result<std::vector<spi::Census>> Ownership::census(std::span<const spi::Scope> scopes) {
   auto reader = context_.sessions.reader();
   if (!reader.ok()) return reader.error();
-  auto places = places_of(**reader, scope);
+  auto places = places_of(**reader, {scopes.begin(), scopes.end()});
   if (!places.ok()) return places.error();
   const std::lock_guard lock(mutex_);
   unlock_expired();
-  spi::Census census;
-  for (const auto& [id, lease] : leases_) {
-    if (live(id) != nullptr && lease.scopes.contains(scope)) census.live.push_back(id);
+  std::vector<spi::Census> censuses(scopes.size());
+  for (std::size_t i = 0; i < scopes.size(); ++i) {
+    for (const auto& [id, lease] : leases_) {
+      if (live(id) != nullptr && lease.scopes.contains(scopes[i])) censuses[i].live.push_back(id);
+    }
+    for (const auto& place : places->at(i)) {
+      censuses[i].shards.push_back({place.shard, place.owner, place.epoch, lease_left(place)});
+    }
   }
-  for (const auto& place : *places) {
-    census.shards.push_back({place.shard, place.owner, place.epoch, lease_left(place)});
-  }
-  return census;
+  return censuses;
 }
 
-Result<std::vector<spi::OwnedShard>> Ownership::take_in(sql::Session& session,
-                                                        const spi::Scope& scope,
+Result<std::vector<spi::OwnedShard>> Ownership::take_in(sql::Session& session, const Places& places,
                                                         const WorkerId& worker,
                                                         std::uint16_t shards_max,
                                                         std::vector<std::int64_t>& locked) {
   std::vector<spi::OwnedShard> taken;
-  auto places = places_of(session, scope);
-  if (!places.ok()) return places.error();
-  const std::lock_guard lock(mutex_);
-  unlock_expired();
-  const Lease* taker = live(worker);
-  if (taker == nullptr || !taker->scopes.contains(scope)) return taken;
-  for (const auto& place : *places) {
+  for (const auto& place : places) {
     if (taken.size() == shards_max) break;
     if (lease_left(place) > Duration{}) continue;
     auto ours = locks_.try_lock(place.number);
@@ -149,13 +146,28 @@ Result<std::vector<spi::OwnedShard>> Ownership::take_in(sql::Session& session,
   return taken;
 }
 
-Result<std::vector<spi::OwnedShard>> Ownership::take(const spi::Scope& scope,
-                                                     const WorkerId& worker,
-                                                     std::uint16_t shards_max) {
+Result<std::vector<std::vector<spi::OwnedShard>>> Ownership::take(
+    const WorkerId& worker, std::span<const spi::ShardsWanted> wanted) {
+  using Taken = std::vector<std::vector<spi::OwnedShard>>;
+  std::vector<std::string> scopes;
+  for (const auto& one : wanted) scopes.push_back(one.scope);
   std::vector<std::int64_t> locked;
-  auto taken = sql::in_transaction(context_.sessions, [&](sql::Session& session) {
-    return take_in(session, scope, worker, shards_max, locked);
-  });
+  const auto work = [&](sql::Session& session) -> Result<Taken> {
+    auto places = places_of(session, scopes);
+    if (!places.ok()) return places.error();
+    Taken taken(wanted.size());
+    const std::lock_guard lock(mutex_);
+    unlock_expired();
+    const Lease* taker = live(worker);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (taker == nullptr || !taker->scopes.contains(wanted[i].scope)) continue;
+      auto shards = take_in(session, places->at(i), worker, wanted[i].shards_max, locked);
+      if (!shards.ok()) return shards.error();
+      taken[i] = *std::move(shards);
+    }
+    return taken;
+  };
+  auto taken = sql::in_transaction(context_.sessions, work);
   const std::lock_guard lock(mutex_);
   for (const auto number : locked) {
     if (taken.ok()) {
@@ -167,22 +179,23 @@ Result<std::vector<spi::OwnedShard>> Ownership::take(const spi::Scope& scope,
   return taken;
 }
 
-Status Ownership::release(const spi::Scope& scope, const WorkerId& worker,
-                          std::span<const spi::OwnedShard> shards) {
+Status Ownership::release(const WorkerId& worker, std::span<const spi::ScopeShards> given) {
   const auto unclean = spi::unclean_owner().str();
-  std::vector<std::int64_t> given;
+  std::vector<std::int64_t> released;
   auto done = sql::in_transaction(context_.sessions, [&](sql::Session& session) -> Status {
-    for (const auto& shard : shards) {
-      auto released = session.run(release_place_, {scope, shard.shard.value, worker.view(),
-                                                   shard.epoch.value, shard.unclean, unclean});
-      if (!released.ok()) return released.error();
-      if (!released->empty()) given.push_back(released->front().integer(0));
+    for (const auto& [scope, shards] : given) {
+      for (const auto& shard : shards) {
+        auto row = session.run(release_place_, {scope, shard.shard.value, worker.view(),
+                                                shard.epoch.value, shard.unclean, unclean});
+        if (!row.ok()) return row.error();
+        if (!row->empty()) released.push_back(row->front().integer(0));
+      }
     }
     return {};
   });
   if (!done.ok()) return done;
   const std::lock_guard lock(mutex_);
-  for (const auto number : given) {
+  for (const auto number : released) {
     const auto held = held_.find(number);
     if (held == held_.end() || held->second != worker) continue;
     locks_.unlock(number);
