@@ -49,6 +49,8 @@ using AggregateType = Name<struct AggregateTypeTag>;
 inline constexpr std::string_view aggregate_global = "__GLOBAL__";
 inline constexpr std::string_view tenant_default = "default";
 inline constexpr std::string_view json_content_type = "application/json";
+/// Header of a message that was replayed as new: the number of that replay.
+inline constexpr std::string_view as_new_header = "sagabox-as-new";
 
 /// W3C trace context and the caller's request id, handed on unchanged.
 struct TraceContext {

@@ -6,6 +6,7 @@
 #include <sagabox/log.hpp>
 #include <sagabox/message.hpp>
 #include <sagabox/metrics.hpp>
+#include <sagabox/once.hpp>
 #include <sagabox/owner_view.hpp>
 #include <sagabox/refused_result.hpp>
 #include <sagabox/retry.hpp>
@@ -151,6 +152,11 @@ class Outbox {
   /// One listener for each (aggregate type, topic); a second is an error.
   Status listen(Topic topic, Listener listener);
   Status listen(AggregateType type, Topic topic, Listener listener);
+  /// One that works on a store, which need not be the outbox's: its effect there happens once for
+  /// each message. Its consumer is `table:topic`, or `table:type:topic`, unless it is named. Its
+  /// metrics are the outbox's unless given.
+  Status listen(Topic topic, StoreListener listener);
+  Status listen(AggregateType type, Topic topic, StoreListener listener);
 
   /// Nothing when a hook suppressed the write.
   Result<std::optional<Written>> write(Transaction& tx, NewMessage message);

@@ -169,6 +169,19 @@ Status Outbox::listen(AggregateType type, Topic topic, Listener listener) {
   return parts_->registry.add(type, topic, std::move(listener));
 }
 
+Status Outbox::listen(Topic topic, StoreListener listener) {
+  return listen(AggregateType(aggregate_global), std::move(topic), std::move(listener));
+}
+
+Status Outbox::listen(AggregateType type, Topic topic, StoreListener listener) {
+  const auto of_type = type.str() == aggregate_global ? "" : type.str() + ":";
+  const auto name = parts_->table.str() + ":" + of_type + topic.str();
+  if (listener.metrics == &no_metrics()) listener.metrics = parts_->options.metrics;
+  auto made = listener_of(std::move(listener), name);
+  if (!made.ok()) return made.error();
+  return listen(std::move(type), std::move(topic), std::move(made).value());
+}
+
 Result<std::optional<Written>> Outbox::write(Transaction& tx, NewMessage message) {
   return parts_->writer->write(tx, std::move(message));
 }

@@ -47,11 +47,11 @@ PUBLIC_ROOMS = {
     "core": "error result id time random payload message retry delivery records json_schema refused_result owner_view"
     " idempotency_record saga_record",
     "observe": "metrics log audit tracing",
-    "spi": "store",
+    "spi": "store once",
     "flow": "limits held_up",
     "outbox": "outbox",
     "routing": "router",
-    "idempotency": "idempotency once idempotency_http",
+    "idempotency": "idempotency idempotency_http idempotency_upkeep",
     "saga": "saga_definition saga",
     "admin": "admin explanation saga_admin",
     "assembly": "open",

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sagabox/delivery.hpp>
+#include <sagabox/once.hpp>
 #include <sagabox/spi/transport.hpp>
 
 #include <cstdint>
@@ -9,6 +10,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace sagabox {
@@ -42,6 +45,15 @@ class Bus final : public spi::Transport {
 
   /// CONFIG.INVALID for a topic that no address can name, TX.INVALID_HANDLER for no function.
   Status subscribe(std::string_view topic, Subscriber subscriber);
+  /// One that answers as a listener does: what is not done is an error.
+  template <class Answering>
+    requires std::is_invocable_r_v<Outcome, Answering&, const Delivery&>
+  Status subscribe(std::string_view topic, Answering subscriber) {
+    return add(topic, Listener(std::move(subscriber)));
+  }
+  /// Its consumer is `bus:topic` unless it is named; TX.INVALID_STATE if another subscriber of the
+  /// topic has that name. An error that is the database's alone spends no attempt.
+  Status subscribe(std::string_view topic, StoreListener subscriber);
 
   [[nodiscard]] spi::TransportTraits traits() const override;
   Result<std::shared_ptr<const spi::Address>> address(
@@ -51,6 +63,8 @@ class Bus final : public spi::Transport {
   void close(BootTime deadline) override;
 
  private:
+  Status add(std::string_view topic, Listener subscriber, std::string consumer = {});
+
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sagabox/delivery.hpp>
+#include <sagabox/once.hpp>
 #include <sagabox/spi/transport.hpp>
 
 #include <cstdint>
@@ -32,6 +33,8 @@ class Functions final : public spi::Transport {
 
   /// Before a route names it. A name has one function.
   Status add(std::string_view name, Listener function);
+  /// Its consumer is `fn:name` unless it is named.
+  Status add(std::string_view name, StoreListener function);
 
   [[nodiscard]] spi::TransportTraits traits() const override;
   Result<std::shared_ptr<const spi::Address>> address(

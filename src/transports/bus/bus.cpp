@@ -3,9 +3,11 @@
 
 #include <sagabox/transports/bus.hpp>
 
+#include <algorithm>
 #include <exception>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 namespace sagabox {
@@ -16,18 +18,45 @@ using transports::LocalName;
 
 constexpr std::string_view scheme = "bus:";
 
-/// Empty: it did not throw.
-std::string error_of(const Subscriber& subscriber, const Delivery& delivery) {
+struct Subscribed {
+  Listener listener;
+  std::string consumer;  ///< empty: it has no inbox
+};
+
+Outcome outcome_of(const Listener& subscriber, const Delivery& delivery) {
   try {
-    subscriber(delivery);
-    return {};
+    return subscriber(delivery);
   } catch (const std::exception& thrown) {
     const std::string_view what = thrown.what();
-    return what.empty() ? "a subscriber threw an exception without a text" : std::string(what);
+    return retry(what.empty() ? "a subscriber threw an exception without a text"
+                              : std::string(what));
   } catch (...) {
-    return "a subscriber threw something that is not a std::exception";
+    return retry("a subscriber threw something that is not a std::exception");
   }
 }
+
+/// What became of a message with all its subscribers.
+class Together {
+ public:
+  void add(Outcome outcome) {
+    if (outcome.kind == Outcome::Kind::done) return;
+    errors_ += (failed_ ? "; " : "") + outcome.error;
+    failed_ = true;
+    blameless_ = blameless_ && outcome.kind == Outcome::Kind::retry && !outcome.spends_attempt;
+    delay_ = std::max(delay_, outcome.delay);
+  }
+  SendResult result() && {
+    if (!failed_) return {};
+    return {blameless_ ? SendResult::Kind::later : SendResult::Kind::failed, std::move(errors_),
+            delay_};
+  }
+
+ private:
+  bool failed_ = false;
+  bool blameless_ = true;  ///< nobody's error spends an attempt
+  std::string errors_;
+  std::optional<Duration> delay_;
+};
 
 }  // namespace
 
@@ -41,7 +70,7 @@ struct Bus::Parts {
               }}) {}
 
   SendResult publish(const std::string& topic, const Delivery& delivery) {
-    std::vector<Subscriber> called;
+    std::vector<Subscribed> called;
     {
       const std::lock_guard lock(mutex);
       if (const auto found = subscribers.find(topic); found != subscribers.end()) {
@@ -54,15 +83,13 @@ struct Bus::Parts {
       nobody.code = Code::tx_no_subscribers;
       return nobody;
     }
-    std::string errors;
-    for (const auto& subscriber : called) {
+    Together together;
+    for (const auto& [subscriber, consumer] : called) {
       // It has timed out and will be published again.
       if (delivery.stop_token().stop_requested()) return failed("the deadline came before the end");
-      const auto error = error_of(subscriber, delivery);
-      if (error.empty()) continue;
-      errors += (errors.empty() ? "" : "; ") + error;
+      together.add(outcome_of(subscriber, delivery));
     }
-    return errors.empty() ? SendResult{} : failed(std::move(errors));
+    return std::move(together).result();
   }
 
   static SendResult failed(std::string error) {
@@ -70,14 +97,14 @@ struct Bus::Parts {
   }
 
   std::mutex mutex;
-  std::map<std::string, std::vector<Subscriber>, std::less<>> subscribers;
+  std::map<std::string, std::vector<Subscribed>, std::less<>> subscribers;
   transports::Crew crew;
 };
 
 Bus::Bus(const BusOptions& options) : parts_(std::make_unique<Parts>(options)) {}
 Bus::~Bus() = default;
 
-Status Bus::subscribe(std::string_view topic, Subscriber subscriber) {
+Status Bus::add(std::string_view topic, Listener subscriber, std::string consumer) {
   if (auto problem = transports::local_name_problem(topic); !problem.empty()) {
     return Error{Code::config_invalid, "topic " + quoted(topic) + " " + problem};
   }
@@ -86,8 +113,31 @@ Status Bus::subscribe(std::string_view topic, Subscriber subscriber) {
                  "subscriber of " + quoted(topic) + " is empty; give a function"};
   }
   const std::lock_guard lock(parts_->mutex);
-  parts_->subscribers[std::string(topic)].push_back(std::move(subscriber));
+  auto& all = parts_->subscribers[std::string(topic)];
+  if (!consumer.empty() && std::ranges::find(all, consumer, &Subscribed::consumer) != all.end()) {
+    return Error{Code::tx_invalid_state, "a subscriber of " + quoted(topic) + " has the consumer " +
+                                             quoted(consumer) +
+                                             " already; give this one a name of its own"};
+  }
+  all.push_back({std::move(subscriber), std::move(consumer)});
   return {};
+}
+
+Status Bus::subscribe(std::string_view topic, Subscriber subscriber) {
+  if (!subscriber) return add(topic, Listener());
+  return add(topic, [told = std::move(subscriber)](const Delivery& delivery) {
+    told(delivery);
+    return done();
+  });
+}
+
+Status Bus::subscribe(std::string_view topic, StoreListener subscriber) {
+  const auto name = std::string(scheme) + std::string(topic);
+  auto consumer = subscriber.consumer.empty() ? name : subscriber.consumer;
+  if (!subscriber.once) consumer.clear();
+  auto listener = listener_of(std::move(subscriber), name);
+  if (!listener.ok()) return listener.error();
+  return add(topic, std::move(listener).value(), std::move(consumer));
 }
 
 spi::TransportTraits Bus::traits() const { return parts_->crew.traits(); }

@@ -70,6 +70,13 @@ Status Functions::add(std::string_view name, Listener function) {
   return {};
 }
 
+Status Functions::add(std::string_view name, StoreListener function) {
+  auto listener =
+      listener_of(std::move(function), std::string(function_scheme) + std::string(name));
+  if (!listener.ok()) return listener.error();
+  return add(name, std::move(listener).value());
+}
+
 spi::TransportTraits Functions::traits() const { return parts_->crew.traits(); }
 
 Result<std::shared_ptr<const spi::Address>> Functions::address(

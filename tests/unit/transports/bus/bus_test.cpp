@@ -1,4 +1,5 @@
 #include <sagabox/random.hpp>
+#include <sagabox/stores/memory.hpp>
 #include <sagabox/transports/bus.hpp>
 
 #include <gtest/gtest.h>
@@ -27,17 +28,24 @@ class BusTest : public ::testing::Test, public spi::SendResults {
 
   std::uint64_t send(const std::string& topic, std::string key = {}, Duration time = 30s,
                      std::string tenant = std::string(tenant_default)) {
+    return send(topic, same_message(std::move(key), std::move(tenant)), time);
+  }
+  std::shared_ptr<const Message> same_message(std::string key = {},
+                                              std::string tenant = std::string(tenant_default)) {
     auto message = Message::build({.topic = "t",
                                    .key = std::move(key),
                                    .payload = json("\"card 4111-1111\""),
                                    .tenant = std::move(tenant)},
                                   {}, ids_, system_clock());
-    std::vector<spi::Parcel> parcels{
-        {.ticket = spi::Ticket{++last_},
-         .message = std::make_shared<const Message>(std::move(message).value()),
-         .address = bus_->address("bus:" + topic, {}).value(),
-         .table = &table_,
-         .deadline = system_clock().boot_now() + time}};
+    return std::make_shared<const Message>(std::move(message).value());
+  }
+  std::uint64_t send(const std::string& topic, std::shared_ptr<const Message> message,
+                     Duration time = 30s) {
+    std::vector<spi::Parcel> parcels{{.ticket = spi::Ticket{++last_},
+                                      .message = std::move(message),
+                                      .address = bus_->address("bus:" + topic, {}).value(),
+                                      .table = &table_,
+                                      .deadline = system_clock().boot_now() + time}};
     bus_->send(parcels, *this);
     return last_;
   }
@@ -92,6 +100,51 @@ TEST_F(BusTest, SeveralErrorsAreJoined) {
   EXPECT_EQ(publish("orders").error,
             "no stock; a subscriber threw something that is not a std::exception; a subscriber "
             "threw an exception without a text");
+}
+
+TEST_F(BusTest, SubscriberThatAnswersIsHeard) {
+  bus_->subscribe("orders", [](const Delivery&) { return retry("no stock"); }).value();
+  EXPECT_EQ(publish("orders").error, "no stock");
+  bus_->subscribe("payments", [](const Delivery&) { return retry_after(5s, Attempt::not_spent); })
+      .value();
+  const auto later = publish("payments");
+  EXPECT_EQ(later.kind, Kind::later);
+  EXPECT_EQ(later.retry_after, 5s);
+  bus_->subscribe("payments", [](const Delivery&) { throw std::runtime_error("broken"); }).value();
+  EXPECT_EQ(publish("payments").kind, Kind::failed) << "one of them spent it";
+}
+
+TEST_F(BusTest, SubscriberWithAStoreHandlesAMessageOnceWhileAnotherFails) {
+  memory::MemoryStore store;
+  int handled = 0;
+  int failed = 0;
+  const auto handle = [&](const Delivery&, OwnedTransaction&) {
+    ++handled;
+    return done();
+  };
+  bus_->subscribe("orders", {.store = store, .handle = handle}).value();
+  bus_->subscribe("orders",
+                  [&](const Delivery&) {
+                    if (++failed < 3) throw std::runtime_error("no stock");
+                  })
+      .value();
+  const auto message = same_message();
+  EXPECT_EQ(result(send("orders", message)).kind, Kind::failed);
+  EXPECT_EQ(result(send("orders", message)).kind, Kind::failed);
+  EXPECT_EQ(result(send("orders", message)).kind, Kind::delivered);
+  EXPECT_EQ(handled, 1);
+  EXPECT_EQ(failed, 3);
+}
+
+TEST_F(BusTest, SubscribersOfATopicWithAStoreHaveNamesOfTheirOwn) {
+  memory::MemoryStore store;
+  const auto handle = [](const Delivery&, OwnedTransaction&) { return done(); };
+  bus_->subscribe("orders", {.store = store, .handle = handle}).value();
+  EXPECT_EQ(bus_->subscribe("orders", {.store = store, .handle = handle}).error().code,
+            Code::tx_invalid_state);
+  bus_->subscribe("orders", {.store = store, .handle = handle, .consumer = "billing"}).value();
+  bus_->subscribe("orders", {.store = store, .handle = handle, .once = false}).value();
+  bus_->subscribe("payments", {.store = store, .handle = handle}).value();
 }
 
 TEST_F(BusTest, ErrorsShowNoPayload) {

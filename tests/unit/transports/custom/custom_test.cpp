@@ -1,11 +1,14 @@
 #include <sagabox/random.hpp>
+#include <sagabox/stores/memory.hpp>
 #include <sagabox/transports/bus.hpp>
 #include <sagabox/transports/custom.hpp>
 
 #include <gtest/gtest.h>
 
 #include <future>
+#include <span>
 #include <stdexcept>
+#include <string>
 
 namespace sagabox {
 namespace {
@@ -24,11 +27,13 @@ class OneResult final : public spi::SendResults {
   std::promise<spi::SendResult> promise_;
 };
 
-spi::SendResult send(spi::Transport& transport, const std::string& address) {
+spi::SendResult send(spi::Transport& transport, const std::string& address, std::string id = {}) {
   const auto table = TableName::parse("orders").value();
   UlidSource ids(system_clock(), system_random());
   const auto message = std::make_shared<const Message>(
-      Message::build({.topic = "t", .payload = json("1")}, {}, ids, system_clock()).value());
+      Message::build({.topic = "t", .payload = json("1"), .id = std::move(id)}, {}, ids,
+                     system_clock())
+          .value());
   OneResult result;
   std::vector<spi::Parcel> parcels{{.message = message,
                                     .address = transport.address(address, {}).value(),
@@ -59,6 +64,25 @@ TEST(FunctionsTest, OutcomesBecomeResults) {
   const auto thrown = send(functions, "fn:throw");
   EXPECT_EQ(thrown.kind, Kind::failed);
   EXPECT_EQ(thrown.error, "broken");
+}
+
+TEST(FunctionsTest, FunctionWithAStoreHasANameOfItsOwnAndHandlesAMessageOnce) {
+  memory::MemoryStore store;
+  Functions functions;
+  int charged = 0;
+  const auto charge = [&](const Delivery&, OwnedTransaction&) {
+    ++charged;
+    return done();
+  };
+  functions.add("charge", {.store = store, .handle = charge}).value();
+  functions.add("again", {.store = store, .handle = charge, .once = false}).value();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(send(functions, "fn:charge", "m1").kind, Kind::delivered);
+  EXPECT_EQ(charged, 1);
+  const IdempotencyKey key{.consumer = "fn:charge", .key = "default:m1"};
+  EXPECT_TRUE(store.inbox()->taken(std::span(&key, 1)).value().front());
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(send(functions, "fn:again", "m1").kind, Kind::delivered);
+  EXPECT_EQ(charged, 4);
+  EXPECT_EQ(functions.add("empty", {.store = store}).error().code, Code::tx_invalid_handler);
 }
 
 TEST(FunctionsTest, NamesAreKnownWhenRoutesAreRead) {

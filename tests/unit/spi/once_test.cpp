@@ -8,6 +8,7 @@
 
 #include <array>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -99,6 +100,60 @@ TEST_F(OnceTest, DatabaseThatFailsSpendsNoAttemptWhereverItFails) {
   store_.set_faults({});
   EXPECT_EQ(deliver(handled, *message("m1")).kind, Outcome::Kind::done);
   EXPECT_EQ(effects(), 1U) << "the commit whose answer was lost counts";
+}
+
+TEST_F(OnceTest, FirstTimesAndRepetitionsAreCounted) {
+  const auto runs = [&](const std::string& result) {
+    return metrics_.counter_value("idempotency_runs_total",
+                                  {{"consumer", "billing"}, {"result", result}});
+  };
+  deliver(listener(writing(retry("no stock"))), *message("m1"));
+  const auto throwing = listener(
+      [](const Delivery&, OwnedTransaction&) -> Outcome { throw std::runtime_error("disk full"); });
+  EXPECT_THROW(deliver(throwing, *message("m1")), std::runtime_error);
+  const auto handled = listener(writing());
+  for (int i = 0; i < 4; ++i) deliver(handled, *message("m1"));
+  EXPECT_EQ(runs("released"), 2);
+  EXPECT_EQ(runs("succeeded"), 1);
+  EXPECT_EQ(metrics_.counter_value("idempotency_hits_total", {{"consumer", "billing"}}), 3);
+}
+
+TEST_F(OnceTest, HandlerThatDeclaresAStoreHandlesAMessageOnceUnlessToldOtherwise) {
+  const auto twice = [&](const Listener& handled, const std::string& id) {
+    calls_ = 0;
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(deliver(handled, *message(id)).kind, Outcome::Kind::done);
+    }
+    return calls_;
+  };
+  EXPECT_EQ(twice(listener_of({.store = store_, .handle = writing()}, "fn:bill").value(), "m1"), 1);
+  const auto every_time =
+      listener_of({.store = store_, .handle = writing(), .once = false}, "fn:bill").value();
+  EXPECT_EQ(twice(every_time, "m1"), 2) << "the key is not asked";
+  EXPECT_EQ(effects(), 3U);
+}
+
+TEST_F(OnceTest, ConsumerIsTheRegistrationUnlessItIsNamed) {
+  const auto taken = [&](const std::string& consumer) {
+    const IdempotencyKey key{.tenant = "acme", .consumer = consumer, .key = "acme:m1"};
+    return store_.inbox()->taken(std::span(&key, 1)).value().front();
+  };
+  deliver(listener_of({.store = store_, .handle = writing()}, "fn:bill").value(), *message("m1"));
+  EXPECT_TRUE(taken("fn:bill"));
+  EXPECT_FALSE(taken("billing"));
+  deliver(
+      listener_of({.store = store_, .handle = writing(), .consumer = "billing"}, "fn:bill").value(),
+      *message("m1"));
+  EXPECT_TRUE(taken("billing"));
+}
+
+TEST_F(OnceTest, HandlerThatDeclaresAStoreIsCheckedWhereItIsRegistered) {
+  EXPECT_EQ(listener_of({.store = store_}, "fn:bill").error().code, Code::tx_invalid_handler);
+  const auto nameless = listener_of({.store = store_, .handle = writing()}, std::string(200, 'n'));
+  EXPECT_EQ(nameless.error().code, Code::config_invalid);
+  EXPECT_NE(nameless.error().message.find("`consumer`"), std::string::npos);
+  store_.set_faults([](memory::Operation) { return memory::Fault::refused; });
+  EXPECT_FALSE(listener_of({.store = store_, .handle = writing()}, "fn:bill").ok());
 }
 
 TEST_F(OnceTest, ConsumerNeedsAName) {
