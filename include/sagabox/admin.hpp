@@ -30,6 +30,9 @@ struct AdminOptions {
   /// refused with AUTH.DENIED.
   std::optional<std::string> tenant{};
 
+  /// How long inboxes keep keys: replays of what ended longer ago are warned of.
+  Duration inbox_window = spi::inbox_window_default;
+
   /// Asked by `explain`: `Router::held_up` of who delivers; nothing of topics that listeners take.
   AskHeldUp held_up{};
   /// Asked by `explain`: `Outbox::refused` of who delivers.
@@ -88,11 +91,18 @@ struct ReplayOrder {
   MessageState from = MessageState::dead;  ///< dead, quarantined or done
   MessageFilter filter{};                  ///< of done messages it needs a sequence or time range
   std::uint32_t rate_max = 0;              ///< messages a second; 0: as fast as it goes
+  /// Consumers that ask an inbox (`once`, `inbox_key`) handle them again, whatever they have
+  /// handled before.
+  bool as_new = false;
 };
 
 struct ReplayPreview {
   std::uint64_t matched = 0;
-  std::vector<MessageRecord> first;
+  /// Ended longer ago than inboxes keep keys: consumers no longer know what they have handled.
+  std::uint64_t older_than_window = 0;
+  std::vector<MessageRecord> first{};
+  /// What to know before it is started, a sentence each.
+  std::vector<std::string> notes{};
 };
 
 struct PurgeOrder {
@@ -180,10 +190,10 @@ class Admin {
   // row is chosen as `inspect` does.
 
   /// They are pending again under a new sequence, attempts 0, due now. One whose tenant and id are
-  /// pending already stays as it is.
+  /// pending already stays as it is. `as_new`: see ReplayOrder.
   Result<std::vector<Moved>> replay(const TableName& table, std::span<const MessageId> ids,
                                     const Whose& tenant = {},
-                                    std::span<const Sequence> sequences = {});
+                                    std::span<const Sequence> sequences = {}, bool as_new = false);
   /// No automatic retry until they are released. The note says why and is needed.
   Result<std::vector<Moved>> quarantine(const TableName& table, std::span<const MessageId> ids,
                                         const std::string& note, const Whose& tenant = {},
@@ -255,6 +265,8 @@ class Admin {
   /// Limited to the tenant that this is bound to; error when the filter makes no sense.
   Result<MessageFilter> checked(const MessageFilter& filter) const;
   Result<ReplayOrder> checked(const ReplayOrder& order) const;
+  /// How many of them ended longer ago than inboxes keep keys.
+  Result<std::uint64_t> older_than_window(const TableName& table, const ReplayOrder& order) const;
   /// The tenant whose messages are meant; AUTH.DENIED when bound to another.
   Result<Whose> limited(const Whose& tenant) const;
   Result<spi::IdempotencyStore*> idempotency_store() const;

@@ -116,6 +116,7 @@ struct ReplayJob {
   Sequence cursor{};           ///< everything up to here has been looked at
   Sequence last{};             ///< fixed at the start: what dies again is not replayed again
   std::uint32_t rate_max = 0;  ///< messages a second; 0: as fast as it goes
+  bool as_new = false;         ///< consumers handle what they have handled before, too
   std::uint64_t matched = 0;   ///< at the start
   std::uint64_t replayed = 0;
   std::uint64_t skipped = 0;  ///< left as they are: another message of the id was pending

@@ -93,6 +93,7 @@ struct Admin::MoveOrder {
   std::string note{};
   Whose tenant{};
   std::span<const Sequence> sequences{};
+  bool as_new = false;
 };
 
 Admin::Records Admin::records_of(const MoveOrder& order) const {
@@ -126,7 +127,8 @@ Result<std::vector<Moved>> Admin::move(const MoveOrder& order) {
                                             .tenant = *std::move(whose),
                                             .actor = options_.actor,
                                             .note = order.note,
-                                            .sequences = order.sequences});
+                                            .sequences = order.sequences,
+                                            .as_new = order.as_new});
   if (!reply.ok()) return reply.error();
 
   std::vector<Moved> outcomes;
@@ -155,8 +157,9 @@ Result<std::vector<Moved>> Admin::move(const MoveOrder& order) {
 }
 
 Result<std::vector<Moved>> Admin::replay(const TableName& table, std::span<const MessageId> ids,
-                                         const Whose& tenant, std::span<const Sequence> sequences) {
-  return move({table, Move::replay, ids, {}, tenant, sequences});
+                                         const Whose& tenant, std::span<const Sequence> sequences,
+                                         bool as_new) {
+  return move({table, Move::replay, ids, as_new ? "as new" : "", tenant, sequences, as_new});
 }
 
 Result<std::vector<Moved>> Admin::quarantine(const TableName& table, std::span<const MessageId> ids,

@@ -1,4 +1,5 @@
 #include "admin/checks.hpp"
+#include "admin/replay_notes.hpp"
 #include "core/text.hpp"
 #include "observe/audit_events.hpp"
 
@@ -38,6 +39,18 @@ Result<ReplayOrder> Admin::checked(const ReplayOrder& order) const {
   return limited;
 }
 
+Result<std::uint64_t> Admin::older_than_window(const TableName& table,
+                                               const ReplayOrder& order) const {
+  // By the database's clock, as its messages end.
+  const auto stats = store_->outbox_admin().stats(table);
+  if (!stats.ok()) return stats.error();
+  auto filter = order.filter;
+  const auto oldest_kept =
+      stats->now - std::chrono::floor<WallTime::duration>(options_.inbox_window);
+  filter.until = std::min(filter.until.value_or(oldest_kept), oldest_kept);
+  return store_->outbox_admin().count(table, order.from, filter);
+}
+
 Result<ReplayPreview> Admin::preview_replay(const TableName& table, const ReplayOrder& order,
                                             std::uint32_t rows_max) const {
   if (auto rows = admin::check_rows("rows_max", rows_max, page_rows_max); !rows.ok()) {
@@ -50,7 +63,12 @@ Result<ReplayPreview> Admin::preview_replay(const TableName& table, const Replay
   auto first = store_->outbox_admin().list(
       {.table = table, .state = limited->from, .filter = limited->filter, .rows_max = rows_max});
   if (!first.ok()) return first.error();
-  return ReplayPreview{*matched, std::move(first->rows)};
+  const auto older = older_than_window(table, *limited);
+  if (!older.ok()) return older.error();
+  return ReplayPreview{.matched = *matched,
+                       .older_than_window = *older,
+                       .first = std::move(first->rows),
+                       .notes = admin::replay_notes(*limited, *matched, *older)};
 }
 
 Result<ReplayJob> Admin::start_replay(const TableName& table, const ReplayOrder& order) {
@@ -60,6 +78,7 @@ Result<ReplayJob> Admin::start_replay(const TableName& table, const ReplayOrder&
                                            .from = limited->from,
                                            .filter = std::move(limited->filter),
                                            .rate_max = limited->rate_max,
+                                           .as_new = limited->as_new,
                                            .actor = options_.actor});
   if (!job.ok()) return job;
   tell(job_event(AuditKind::tx_replay_requested, *job, options_.actor, options_.clock->wall_now()));

@@ -63,10 +63,11 @@ class Operations {
 
   /// Without a tenant: "default", or the one that the caller is bound to.
   virtual Result<Written> enqueue(const TableName& table, NewMessage message) = 0;
+  /// `as_new`: of a replay.
   virtual Result<std::vector<Moved>> move(const TableName& table, spi::Move move,
                                           std::span<const MessageId> ids, const std::string& note,
                                           const Admin::Whose& tenant,
-                                          std::span<const Sequence> sequences) = 0;
+                                          std::span<const Sequence> sequences, bool as_new) = 0;
   virtual Result<bool> set_pause(const TableName& table, const std::string& topic, bool paused,
                                  const std::string& note) = 0;
   virtual Result<Purged> purge(const TableName& table, const PurgeOrder& order,

@@ -122,11 +122,11 @@ class StoreOperations final : public Operations {
   }
   Result<std::vector<Moved>> move(const TableName& table, spi::Move move,
                                   std::span<const MessageId> ids, const std::string& note,
-                                  const Admin::Whose& tenant,
-                                  std::span<const Sequence> sequences) override {
+                                  const Admin::Whose& tenant, std::span<const Sequence> sequences,
+                                  bool as_new) override {
     switch (move) {
       case spi::Move::replay:
-        return admin_.replay(table, ids, tenant, sequences);
+        return admin_.replay(table, ids, tenant, sequences, as_new);
       case spi::Move::quarantine:
         return admin_.quarantine(table, ids, note, tenant, sequences);
       case spi::Move::release:

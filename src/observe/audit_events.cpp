@@ -45,7 +45,8 @@ std::string job_detail(AuditKind kind, const ReplayJob& job) {
   if (kind == AuditKind::tx_replay_requested) {
     return name_of(job) + ": " + std::string(state_name(job.from)) + " messages, " +
            filter_text(job.filter) + "; " + std::to_string(job.matched) + " match" +
-           (job.rate_max == 0 ? "" : ", at most " + std::to_string(job.rate_max) + " a second");
+           (job.rate_max == 0 ? "" : ", at most " + std::to_string(job.rate_max) + " a second") +
+           (job.as_new ? ", as new" : "");
   }
   if (kind == AuditKind::replay_failed) return progress_of(job) + "; " + job.error;
   return progress_of(job);

@@ -28,6 +28,7 @@ void put_members(JsonOut& json, const ReplayJob& job) {
       .name("filter");
   put(json, job.filter)
       .field("rate_max", job.rate_max)
+      .field("as_new", job.as_new)
       .field("matched", job.matched)
       .field("replayed", job.replayed)
       .field("skipped", job.skipped)
@@ -54,6 +55,7 @@ ReplayJob read_job(Fields& fields) {
   job.cursor = Sequence{number_in(fields, "cursor")};
   job.last = Sequence{number_in(fields, "last")};
   job.rate_max = small_in<std::uint32_t>(fields, "rate_max");
+  job.as_new = fields.flag("as_new");  // daemons before 0.1.0 do not tell
   job.matched = number_in(fields, "matched");
   job.replayed = number_in(fields, "replayed");
   // Daemons before 0.1.0 do not tell.
@@ -68,12 +70,20 @@ ReplayJob read_job(Fields& fields) {
 std::vector<ReplayJob> read_jobs(Fields& fields) { return list_in(fields, "replays", read_job); }
 
 void put_members(JsonOut& json, const TableName& table, const ReplayPreview& preview) {
-  json.field("matched", preview.matched);
+  json.field("matched", preview.matched).field("older_than_window", preview.older_than_window);
   put_array(json, "first", preview.first, [&](const auto& row) { put(json, table, row); });
+  json.name("notes").begin_array();
+  for (const auto& note : preview.notes) json.value(note);
+  json.end_array();
 }
 
 ReplayPreview read_preview(Fields& fields) {
-  return {number_in(fields, "matched"), list_in(fields, "first", read_message)};
+  ReplayPreview preview{.matched = number_in(fields, "matched")};
+  // Daemons before 0.1.0 do not tell.
+  preview.older_than_window = maybe_number_in(fields, "older_than_window").value_or(0);
+  preview.first = list_in(fields, "first", read_message);
+  preview.notes = fields.texts("notes");
+  return preview;
 }
 
 }  // namespace sagabox::wire

@@ -150,6 +150,44 @@ TEST_P(StoreConformance, ReplaysAreCounted) {
   }
 }
 
+/// The header that numbers a replay as new; empty: there is none.
+std::string as_new_of(const spi::Row& row) {
+  std::string value;
+  for (const auto& [name, text] : row.message->headers()) {
+    if (name == as_new_header) value += text + ";";
+  }
+  return value;
+}
+
+TEST_P(StoreConformance, ReplayAsNewIsNumberedInAHeaderThatStays) {
+  const auto owner = own();
+  const Headers headers{{"source", R"(a "quoted" one, "sagabox-as-new":"7")"}, {"z", "{}"}};
+  for (const auto& given : {Headers{}, headers}) {
+    Written row = write(build({.payload = json("{}"), .tenant = "acme", .headers = given}));
+    const auto replayed = [&](spi::Verdict verdict, bool as_new) {
+      end(owner, row, verdict);
+      const auto reply = admin().move(
+          {.table = table_, .ids = std::span(&row.id, 1), .actor = "ann", .as_new = as_new});
+      EXPECT_TRUE(reply.value().items[0].moved);
+      const auto read = read_lane(lane_normal);
+      EXPECT_EQ(read.size(), 1U);
+      row.sequence = read.at(0).sequence;
+      row.shard = read.at(0).shard;
+      EXPECT_NE(read[0].message, nullptr) << read[0].decode_error;
+      for (const auto& header : given) {
+        EXPECT_EQ(std::ranges::count(read[0].message->headers(), header), 1) << header.first;
+      }
+      EXPECT_EQ(read[0].message->tenant(), "acme");
+      return as_new_of(read[0]);
+    };
+    EXPECT_EQ(replayed(spi::Verdict::dead, false), "");
+    EXPECT_EQ(replayed(spi::Verdict::done, true), "2;");
+    EXPECT_EQ(replayed(spi::Verdict::dead, false), "2;") << "what was handled as new stays so";
+    EXPECT_EQ(replayed(spi::Verdict::park, true), "4;") << "in place of the earlier one";
+    end(owner, row, spi::Verdict::done);
+  }
+}
+
 TEST_P(StoreConformance, OldPlaceOfAReplayedRowCannotBeSettled) {
   const auto owner = own();
   const auto written = write(message("k"));

@@ -31,6 +31,7 @@ struct NewReplayJob {
   MessageState from = MessageState::dead;  ///< dead, quarantined or done
   MessageFilter filter{};
   std::uint32_t rate_max = 0;
+  bool as_new = false;  ///< as `MoveRequest::as_new`
   std::string actor{};
 };
 

@@ -71,10 +71,13 @@ class Inbox {
 
 namespace spi {
 
+/// How long keys are kept unless told otherwise.
+inline constexpr Duration inbox_window_default = std::chrono::hours(8 * 24);
+
 struct InboxPurge {
   /// Keys that were taken longer ago. At least as long as a message may be delivered again: the
   /// retention of its outbox, replays included.
-  Duration older_than = std::chrono::hours(8 * 24);
+  Duration older_than = inbox_window_default;
   std::uint32_t rows_max = 1000;  ///< of keys, and of notes of barriers
 };
 
@@ -89,6 +92,8 @@ class InboxStore {
   virtual ~InboxStore() = default;
   /// Makes the tables, or brings them up to date; no others than those of the inbox.
   virtual Status prepare() = 0;
+  /// Whether there are tables.
+  virtual Result<bool> is_made() = 0;
   /// Which of these keys were taken in transactions that have committed.
   virtual Result<std::vector<bool>> taken(std::span<const IdempotencyKey> keys) = 0;
   virtual Result<InboxPurgeReply> purge(const InboxPurge& request) = 0;

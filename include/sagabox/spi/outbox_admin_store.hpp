@@ -99,6 +99,9 @@ struct MoveRequest {
   /// The row that each id stands for, in the order of `ids`; empty: chosen as `FindRequest` says.
   /// If that row is gone, no other row of its id is moved instead.
   std::span<const Sequence> sequences{};
+  /// Of a replay: the message gets the header `as_new_header` with its number of replays, in place
+  /// of an earlier one. It keeps the header when it is replayed again.
+  bool as_new = false;
 
   /// The sequence that goes with `ids[at]`; nullopt if any row of the id may be meant.
   [[nodiscard]] std::optional<Sequence> sequence(std::size_t at) const {

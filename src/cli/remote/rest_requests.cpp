@@ -96,7 +96,8 @@ std::string enqueue(const Message& message, const std::optional<std::string>& te
 }
 
 std::string move(std::span<const MessageId> ids, const std::optional<std::string>& note,
-                 const std::optional<std::string>& tenant, std::span<const Sequence> sequences) {
+                 const std::optional<std::string>& tenant, std::span<const Sequence> sequences,
+                 bool as_new) {
   JsonOut json;
   json.begin_object().field_if("note", note).field_if("tenant", tenant).name("ids").begin_array();
   for (const auto& id : ids) json.value(id.view());
@@ -106,6 +107,7 @@ std::string move(std::span<const MessageId> ids, const std::optional<std::string
     for (const auto sequence : sequences) json.value(sequence.value);
     json.end_array();
   }
+  if (as_new) json.field("as_new", true);
   json.end_object();
   return std::move(json).take();
 }
@@ -132,6 +134,7 @@ std::string preview(const ReplayOrder& order) {
   JsonOut json;
   json.begin_object().field("from", state_name(order.from));
   put_filter(json, order.filter);
+  if (order.as_new) json.field("as_new", true);
   json.end_object();
   return std::move(json).take();
 }
@@ -139,6 +142,7 @@ std::string preview(const ReplayOrder& order) {
 std::string replay(const ReplayOrder& order) {
   JsonOut json;
   json.begin_object().field("from", state_name(order.from)).field("rate_max", order.rate_max);
+  if (order.as_new) json.field("as_new", true);
   if (order.filter == MessageFilter{}) {
     json.field("all", true);
   } else {

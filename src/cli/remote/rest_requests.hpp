@@ -39,7 +39,8 @@ Target job(const TableName& table, ReplayJobId id, std::string_view below = {});
 /// A checked message with its id. `tenant`: nothing leaves it to the daemon.
 std::string enqueue(const Message& message, const std::optional<std::string>& tenant);
 std::string move(std::span<const MessageId> ids, const std::optional<std::string>& note,
-                 const std::optional<std::string>& tenant, std::span<const Sequence> sequences);
+                 const std::optional<std::string>& tenant, std::span<const Sequence> sequences,
+                 bool as_new);
 std::string pause(const std::string& topic, const std::string& note);
 /// Whole seconds, rounded up: never what is younger.
 std::string purge(const PurgeOrder& order);

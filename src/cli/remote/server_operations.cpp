@@ -152,16 +152,16 @@ class ServerOperations final : public Operations {
   }
   Result<std::vector<Moved>> move(const TableName& table, spi::Move move,
                                   std::span<const MessageId> ids, const std::string& note,
-                                  const Admin::Whose& tenant,
-                                  std::span<const Sequence> sequences) override {
+                                  const Admin::Whose& tenant, std::span<const Sequence> sequences,
+                                  bool as_new) override {
     const bool quarantines = move == spi::Move::quarantine;
     const auto path = quarantines                 ? "/dead-letters/quarantine"
                       : move == spi::Move::replay ? "/dead-letters/replay"
                                                   : "/dead-letters/release";
-    auto moved = daemon_.act(
-        Target(table, path),
-        requests::move(ids, quarantines ? std::optional(note) : std::nullopt, tenant, sequences),
-        wire::read_moved);
+    auto moved = daemon_.act(Target(table, path),
+                             requests::move(ids, quarantines ? std::optional(note) : std::nullopt,
+                                            tenant, sequences, as_new),
+                             wire::read_moved);
     if (moved.ok() && moved->size() != ids.size()) {
       return Error{Code::storage_in_doubt,
                    "the daemon was given " + std::to_string(ids.size()) + " ids and answered for " +

@@ -109,6 +109,8 @@ void add_outbox(CLI::App& app, Chosen& run) {
 void add_job_options(CLI::App& verb, MoveArguments& arguments) {
   add_option(verb, "--rate", "N/s", arguments.rate_max, parse_rate,
              "not more messages a second; as fast as it goes unless told");
+  verb.add_flag("--as-new", arguments.as_new,
+                "consumers that ask an inbox handle them again, whatever they have handled");
   verb.add_flag("--detach", arguments.detach, "starts the job and does not wait for it");
 }
 
@@ -167,6 +169,7 @@ void add_replay(CLI::App& app, Chosen& run) {
   replay->footer(R"(Examples:
   sagabox replay --from 8000 --to 8812 --rate 50/s       by sequence
   sagabox replay --from 2h --to 1h --topic orders.order.placed.v1
+  sagabox replay --from 2h --to 1h --as-new              also for consumers that have handled them
   sagabox replay list
   sagabox replay stop 7)");
   arguments->state = MessageState::done;

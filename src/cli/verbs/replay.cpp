@@ -1,3 +1,4 @@
+#include "admin/replay_notes.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/signals.hpp"
 #include "cli/verbs/verbs.hpp"
@@ -77,6 +78,27 @@ void print_selection(Session& session, const TableName& table, const Act& act, b
     session.out().print(
         Line().add(fmt::format("  and {} more", grouped(matched - first.size())), Style::faint));
   }
+}
+
+void print_notes(Session& session, std::span<const std::string> notes) {
+  if (session.json()) return;
+  for (const auto& note : notes) {
+    session.out().print(Line("  ").add("note: " + note, Style::warning));
+  }
+}
+
+/// Those that are named are not previewed: what a preview would note of them.
+std::vector<std::string> notes_of(Session& session, const TableName& table,
+                                  const MoveArguments& arguments,
+                                  std::span<const MessageRecord> records) {
+  if (records.empty()) return {};
+  const auto oldest_kept = session.operations().now(table).value() -
+                           std::chrono::floor<WallTime::duration>(spi::inbox_window_default);
+  const auto older = std::ranges::count_if(records, [&](const MessageRecord& record) {
+    return record.ended_at && *record.ended_at < oldest_kept;
+  });
+  return admin::replay_notes({.from = arguments.state, .as_new = arguments.as_new}, records.size(),
+                             static_cast<std::uint64_t>(older));
 }
 
 bool asked(const MoveArguments& arguments, const Act& act, const TableName& table,
@@ -191,6 +213,9 @@ int move_named(Session& session, const TableName& table, const MoveArguments& ar
   const auto first = std::span(records).first(std::min(records.size(), shown_max));
   print_selection(session, table, act, arguments.act.dry_run, first, records.size(),
                   states_text(records, arguments.state));
+  if (act.move == spi::Move::replay) {
+    print_notes(session, notes_of(session, table, arguments, records));
+  }
   if (arguments.act.dry_run && session.json()) {
     session.out().print(messages_json(table, {records, {}}));
   }
@@ -203,7 +228,7 @@ int move_named(Session& session, const TableName& table, const MoveArguments& ar
   std::vector<Moved> moved;
   for (const auto& part : parts_of(records)) {
     auto batch = session.operations().move(table, act.move, part.ids, arguments.note, part.tenant,
-                                           part.sequences);
+                                           part.sequences, arguments.as_new);
     if (!batch.ok()) {
       if (moved.empty()) throw Failure(batch.error());
       print_moved(session, table, act, moved);
@@ -242,7 +267,8 @@ ReplayOrder order_of(Session& session, const TableName& table, const MoveArgumen
   const auto now = session.operations().now(table).value();
   ReplayOrder order{.from = arguments.state,
                     .filter = arguments.messages.filter(now),
-                    .rate_max = arguments.rate_max};
+                    .rate_max = arguments.rate_max,
+                    .as_new = arguments.as_new};
   if (arguments.from) {
     order.filter.first = arguments.from->sequence;
     if (arguments.from->when) order.filter.from = arguments.from->when->by(now);
@@ -331,6 +357,7 @@ int run_replay(const MoveArguments& arguments) {
   }
   print_selection(session, table, replay_act, arguments.act.dry_run, preview->first,
                   preview->matched);
+  print_notes(session, preview->notes);
   if (arguments.act.dry_run || preview->matched == 0) {
     if (session.json()) session.out().print(preview_json(table, order, *preview));
     return exit_fine;

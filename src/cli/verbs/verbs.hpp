@@ -105,6 +105,7 @@ struct MoveArguments : OperatorArguments {
   std::optional<ReplayBound> from{};
   std::optional<ReplayBound> to{};
   bool detach = false;
+  bool as_new = false;
 };
 int run_replay(const MoveArguments& arguments);
 int run_dead_replay(const MoveArguments& arguments);

@@ -179,6 +179,7 @@ std::vector<Line> job_details(const ReplayJob& job, WallTime now) {
       field("rate", job.rate_max == 0 ? "as fast as it goes" : fmt::format("{}/s", job.rate_max)),
       field("started", moment(job.created_at, now) + " by " + clean(job.actor)),
       field("changed", moment(job.changed_at, now))};
+  if (job.as_new) lines.push_back(field("as new", "consumers handle them again"));
   if (job.skipped > 0) {
     lines.push_back(
         field("skipped", grouped(job.skipped) + ": their ids are pending again", Style::warning));

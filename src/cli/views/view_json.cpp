@@ -120,6 +120,7 @@ std::string preview_json(const TableName& table, const ReplayOrder& order,
   return object([&](JsonOut& json) {
     json.field("table", table.str()).field("from", state_name(order.from)).name("filter");
     put(json, order.filter);
+    json.field("as_new", order.as_new);
     put_members(json, table, preview);
   });
 }

@@ -72,6 +72,7 @@ struct Told {
   std::string note{};
   Admin::Whose tenant{};
   std::vector<Sequence> sequences{};
+  bool as_new = false;
 };
 
 using Act = Result<std::vector<Moved>> (*)(Admin& admin, const TableName& table,
@@ -79,7 +80,7 @@ using Act = Result<std::vector<Moved>> (*)(Admin& admin, const TableName& table,
 
 Result<std::vector<Moved>> replay(Admin& admin, const TableName& table,
                                   std::span<const MessageId> ids, const Told& told) {
-  return admin.replay(table, ids, told.tenant, told.sequences);
+  return admin.replay(table, ids, told.tenant, told.sequences, told.as_new);
 }
 Result<std::vector<Moved>> release(Admin& admin, const TableName& table,
                                    std::span<const MessageId> ids, const Told& told) {
@@ -90,12 +91,16 @@ Result<std::vector<Moved>> quarantine(Admin& admin, const TableName& table,
   return admin.quarantine(table, ids, told.note, told.tenant, told.sequences);
 }
 
-Result<Response> move_many(const Call& call, Act act, bool has_note) {
+/// What an act takes besides ids.
+enum class Takes : std::uint8_t { nothing, note, as_new };
+
+Result<Response> move_many(const Call& call, Act act, Takes takes = Takes::nothing) {
   auto fields = Fields::parse(call.request.body);
   if (!fields.ok()) return fields.error();
-  const Told told{.note = has_note ? fields->text("note") : std::string(),
+  const Told told{.note = takes == Takes::note ? fields->text("note") : std::string(),
                   .tenant = fields->maybe_text("tenant"),
-                  .sequences = sequences_from(*fields)};
+                  .sequences = sequences_from(*fields),
+                  .as_new = takes == Takes::as_new && fields->flag("as_new")};
   const auto ids = ids_from(*fields);
   if (!ids.ok()) return ids.error();
   auto admin = call.admin();
@@ -153,13 +158,14 @@ Result<Response> list_blocked_keys(const Call& call) {
 Result<Response> replay_dead_letter(const Call& call) {
   Query query(call.request.target);
   const auto tenant = query.maybe_text("tenant");
+  const bool as_new = query.flag("as_new");
   if (auto status = query.status(); !status.ok()) return status.error();
   if (auto status = no_fields(call.request.body); !status.ok()) return status.error();
   const auto id = id_from(call.names.at(0));
   if (!id.ok()) return id.error();
   auto admin = call.admin();
   if (!admin.ok()) return admin.error();
-  const auto results = admin->replay(call.table->table, std::span(&*id, 1), tenant);
+  const auto results = admin->replay(call.table->table, std::span(&*id, 1), tenant, {}, as_new);
   if (!results.ok()) return results.error();
   const auto& result = results->front();
   if (result.unclear) {
@@ -172,8 +178,12 @@ Result<Response> replay_dead_letter(const Call& call) {
   return ok_with(result);
 }
 
-Result<Response> replay_dead_letters(const Call& call) { return move_many(call, replay, false); }
-Result<Response> quarantine_messages(const Call& call) { return move_many(call, quarantine, true); }
-Result<Response> release_messages(const Call& call) { return move_many(call, release, false); }
+Result<Response> replay_dead_letters(const Call& call) {
+  return move_many(call, replay, Takes::as_new);
+}
+Result<Response> quarantine_messages(const Call& call) {
+  return move_many(call, quarantine, Takes::note);
+}
+Result<Response> release_messages(const Call& call) { return move_many(call, release); }
 
 }  // namespace sagabox::server::operations

@@ -34,6 +34,7 @@ struct Choice {
 Choice choice_from(Fields& fields) {
   Choice choice;
   choice.order.from = wire::read_state(fields, "from").value_or(MessageState::dead);
+  choice.order.as_new = fields.flag("as_new");
   choice.all = fields.flag("all");
   if (auto filter = fields.object("filter")) {
     choice.order.filter = wire::read_filter(*filter);
@@ -48,7 +49,8 @@ Choice choice_from(Fields& fields) {
 /// Everything is replayed only where that is said: a filter may be empty because a script has lost
 /// what belongs there. Done messages need a range, which is checked elsewhere.
 void must_choose(Fields& fields, const Choice& choice) {
-  const auto& [from, filter, rate_max] = choice.order;
+  const auto from = choice.order.from;
+  const auto& filter = choice.order.filter;
   const bool ends_badly = from == MessageState::dead || from == MessageState::quarantined;
   if (choice.all || !ends_badly || filter != MessageFilter{}) return;
   fields.wrong("filter", "names no messages; give a topic, a code or another field of it, or " +

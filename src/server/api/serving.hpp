@@ -49,6 +49,8 @@ struct ApiOptions {
   /// How the header `Idempotency-Key` of requests that write is taken, where the store of the table
   /// keeps keys; nullopt: it is ignored.
   std::optional<HttpIdempotencyOptions> idempotency{};
+  /// See AdminOptions.
+  Duration inbox_window = spi::inbox_window_default;
   /// Of the router that the outboxes have as their sink; none: there is none.
   std::function<std::vector<DestinationState>()> destinations{};
   AskHeldUp held_up{};

@@ -108,7 +108,7 @@ spi::MoveReply::Item Database::move_one(Table& rows, const spi::MoveRequest& req
                                      request.actor, request.note, at));
   switch (request.move) {
     case spi::Move::replay:
-      rows.replay(sequence, writer, at);
+      rows.replay(sequence, writer, at, request.as_new);
       break;
     case spi::Move::quarantine:
       if (was == MessageState::pending) ++state_.controls[request.table.str()].taken;

@@ -67,6 +67,7 @@ Result<ReplayJob> Database::create_job(const spi::NewReplayJob& request) {
     job.last = extent.last;
     job.matched = extent.rows;
     job.rate_max = request.rate_max;
+    job.as_new = request.as_new;
     job.actor = request.actor;
     job.created_at = job.changed_at = now();
     state_.audit.append(
@@ -118,7 +119,7 @@ Result<std::uint32_t> Database::replay_next(Table& rows, ReplayJob& job, std::ui
   std::vector<Sequence> replayed;
   for (const auto sequence : selection.rows) {
     if (rows.is_pending_again(sequence)) continue;
-    rows.replay(sequence, writer, at);
+    rows.replay(sequence, writer, at, job.as_new);
     replayed.push_back(sequence);
   }
   job.changed_at = at;

@@ -111,7 +111,7 @@ class Table {
   [[nodiscard]] std::vector<spi::Stray> strays(std::uint32_t rows_max) const;
 
   /// What an operator does to a row; the caller knows that its state allows it.
-  void replay(Sequence sequence, TransactionId writer, WallTime now);
+  void replay(Sequence sequence, TransactionId writer, WallTime now, bool as_new);
   void quarantine(Sequence sequence, const std::string& note, WallTime now);
   void release(Sequence sequence, WallTime now);
   void purge(Sequence sequence, Released& released);

@@ -3,9 +3,35 @@
 #include "stores/memory/trouble.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace sagabox::memory {
+namespace {
+
+/// The message with the header that numbers this replay.
+std::shared_ptr<const Message> as_new_message(const Message& message, std::uint32_t replay) {
+  auto headers = message.headers();
+  std::erase_if(headers, [](const auto& header) { return header.first == as_new_header; });
+  headers.emplace_back(as_new_header, std::to_string(replay));
+  return std::make_shared<const Message>(
+      Message::restore({.id = message.id(),
+                        .fields = {.topic = message.topic(),
+                                   .key = message.key(),
+                                   .payload = message.payload(),
+                                   .tenant = message.tenant(),
+                                   .aggregate_type = message.aggregate_type(),
+                                   .aggregate_id = message.aggregate_id(),
+                                   .priority = message.priority(),
+                                   .content_type = message.content_type(),
+                                   .headers = std::move(headers),
+                                   .occurred_at = message.occurred_at(),
+                                   .not_before = message.not_before(),
+                                   .trace = message.trace()},
+                        .digest = message.digest()}));
+}
+
+}  // namespace
 
 const Slot* Table::row(Sequence sequence) const noexcept {
   const Slot* slot = rows_.find(sequence);
@@ -80,7 +106,7 @@ const std::uint64_t& Table::count_of(SlotState state) const {
   }
 }
 
-void Table::replay(Sequence sequence, TransactionId writer, WallTime now) {
+void Table::replay(Sequence sequence, TransactionId writer, WallTime now, bool as_new) {
   const Sequence to{next_sequence_++};
   Slot& fresh = rows_.create(to);
   const Slot& old = *rows_.find(sequence);
@@ -100,6 +126,10 @@ void Table::replay(Sequence sequence, TransactionId writer, WallTime now) {
     kept.replays += old.trouble->replays;
     kept.decode_error = old.trouble->decode_error;
     kept.tenant = old.trouble->tenant;
+  }
+  if (as_new && fresh.message) {
+    fresh.message = as_new_message(*fresh.message, kept.replays);
+    fresh.bytes = static_cast<std::uint32_t>(fresh.message->bytes());
   }
   fresh.trouble = std::make_shared<const Trouble>(std::move(kept));
   ids_.erase(old.id, sequence);

@@ -57,6 +57,7 @@ ReplayJob job_from(const Row& row, const TableName& table) {
   job.created_at = row.time(20);
   job.changed_at = row.time(21);
   job.skipped = row.natural(22);
+  job.as_new = row.boolean(23);
   return job;
 }
 
@@ -80,7 +81,8 @@ Values job_values(const spi::NewReplayJob& request, const Extent& extent, WallTi
           request.rate_max,
           extent.rows,
           request.actor,
-          now};
+          now,
+          request.as_new};
 }
 
 /// The one shard of the scope that runs replays.
@@ -222,7 +224,7 @@ Result<spi::JobAdvanceReply> ControlStore::replay_next(Session& session,
   const auto now = session.now();
   if (!now.ok()) return now.error();
   const auto& asked = next->sequences;
-  auto replayed = parts_.replay.replay(session, request.table, asked, *now);
+  auto replayed = parts_.replay.replay(session, request.table, asked, *now, job.as_new);
   if (!replayed.ok()) return replayed.error();
   auto advanced = session.run(statements_.advance_job,
                               {request.table.str(), request.job.value, replayed->size(),

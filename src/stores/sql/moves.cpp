@@ -92,7 +92,7 @@ Result<std::vector<Sequence>> AdminStore::carry_out(Session& session,
   std::vector<Call> calls;
   switch (request.move) {
     case spi::Move::replay:
-      return parts_.replay.replay(session, request.table, rows.ended, now);
+      return parts_.replay.replay(session, request.table, rows.ended, now, request.as_new);
     case spi::Move::release:
       calls.push_back({&statements.release, {numbers_of(rows.ended), now}});
       break;

@@ -70,9 +70,10 @@ Result<Replay::Next> Replay::next(Session& session, const TableName& table, cons
 }
 
 Result<std::vector<Sequence>> Replay::replay(Session& session, const TableName& table,
-                                             std::span<const Sequence> sequences, WallTime now) {
+                                             std::span<const Sequence> sequences, WallTime now,
+                                             bool as_new) {
   if (sequences.empty()) return std::vector<Sequence>();
-  auto rows = session.run(statements_.of(table).replay, {numbers_of(sequences), now});
+  auto rows = session.run(statements_.of(table).replay, {numbers_of(sequences), now, as_new});
   if (!rows.ok()) return rows.error();
   return sequences_of(*rows);
 }

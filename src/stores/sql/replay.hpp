@@ -79,7 +79,8 @@ class Replay {
   /// Ended messages become pending under new sequences. Returns those that did: a message whose
   /// tenant and id are pending stays where it is.
   Result<std::vector<Sequence>> replay(Session& session, const TableName& table,
-                                       std::span<const Sequence> sequences, WallTime now);
+                                       std::span<const Sequence> sequences, WallTime now,
+                                       bool as_new);
 
  private:
   PerTable<ReplayStatements> statements_;

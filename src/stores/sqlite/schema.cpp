@@ -327,9 +327,21 @@ WHEN NEW.id IS NULL
 {enqueue}
 )sql";
 
+constexpr std::string_view third_up = R"sql(
+ALTER TABLE sagabox_replay_job ADD COLUMN as_new INTEGER NOT NULL DEFAULT 0;
+)sql";
+
+constexpr std::string_view third_down = R"sql(
+ALTER TABLE sagabox_replay_job DROP COLUMN as_new;
+)sql";
+
+// Outboxes stay as they are.
+constexpr std::string_view no_change = "SELECT 1;";
+
 constexpr std::array outbox_steps{
     Migration{1, "outbox", first_up, first_down, first_table_up, first_table_down},
     Migration{2, "tenants", second_up, second_down, second_table_up, second_table_down},
+    Migration{3, "replays", third_up, third_down, no_change, no_change},
 };
 
 }  // namespace

@@ -130,6 +130,33 @@ TEST_F(AdminTest, PreviewChangesNothing) {
             "or done ones");
 }
 
+TEST_F(AdminTest, PreviewSaysWhatConsumersSkipAndWhatTheyNoLongerKnow) {
+  const auto notes = [&](const ReplayOrder& order) {
+    const auto preview = admin().preview_replay(orders_, order).value();
+    std::string text = std::to_string(preview.older_than_window);
+    for (const auto& note : preview.notes) text += "; " + note;
+    return text;
+  };
+  const ReplayOrder delivered{.from = MessageState::done, .filter = {.first = Sequence{0}}};
+  EXPECT_EQ(notes(delivered), "0") << "nothing fits";
+  settle(write({.id = "o1"}), spi::Verdict::done);
+  settle(write({.id = "o2"}), spi::Verdict::dead);
+  EXPECT_EQ(notes({}), "0");
+  EXPECT_EQ(notes(delivered),
+            "0; consumers that ask an inbox skip what they have handled; replay them as new to "
+            "have them handled again");
+  auto as_new = delivered;
+  as_new.as_new = true;
+  EXPECT_EQ(notes(as_new), "0; consumers that ask an inbox handle them again, as new messages");
+  clock_.advance(8 * 24h + 1s);
+  settle(write({.id = "y1"}), spi::Verdict::dead);
+  EXPECT_EQ(notes({}),
+            "1; 1 of them ended longer ago than inboxes keep keys: consumers may handle them a "
+            "second time");
+  EXPECT_EQ(notes({.as_new = true}),
+            "1; consumers that ask an inbox handle them again, as new messages");
+}
+
 TEST_F(AdminTest, ReplayJobsStartStopAndResume) {
   dead("d1");
   dead("d2", {.topic = "orders.order.cancelled.v1"});

@@ -427,6 +427,23 @@ class Acting(OnAFile, unittest.TestCase):
                 demo.terminate()
                 demo.communicate(timeout=PATIENCE)
 
+    def test_a_replay_says_what_consumers_skip_and_goes_as_new_when_told(self):
+        self.write("D1")
+        self.kill("D1", seconds_ago=9 * 24 * 3600)
+        old = self.run_fine("dead", "replay", "D1", "--dry-run")
+        self.assertIn("note: 1 of them ended longer ago than inboxes keep keys", old)
+        preview = self.run_json("dead", "replay", "--all", "--dry-run")
+        self.assertEqual((preview["older_than_window"], preview["as_new"]), (1, False))
+        self.assertIn("consumers may handle them a second time", preview["notes"][0])
+        as_new = self.run_fine("dead", "replay", "--all", "--as-new", "--dry-run")
+        self.assertIn("note: consumers that ask an inbox handle them again", as_new)
+        self.run_fine("dead", "replay", "--all", "--as-new", "--yes")
+        (job,) = json.loads(self.job_verb("list", "--json").stdout)["replays"]
+        self.assertTrue(job["as_new"])
+        self.run_fine("dead", "replay", "D1", "--as-new", "--yes")
+        shown = self.run_json("outbox", "show", "D1", "--payload")
+        self.assertEqual(shown["headers"], {"sagabox-as-new": "1"})
+
     def test_quarantine_needs_a_note_and_release_takes_it_back(self):
         self.write("D1")
         self.kill("D1")

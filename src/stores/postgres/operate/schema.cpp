@@ -331,6 +331,7 @@ std::span<const Engine> engines() {
       operators_step(),
       rights_step(),
       tenants_step(),
+      replays_step(),
   };
   static const std::array idempotency_steps{idempotency_step()};
   static const std::array inbox_steps{inbox_step()};

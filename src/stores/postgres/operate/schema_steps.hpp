@@ -14,6 +14,7 @@ Migration wake_step() noexcept;       ///< 3: waking owners that sleep
 Migration operators_step() noexcept;  ///< 4: watched tables, and what people look at
 Migration rights_step() noexcept;     ///< 5: rights of producers, a search_path for every function
 Migration tenants_step();             ///< 6: ids and keys are one tenant's
+Migration replays_step() noexcept;    ///< 7: replays as new
 
 /// Steps of the engines beside the outbox.
 Migration idempotency_step() noexcept;

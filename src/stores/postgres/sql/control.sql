@@ -22,26 +22,28 @@ RETURNING topic;
 DELETE FROM "{schema}".pause WHERE outbox = $1 AND topic = $2 RETURNING topic;
 
 -- name: job_create
--- $2 from, $3 to $12 the filter, $13 last, $14 rate_max, $15 matched, $16 actor, $17 now. No row
--- if there is no such outbox. Whoever creates two jobs at once waits for the other: the outbox's
--- row gives out the numbers.
+-- $2 from, $3 to $12 the filter, $13 last, $14 rate_max, $15 matched, $16 actor, $17 now,
+-- $18 as_new. No row if there is no such outbox. Whoever creates two jobs at once waits for the
+-- other: the outbox's row gives out the numbers.
 WITH one_at_a_time AS MATERIALIZED (
   SELECT name FROM "{schema}".outbox WHERE name = $1 FOR UPDATE
 )
 INSERT INTO "{schema}".replay_job (
   outbox, id, from_state, tenant, topic, aggregate_type, key, code, ended_from, ended_until,
-  first, last_wanted, retrying, last, rate_max, matched, actor, created_at, changed_at)
+  first, last_wanted, retrying, last, rate_max, matched, actor, created_at, changed_at,
+  as_new)
 SELECT name, coalesce((SELECT max(id) FROM "{schema}".replay_job WHERE outbox = $1), 0) + 1,
-  $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $17
+  $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $17,
+  $18
 FROM one_at_a_time
 RETURNING id, state, from_state, tenant, topic, aggregate_type, key, code, ended_from, ended_until,
   first, last_wanted, retrying, cursor, last, rate_max, matched, replayed, actor, error, created_at,
-  changed_at, skipped;
+  changed_at, skipped, as_new;
 
 -- name: jobs
 SELECT id, state, from_state, tenant, topic, aggregate_type, key, code, ended_from, ended_until,
   first, last_wanted, retrying, cursor, last, rate_max, matched, replayed, actor, error, created_at,
-  changed_at, skipped
+  changed_at, skipped, as_new
 FROM "{schema}".replay_job
 WHERE outbox = $1
 ORDER BY id;
@@ -50,7 +52,7 @@ ORDER BY id;
 -- $2 id. The job stays as it is until the transaction ends.
 SELECT id, state, from_state, tenant, topic, aggregate_type, key, code, ended_from, ended_until,
   first, last_wanted, retrying, cursor, last, rate_max, matched, replayed, actor, error, created_at,
-  changed_at, skipped
+  changed_at, skipped, as_new
 FROM "{schema}".replay_job
 WHERE outbox = $1 AND id = $2 FOR UPDATE;
 
@@ -60,7 +62,7 @@ UPDATE "{schema}".replay_job SET state = $3, error = $4, changed_at = $5
 WHERE outbox = $1 AND id = $2
 RETURNING id, state, from_state, tenant, topic, aggregate_type, key, code, ended_from, ended_until,
   first, last_wanted, retrying, cursor, last, rate_max, matched, replayed, actor, error, created_at,
-  changed_at, skipped;
+  changed_at, skipped, as_new;
 
 -- name: job_advance
 -- $2 id, $3 rows replayed, $4 cursor, $5 whether it is finished, $6 rows left as they are, $7 now.
@@ -73,7 +75,7 @@ SET replayed = replayed + $3,
 WHERE outbox = $1 AND id = $2
 RETURNING id, state, from_state, tenant, topic, aggregate_type, key, code, ended_from, ended_until,
   first, last_wanted, retrying, cursor, last, rate_max, matched, replayed, actor, error, created_at,
-  changed_at, skipped;
+  changed_at, skipped, as_new;
 
 -- name: fence_hold
 -- $1 scope, $2 shard, $3 owner, $4 epoch. A row if the owner holds the shard; it does so until the

@@ -84,10 +84,11 @@ LIMIT $13 + 1
 FOR UPDATE;
 
 -- name: replay
--- $1 sequences of locked rows, each once, in the order in which they are replayed; $2 now. Answers
--- with those that were replayed: not those whose tenant and id are pending, also since another
--- transaction committed a moment ago. Inserted, then deleted: an UPDATE of the sequence would draw
--- it before the transaction shows in snapshots.
+-- $1 sequences of locked rows, each once, in the order in which they are replayed; $2 now; $3
+-- whether as new: with a header that numbers the replay, put in as text because what others wrote
+-- may not be JSON. Answers with those that were replayed: not those whose tenant and id are pending,
+-- also since another transaction committed a moment ago. Inserted, then deleted: an UPDATE of the
+-- sequence would draw it before the transaction shows in snapshots.
 WITH asked AS (
   SELECT asked_seq, place FROM unnest($1::int8[]) WITH ORDINALITY AS a(asked_seq, place)
 ),
@@ -115,8 +116,16 @@ inserted AS (
     correlation_id)
   SELECT replays + 1,
     id, tenant, topic, aggregate_type, aggregate_id, key, priority, payload, is_json, digest,
-    content_type, headers, occurred_at, not_before, traceparent, tracestate, request_id,
-    correlation_id FROM found ORDER BY place
+    content_type,
+    CASE WHEN NOT $3::bool THEN headers
+         WHEN bare ~ '^\s*\{\s*\}\s*$' THEN '{"sagabox-as-new":"' || (replays + 1)::text || '"}'
+         ELSE regexp_replace(bare, '\s*\}\s*$',
+                             ',"sagabox-as-new":"' || (replays + 1)::text || '"}') END,
+    occurred_at, not_before, traceparent, tracestate, request_id, correlation_id
+  FROM found CROSS JOIN LATERAL (
+    SELECT regexp_replace(coalesce(headers, '{}'),
+      ',\s*"sagabox-as-new":\s*"\d+"|"sagabox-as-new":\s*"\d+"\s*,?', '') AS bare) AS h
+  ORDER BY place
   ON CONFLICT (id, tenant) DO NOTHING
   RETURNING id AS new_id, tenant AS new_tenant
 ),

@@ -81,9 +81,9 @@ ORDER BY seq
 LIMIT ?13 + 1;
 
 -- name: replay
--- ?1 sequences, in the order in which they are replayed; ?2 now. Answers with those that were
--- replayed: not those whose tenant and id are pending. Sequences are given out without gaps, and
--- the row of the outbox counts what moves.
+-- ?1 sequences, in the order in which they are replayed; ?2 now; ?3 whether as new: with a header
+-- that numbers the replay. Answers with those that were replayed: not those whose tenant and id are
+-- pending. Sequences are given out without gaps, and the row of the outbox counts what moves.
 CREATE TEMP TABLE IF NOT EXISTS sagabox_replayed (
   seq INTEGER PRIMARY KEY,
   new_seq INTEGER NOT NULL,
@@ -117,8 +117,11 @@ INSERT INTO "{table}_pending" (place, written_at, replays,
 SELECT new_seq + CASE WHEN key IS NOT NULL OR priority = 1 THEN 105553116266496
        WHEN priority = 0 THEN 35184372088832 ELSE 70368744177664 END, ?2, replays + 1,
          id, tenant, topic, aggregate_type, aggregate_id, key, priority, is_json, digest,
-         content_type, headers, occurred_at, not_before, traceparent, tracestate, request_id,
-         correlation_id, payload
+         content_type,
+         CASE WHEN NOT ?3 OR NOT json_valid(coalesce(headers, '{}')) THEN headers
+              ELSE json_set(coalesce(headers, '{}'), '$."sagabox-as-new"',
+                            CAST(replays + 1 AS TEXT)) END,
+         occurred_at, not_before, traceparent, tracestate, request_id, correlation_id, payload
 FROM temp.sagabox_replayed AS moved CROSS JOIN "{table}_dead" AS t ON t.seq = moved.seq
 ORDER BY new_seq;
 INSERT INTO "{table}_pending" (place, written_at, replays,
@@ -127,8 +130,11 @@ INSERT INTO "{table}_pending" (place, written_at, replays,
 SELECT new_seq + CASE WHEN key IS NOT NULL OR priority = 1 THEN 105553116266496
        WHEN priority = 0 THEN 35184372088832 ELSE 70368744177664 END, ?2, replays + 1,
          id, tenant, topic, aggregate_type, aggregate_id, key, priority, is_json, digest,
-         content_type, headers, occurred_at, not_before, traceparent, tracestate, request_id,
-         correlation_id, payload
+         content_type,
+         CASE WHEN NOT ?3 OR NOT json_valid(coalesce(headers, '{}')) THEN headers
+              ELSE json_set(coalesce(headers, '{}'), '$."sagabox-as-new"',
+                            CAST(replays + 1 AS TEXT)) END,
+         occurred_at, not_before, traceparent, tracestate, request_id, correlation_id, payload
 FROM temp.sagabox_replayed AS moved CROSS JOIN "{table}_archive" AS t ON t.seq = moved.seq
 ORDER BY new_seq;
 DELETE FROM "{table}_dead" WHERE seq IN (SELECT seq FROM temp.sagabox_replayed);

@@ -96,10 +96,12 @@ TEST_F(ServerOperations, MessagesAreNamedForATenant) {
   EXPECT_EQ(daemon_->explain(table(), id("o-7"), "acme").value().reasons.at(0).why, Why::dead);
   EXPECT_FALSE(daemon_->explain(table(), id("o-7"), {}).ok());
   const std::vector ids{id("o-7")};
-  const auto refused = daemon_->move(table(), spi::Move::replay, ids, "", {}, {}).value().at(0);
+  const auto refused =
+      daemon_->move(table(), spi::Move::replay, ids, "", {}, {}, false).value().at(0);
   EXPECT_TRUE(refused.unclear);
   EXPECT_FALSE(refused.moved);
-  EXPECT_TRUE(daemon_->move(table(), spi::Move::replay, ids, "", "acme", {}).value().at(0).moved);
+  EXPECT_TRUE(
+      daemon_->move(table(), spi::Move::replay, ids, "", "acme", {}, false).value().at(0).moved);
 }
 
 TEST_F(ServerOperations, RowsAreNamedByStateAndSequence) {
@@ -115,7 +117,7 @@ TEST_F(ServerOperations, RowsAreNamedByStateAndSequence) {
   const std::vector ids{id(text)};
   const std::vector sequences{sequence};
   const auto moved =
-      daemon_->move(table(), spi::Move::quarantine, ids, "why", {}, sequences).value().at(0);
+      daemon_->move(table(), spi::Move::quarantine, ids, "why", {}, sequences, false).value().at(0);
   EXPECT_TRUE(moved.moved);
   EXPECT_EQ(moved.was, MessageState::dead);
   EXPECT_EQ(shown({})->state, MessageState::pending);
@@ -136,7 +138,8 @@ TEST_F(ServerOperations, LooksAndActsGoThrough) {
       << "a store in memory does not tell";
   EXPECT_EQ(daemon_->owners(table()).value().relays.shards.size(), 16U);
   const std::vector ids{id(first), id("nobody")};
-  const auto moved = daemon_->move(table(), spi::Move::quarantine, ids, "why", {}, {}).value();
+  const auto moved =
+      daemon_->move(table(), spi::Move::quarantine, ids, "why", {}, {}, false).value();
   EXPECT_TRUE(moved.at(0).moved);
   EXPECT_FALSE(moved.at(1).was);
   EXPECT_EQ(record(first).note, "why");
