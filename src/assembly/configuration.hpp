@@ -79,6 +79,13 @@ struct RestSettings {
   Duration stop_timeout = std::chrono::seconds(10);
   bool idempotency_key_required = false;
   Duration idempotency_ttl = std::chrono::hours(24);
+  std::uint64_t idempotency_answer_bytes_max = 64UL * 1024;
+};
+
+/// Of the tables of inboxes and requests in every store, where they are.
+struct IdempotencySettings {
+  Duration inbox_window = spi::inbox_window_default;
+  Duration purge_interval = std::chrono::minutes(1);
 };
 
 struct MetricsSettings {
@@ -101,6 +108,7 @@ struct Configuration {
   std::string api_keys_file{};  ///< empty: none, and then only loopback is listened on
   TlsFiles tls{};
   RestSettings rest{};
+  IdempotencySettings idempotency{};
   LogOptions log{};
   MetricsSettings metrics{};
   TracingSettings tracing{};

@@ -202,13 +202,29 @@ Status Daemon::start() {
     if (table.delivery == Delivery::elsewhere) continue;
     if (auto started = table.outbox->start(); !started.ok()) return started;
   }
+  if (auto started = start_upkeep(); !started.ok()) return started;
   const std::scoped_lock lock(mutex_);
   running_ = true;
   return {};
 }
 
+Status Daemon::start_upkeep() {
+  const auto settings = configuration().idempotency;
+  for (auto& [name, store, upkeep] : stores_) {
+    auto started = IdempotencyUpkeep::start(*store, {.inbox_window = settings.inbox_window,
+                                                     .interval = settings.purge_interval,
+                                                     .metrics = metrics_.get(),
+                                                     .log = log_,
+                                                     .clock = surroundings_.clock});
+    if (!started.ok()) return Error{started.error().code, started.error().message};
+    upkeep = std::move(*started);
+  }
+  return {};
+}
+
 Status Daemon::stop() {
   const std::scoped_lock acting(acting_);
+  for (auto& store : stores_) store.upkeep.reset();
   std::vector<std::future<Status>> stops;
   for (const auto& table : tables()) {
     stops.push_back(

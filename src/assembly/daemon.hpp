@@ -3,6 +3,7 @@
 #include "assembly/configuration.hpp"
 #include "assembly/switching_sink.hpp"
 
+#include <sagabox/idempotency_upkeep.hpp>
 #include <sagabox/metrics.hpp>
 #include <sagabox/outbox.hpp>
 #include <sagabox/store.hpp>
@@ -95,11 +96,13 @@ class Daemon {
   struct OpenStore {
     std::string name;
     std::unique_ptr<Store> store;
+    std::unique_ptr<IdempotencyUpkeep> upkeep{};  ///< while the daemon runs
   };
 
   Daemon(const Configuration& configuration, const Surroundings& surroundings);
   Status open_all();
   Status open_tracing();
+  Status start_upkeep();
   Result<std::shared_ptr<Outbox>> open_table(Store& store, const TableSettings& table);
   Status reopen(std::size_t number, const TableSettings& settings);
   [[nodiscard]] bool running() const;

@@ -398,8 +398,25 @@ Setting rest() {
                             "whether a request that writes must have the header Idempotency-Key"));
   parts.push_back(value<R>("idempotency_ttl", &R::idempotency_ttl, "how long such a key is known")
                       .between("10m", "90d"));
+  parts.push_back(value<R>("idempotency_answer_bytes_max", &R::idempotency_answer_bytes_max,
+                           "of a longer answer only status and headers are kept", Kind::bytes)
+                      .between("1KiB", "1MiB"));
   return section<Configuration>("rest", &Configuration::rest, std::move(parts),
                                 "what the REST API takes of its clients");
+}
+
+Setting idempotency() {
+  using I = IdempotencySettings;
+  Parts parts;
+  parts.push_back(value<I>("inbox_window", &I::inbox_window,
+                           "keys of inboxes are kept so long; at least as long as a message may be "
+                           "delivered again: the longest `retention`")
+                      .between("1m", "3650d"));
+  parts.push_back(value<I>("purge_interval", &I::purge_interval,
+                           "how often keys and records whose time is over are removed")
+                      .between("1s", "1d"));
+  return section<Configuration>("idempotency", &Configuration::idempotency, std::move(parts),
+                                "of inboxes and records of requests in every store that has them");
 }
 
 Setting log() {
@@ -440,6 +457,7 @@ Parts all_settings() {
         return both ? std::string() : "give both certificate_file and key_file";
       }));
   all.push_back(rest());
+  all.push_back(idempotency());
   all.push_back(log());
   Parts metrics;
   metrics.push_back(

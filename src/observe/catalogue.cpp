@@ -80,6 +80,9 @@ constexpr std::array catalogue{
                "Requests refused because the same key was busy, last_failed or a mismatch"},
     MetricInfo{metric::idempotency_runs_total, counter, "consumer result",
                "Requests that were worked on by result: succeeded, failed, released or lost"},
+    MetricInfo{metric::idempotency_purged_total, counter, "kind",
+               "Keys of inboxes, notes of barriers and records of requests removed after their "
+               "time: inbox, barrier, request"},
     MetricInfo{metric::saga_started_total, counter, "definition", "Sagas started"},
     MetricInfo{metric::saga_completed_total, counter, "definition", "Sagas that completed"},
     MetricInfo{metric::saga_compensated_total, counter, "definition",

@@ -49,6 +49,7 @@ inline constexpr std::string_view outbox_replayed_total = "outbox_replayed_total
 inline constexpr std::string_view idempotency_hits_total = "idempotency_hits_total";
 inline constexpr std::string_view idempotency_conflicts_total = "idempotency_conflicts_total";
 inline constexpr std::string_view idempotency_runs_total = "idempotency_runs_total";
+inline constexpr std::string_view idempotency_purged_total = "idempotency_purged_total";
 
 inline constexpr std::string_view transport_sends_total = "transport_sends_total";
 inline constexpr std::string_view transport_send_seconds = "transport_send_seconds";

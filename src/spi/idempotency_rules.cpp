@@ -76,4 +76,17 @@ bool apply(const IdempotencyRenew& renew, IdempotencyRecord& record, WallTime no
   return true;
 }
 
+std::optional<IdempotencyKey> first_after(const IdempotencyListRequest& request) {
+  auto after = request.after;
+  if (!request.tenant) return after;
+  if (after.tenant > *request.tenant) return std::nullopt;
+  if (after.tenant < *request.tenant) after = {.tenant = *request.tenant};
+  if (!request.consumer) return after;
+  if (after.consumer > *request.consumer) return std::nullopt;
+  if (after.consumer < *request.consumer) {
+    after = {.tenant = *request.tenant, .consumer = *request.consumer};
+  }
+  return after;
+}
+
 }  // namespace sagabox::spi

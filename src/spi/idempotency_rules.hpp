@@ -2,6 +2,8 @@
 
 #include <sagabox/spi/idempotency_store.hpp>
 
+#include <optional>
+
 /// The state machine of a record, which every store follows, in C++ or in SQL. Pure.
 namespace sagabox::spi {
 
@@ -19,5 +21,9 @@ namespace sagabox::spi {
 bool apply(const IdempotencyFinish& finish, IdempotencyRecord& record, WallTime now);
 bool apply(const IdempotencyFail& fail, IdempotencyRecord& record, WallTime now);
 bool apply(const IdempotencyRenew& renew, IdempotencyRecord& record, WallTime now);
+
+/// After which key the records begin that may fit: a list of one tenant or consumer looks at no
+/// others. nullopt: none is left.
+[[nodiscard]] std::optional<IdempotencyKey> first_after(const IdempotencyListRequest& request);
 
 }  // namespace sagabox::spi

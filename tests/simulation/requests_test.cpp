@@ -73,6 +73,7 @@ class FaultyRequests final : public Store, private spi::IdempotencyStore {
 
  private:
   Status prepare() override { return {}; }
+  Result<bool> is_made() override { return true; }
   Result<std::vector<spi::IdempotencyCheckReply>> check(
       std::span<const spi::IdempotencyCheck> checks) override {
     auto asked = checks.front();

@@ -76,6 +76,8 @@ class IdempotencyStore {
   virtual ~IdempotencyStore() = default;
   /// Makes the tables, or brings them up to date.
   virtual Status prepare() = 0;
+  /// Whether there are tables.
+  virtual Result<bool> is_made() = 0;
   /// Lets the request through if the key is unknown, released or expired, or if it is in flight
   /// with the same hash and its lease has run out. The database's unique key decides: of many at
   /// once, one is let through.

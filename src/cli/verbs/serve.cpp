@@ -163,7 +163,9 @@ class Serving {
         .required = rest.idempotency_key_required,
         .lease = std::max<Duration>(2 * rest.answer_timeout, std::chrono::minutes(2)),
         .ttl = std::max<Duration>(rest.idempotency_ttl, 2 * rest.answer_timeout),
+        .answer_bytes_max = rest.idempotency_answer_bytes_max,
         .metrics = &daemon_->metrics()};
+    options.api.inbox_window = configuration.idempotency.inbox_window;
     options.api.destinations = [this] { return daemon_->destinations(); };
     options.api.held_up = [this](const std::string& topic, const std::string& tenant) {
       return daemon_->held_up(topic, tenant);

@@ -19,6 +19,7 @@ class Idempotency final : public spi::IdempotencyStore {
   explicit Idempotency(Database& database) : database_(database) {}
 
   Status prepare() override { return {}; }
+  Result<bool> is_made() override { return true; }
   Result<std::vector<spi::IdempotencyCheckReply>> check(
       std::span<const spi::IdempotencyCheck> checks) override;
   Result<std::vector<bool>> finish(std::span<const spi::IdempotencyFinish> finished) override;

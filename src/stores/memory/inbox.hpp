@@ -44,6 +44,7 @@ class MemoryInbox final : public spi::InboxStore {
   explicit MemoryInbox(Database& database) : database_(database) {}
 
   Status prepare() override { return {}; }
+  Result<bool> is_made() override { return true; }
   Result<std::vector<bool>> taken(std::span<const IdempotencyKey> keys) override;
   Result<spi::InboxPurgeReply> purge(const spi::InboxPurge& request) override;
 

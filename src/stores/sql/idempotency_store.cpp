@@ -86,7 +86,10 @@ IdempotencyStatements::IdempotencyStatements(Sections& sections)
       renew(sections.take("idempotency_renew")),
       purge_expired(sections.take("idempotency_purge_expired")),
       purge_key(sections.take("idempotency_purge_key")),
+      is_made(sections.take("idempotency_made")),
       list(sections.take("idempotency_list")),
+      list_of_tenant(sections.take("idempotency_list_of_tenant")),
+      list_of_consumer(sections.take("idempotency_list_of_consumer")),
       get(sections.take("idempotency_get")) {}
 
 std::optional<WallTime> IdempotencyStore::now() const {
@@ -164,6 +167,10 @@ Result<std::vector<bool>> IdempotencyStore::renew(std::span<const spi::Idempoten
 
 Result<std::uint64_t> IdempotencyStore::purge_in(Session& session,
                                                  const spi::IdempotencyPurge& request) {
+  if (!request.actor.empty()) {
+    // Before the row: a renewal of it must not wait for others who append.
+    if (auto head = parts_.audit.append(session, {}); !head.ok()) return head.error();
+  }
   Result<Rows> removed =
       request.key ? session.run(statements_.purge_key,
                                 {request.key->tenant, request.key->consumer, request.key->key})
@@ -190,10 +197,13 @@ Result<std::vector<IdempotencyRecord>> IdempotencyStore::list(
   if (!session.ok()) return session.error();
   std::optional<std::string_view> state;
   if (request.state) state = idempotency_state_name(*request.state);
-  const auto& after = request.after;
-  auto rows =
-      (*session)->run(statements_.list, {after.tenant, after.consumer, after.key, request.tenant,
-                                         request.consumer, state, request.rows_max});
+  const auto after = spi::first_after(request);
+  if (!after) return std::vector<IdempotencyRecord>();
+  const auto& statement = !request.tenant     ? statements_.list
+                          : !request.consumer ? statements_.list_of_tenant
+                                              : statements_.list_of_consumer;
+  auto rows = (*session)->run(statement, {after->tenant, after->consumer, after->key,
+                                          request.consumer, state, request.rows_max});
   if (!rows.ok()) return rows.error();
   std::vector<IdempotencyRecord> records;
   for (const auto row : *rows) records.push_back(idempotency_record(row, 0));

@@ -20,7 +20,10 @@ struct IdempotencyStatements {
   Statement renew;
   Statement purge_expired;
   Statement purge_key;
+  Statement is_made;
   Statement list;
+  Statement list_of_tenant;
+  Statement list_of_consumer;
   Statement get;
 };
 
@@ -40,6 +43,7 @@ class IdempotencyStore final : public spi::IdempotencyStore {
       : parts_(std::move(parts)), statements_(sections) {}
 
   Status prepare() override { return parts_.prepare(); }
+  Result<bool> is_made() override { return has_rows(parts_.sessions, statements_.is_made); }
   Result<std::vector<spi::IdempotencyCheckReply>> check(
       std::span<const spi::IdempotencyCheck> checks) override;
   Result<std::vector<bool>> finish(std::span<const spi::IdempotencyFinish> finished) override;

@@ -30,7 +30,8 @@ InboxStatements::InboxStatements(Sections& sections)
     : first_time(sections.take("inbox_first_time")), barrier(sections.take("inbox_barrier")) {}
 
 InboxStoreStatements::InboxStoreStatements(Sections& sections)
-    : taken(sections.take("inbox_taken")),
+    : is_made(sections.take("inbox_made")),
+      taken(sections.take("inbox_taken")),
       purge_keys(sections.take("inbox_purge_keys")),
       purge_barriers(sections.take("inbox_purge_barriers")) {}
 

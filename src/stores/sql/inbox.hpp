@@ -43,6 +43,7 @@ class TransactionInbox final : public Inbox {
 struct InboxStoreStatements {
   explicit InboxStoreStatements(Sections& sections);
 
+  Statement is_made;
   Statement taken;
   Statement purge_keys;
   Statement purge_barriers;
@@ -59,6 +60,7 @@ class InboxStore final : public spi::InboxStore {
   InboxStore(Sections& sections, Parts parts) : parts_(std::move(parts)), statements_(sections) {}
 
   Status prepare() override { return parts_.prepare(); }
+  Result<bool> is_made() override { return has_rows(parts_.sessions, statements_.is_made); }
   Result<std::vector<bool>> taken(std::span<const IdempotencyKey> keys) override;
   Result<spi::InboxPurgeReply> purge(const spi::InboxPurge& request) override;
 

@@ -9,4 +9,12 @@ Result<Rows> Session::run(const Statement& statement, Values values) {
   return std::move(answers->front());
 }
 
+Result<bool> has_rows(Sessions& sessions, const Statement& statement) {
+  auto session = sessions.reader();
+  if (!session.ok()) return session.error();
+  auto rows = (*session)->run(statement);
+  if (!rows.ok()) return rows.error();
+  return !rows->empty();
+}
+
 }  // namespace sagabox::sql

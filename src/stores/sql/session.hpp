@@ -72,6 +72,9 @@ class Sessions {
   virtual Result<std::unique_ptr<OwnedSession>> begin() = 0;
 };
 
+/// Whether a statement without parameters answers with a row.
+Result<bool> has_rows(Sessions& sessions, const Statement& statement);
+
 /// `work(session)` in a transaction of its own; rolled back when it returns an error.
 template <class Work>
 auto in_transaction(Sessions& sessions, Work&& work) -> std::invoke_result_t<Work, Session&> {

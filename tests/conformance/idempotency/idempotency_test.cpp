@@ -234,6 +234,37 @@ TEST_P(IdempotencyConformance, ListShowsPagesByKeyAndTakesFilters) {
   EXPECT_EQ(records[0], get(done.key));
 }
 
+TEST_P(IdempotencyConformance, ListOfATenantOrConsumerHasNoOthersWhereverItBegins) {
+  std::vector<IdempotencyKey> all;
+  for (const auto* tenant : {"acme", "globex", "umbrella"}) {
+    for (const auto* consumer : {"billing", "mail", "shipping"}) {
+      for (const auto* name : {"a", "b"}) all.push_back(take(key(name, consumer, tenant)).key);
+    }
+  }
+  auto starts = all;
+  starts.push_back({.tenant = {}});
+  starts.push_back(key("zz", "zz", "zz"));
+  for (const auto& after : starts) {
+    for (const auto& tenant :
+         {std::optional<std::string>(), std::optional<std::string>("globex")}) {
+      for (const auto& consumer :
+           {std::optional<std::string>(), std::optional<std::string>("mail")}) {
+        std::vector<IdempotencyKey> expected;
+        for (const auto& one : all) {
+          const bool fits = (!tenant || one.tenant == tenant) &&
+                            (!consumer || one.consumer == consumer) && one > after;
+          if (fits) expected.push_back(one);
+        }
+        std::vector<IdempotencyKey> found;
+        const auto records =
+            requests().list({.tenant = tenant, .consumer = consumer, .after = after}).value();
+        for (const auto& record : records) found.push_back(record.key);
+        EXPECT_EQ(found, expected) << after.tenant << " " << after.consumer << " " << after.key;
+      }
+    }
+  }
+}
+
 TEST_P(IdempotencyConformance, BatchAnswersInItsOrderAndKnowsItsOwnKeys) {
   const std::array checks{ask(key("z")), ask(key("a")), ask(key("z")), ask(key("m"))};
   const auto replies = requests().check(checks).value();

@@ -48,6 +48,17 @@ std::uint64_t SchemaConformance::pending() {
   return fixture_->store()->outbox_admin().stats(table_).value().pending;
 }
 
+TEST_P(SchemaConformance, RolesSayWhetherTheirTablesAreThere) {
+  const auto store = fixture_->store();
+  EXPECT_FALSE(store->inbox()->is_made().value());
+  EXPECT_FALSE(store->idempotency()->is_made().value());
+  store->inbox()->prepare().value();
+  EXPECT_TRUE(store->inbox()->is_made().value());
+  EXPECT_FALSE(store->idempotency()->is_made().value());
+  store->idempotency()->prepare().value();
+  EXPECT_TRUE(store->idempotency()->is_made().value());
+}
+
 TEST_P(SchemaConformance, NothingIsAppliedBeforeUpAndLookingMakesNothing) {
   std::set<std::string> engines;
   for (const auto& step : status()) {

@@ -3,6 +3,9 @@
 #include "assembly/configuration_file.hpp"
 #include "integration/outbox/world.hpp"
 #include "support/server_process.hpp"
+#include "support/sqlite_database.hpp"
+
+#include <sagabox/open.hpp>
 
 #include <atomic>
 #include <filesystem>
@@ -161,6 +164,32 @@ TEST_F(DaemonTest, ChangesUnderLoadLoseRepeatAndReorderNothing) {
       last = std::stoi(payload);
     }
   }
+}
+
+TEST_F(DaemonTest, KeysOfInboxesAreRemovedAfterTheirTime) {
+  const auto file = folder / "keys.db";
+  const auto store = open_store("sqlite:" + file.string()).value();
+  store->inbox()->prepare().value();
+  const auto take = [&](const std::string& key) {
+    store
+        ->transaction(
+            [&](OwnedTransaction& tx) { return tx.inbox().first_time("acme", "billing", key); })
+        .value();
+  };
+  take("old");
+  take("young");
+  testing::run_sql(testing::connect_sqlite(file, seconds(5)).get(),
+                   "UPDATE sagabox_inbox SET taken_at = taken_at - 7200000000 WHERE key = 'old'");
+  open("stores: { main: { url: \"sqlite:" + file.string() +
+       "\", tables: { orders: } } }\n"
+       "routes: [{ topic: \"**\", to: \"fn:show\" }]\n"
+       "idempotency: { inbox_window: 1h, purge_interval: 1s }\n");
+  const auto taken = [&](const std::string& key) {
+    const IdempotencyKey named{"acme", "billing", key};
+    return store->inbox()->taken(std::span(&named, 1)).value().front();
+  };
+  EXPECT_TRUE(eventually([&] { return !taken("old"); }));
+  EXPECT_TRUE(taken("young"));
 }
 
 TEST_F(DaemonTest, ATableGoesOnWithItsNewSettings) {

@@ -83,15 +83,39 @@ RETURNING 1;
 -- A row if it was there.
 DELETE FROM "{schema}".idempotency WHERE tenant = $1 AND consumer = $2 AND key = $3 RETURNING 1;
 
+-- name: idempotency_made
+-- No row if there is no table.
+SELECT 1 WHERE to_regclass('"{schema}".idempotency') IS NOT NULL;
+
 -- name: idempotency_list
--- After $1, $2 and $3; $4 tenant, $5 consumer and $6 state, where they are not null; $7 rows.
+-- After $1, $2 and $3; $4 consumer and $5 state, where they are not null; $6 rows.
 SELECT tenant, consumer, key, request_hash, state, ticket, attempts, created_at, changed_at,
        lease_until, expires_at, result, result_digest, code, error
 FROM "{schema}".idempotency
 WHERE (tenant, consumer, key) > ($1, $2, $3)
-  AND ($4 IS NULL OR tenant = $4) AND ($5 IS NULL OR consumer = $5) AND ($6 IS NULL OR state = $6)
+  AND ($4::text IS NULL OR consumer = $4) AND ($5::text IS NULL OR state = $5)
 ORDER BY tenant, consumer, key
-LIMIT $7;
+LIMIT $6;
+
+-- name: idempotency_list_of_tenant
+-- The same of tenant $1 alone.
+SELECT tenant, consumer, key, request_hash, state, ticket, attempts, created_at, changed_at,
+       lease_until, expires_at, result, result_digest, code, error
+FROM "{schema}".idempotency
+WHERE tenant = $1 AND (consumer, key) > ($2, $3)
+  AND ($4::text IS NULL OR consumer = $4) AND ($5::text IS NULL OR state = $5)
+ORDER BY consumer, key
+LIMIT $6;
+
+-- name: idempotency_list_of_consumer
+-- The same of tenant $1 and consumer $4 alone, who is also $2.
+SELECT tenant, consumer, key, request_hash, state, ticket, attempts, created_at, changed_at,
+       lease_until, expires_at, result, result_digest, code, error
+FROM "{schema}".idempotency
+WHERE tenant = $1 AND consumer = $2 AND key > $3
+  AND consumer = $4 AND ($5::text IS NULL OR state = $5)
+ORDER BY key
+LIMIT $6;
 
 -- name: idempotency_get
 SELECT tenant, consumer, key, request_hash, state, ticket, attempts, created_at, changed_at,

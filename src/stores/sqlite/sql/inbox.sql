@@ -19,6 +19,10 @@ SET state_before = known.state,
     keep_until = max(known.keep_until, excluded.keep_until)
 RETURNING state_before;
 
+-- name: inbox_made
+-- No row if there is no table.
+SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'sagabox_inbox';
+
 -- name: inbox_taken
 -- ?1 tenant, ?2 consumer, ?3 key. A row if it was taken.
 SELECT 1 FROM sagabox_inbox WHERE tenant = ?1 AND consumer = ?2 AND key = ?3;

@@ -2,12 +2,16 @@
 #include "support/places.hpp"
 
 #include <sagabox/idempotency.hpp>
+#include <sagabox/outbox.hpp>
+#include <sagabox/transports/bus.hpp>
+#include <sagabox/transports/custom.hpp>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace sagabox::sqlite {
@@ -37,6 +41,16 @@ Status book(Store& store, const std::string& message_id) {
     if (!*first) return {};  // done before
     return add_to_balance(tx, 5);
   });
+}
+
+Status register_handlers(Outbox& outbox, Functions& functions, Bus& bus, Store& billing) {
+  const auto add = [](const Delivery&, OwnedTransaction& tx) {
+    return add_to_balance(tx, 5).ok() ? done() : retry("the balance is locked");
+  };
+  auto status = outbox.listen("orders.order.placed.v1", {.store = billing, .handle = add});
+  if (status.ok()) status = functions.add("book", {.store = billing, .handle = add});
+  if (!status.ok()) return status;
+  return bus.subscribe("orders", {.store = billing, .handle = add, .consumer = "billing"});
 }
 
 Result<BarrierAnswer> reserve(Store& store, const SagaCall& call) {
@@ -95,7 +109,7 @@ TEST_F(SqliteRequests, DocumentShowsTheCodeThatIsTestedHere) {
   const auto tested = text_of(sagabox::testing::project_folder() /
                               "tests/integration/stores/sqlite/requests_test.cpp");
   const auto blocks = documented("cpp");
-  EXPECT_EQ(blocks.size(), 3U);
+  EXPECT_EQ(blocks.size(), 4U);
   for (const auto& block : blocks) EXPECT_NE(tested.find(block), std::string::npos) << block;
 }
 
@@ -104,6 +118,43 @@ TEST_F(SqliteRequests, MessageThatComesTwiceIsBookedOnce) {
   book(*store_, "m1").value();
   book(*store_, "m2").value();
   EXPECT_EQ(balance(), "10");
+}
+
+TEST_F(SqliteRequests, HandlersThatDeclareAStoreBookAMessageOnce) {
+  auto options = OutboxOptions{.table = "orders"};
+  auto outbox = Outbox::single_process(*store_, options).value();
+  Functions functions;
+  Bus bus;
+  register_handlers(outbox, functions, bus, *store_).value();
+  outbox.start().value();
+  const auto written = store_->transaction([&](OwnedTransaction& tx) {
+    return outbox.write(tx, {.topic = "orders.order.placed.v1", .payload = json("{}")});
+  });
+  const auto table = TableName::parse("orders").value();
+  const auto done = [&](std::uint32_t replays) {
+    for (int look = 0; look < 6000; ++look) {
+      const auto found = store_->outbox_admin().list({.table = table, .state = MessageState::done});
+      if (found.ok() && !found->rows.empty() && found->rows[0].replays == replays) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  };
+  ASSERT_TRUE(done(0));
+  EXPECT_EQ(balance(), "5");
+  const std::vector ids{(*written)->id};
+  const auto replay = [&](bool as_new) {
+    return store_->outbox_admin().move(
+        {.table = table, .ids = ids, .actor = "ann", .as_new = as_new});
+  };
+  EXPECT_TRUE(replay(false)->items[0].moved);
+  ASSERT_TRUE(done(1));
+  EXPECT_EQ(balance(), "5") << "handled before";
+  EXPECT_TRUE(replay(true)->items[0].moved);
+  ASSERT_TRUE(done(2));
+  EXPECT_EQ(balance(), "10") << "handled as new";
+  EXPECT_TRUE(replay(false)->items[0].moved);
+  ASSERT_TRUE(done(3));
+  EXPECT_EQ(balance(), "10") << "handled before, as new";
 }
 
 TEST_F(SqliteRequests, StepAndItsCompensationLeaveNothingInAnyOrder) {

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <sagabox/log.hpp>
+#include <sagabox/metrics.hpp>
+#include <sagabox/store.hpp>
+#include <sagabox/time.hpp>
+
+#include <cstdint>
+#include <memory>
+
+namespace sagabox {
+
+struct IdempotencyUpkeepOptions {
+  /// Keys of inboxes are kept so long: at least as long as a message may be delivered again.
+  Duration inbox_window = spi::inbox_window_default;
+  Duration interval = std::chrono::minutes(1);
+  std::uint32_t rows_max = 1000;  ///< of each kind, a transaction
+  /// These outlive it.
+  Metrics* metrics = &no_metrics();
+  Logger* log = &no_log();
+  const Clock* clock = &system_clock();
+};
+
+/// Removes what is no longer needed from a store, where the tables are: keys of inboxes, notes of
+/// barriers and records of requests whose time is over. In small batches, on a thread of its own,
+/// until it is destroyed. Errors are logged, and it is tried again in the next round. Several
+/// processes may do it on one database at the same time.
+class IdempotencyUpkeep {
+ public:
+  /// The store outlives it. CONFIG.INVALID for options that do not fit.
+  static Result<std::unique_ptr<IdempotencyUpkeep>> start(Store& store,
+                                                          IdempotencyUpkeepOptions options = {});
+  /// Waits for a batch that is under way.
+  ~IdempotencyUpkeep();
+  IdempotencyUpkeep(const IdempotencyUpkeep&) = delete;
+  IdempotencyUpkeep& operator=(const IdempotencyUpkeep&) = delete;
+
+ private:
+  struct Parts;
+  explicit IdempotencyUpkeep(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace sagabox
