@@ -4,6 +4,10 @@
 #include <sagabox/spi/saga_store.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
 
 /// What every store checks before it writes anything for sagas. Pure.
 namespace sagabox::spi {
@@ -17,6 +21,20 @@ Status check_command(const SagaCommand& command);
 /// CONFIG.INVALID for a batch that names a shard without a fence, a saga twice or another
 /// definition, and TX.INVALID_STATE for a saga without a version.
 Status check_batch(const SagaBatch& batch);
+
+/// What is stored about the sagas of a batch.
+struct StoredSagas {
+  std::map<SagaId, std::uint64_t> versions;  ///< those that are there
+  /// Which active saga has an isolation key, by tenant and key.
+  std::map<std::pair<std::string, std::string>, SagaId> holders;
+};
+/// Fills `conflicting` and `reasons` of the reply.
+void find_conflicts(const SagaBatch& batch, const StoredSagas& stored, SagaBatchReply& reply);
+/// Whether all sagas of the batch have the versions to be written already.
+bool is_repeated(const SagaBatch& batch, const StoredSagas& stored);
+
+/// The record with its labels.
+bool fits(const SagaRecord& record, const SagaFilter& filter);
 
 /// Whether the saga counts for its isolation key.
 inline bool holds_isolation(const SagaRecord& record) noexcept {

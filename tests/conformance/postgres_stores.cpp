@@ -1,6 +1,7 @@
 #include "conformance/claim_conformance.hpp"
 #include "conformance/idempotency/idempotency_conformance.hpp"
 #include "conformance/idempotency/inbox_conformance.hpp"
+#include "conformance/saga/saga_conformance.hpp"
 #include "support/pgbouncer.hpp"
 #include "support/postgres_database.hpp"
 #include "support/postgres_server.hpp"
@@ -60,6 +61,8 @@ class StoreInMode final : public Store {
   spi::DoctorStore* doctor() override { return store_->doctor(); }
   spi::IdempotencyStore* idempotency() override { return store_->idempotency(); }
   spi::InboxStore* inbox() override { return store_->inbox(); }
+  spi::SagaStore* sagas() override { return store_->sagas(); }
+  spi::SagaAdminStore* saga_admin() override { return store_->saga_admin(); }
   Result<std::unique_ptr<OwnedTransaction>> begin() override { return store_->begin(); }
   [[nodiscard]] std::string name() const override { return store_->name(); }
 
@@ -177,6 +180,9 @@ INSTANTIATE_TEST_SUITE_P(Postgres, ClaimConformance,
                          ::testing::Values(in_mode("Competing", ClaimMode::competing)), kind_name);
 
 INSTANTIATE_TEST_SUITE_P(Postgres, IdempotencyConformance,
+                         ::testing::Values(in_mode("Store", ClaimMode::sharded), pooled()),
+                         kind_name);
+INSTANTIATE_TEST_SUITE_P(Postgres, SagaConformance,
                          ::testing::Values(in_mode("Store", ClaimMode::sharded), pooled()),
                          kind_name);
 INSTANTIATE_TEST_SUITE_P(Postgres, InboxConformance,

@@ -1,5 +1,6 @@
 #include "conformance/idempotency/idempotency_conformance.hpp"
 #include "conformance/idempotency/inbox_conformance.hpp"
+#include "conformance/saga/saga_conformance.hpp"
 #include "support/sqlite_database.hpp"
 
 #include <sagabox/stores/sqlite.hpp>
@@ -103,6 +104,7 @@ StoreKind file_kind() {
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoreConformance, ::testing::Values(file_kind()), kind_name);
 INSTANTIATE_TEST_SUITE_P(Sqlite, IdempotencyConformance, ::testing::Values(file_kind()), kind_name);
 INSTANTIATE_TEST_SUITE_P(Sqlite, InboxConformance, ::testing::Values(file_kind()), kind_name);
+INSTANTIATE_TEST_SUITE_P(Sqlite, SagaConformance, ::testing::Values(file_kind()), kind_name);
 
 }  // namespace
 }  // namespace sagabox::conformance

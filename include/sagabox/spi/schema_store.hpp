@@ -18,7 +18,9 @@ namespace sagabox::spi {
 inline constexpr std::string_view outbox_engine = "outbox";
 inline constexpr std::string_view idempotency_engine = "idempotency";
 inline constexpr std::string_view inbox_engine = "inbox";
-inline constexpr std::array schema_engines{outbox_engine, idempotency_engine, inbox_engine};
+inline constexpr std::string_view saga_engine = "saga";
+inline constexpr std::array schema_engines{outbox_engine, idempotency_engine, inbox_engine,
+                                           saga_engine};
 
 /// One numbered step of the schema of an engine.
 struct SchemaStep {

@@ -77,6 +77,7 @@ class Enlisted final : public Transaction, private OutboxWriter {
   /// REPEATABLE READ, one that was delivered after its first statement is not.
   OutboxWriter& outbox() override { return *this; }
   Inbox& inbox() override;
+  SagaInbox& sagas() override;
 
  private:
   friend Result<Enlisted> enlist(PGconn* connection, std::string_view schema);

@@ -59,6 +59,7 @@ class Enlisted final : public Transaction, private OutboxWriter {
   [[nodiscard]] bool is_open() const override;
   OutboxWriter& outbox() override { return *this; }
   Inbox& inbox() override;
+  SagaInbox& sagas() override;
 
  private:
   Result<std::vector<Written>> insert(

@@ -4,14 +4,6 @@
 #include <algorithm>
 
 namespace sagabox::memory {
-namespace {
-
-std::string version_text(std::uint64_t version) {
-  return version == 0 ? std::string("is not stored") : "has version " + std::to_string(version);
-}
-
-}  // namespace
-
 Status SagaRows::define(const SagaDefinitionRecord& definition) {
   const auto [at, inserted] =
       definitions_.try_emplace({definition.name, definition.version}, definition);
@@ -79,49 +71,19 @@ SagaRows::IsolationKey SagaRows::isolation_key(const SagaRecord& record) {
   return {record.definition, record.tenant, record.isolate};
 }
 
-void SagaRows::check(const spi::SagaBatch& batch, spi::SagaBatchReply& reply) const {
-  // Who has each isolation key once the batch is written.
-  std::map<SagaId, const SagaRecord*> written;
-  for (const auto& write : batch.writes) written.emplace(write.record.id, &write.record);
-  std::map<IsolationKey, SagaId> in_batch;
-  const auto holder = [&](const SagaRecord& record) -> std::optional<SagaId> {
-    const auto key = isolation_key(record);
-    if (const auto other = in_batch.find(key); other != in_batch.end()) return other->second;
-    const auto known = isolated_.find(key);
-    if (known == isolated_.end() || known->second == record.id) return std::nullopt;
-    const auto after = written.find(known->second);
-    const bool keeps = after == written.end() || (spi::holds_isolation(*after->second) &&
-                                                  isolation_key(*after->second) == key);
-    return keeps ? std::optional(known->second) : std::nullopt;
-  };
+spi::StoredSagas SagaRows::stored(const spi::SagaBatch& batch) const {
+  spi::StoredSagas stored;
   for (const auto& write : batch.writes) {
     const auto& record = write.record;
-    const Saga* stored = find(record.id);
-    const std::uint64_t version = stored == nullptr ? 0 : stored->record.version;
-    if (version == record.version) continue;
-    std::string reason;
-    if (version + 1 != record.version) {
-      reason = "saga " + record.id.str() + " " + version_text(version) + ", not " +
-               std::to_string(record.version - 1);
-    } else if (spi::holds_isolation(record)) {
-      if (const auto other = holder(record)) {
-        reason = "saga " + other->str() + " has the isolation key " + record.isolate;
-      } else {
-        in_batch.emplace(isolation_key(record), record.id);
-      }
+    if (const Saga* saga = find(record.id)) {
+      stored.versions.emplace(record.id, saga->record.version);
     }
-    if (reason.empty()) continue;
-    reply.conflicting.push_back(record.id);
-    reply.reasons.push_back(std::move(reason));
+    const auto holder = isolated_.find(isolation_key(record));
+    if (holder != isolated_.end()) {
+      stored.holders.emplace(std::pair(record.tenant, record.isolate), holder->second);
+    }
   }
-}
-
-bool SagaRows::is_repeated(const spi::SagaBatch& batch) const {
-  return !batch.writes.empty() &&
-         std::ranges::all_of(batch.writes, [&](const spi::SagaWrite& write) {
-           const Saga* stored = find(write.record.id);
-           return stored != nullptr && stored->record.version == write.record.version;
-         });
+  return stored;
 }
 
 void SagaRows::add_to_indexes(const SagaRecord& record) {

@@ -14,21 +14,6 @@ Error sagas_aborted() {
           "the transaction was aborted by a fail-over; roll back and begin again"};
 }
 
-bool has_label(const SagaRecord& record, const SagaLabel& label) {
-  return std::ranges::find(record.labels, label) != record.labels.end();
-}
-
-bool saga_fits(const SagaRecord& record, const spi::SagaFilter& filter) {
-  if (filter.tenant && record.tenant != *filter.tenant) return false;
-  if (filter.definition && record.definition != *filter.definition) return false;
-  if (filter.state && record.state != *filter.state) return false;
-  if (filter.quarantined && record.quarantined != *filter.quarantined) return false;
-  if (filter.label && !has_label(record, *filter.label)) return false;
-  if (filter.key && record.key != *filter.key) return false;
-  if (filter.started_from && record.started_at < *filter.started_from) return false;
-  return !filter.started_to || record.started_at < *filter.started_to;
-}
-
 SagaRecord without_labels(SagaRecord record) {
   record.labels.clear();
   return record;
@@ -185,9 +170,10 @@ Result<spi::SagaBatchReply> Sagas::write_locked(const spi::SagaBatch& batch) {
   reply.timeline = database_.timeline_;
   reply.held = held(batch.fencing);
   if (!reply.written()) return reply;
-  state.sagas.check(batch, reply);
+  const auto stored = state.sagas.stored(batch);
+  spi::find_conflicts(batch, stored, reply);
   if (!reply.written()) return reply;
-  if (!state.sagas.is_repeated(batch)) {
+  if (!spi::is_repeated(batch, stored)) {
     if (auto written = write_messages(batch.messages); !written.ok()) return written.error();
     for (const auto& event : batch.audit) state.audit.append(event);
   }
@@ -223,7 +209,7 @@ Result<std::vector<SagaRecord>> Sagas::list(const spi::SagaListRequest& request)
     const auto& sagas = database_.state_.sagas.all();
     for (auto at = sagas.upper_bound(request.after);
          at != sagas.end() && records.size() < request.rows_max; ++at) {
-      if (!saga_fits(at->second.record, request.filter)) continue;
+      if (!spi::fits(at->second.record, request.filter)) continue;
       auto& record = records.emplace_back(at->second.record);
       if (!request.bodies) record.body.clear();
     }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "spi/saga_rules.hpp"
+
 #include <sagabox/spi/saga_inbox.hpp>
 #include <sagabox/spi/saga_store.hpp>
 
@@ -45,10 +47,7 @@ class SagaRows {
   [[nodiscard]] const SagaCommandResult* result(const CommandId& id) const;
   [[nodiscard]] std::vector<SagaCommand> pending(const SagaId& id, std::uint32_t rows_max) const;
 
-  /// Fills `conflicting` and `reasons` of the reply.
-  void check(const spi::SagaBatch& batch, spi::SagaBatchReply& reply) const;
-  /// Whether the sagas of the batch have the versions to be written already.
-  [[nodiscard]] bool is_repeated(const spi::SagaBatch& batch) const;
+  [[nodiscard]] spi::StoredSagas stored(const spi::SagaBatch& batch) const;
   /// All but messages and audit events.
   void apply(const spi::SagaBatch& batch);
   std::uint64_t purge(std::string_view definition, WallTime until, std::uint32_t rows_max);

@@ -3,6 +3,7 @@
 #include "stores/postgres/operate/admin_store.hpp"
 #include "stores/postgres/operate/doctor_store.hpp"
 #include "stores/postgres/outbox/competing_store.hpp"
+#include "stores/postgres/outbox/decode.hpp"
 #include "stores/postgres/outbox/leader.hpp"
 #include "stores/postgres/outbox/outbox_store.hpp"
 #include "stores/postgres/sql_files.hpp"
@@ -11,6 +12,8 @@
 #include "stores/sql/control_store.hpp"
 #include "stores/sql/idempotency_store.hpp"
 #include "stores/sql/ownership_store.hpp"
+#include "stores/sql/saga_admin.hpp"
+#include "stores/sql/saga_store.hpp"
 
 #include <sagabox/stores/postgres.hpp>
 
@@ -37,6 +40,8 @@ class PostgresStore final : public Store {
                                 [this] { return make_tables(spi::idempotency_engine); }}),
         inbox_(sections, {context_.request_sessions, nullptr,
                           [this] { return make_tables(spi::inbox_engine); }}),
+        sagas_(sections, saga_parts()),
+        saga_admin_(sections, context_.sessions, nullptr),
         ownership_(sections, context_.owner_sessions, context_.lease_sessions),
         leader_(sections, context_, ownership_),
         competing_(sections, context_, chain_, wake_),
@@ -50,6 +55,8 @@ class PostgresStore final : public Store {
   spi::DoctorStore* doctor() override { return &doctor_; }
   spi::IdempotencyStore* idempotency() override { return &idempotency_; }
   spi::InboxStore* inbox() override { return &inbox_; }
+  spi::SagaStore* sagas() override { return &sagas_; }
+  spi::SagaAdminStore* saga_admin() override { return &saga_admin_; }
   std::optional<ClaimRoles> claim_roles(ClaimMode mode) override {
     switch (mode) {
       case ClaimMode::sharded:
@@ -78,11 +85,39 @@ class PostgresStore final : public Store {
   Status make_tables(std::string_view engine) {
     return context_.migrations.up({.engine = std::string(engine)});
   }
+  /// From the first row of a read of the inbox.
+  static std::optional<spi::Horizon> saga_horizon(const sql::Row& row) {
+    constexpr std::uint32_t counted_from = 3;
+    const auto next = static_cast<std::uint32_t>(row.integer(2)) + counted_from;
+    return decode_horizon(row.text(1), next, row.text(3));
+  }
+  sql::SagaStore::Parts saga_parts() {
+    return {
+        .sessions = context_.sessions,
+        .audit = chain_,
+        .clock = nullptr,
+        .capabilities = outbox_.capabilities(),
+        .prepare =
+            [this] {
+              // Owners and the audit log are among the tables of the outbox.
+              auto made = make_tables(spi::outbox_engine);
+              return made.ok() ? make_tables(spi::saga_engine) : made;
+            },
+        .begin = [this] { return begin(); },
+        .session_of = [](Transaction& tx) { return session_of(tx); },
+        .horizon = &saga_horizon,
+        .looked = [this](const spi::Horizon& unseen,
+                         std::size_t rows) { wake_.looked(saga_commands, unseen, rows); },
+        .wait = [this](std::string_view, Duration timeout) { wake_.wait(saga_commands, timeout); },
+        .wake = [this](std::string_view) { wake_.ring(saga_commands); }};
+  }
   sql::OperatorParts operator_parts() {
     return {context_.sessions, chain_, replay_, known_,
             [this](const TableName& table) { wake_.ring(table); }};
   }
 
+  /// All definitions sleep and wake together, as if an outbox of this name did.
+  const TableName saga_commands{TableName::parse("saga_commands").value()};
   Context context_;
   std::string name_;
   const sql::AuditChain chain_;
@@ -94,6 +129,8 @@ class PostgresStore final : public Store {
   sql::ControlStore control_;
   sql::IdempotencyStore idempotency_;
   sql::InboxStore inbox_;
+  sql::SagaStore sagas_;
+  sql::SagaAdminStore saga_admin_;
   sql::OwnershipStore ownership_;
   LeaderOwnership leader_;
   CompetingOutbox competing_;

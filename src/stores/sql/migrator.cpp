@@ -31,6 +31,12 @@ Error undelivered_messages(const TableName& outbox) {
               "deliver or purge them, or force it"};
 }
 
+Error sagas_are_active() {
+  return {Code::tx_invalid_state,
+          "sagas are active, and would end in the middle of their steps; let them end or cancel "
+          "them, or force it"};
+}
+
 }  // namespace
 
 MigratorStatements::MigratorStatements(Sections& sections)
@@ -43,6 +49,7 @@ MigratorStatements::MigratorStatements(Sections& sections)
       add(sections.take("record_add")),
       remove(sections.take("record_remove")),
       undelivered(sections.take("outbox_undelivered")),
+      active_sagas(sections.take("saga_active")),
       empty(sections.take("outbox_empty")) {}
 
 Status Migrator::check(const spi::SchemaUp& request) const {
@@ -131,6 +138,11 @@ Status Migrator::down(SchemaSession& session, const spi::SchemaDown& request) co
   auto parts = schema::removable(engine, *done, *request.to);
   if (!parts.ok()) return parts.error();
   const bool everything = *request.to == 0;
+  if (everything && engine.name == spi::saga_engine && !parts->empty() && !request.force) {
+    auto active = has_row(session, statements_.active_sagas);
+    if (!active.ok()) return active.error();
+    if (*active) return sagas_are_active();
+  }
   if (everything) {
     auto emptied = empty_outboxes(session, *outboxes, request.force);
     if (!emptied.ok()) return emptied;

@@ -50,6 +50,7 @@ struct MigratorStatements {
   Statement add;
   Statement remove;
   Statement undelivered;
+  Statement active_sagas;
   Statement empty;
 };
 

@@ -80,6 +80,11 @@ class Value {
   Data data_;
 };
 
+/// An empty element each: among the values it makes a statement run once for each element where a
+/// database has no arrays of bytes, also if no other list has bytes. Matching long lists by their
+/// places in JSON text would take the square of their length.
+inline std::vector<Bytes> by_element(std::size_t elements) { return std::vector<Bytes>(elements); }
+
 /// The values of $1, $2 … (?1, ?2 …), in this order. A statement may ignore some of them: another
 /// database needs them.
 using Values = std::vector<Value>;

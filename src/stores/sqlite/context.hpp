@@ -1,6 +1,7 @@
 #pragma once
 
 #include "stores/sql/inbox.hpp"
+#include "stores/sql/saga_inbox.hpp"
 #include "stores/sqlite/durable.hpp"
 #include "stores/sqlite/insert.hpp"
 #include "stores/sqlite/migrations.hpp"
@@ -31,6 +32,7 @@ struct Context {
         migrations(sections, clock),
         durable(*writer),
         inbox(sections),
+        saga_inbox(sections),
         wake(*writer, options.watch_interval),
         inserts(sections),
         shared(sections) {}
@@ -43,6 +45,7 @@ struct Context {
   Migrations migrations;
   Durable durable;
   const sql::InboxStatements inbox;
+  const sql::SagaInboxStatements saga_inbox;
   Wake wake;
   sql::PerTable<InsertStatements> inserts;
   const SharedStatements shared;

@@ -34,6 +34,14 @@ const sql::InboxStatements& inbox_statements() {
   return statements;
 }
 
+const sql::SagaInboxStatements& saga_inbox_statements() {
+  static const auto statements = [] {
+    auto sections = sql::Sections::parse(sql_files).value();
+    return sql::SagaInboxStatements(sections);
+  }();
+  return statements;
+}
+
 }  // namespace
 
 struct Enlisted::Borrowed {
@@ -50,6 +58,8 @@ struct Enlisted::Borrowed {
 
   Result<std::unique_ptr<sql::Session>> sql_session();
   sql::TransactionInbox inbox{inbox_statements(), &system_clock(),
+                              [this] { return sql_session(); }};
+  sql::TransactionSagas sagas{saga_inbox_statements(), &system_clock(),
                               [this] { return sql_session(); }};
 
   /// In the caller's transaction, while that is open.
@@ -91,6 +101,7 @@ Enlisted::~Enlisted() = default;
 bool Enlisted::is_open() const { return borrowed_ != nullptr && borrowed_->is_open(); }
 
 Inbox& Enlisted::inbox() { return borrowed_->inbox; }
+SagaInbox& Enlisted::sagas() { return borrowed_->sagas; }
 
 Result<std::vector<Written>> Enlisted::insert(
     const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {

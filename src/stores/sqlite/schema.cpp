@@ -1,6 +1,7 @@
 #include "stores/sqlite/schema.hpp"
 
 #include "stores/sqlite/schema_requests.hpp"
+#include "stores/sqlite/schema_saga.hpp"
 
 #include <array>
 
@@ -354,6 +355,7 @@ std::span<const Engine> engines() {
              .steps = idempotency_steps()},
       Engine{
           .name = spi::inbox_engine, .record = "sagabox_inbox_migration", .steps = inbox_steps()},
+      Engine{.name = spi::saga_engine, .record = "sagabox_saga_migration", .steps = saga_steps()},
   };
   return all;
 }

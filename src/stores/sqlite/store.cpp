@@ -2,6 +2,8 @@
 #include "stores/sql/audit_store.hpp"
 #include "stores/sql/control_store.hpp"
 #include "stores/sql/idempotency_store.hpp"
+#include "stores/sql/saga_admin.hpp"
+#include "stores/sql/saga_store.hpp"
 #include "stores/sqlite/context.hpp"
 #include "stores/sqlite/doctor_store.hpp"
 #include "stores/sqlite/outbox_store.hpp"
@@ -35,6 +37,8 @@ class SqliteStore final : public Store {
                                 [this] { return make_tables(spi::idempotency_engine); }}),
         inbox_(sections, {context_.sessions, &context_.clock,
                           [this] { return make_tables(spi::inbox_engine); }}),
+        sagas_(sections, saga_parts()),
+        saga_admin_(sections, context_.sessions, &context_.clock),
         doctor_(sections, context_),
         ownership_(sections, context_, std::move(locks)) {}
 
@@ -46,6 +50,8 @@ class SqliteStore final : public Store {
   spi::DoctorStore* doctor() override { return &doctor_; }
   spi::IdempotencyStore* idempotency() override { return &idempotency_; }
   spi::InboxStore* inbox() override { return &inbox_; }
+  spi::SagaStore* sagas() override { return &sagas_; }
+  spi::SagaAdminStore* saga_admin() override { return &saga_admin_; }
   Result<std::unique_ptr<OwnedTransaction>> begin() override {
     return StoreTransaction::begin(context_);
   }
@@ -54,6 +60,29 @@ class SqliteStore final : public Store {
  private:
   Status make_tables(std::string_view engine) {
     return context_.migrations.up(*context_.writer, {.engine = std::string(engine)});
+  }
+  sql::SagaStore::Parts saga_parts() {
+    return {.sessions = context_.sessions,
+            .audit = chain_,
+            .clock = &context_.clock,
+            .capabilities = outbox_.capabilities(),
+            .prepare =
+                [this] {
+                  // Owners and the audit log are among the tables of the outbox.
+                  auto made = make_tables(spi::outbox_engine);
+                  return made.ok() ? make_tables(spi::saga_engine) : made;
+                },
+            .begin = [this] { return begin(); },
+            .session_of = [](Transaction& tx) { return session_of(tx); },
+            .horizon = nullptr,
+            .wait =
+                [this](std::string_view definition, Duration timeout) {
+                  context_.wake.wait(sql::saga_feed(definition), timeout);
+                },
+            .wake =
+                [this](std::string_view definition) {
+                  context_.wake.ring(sql::saga_feed(definition));
+                }};
   }
   sql::OperatorParts operator_parts() {
     return {context_.sessions, chain_, replay_, known_,
@@ -70,6 +99,8 @@ class SqliteStore final : public Store {
   sql::ControlStore control_;
   sql::IdempotencyStore idempotency_;
   sql::InboxStore inbox_;
+  sql::SagaStore sagas_;
+  sql::SagaAdminStore saga_admin_;
   sql::AuditStore audit_{context_.sessions, chain_};
   SqliteDoctor doctor_;
   Ownership ownership_;

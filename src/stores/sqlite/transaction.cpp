@@ -50,6 +50,7 @@ Status StoreTransaction::commit() {
     for (const auto& [table, last] : last_) context_.durable.reached(table, last);
     committed();
     for (const auto& table : written_to_) context_.wake.ring(table);
+    for (const auto& definition : commanded_) context_.wake.ring(sql::saga_feed(definition));
   } else if (done.error().code == Code::storage_in_doubt) {
     abandoned();
   } else {

@@ -22,6 +22,7 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
   [[nodiscard]] bool is_open() const override { return transaction_.is_open(); }
   OutboxWriter& outbox() override { return *this; }
   Inbox& inbox() override { return inbox_; }
+  SagaInbox& sagas() override { return sagas_; }
   Status commit() override;
   Status rollback() override;
 
@@ -43,7 +44,10 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
   StoreTransaction(Context& context, WriteTransaction transaction)
       : context_(context),
         transaction_(std::move(transaction)),
-        inbox_(context.inbox, &context.clock, [this] { return session_of(*this); }) {}
+        inbox_(context.inbox, &context.clock, [this] { return session_of(*this); }),
+        sagas_(
+            context.saga_inbox, &context.clock, [this] { return session_of(*this); },
+            [this](const std::string& definition) { commanded_.insert(definition); }) {}
 
   /// Whatever savepoints have undone: no sequence above is given out when this commits.
   void find_last();
@@ -51,6 +55,8 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
   Context& context_;
   WriteTransaction transaction_;
   sql::TransactionInbox inbox_;
+  sql::TransactionSagas sagas_;
+  std::set<std::string> commanded_;  // definitions
   bool lent_ = false;
   std::set<TableName> written_to_;
   std::map<TableName, Sequence> last_;  // given out when this commits

@@ -4,9 +4,9 @@
 
 namespace sagabox::sqlite {
 
-CommitBell& Wake::bell(const TableName& table) {
+CommitBell& Wake::bell(std::string_view name) {
   const std::lock_guard lock(mutex_);
-  auto& known = bells_[table.str()];
+  auto& known = bells_[std::string(name)];
   if (!known) known = std::make_unique<CommitBell>();
   return *known;
 }
@@ -20,8 +20,8 @@ void Wake::look() {
   for (const auto& [table, bell] : bells_) bell->ring();
 }
 
-void Wake::wait(const TableName& table, Duration timeout) {
-  CommitBell& mine = bell(table);
+void Wake::wait(std::string_view name, Duration timeout) {
+  CommitBell& mine = bell(name);
   for (Duration left = timeout;; left -= interval_) {
     look();
     if (mine.wait(std::min(left, interval_)) || left <= interval_) return;

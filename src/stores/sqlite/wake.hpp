@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 namespace sagabox::sqlite {
 
@@ -21,12 +22,15 @@ class Wake {
  public:
   Wake(Writer& writer, Duration interval) : writer_(writer), interval_(interval) {}
 
-  void wait(const TableName& table, Duration timeout);
-  void ring(const TableName& table) { bell(table).ring(); }
+  /// `name`: of an outbox or another feed.
+  void wait(std::string_view name, Duration timeout);
+  void wait(const TableName& table, Duration timeout) { wait(table.str(), timeout); }
+  void ring(std::string_view name) { bell(name).ring(); }
+  void ring(const TableName& table) { ring(table.str()); }
 
  private:
-  CommitBell& bell(const TableName& table);
-  /// Rings for every outbox when others have written since the last look.
+  CommitBell& bell(std::string_view name);
+  /// Rings for everyone when others have written since the last look.
   void look();
 
   Writer& writer_;

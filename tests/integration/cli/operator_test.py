@@ -656,9 +656,9 @@ class Acting(OnAFile, unittest.TestCase):
         return {step["engine"] for step in steps if step.get("applied_at")}
 
     def test_engines_are_made_and_removed_alone(self):
-        self.assertEqual(self.engines(), {"outbox", "idempotency", "inbox"})
+        self.assertEqual(self.engines(), {"outbox", "idempotency", "inbox", "saga"})
         self.run_fine("migrate", "down", "--engine", "inbox", "--all", "--yes")
-        self.assertEqual(self.engines(), {"outbox", "idempotency"})
+        self.assertEqual(self.engines(), {"outbox", "idempotency", "saga"})
         self.assertIn("inbox would be made", self.run_fine("migrate", "up", "--dry-run"))
         self.run_fine("migrate", "down", "--all", "--yes")
         self.run_fine("migrate", "up", "--engine", "inbox")

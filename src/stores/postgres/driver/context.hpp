@@ -7,6 +7,7 @@
 #include "stores/postgres/outbox/insert.hpp"
 #include "stores/postgres/outbox/vacuum.hpp"
 #include "stores/sql/inbox.hpp"
+#include "stores/sql/saga_inbox.hpp"
 
 #include <sagabox/stores/postgres.hpp>
 
@@ -29,6 +30,7 @@ struct Context {
         migrations(sections, with_names, settings, options.shards),
         inserts(with_names),
         inbox(sections),
+        saga_inbox(sections),
         vacuum(with_names, settings, {.rows_min = options.vacuum_after}) {}
 
   static Pool::Limits limits(const Options& options, std::uint32_t connections_max) {
@@ -65,6 +67,7 @@ struct Context {
   Migrations migrations;
   InsertCache inserts;
   const sql::InboxStatements inbox;
+  const sql::SagaInboxStatements saga_inbox;
   Vacuum vacuum;
 };
 

@@ -26,7 +26,8 @@ struct KnownSchema {
   explicit KnownSchema(Names of) : names(std::move(of)) {}
   Names names;
   std::map<TableName, InsertStatements> statements;
-  std::optional<sql::InboxStatements> inbox{};  ///< once it was asked for
+  std::optional<sql::InboxStatements> inbox{};      ///< once it was asked for
+  std::optional<sql::SagaInboxStatements> sagas{};  ///< the same
 
   const sql::InboxStatements& inbox_statements() {
     if (!inbox) {
@@ -34,6 +35,13 @@ struct KnownSchema {
       inbox.emplace(sections);
     }
     return *inbox;
+  }
+  const sql::SagaInboxStatements& saga_statements() {
+    if (!sagas) {
+      auto sections = sql::Sections::parse(sql_files, names.schema()).value();
+      sagas.emplace(sections);
+    }
+    return *sagas;
   }
 };
 
@@ -145,6 +153,7 @@ struct Enlisted::Borrowed {
   std::optional<Row> lasting{};
   bool ended = false;  ///< the caller rolled back and chained another transaction
   std::optional<sql::TransactionInbox> inbox{};  ///< once it was asked for
+  std::optional<sql::TransactionSagas> sagas{};  ///< the same
 
   [[nodiscard]] const InsertStatements& statements_of(const TableName& table) const;
   /// `written`: one for each of the messages.
@@ -250,6 +259,15 @@ Inbox& Enlisted::inbox() {
                   [borrowed = borrowed_.get()] { return borrowed->sql_session(); });
   }
   return *inbox;
+}
+
+SagaInbox& Enlisted::sagas() {
+  auto& sagas = borrowed_->sagas;
+  if (!sagas) {
+    sagas.emplace(borrowed_->schema->saga_statements(), nullptr,
+                  [borrowed = borrowed_.get()] { return borrowed->sql_session(); });
+  }
+  return *sagas;
 }
 
 Result<std::vector<Written>> Enlisted::insert(

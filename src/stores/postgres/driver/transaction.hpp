@@ -22,6 +22,7 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
   [[nodiscard]] bool is_open() const override { return open_; }
   OutboxWriter& outbox() override { return *this; }
   Inbox& inbox() override { return inbox_; }
+  SagaInbox& sagas() override { return sagas_; }
   Status commit() override;
   Status rollback() override;
 
@@ -40,12 +41,14 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
   StoreTransaction(Context& context, Pool::Lease lease)
       : context_(context),
         lease_(std::move(lease)),
-        inbox_(context.inbox, nullptr, [this] { return session_of(*this); }) {}
+        inbox_(context.inbox, nullptr, [this] { return session_of(*this); }),
+        sagas_(context.saga_inbox, nullptr, [this] { return session_of(*this); }) {}
 
   Context& context_;
   Pool::Lease lease_;
   bool open_ = true;
   sql::TransactionInbox inbox_;
+  sql::TransactionSagas sagas_;
 };
 
 }  // namespace sagabox::postgres

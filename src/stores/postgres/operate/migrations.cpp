@@ -79,7 +79,7 @@ Result<std::unique_ptr<Connection>> Migrations::connect() const {
 }
 
 std::string Migrations::fill(std::string_view sql, const std::string& outbox) const {
-  if (outbox.empty()) return names_.fill(sql);
+  if (outbox.empty()) return replaced(names_.fill(sql), "{shards}", std::to_string(shards_));
   return step_sql(sql, names_, TableName::parse(outbox).value(), shards_);
 }
 

@@ -335,12 +335,14 @@ std::span<const Engine> engines() {
   };
   static const std::array idempotency_steps{idempotency_step()};
   static const std::array inbox_steps{inbox_step()};
+  static const std::array saga_steps{saga_step()};
   static const std::array all{
       Engine{.name = spi::outbox_engine, .record = "migration", .steps = outbox_steps},
       Engine{.name = spi::idempotency_engine,
              .record = "idempotency_migration",
              .steps = idempotency_steps},
       Engine{.name = spi::inbox_engine, .record = "inbox_migration", .steps = inbox_steps},
+      Engine{.name = spi::saga_engine, .record = "saga_migration", .steps = saga_steps},
   };
   return all;
 }

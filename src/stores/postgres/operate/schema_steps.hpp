@@ -19,6 +19,7 @@ Migration replays_step() noexcept;    ///< 7: replays as new
 /// Steps of the engines beside the outbox.
 Migration idempotency_step() noexcept;
 Migration inbox_step() noexcept;
+Migration saga_step() noexcept;
 
 /// Among which messages an id is there once.
 enum class IdScope : std::uint8_t { outbox, tenant };

@@ -50,6 +50,12 @@ SELECT 1
 WHERE EXISTS (SELECT FROM "{schema}"."{table}_outbox")
    OR EXISTS (SELECT FROM "{schema}"."{table}_dead");
 
+-- name: saga_active
+-- A row if there is a saga that has not ended. Nobody may write between the look and the drop.
+LOCK TABLE "{schema}".saga IN ACCESS EXCLUSIVE MODE;
+SELECT 1
+WHERE EXISTS (SELECT FROM "{schema}".saga WHERE state IN ('running', 'compensating', 'paused'));
+
 -- name: outbox_empty
 TRUNCATE "{schema}"."{table}_outbox", "{schema}"."{table}_dead";
 

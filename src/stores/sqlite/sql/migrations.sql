@@ -46,5 +46,10 @@ DELETE FROM {table} WHERE number = ?1 AND outbox = ?2;
 SELECT 1
 WHERE EXISTS (SELECT 1 FROM "{table}_pending") OR EXISTS (SELECT 1 FROM "{table}_dead");
 
+-- name: saga_active
+-- A row if there is a saga that has not ended.
+SELECT 1
+WHERE EXISTS (SELECT 1 FROM sagabox_saga WHERE state IN ('running', 'compensating', 'paused'));
+
 -- name: outbox_empty
 DELETE FROM "{table}_pending";
