@@ -1,0 +1,263 @@
+#include "integration/sagas/world.hpp"
+
+#include <sagabox/stores/memory.hpp>
+
+#include <atomic>
+#include <optional>
+#include <set>
+
+#ifdef SAGABOX_SQLITE
+#include "support/sqlite_database.hpp"
+
+#include <sagabox/stores/sqlite.hpp>
+#endif
+#ifdef SAGABOX_POSTGRES
+#include "support/postgres_database.hpp"
+
+#include <sagabox/stores/postgres.hpp>
+#endif
+
+namespace sagabox::integration {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using Lines = std::vector<std::string>;
+
+class SagasTest : public SagaWorld {};
+
+TEST_P(SagasTest, StepsAreDoneInOrder) {
+  auto sagas = Sagas::create(*store, quick()).value();
+  add_travel(sagas, doing("book hotel", saga_ok(R"({"room": 7})")));
+  sagas.start().value();
+  const auto id = sagas.start_saga({.definition = "travel", .input = R"({"who": "Ada"})"}).value();
+  ASSERT_TRUE(comes_to(id, SagaState::completed));
+  EXPECT_EQ(diary.all(), (Lines{"book flight 1", "book hotel 1", "book car 1"}));
+  EXPECT_TRUE(eventually_so([&] { return sagas.snapshot().completed == 1; }));
+  const auto history = store->saga_admin()->history(id, 0, 100).value();
+  ASSERT_FALSE(history.empty());
+  EXPECT_EQ(history.front().event, "TxSagaStarted");
+  EXPECT_EQ(history.back().event, "TxSagaCompleted");
+}
+
+TEST_P(SagasTest, WhatWasDoneIsUndoneInReverse) {
+  auto sagas = Sagas::create(*store, quick()).value();
+  add_travel(sagas, doing("book hotel", saga_fail("no room")));
+  sagas.start().value();
+  const auto id = sagas.start_saga({.definition = "travel"}).value();
+  ASSERT_TRUE(comes_to(id, SagaState::cancelled));
+  EXPECT_EQ(diary.all(), (Lines{"book flight 1", "book hotel 1", "cancel flight 1"}));
+}
+
+TEST_P(SagasTest, ARetryIsMadeUpToItsBound) {
+  auto sagas = Sagas::create(*store, quick()).value();
+  add_travel(sagas, doing("book hotel", saga_retry("the desk is closed")));
+  sagas.start().value();
+  const auto id = sagas.start_saga({.definition = "travel"}).value();
+  ASSERT_TRUE(comes_to(id, SagaState::cancelled));
+  EXPECT_EQ(diary.all(), (Lines{"book flight 1", "book hotel 1", "book hotel 2", "book hotel 3",
+                                "cancel flight 1"}));
+}
+
+TEST_P(SagasTest, NoCommitNoSaga) {
+  auto sagas = Sagas::create(*store, quick()).value();
+  add_travel(sagas, doing("book hotel"));
+  sagas.start().value();
+  auto tx = store->begin().value();
+  const auto never = sagas.start_saga(*tx, {.definition = "travel"}).value();
+  tx->rollback().value();
+  tx.reset();
+  const auto id = sagas.start_saga({.definition = "travel"}).value();
+  ASSERT_TRUE(comes_to(id, SagaState::completed));
+  EXPECT_FALSE(record(never));
+}
+
+TEST_P(SagasTest, TheSameKeyStartsOneSaga) {
+  auto sagas = Sagas::create(*store, quick()).value();
+  add_travel(sagas, doing("book hotel"));
+  sagas.start().value();
+  const auto first =
+      sagas.start_saga({.definition = "travel", .input = "1", .key = "trip-77"}).value();
+  const auto again =
+      sagas.start_saga({.definition = "travel", .input = "1", .key = "trip-77"}).value();
+  EXPECT_EQ(first, again);
+  ASSERT_TRUE(comes_to(first, SagaState::completed));
+  EXPECT_EQ(diary.count("book flight 1"), 1U);
+}
+
+TEST_P(SagasTest, AFunctionMayEndLater) {
+  auto sagas = Sagas::create(*store, quick()).value();
+  std::mutex mutex;
+  std::optional<SagaCompletion> completion;
+  add_travel(sagas, [&](const SagaCall& call) {
+    const std::scoped_lock lock(mutex);
+    completion = call.completion();
+    return saga_later();
+  });
+  sagas.start().value();
+  const auto id = sagas.start_saga({.definition = "travel"}).value();
+  ASSERT_TRUE(eventually_so([&] {
+    const std::scoped_lock lock(mutex);
+    return completion.has_value();
+  }));
+  EXPECT_EQ(record(id)->state, SagaState::running);
+  completion->complete(saga_ok());
+  completion->complete(saga_fail("said too late"));
+  ASSERT_TRUE(comes_to(id, SagaState::completed));
+}
+
+TEST_P(SagasTest, AReplyTokenEndsWhatWasAccepted) {
+  auto sagas = Sagas::create(*store, quick()).value();
+  std::mutex mutex;
+  std::string token;
+  add_travel(sagas, [&](const SagaCall& call) {
+    const std::scoped_lock lock(mutex);
+    token = call.reply_token();
+    return saga_wait();
+  });
+  sagas.start().value();
+  const auto id = sagas.start_saga({.definition = "travel"}).value();
+  ASSERT_TRUE(eventually_so([&] {
+    const std::scoped_lock lock(mutex);
+    return !token.empty();
+  }));
+  EXPECT_EQ(sagas.reply(token + "0", saga_ok()).error().code, Code::auth_denied);
+  EXPECT_EQ(sagas.reply(token, saga_ok())->state, SagaRequestReply::State::applied);
+  ASSERT_TRUE(comes_to(id, SagaState::completed));
+  const auto again = sagas.reply(token, saga_ok()).value();
+  EXPECT_EQ(again.state, SagaRequestReply::State::refused) << again.reason;
+}
+
+TEST_P(SagasTest, CancelUndoesAndAnotherTenantMayNot) {
+  auto sagas = Sagas::create(*store, quick()).value();
+  add_travel(sagas, [](const SagaCall&) { return saga_wait(); });
+  sagas.start().value();
+  const auto id = sagas.start_saga({.definition = "travel"}).value();
+  ASSERT_TRUE(eventually_so([&] { return record(id) && diary.count("book flight 1") == 1; }));
+  const auto stranger = sagas
+                            .request({.saga = id,
+                                      .kind = SagaCommandKind::cancel,
+                                      .tenant = "somebody-else",
+                                      .actor = "eve"})
+                            .value();
+  EXPECT_EQ(stranger.state, SagaRequestReply::State::refused);
+  EXPECT_NE(stranger.reason.find("AUTH.DENIED"), std::string::npos) << stranger.reason;
+  const auto cancelled =
+      sagas.request({.saga = id, .kind = SagaCommandKind::cancel, .actor = "ada"}).value();
+  EXPECT_EQ(cancelled.state, SagaRequestReply::State::applied) << cancelled.reason;
+  ASSERT_TRUE(comes_to(id, SagaState::cancelled));
+  EXPECT_EQ(diary.count("cancel flight 1"), 1U);
+}
+
+TEST_P(SagasTest, ACommandOfASagaThatIsNotThereIsPending) {
+  auto sagas = Sagas::create(*store, quick()).value();
+  add_travel(sagas, doing("book hotel"));
+  sagas.start().value();
+  const auto nobody = SagaId::parse("nobody").value();
+  const auto reply = sagas.request(
+      {.saga = nobody, .kind = SagaCommandKind::cancel, .definition = "travel", .actor = "ada"},
+      milliseconds(200));
+  EXPECT_EQ(reply->state, SagaRequestReply::State::pending);
+  EXPECT_EQ(sagas.request({.saga = nobody, .kind = SagaCommandKind::cancel}).error().code,
+            Code::request_not_found);
+}
+
+TEST_P(SagasTest, OneOfAnIsolationKeyAtATime) {
+  auto sagas = Sagas::create(*store, quick()).value();
+  add_travel(sagas, [](const SagaCall&) { return saga_wait(); });
+  sagas.start().value();
+  const auto first = sagas.start_saga({.definition = "travel", .isolate = "ada"}).value();
+  ASSERT_TRUE(eventually_so([&] { return record(first).has_value(); }));
+  const auto second = sagas.start_saga({.definition = "travel", .isolate = "ada"}).value();
+  const auto third = sagas.start_saga({.definition = "travel", .isolate = "bob"}).value();
+  ASSERT_TRUE(eventually_so([&] { return record(third).has_value(); }));
+  ASSERT_TRUE(eventually_so([&] { return store->saga_admin()->pending(second, 1)->empty(); }));
+  EXPECT_FALSE(record(second));
+}
+
+TEST_P(SagasTest, ManySagasOfTwoProcessesEndOnce) {
+  constexpr int many = 200;
+  std::mutex mutex;
+  std::multiset<std::string> booked;
+  const auto book = [&](const SagaCall& call) {
+    const std::scoped_lock lock(mutex);
+    booked.insert(call.saga().str());
+    return saga_ok();
+  };
+  auto one = Sagas::create(*store, quick()).value();
+  auto other = Sagas::create(*store, quick()).value();
+  add_travel(one, book);
+  add_travel(other, book);
+  one.start().value();
+  std::vector<SagaId> ids;
+  for (int number = 0; number < many; ++number) {
+    ids.push_back(one.start_saga({.definition = "travel"}).value());
+    if (number == many / 4) other.start().value();
+    if (number == many / 2) (void)one.stop();
+  }
+  for (const auto& id : ids) ASSERT_TRUE(comes_to(id, SagaState::completed)) << id.str();
+  EXPECT_TRUE(other.stop().ok());
+  // Calls may be repeated after a hand-over, but none is left out.
+  for (const auto& id : ids) EXPECT_GE(booked.count(id.str()), 1U);
+}
+
+TEST_P(SagasTest, DefinitionsAreCheckedAndNeverChange) {
+  auto sagas = Sagas::create(*store, quick()).value();
+  EXPECT_EQ(sagas.define(travel()).error().code, Code::config_invalid) << "without functions";
+  add_travel(sagas, doing("book hotel"));
+  auto other = travel();
+  other.steps.pop_back();
+  EXPECT_EQ(sagas.define(other).error().code, Code::tx_invalid_state);
+  other.version = 2;
+  EXPECT_TRUE(sagas.define(other).ok());
+  sagas.start().value();
+  EXPECT_EQ(sagas.define(travel()).error().code, Code::tx_invalid_state);
+  const auto old = sagas.start_saga({.definition = "travel", .version = 1}).value();
+  const auto fresh = sagas.start_saga({.definition = "travel"}).value();
+  ASSERT_TRUE(comes_to(old, SagaState::completed));
+  ASSERT_TRUE(comes_to(fresh, SagaState::completed));
+  EXPECT_EQ(record(old)->definition_version, 1U);
+  EXPECT_EQ(record(fresh)->definition_version, 2U);
+}
+
+std::string saga_store_name(const ::testing::TestParamInfo<SagaStoreCase>& info) {
+  return info.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Memory, SagasTest,
+                         ::testing::Values(SagaStoreCase{
+                             "memory", [] { return std::make_shared<memory::MemoryStore>(); }}),
+                         saga_store_name);
+
+#ifdef SAGABOX_SQLITE
+std::shared_ptr<Store> open_saga_file() {
+  struct Kept {
+    testing::SqliteFolder folder;
+    std::unique_ptr<Store> store = sqlite::open(folder.file()).value();
+  };
+  auto kept = std::make_shared<Kept>();
+  auto* const store = kept->store.get();
+  return {std::move(kept), store};
+}
+INSTANTIATE_TEST_SUITE_P(Sqlite, SagasTest,
+                         ::testing::Values(SagaStoreCase{"sqlite", open_saga_file}),
+                         saga_store_name);
+#endif
+
+#ifdef SAGABOX_POSTGRES
+std::shared_ptr<Store> open_saga_schema() {
+  struct Kept {
+    testing::PostgresDatabase database;
+    std::unique_ptr<Store> store = postgres::open(database.url(), database.options()).value();
+  };
+  auto kept = std::make_shared<Kept>();
+  auto* const store = kept->store.get();
+  return {std::move(kept), store};
+}
+INSTANTIATE_TEST_SUITE_P(Postgres, SagasTest,
+                         ::testing::Values(SagaStoreCase{"postgres", open_saga_schema}),
+                         saga_store_name);
+#endif
+
+}  // namespace
+}  // namespace sagabox::integration
