@@ -473,12 +473,13 @@ RC_GTEST_PROP(FeedReaderProperty, EveryRowIsTakenOnceAndNoneOvertakesWhatWasComm
   RC_ASSERT(life.reader().in_hand() == 0U);
 }
 
-RC_GTEST_PROP(FeedReaderProperty, FullPassesTakeNothingTwice, ()) {
+RC_GTEST_PROP(FeedReaderProperty, FullPassesTakeNothingTwiceNorOutOfOrder, ()) {
   FeedLife life({.full_pass_interval_min = milliseconds(200)},
                 *rc::gen::arbitrary<std::uint32_t>());
   life.run(steps_in_a_life);
   RC_ASSERT(life.lost() == 0U);
   RC_ASSERT(life.repeated() == 0);
+  RC_ASSERT(life.overtaken() == 0);
 }
 
 RC_GTEST_PROP(FeedReaderProperty, OfRowsThatStayEachIsTakenOnceAboveTheStoredPosition, ()) {
