@@ -116,8 +116,8 @@ class PostgresStore final : public Store {
             [this](const TableName& table) { wake_.ring(table); }};
   }
 
-  /// All definitions sleep and wake together, as if an outbox of this name did.
-  const TableName saga_commands{TableName::parse("saga_commands").value()};
+  /// All definitions sleep and wake together.
+  const WatchedFeed saga_commands{.name = "saga_commands", .flags = "saga_commands_flags"};
   Context context_;
   std::string name_;
   const sql::AuditChain chain_;

@@ -122,6 +122,115 @@ TEST_F(PostgresWake, NotificationAloneEndsASleep) {
   reader.join();
 }
 
+/// Readers that wait for feeds of one store, a thread each, and look at nothing but the clock.
+class FeedReaders {
+ public:
+  FeedReaders(const testing::PostgresDatabase& database, std::vector<postgres::WatchedFeed> feeds)
+      : names_(postgres::Names::parse(database.schema()).value()),
+        sections_(sql::Sections::parse(postgres::sql_files, names_.schema()).value()),
+        context_(names_, {.url = database.url()}, database.options(), sections_),
+        wake_(sections_, context_, std::chrono::hours(10)),
+        feeds_(std::move(feeds)),
+        returns_(feeds_.size()) {
+    for (std::size_t reader = 0; reader < feeds_.size(); ++reader) {
+      threads_.emplace_back([this, reader] {
+        while (!ending_) {
+          wake_.wait(feeds_[reader], std::chrono::hours(10));
+          ++returns_[reader];
+          wake_.looked(feeds_[reader], {}, 0);
+        }
+        ++ended_;
+      });
+    }
+  }
+  ~FeedReaders() {
+    ending_ = true;
+    while (ended_ < threads_.size()) {
+      for (const auto& feed : feeds_) wake_.ring(feed);
+    }
+    for (auto& thread : threads_) thread.join();
+  }
+  FeedReaders(const FeedReaders&) = delete;
+  FeedReaders& operator=(const FeedReaders&) = delete;
+
+  /// How often each was told to look.
+  [[nodiscard]] std::vector<int> returns() const { return {returns_.begin(), returns_.end()}; }
+  /// All of them, until they are told to look.
+  [[nodiscard]] bool sleep() const {
+    return eventually([&] {
+      const auto before = returns();
+      std::this_thread::sleep_for(4 * postgres::Sleep::awake_for);
+      return before == returns() &&
+             std::ranges::all_of(before, [](int count) { return count > 0; });
+    });
+  }
+  /// Which were told to look since `before`.
+  [[nodiscard]] std::vector<std::size_t> told_since(const std::vector<int>& before) const {
+    std::vector<std::size_t> told;
+    const auto now = returns();
+    for (std::size_t reader = 0; reader < now.size(); ++reader) {
+      if (now[reader] != before[reader]) told.push_back(reader);
+    }
+    return told;
+  }
+
+ private:
+  postgres::Names names_;
+  sql::Sections sections_;
+  postgres::Context context_;
+  postgres::Wake wake_;
+  std::vector<postgres::WatchedFeed> feeds_;
+  std::vector<std::atomic<int>> returns_;
+  std::atomic<bool> ending_{false};
+  std::atomic<std::size_t> ended_{0};
+  std::vector<std::thread> threads_;
+};
+
+TEST_F(PostgresWake, OneConnectionListensForAllTablesAndTellsOnlyTheReaderOfTheOneCommittedTo) {
+  constexpr std::size_t tables = 8;
+  std::vector<postgres::WatchedFeed> feeds;
+  for (std::size_t number = 0; number < tables; ++number) {
+    const auto name = TableName::parse("feed_" + std::to_string(number)).value();
+    store->outbox().prepare(name).value();
+    feeds.push_back(postgres::WatchedFeed::outbox(name));
+  }
+  const FeedReaders readers(*database, feeds);
+  ASSERT_TRUE(readers.sleep());
+  EXPECT_EQ(database->sql("SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%" +
+                          database->schema() + "%take_sleeper%' AND pid <> pg_backend_pid()"),
+            std::vector<std::string>{"1"});
+  auto connection = producer();
+  for (const std::size_t number : {std::size_t{5}, std::size_t{2}}) {
+    // On a slow machine, too.
+    const auto flags = database->schema() + ".feed_" + std::to_string(number) + "_flags";
+    database->sql("SELECT setval('" + flags + "', last_value + (600::bigint << 31)) FROM " + flags);
+    const auto before = readers.returns();
+    run_sql(connection.get(), "SELECT " + database->schema() + ".enqueue('" + topic +
+                                  "', '{}', outbox => 'feed_" + std::to_string(number) + "')");
+    EXPECT_TRUE(eventually([&] { return !readers.told_since(before).empty(); }));
+    EXPECT_TRUE(readers.sleep());
+    EXPECT_EQ(readers.told_since(before), std::vector{number});
+  }
+}
+
+/// As the inbox of sagas has it: definitions share a table and its flags.
+TEST_F(PostgresWake, FeedsThatAreNoOutboxHaveNamesAndFlagsOfTheirOwn) {
+  store->outbox().prepare(table).value();
+  const auto schema = database->schema();
+  database->sql("CREATE SEQUENCE " + schema + ".inbox_flags AS bigint MINVALUE 0 START 0 CACHE 1");
+  const FeedReaders readers(*database, {{.name = "saga:travel", .flags = "inbox_flags"},
+                                        {.name = "saga:hotel", .flags = "inbox_flags"},
+                                        postgres::WatchedFeed::outbox(table)});
+  ASSERT_TRUE(readers.sleep());
+  EXPECT_EQ(database->sql("SELECT last_value & 2147483647 <> 0 FROM " + schema + ".inbox_flags"),
+            std::vector<std::string>{"t"});
+  const auto before = readers.returns();
+  run_sql(producer().get(), "SELECT pg_notify('sagabox " + schema + "', 'saga:hotel')");
+  EXPECT_TRUE(eventually([&] { return !readers.told_since(before).empty(); }));
+  EXPECT_TRUE(readers.sleep());
+  EXPECT_EQ(readers.told_since(before), std::vector<std::size_t>{1});
+}
+
 TEST_F(PostgresWake, PlainInsertWakesToo) {
   auto outbox = started_sleepy(*store);
   ASSERT_TRUE(sleeps());

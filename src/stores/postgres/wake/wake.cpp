@@ -15,28 +15,35 @@ Wake::Wake(sql::Sections& sections, Context& context, Duration flag_interval)
     : context_(context),
       clock_(*context.relay.settings().clock),
       flag_interval_(flag_interval),
-      statements_(sections),
+      set_asleep_(sections.take_only("wake_set_asleep")),
       listener_(sections, context.relay.settings(),
-                [this](std::string_view outbox) { heard(outbox); }) {}
+                [this](std::string_view feed) { heard(feed); }) {}
 
-Wake::Place& Wake::place(const TableName& table) {
+Wake::Place& Wake::place(const WatchedFeed& feed) {
   const std::lock_guard lock(mutex_);
-  auto& known = places_[table.str()];
-  if (!known) known = std::make_unique<Place>(statements_.of(table));
+  auto& known = places_[feed.name];
+  if (!known) {
+    auto& flags = flags_[feed.flags];
+    if (!flags) flags = std::make_unique<Flags>(feed.flags);
+    known = std::make_unique<Place>(*flags);
+  }
   return *known;
 }
 
-void Wake::ring(const TableName& table) { place(table).bell.ring(); }
+void Wake::ring(const WatchedFeed& feed) { place(feed).bell.ring(); }
 
-void Wake::heard(std::string_view outbox) {
+void Wake::heard(std::string_view feed) {
   const std::lock_guard lock(mutex_);
-  for (const auto& [name, known] : places_) {
-    if (outbox.empty() || name == outbox) known->bell.ring();
+  if (!feed.empty()) {
+    const auto known = places_.find(feed);
+    if (known != places_.end()) known->second->bell.ring();
+    return;
   }
+  for (const auto& [name, known] : places_) known->bell.ring();
 }
 
-void Wake::wait(const TableName& table, Duration timeout) {
-  Place& at = place(table);
+void Wake::wait(const WatchedFeed& feed, Duration timeout) {
+  Place& at = place(feed);
   if (!context_.notify) {
     at.bell.wait(timeout);
     return;
@@ -45,23 +52,26 @@ void Wake::wait(const TableName& table, Duration timeout) {
   const auto session = listener_.session();
   const auto step = next_step(at, session);
   if (step.act == Sleep::Act::raise_flag) return raise_flag(at, *session);
-  if (step.act == Sleep::Act::lower_flag) lower_flag(at);
+  if (step.act == Sleep::Act::lower_flag) lower_flag(at.flags);
   at.bell.wait(std::min(timeout, step.wait));
 }
 
+Wake::Flags::Sleeper Wake::sleeper(const Place& at) { return {&at, std::this_thread::get_id()}; }
+
 Sleep::Step Wake::next_step(Place& at, std::optional<Listener::Session> session) {
-  const std::lock_guard lock(at.mutex);
-  if (at.sleeps.size() > sleeps_max) at.sleeps.clear();
-  auto& sleep = at.sleeps.try_emplace(std::this_thread::get_id(), flag_interval_).first->second;
+  const std::lock_guard lock(at.flags.mutex);
+  auto& sleeps = at.flags.sleeps;
+  if (sleeps.size() > sleeps_max) sleeps.clear();
+  auto& sleep = sleeps.try_emplace(sleeper(at), flag_interval_).first->second;
   return sleep.next(clock_.boot_now(), session ? std::optional(session->number) : std::nullopt);
 }
 
 void Wake::raise_flag(Place& at, const Listener::Session& session) {
   {
-    const std::lock_guard flag(at.flag);
-    if (set_flag(at, session, true)) {
-      const std::lock_guard lock(at.mutex);
-      at.sleeps.try_emplace(std::this_thread::get_id(), flag_interval_)
+    const std::lock_guard change(at.flags.change);
+    if (set_flag(at.flags, session, true)) {
+      const std::lock_guard lock(at.flags.mutex);
+      at.flags.sleeps.try_emplace(sleeper(at), flag_interval_)
           .first->second.raised(clock_.boot_now(), session.number);
       return;
     }
@@ -70,37 +80,38 @@ void Wake::raise_flag(Place& at, const Listener::Session& session) {
   at.bell.wait(Sleep::awake_for);
 }
 
-bool Wake::set_flag(Place& at, const Listener::Session& session, bool asleep) {
+bool Wake::set_flag(const Flags& flags, const Listener::Session& session, bool asleep) {
   auto connection = context_.relay.take();
   if (!connection.ok()) return false;
   Params params;
-  params.int4(session.sleeper).boolean(asleep);
-  return (*connection)->run(at.statements.set_asleep, params, Effect::commits).ok();
+  params.text(flags.sequence).int4(session.sleeper).boolean(asleep);
+  return (*connection)->run(set_asleep_.only(), params, Effect::commits).ok();
 }
 
-void Wake::looked(const TableName& table, const spi::Horizon& unseen, std::size_t rows) {
+void Wake::looked(const WatchedFeed& feed, const spi::Horizon& unseen, std::size_t rows) {
   if (!context_.notify) return;
-  Place& at = place(table);
+  Place& at = place(feed);
   {
-    const std::lock_guard lock(at.mutex);
-    const auto mine = at.sleeps.find(std::this_thread::get_id());
-    if (mine == at.sleeps.end()) return;
+    const std::lock_guard lock(at.flags.mutex);
+    const auto mine = at.flags.sleeps.find(sleeper(at));
+    if (mine == at.flags.sleeps.end()) return;
     if (!mine->second.looked(clock_.boot_now(), unseen, rows)) return;
   }
-  lower_flag(at);
+  lower_flag(at.flags);
 }
 
-void Wake::lower_flag(Place& at) {
-  const std::lock_guard flag(at.flag);
+void Wake::lower_flag(Flags& flags) {
+  const std::lock_guard change(flags.change);
   {
-    const std::lock_guard lock(at.mutex);
+    const std::lock_guard lock(flags.mutex);
     // The flag is the process's: another of its threads may still need it.
-    if (std::ranges::any_of(at.sleeps, [](const auto& one) { return one.second.flag_is_up(); })) {
+    if (std::ranges::any_of(flags.sleeps,
+                            [](const auto& one) { return one.second.flag_is_up(); })) {
       return;
     }
   }
   // An error: the flag runs out.
-  if (const auto session = listener_.session()) (void)set_flag(at, *session, false);
+  if (const auto session = listener_.session()) (void)set_flag(flags, *session, false);
 }
 
 }  // namespace sagabox::postgres

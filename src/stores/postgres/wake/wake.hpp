@@ -16,11 +16,26 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 namespace sagabox::postgres {
 
+/// What readers wait for: rows of an outbox, commands of sagas …
+struct WatchedFeed {
+  /// What a NOTIFY about it carries: the name of an outbox, or another one.
+  std::string name;
+  /// The sequence that says who sleeps, see schema_wake.cpp. Feeds in one table may share it: a
+  /// NOTIFY is sent for each that is committed to while a reader of any of them sleeps.
+  std::string flags;
+
+  static WatchedFeed outbox(const TableName& table) {
+    return {table.str(), table.str() + "_flags"};
+  }
+};
+
 /// Wakes readers when something was committed: those of this process at once, and those that sleep
-/// by NOTIFY. Without NOTIFY, commits of other processes are found by polling. Thread-safe.
+/// by NOTIFY. One connection listens for all feeds of a store. Without NOTIFY, commits of other
+/// processes are found by polling. Thread-safe.
 class Wake {
  public:
   /// `flag_interval`: see `Sleep`.
@@ -28,42 +43,51 @@ class Wake {
        Duration flag_interval = Sleep::flag_interval_default);
 
   /// Returns early where the reader should look, see `Sleep`.
-  void wait(const TableName& table, Duration timeout);
-  void ring(const TableName& table);
+  void wait(const WatchedFeed& feed, Duration timeout);
+  void ring(const WatchedFeed& feed);
 
   /// The calling thread has read fresh rows: what it could not see, and how many there were.
-  void looked(const TableName& table, const spi::Horizon& unseen, std::size_t rows);
+  void looked(const WatchedFeed& feed, const spi::Horizon& unseen, std::size_t rows);
+
+  void wait(const TableName& table, Duration timeout) { wait(WatchedFeed::outbox(table), timeout); }
+  void ring(const TableName& table) { ring(WatchedFeed::outbox(table)); }
+  void looked(const TableName& table, const spi::Horizon& unseen, std::size_t rows) {
+    looked(WatchedFeed::outbox(table), unseen, rows);
+  }
 
  private:
-  struct Statements {
-    template <class Call>
-    void each(Call&& call) {
-      call(set_asleep, "wake_set_asleep");
-    }
-    Statement set_asleep;
+  struct Place;
+  /// Who of this process sleeps by one sequence of flags.
+  struct Flags {
+    using Sleeper = std::pair<const Place*, std::thread::id>;
+    explicit Flags(std::string of_sequence) : sequence(std::move(of_sequence)) {}
+    const std::string sequence;
+    std::mutex mutex;
+    /// A thread may wait for several feeds in turn.
+    std::map<Sleeper, Sleep> sleeps;
+    /// Held while the flag is changed for a reason that must still be true then.
+    std::mutex change;
   };
   struct Place {
-    explicit Place(const Statements& of_table) : statements(of_table) {}
-    const Statements& statements;
+    explicit Place(Flags& its_flags) : flags(its_flags) {}
+    Flags& flags;
     CommitBell bell;
-    std::mutex mutex;
-    std::map<std::thread::id, Sleep> sleeps;  // of threads that wait
-    /// Held while the flag is changed for a reason that must still be true then.
-    std::mutex flag;
   };
 
-  Place& place(const TableName& table);
-  void heard(std::string_view outbox);
+  Place& place(const WatchedFeed& feed);
+  void heard(std::string_view feed);
+  [[nodiscard]] static Flags::Sleeper sleeper(const Place& at);
   [[nodiscard]] Sleep::Step next_step(Place& at, std::optional<Listener::Session> session);
   void raise_flag(Place& at, const Listener::Session& session);
-  void lower_flag(Place& at);
-  [[nodiscard]] bool set_flag(Place& at, const Listener::Session& session, bool asleep);
+  void lower_flag(Flags& flags);
+  [[nodiscard]] bool set_flag(const Flags& flags, const Listener::Session& session, bool asleep);
 
   Context& context_;
   const Clock& clock_;
   const Duration flag_interval_;
-  sql::PerTable<Statements> statements_;
+  const sql::Statement set_asleep_;
   std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<Flags>, std::less<>> flags_;
   std::map<std::string, std::unique_ptr<Place>, std::less<>> places_;
   Listener listener_;  // last: its thread uses the others
 };
