@@ -102,7 +102,7 @@ void add_start(CLI::App& saga, Chosen& run) {
           },
           "to find it by; may be given again")
       ->type_name("NAME=VALUE");
-  add_option(*start, "--timeout", "DURATION", order.timeout, parse_duration,
+  add_option(*start, "--saga-timeout", "DURATION", order.timeout, parse_duration,
              "then it is compensated; instead of the definition's");
   add_option(
       *start, "--definition-version", "N", order.version,
