@@ -281,7 +281,7 @@ TEST_F(WireSchema, Replays) {
   }
   expect_described("Replays", written(std::vector{full, least}));
   EXPECT_EQ(again(written(full), read_job), written(full));
-  expect_described("Preview", written(orders_, ReplayPreview{1, {full_record()}}));
+  expect_described("Preview", written(orders_, ReplayPreview{1, 1, {full_record()}}));
 }
 
 TEST_F(WireSchema, Tables) {

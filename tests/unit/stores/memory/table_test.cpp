@@ -183,7 +183,7 @@ class TableAgainstModel {
         model_.pending[sequence] = {row.shard, row.lane,          row.id,
                                     true,      clock_.wall_now(), row.has_key};
       } else {
-        table_->replay(sequence, TransactionId{next_transaction_++}, clock_.wall_now());
+        table_->replay(sequence, TransactionId{next_transaction_++}, clock_.wall_now(), false);
         const auto found = table_->find(row.id);
         ASSERT_EQ(found.size(), 1U);
         const auto to = found[0];
