@@ -136,7 +136,7 @@ TEST_F(SqliteUpgrade, SeveralAtOnceMakeItOnce) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(everything(), before);
-  EXPECT_EQ(schema()->status().value().size(), 4U);
+  EXPECT_EQ(schema()->status().value().size(), 6U);
 }
 
 TEST_F(SqliteUpgrade, MessagesAreListedAndMovedAsBefore) {
