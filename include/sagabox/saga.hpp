@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sagabox/error.hpp>
+#include <sagabox/limits.hpp>
 #include <sagabox/log.hpp>
 #include <sagabox/metrics.hpp>
 #include <sagabox/random.hpp>
@@ -8,11 +9,13 @@
 #include <sagabox/saga_definition.hpp>
 #include <sagabox/saga_record.hpp>
 #include <sagabox/spi/inbox.hpp>
+#include <sagabox/spi/transport.hpp>
 #include <sagabox/store.hpp>
 #include <sagabox/time.hpp>
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -134,6 +137,12 @@ struct SagaOptions {
   Duration drain_timeout = std::chrono::seconds(5);
   std::string reply_secret{};  ///< the same in all processes; empty: no reply tokens
 
+  /// For HTTP participants: "http" serves http:// and https://.
+  std::map<std::string, std::shared_ptr<spi::Transport>, std::less<>> transports{};
+  /// Of the addresses of all participants, as those of routes: `secret`, `header.NAME` …
+  spi::AddressSettings participant_settings{};
+  BreakerOptions breaker{};  ///< of each participant
+
   /// These outlive the sagas.
   Metrics* metrics = &no_metrics();
   Logger* log = &no_log();
@@ -229,9 +238,9 @@ class Sagas {
 
   /// For "fn:NAME".
   Status function(std::string name, SagaFunction function);
-  /// CONFIG.INVALID: it has mistakes, or names a function that is not there. TX.INVALID_STATE: the
-  /// store has this name and version with other content. Versions of a name stand beside each
-  /// other; a saga goes on with the one it was started with.
+  /// CONFIG.INVALID: it has mistakes, or names a function or transport that is not there.
+  /// TX.INVALID_STATE: the store has this name and version with other content. Versions of a name
+  /// stand beside each other; a saga goes on with the one it was started with.
   Status define(SagaDefinition definition);
 
   /// From now on this process runs sagas of what it has defined. Without definitions it only starts

@@ -1,6 +1,7 @@
 #include "core/text.hpp"
 #include "runtime/runtimes.hpp"
 #include "saga/calls/functions.hpp"
+#include "saga/calls/participants.hpp"
 #include "saga/calls/reply_token.hpp"
 #include "saga/orchestrator/orchestrator.hpp"
 #include "saga/orchestrator/threads.hpp"
@@ -11,6 +12,7 @@
 #include <sagabox/saga.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -20,6 +22,32 @@ namespace {
 
 /// Where another process owns the saga, its result is looked for so often.
 constexpr Duration look_interval = std::chrono::milliseconds(20);
+
+/// Hands each call to the caller that makes it.
+class Callers final : public saga::Caller {
+ public:
+  Callers(saga::Functions& functions, saga::RemoteParticipants& remote)
+      : functions_(functions), remote_(remote) {}
+
+  void call(std::vector<saga::CallOrder> orders, saga::CallResults& results) override {
+    const auto http = std::ranges::stable_partition(orders, [](const saga::CallOrder& order) {
+      return order.call.target.kind != saga::Target::Kind::http;
+    });
+    std::vector<saga::CallOrder> requests(std::make_move_iterator(http.begin()),
+                                          std::make_move_iterator(http.end()));
+    orders.erase(http.begin(), http.end());
+    if (!requests.empty()) remote_.call(std::move(requests), results);
+    if (!orders.empty()) functions_.call(std::move(orders), results);
+  }
+  void abandon(saga::CallTicket ticket) override {
+    functions_.abandon(ticket);
+    remote_.abandon(ticket);
+  }
+
+ private:
+  saga::Functions& functions_;
+  saga::RemoteParticipants& remote_;
+};
 
 class Rings final : public TransactionObserver {
  public:
@@ -42,6 +70,7 @@ Status SagaOptions::check() const {
   if (instances_max == 0) return wrong("instances_max is 0; say how many sagas may be in memory");
   if (batch_sagas_max == 0) return wrong("batch_sagas_max is 0; a batch has at least one saga");
   if (poll_interval <= Duration{}) return wrong("poll_interval must be longer than 0");
+  if (auto checked = breaker.check(); !checked.ok()) return checked;
   if (lease <= Duration{}) return wrong("lease must be longer than 0");
   if (retention < Duration{}) return wrong("retention must not be negative");
   if (drain_timeout < Duration{}) return wrong("drain_timeout must not be negative");
@@ -63,7 +92,13 @@ struct Sagas::Parts {
         functions({.workers = options.workers,
                    .spare_workers_max = options.spare_workers_max,
                    .reply_secret = options.reply_secret,
-                   .log = options.log}) {}
+                   .log = options.log}),
+        remote({.transports = options.transports,
+                .settings = options.participant_settings,
+                .breaker = options.breaker,
+                .reply_secret = options.reply_secret,
+                .clock = options.clock,
+                .random = options.random}) {}
 
   [[nodiscard]] Status define(SagaDefinition definition) {
     auto plan = saga::Plan::make(std::move(definition));
@@ -81,7 +116,7 @@ struct Sagas::Parts {
     return {};
   }
 
-  [[nodiscard]] Status check_target(const std::string& step, const saga::Target& target) const {
+  [[nodiscard]] Status check_target(const std::string& step, const saga::Target& target) {
     using Kind = saga::Target::Kind;
     if (target.kind == Kind::function && !functions.has(target.name)) {
       return Error{Code::config_invalid, "step " + quoted(step) + ": there is no function " +
@@ -89,8 +124,9 @@ struct Sagas::Parts {
                                              "; register it with function() first"};
     }
     if (target.kind == Kind::http) {
-      return Error{Code::config_invalid,
-                   "step " + quoted(step) + ": HTTP participants are not supported here"};
+      if (auto added = remote.add(target.name); !added.ok()) {
+        return Error{added.error().code, "step " + quoted(step) + ": " + added.error().message};
+      }
     }
     return {};
   }
@@ -128,7 +164,7 @@ struct Sagas::Parts {
             .store = sagas,
             .definition = name,
             .plans = book,
-            .caller = functions,
+            .caller = callers,
             .tickets = tickets,
             .ids = ids,
             .clock = *options.clock,
@@ -175,7 +211,9 @@ struct Sagas::Parts {
   std::map<std::string, saga::PlanBook> books;
   std::map<std::string, Running> running;
   std::atomic<std::uint64_t> tickets{0};
-  saga::Functions functions;  // its threads tell orchestrators
+  saga::Functions functions;  // their threads tell orchestrators
+  saga::RemoteParticipants remote;
+  Callers callers{functions, remote};
   std::unique_ptr<saga::Purger> purger;
   runtime::Engine engine;
   std::unique_ptr<runtime::Registration> registration;

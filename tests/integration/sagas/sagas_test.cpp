@@ -6,25 +6,12 @@
 #include <optional>
 #include <set>
 
-#ifdef SAGABOX_SQLITE
-#include "support/sqlite_database.hpp"
-
-#include <sagabox/stores/sqlite.hpp>
-#endif
-#ifdef SAGABOX_POSTGRES
-#include "support/postgres_database.hpp"
-
-#include <sagabox/stores/postgres.hpp>
-#endif
-
 namespace sagabox::integration {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Lines = std::vector<std::string>;
-
-class SagasTest : public SagaWorld {};
 
 TEST_P(SagasTest, StepsAreDoneInOrder) {
   auto sagas = Sagas::create(*store, quick()).value();
@@ -220,44 +207,10 @@ TEST_P(SagasTest, DefinitionsAreCheckedAndNeverChange) {
   EXPECT_EQ(record(fresh)->definition_version, 2U);
 }
 
-std::string saga_store_name(const ::testing::TestParamInfo<SagaStoreCase>& info) {
-  return info.param.name;
-}
-
 INSTANTIATE_TEST_SUITE_P(Memory, SagasTest,
                          ::testing::Values(SagaStoreCase{
                              "memory", [] { return std::make_shared<memory::MemoryStore>(); }}),
                          saga_store_name);
-
-#ifdef SAGABOX_SQLITE
-std::shared_ptr<Store> open_saga_file() {
-  struct Kept {
-    testing::SqliteFolder folder;
-    std::unique_ptr<Store> store = sqlite::open(folder.file()).value();
-  };
-  auto kept = std::make_shared<Kept>();
-  auto* const store = kept->store.get();
-  return {std::move(kept), store};
-}
-INSTANTIATE_TEST_SUITE_P(Sqlite, SagasTest,
-                         ::testing::Values(SagaStoreCase{"sqlite", open_saga_file}),
-                         saga_store_name);
-#endif
-
-#ifdef SAGABOX_POSTGRES
-std::shared_ptr<Store> open_saga_schema() {
-  struct Kept {
-    testing::PostgresDatabase database;
-    std::unique_ptr<Store> store = postgres::open(database.url(), database.options()).value();
-  };
-  auto kept = std::make_shared<Kept>();
-  auto* const store = kept->store.get();
-  return {std::move(kept), store};
-}
-INSTANTIATE_TEST_SUITE_P(Postgres, SagasTest,
-                         ::testing::Values(SagaStoreCase{"postgres", open_saga_schema}),
-                         saga_store_name);
-#endif
 
 }  // namespace
 }  // namespace sagabox::integration

@@ -112,4 +112,11 @@ class SagaWorld : public ::testing::TestWithParam<SagaStoreCase> {
   Diary diary;
 };
 
+/// Holds on every store: each has a file that says so.
+class SagasTest : public SagaWorld {};
+
+inline std::string saga_store_name(const ::testing::TestParamInfo<SagaStoreCase>& info) {
+  return info.param.name;
+}
+
 }  // namespace sagabox::integration

@@ -11,9 +11,9 @@ namespace sagabox::simulation {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t saga_seeds_default = 60;
+constexpr std::uint64_t saga_seeds_default = 55;
 #else
-constexpr std::uint64_t saga_seeds_default = 400;
+constexpr std::uint64_t saga_seeds_default = 200;
 #endif
 constexpr std::uint64_t saga_seeds_for_coverage = 50;
 constexpr std::uint64_t saga_seeds_of_variants = 300;

@@ -1,0 +1,243 @@
+#include "saga/calls/participants.hpp"
+
+#include "core/masked_url.hpp"
+#include "saga/calls/call_headers.hpp"
+#include "saga/calls/reply_token.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+namespace sagabox::saga {
+namespace {
+
+constexpr Duration probe_wait_min = std::chrono::milliseconds(100);
+constexpr int status_accepted = 202;
+
+std::string scheme_of(std::string_view url) {
+  const auto scheme = std::string(url.substr(0, url.find(':')));
+  return scheme == "https" ? "http" : scheme;
+}
+
+/// "https://flights:8080", which a breaker is for.
+std::string origin_of(std::string_view url) {
+  const auto host = url.find("://");
+  if (host == std::string_view::npos) return std::string(url);
+  return std::string(url.substr(0, url.find_first_of("/?#", host + 3)));
+}
+
+bool is_retry(int status) {
+  return status == 408 || status == 409 || status == 425 || status == 429 || status == 503;
+}
+
+CallResult result_of_answer(const spi::Answer& answer, const spi::SendResult& sent) {
+  const auto status = answer.status;
+  CallResult result{.error = "the participant answered " + std::to_string(status),
+                    .code = Code::provider_rejected,
+                    .retry_after = sent.retry_after};
+  if (status == status_accepted) {
+    result.kind = CallResult::Kind::wait;
+  } else if (status >= 200 && status < 300) {
+    // An output that was cut is not JSON any more, and is treated as one that is too large.
+    result = {.kind = CallResult::Kind::ok, .output = answer.body};
+  } else if (is_retry(status)) {
+    result.kind = CallResult::Kind::retry;
+    result.code = Code::provider_unavailable;
+  } else if (status == 502 || status == 504) {
+    // Somebody between us says that they got no answer: the request may have come through.
+    result.kind = CallResult::Kind::in_doubt;
+    result.code = Code::provider_unavailable;
+  } else if (status >= 500) {
+    result.kind = CallResult::Kind::retry;
+    result.code = Code::provider_unavailable;
+  } else {
+    result.kind = CallResult::Kind::fail;
+  }
+  return result;
+}
+
+}  // namespace
+
+CallResult result_of_send(const spi::SendResult& sent) {
+  using Kind = spi::SendResult::Kind;
+  if (sent.answer) return result_of_answer(*sent.answer, sent);
+  CallResult result{.error = sent.error,
+                    .code = sent.code.value_or(Code::provider_unavailable),
+                    .retry_after = sent.retry_after};
+  if (sent.reach == spi::Reach::not_sent) {
+    result.kind =
+        sent.kind == Kind::rejected ? CallResult::Kind::fail : CallResult::Kind::unreachable;
+    return result;
+  }
+  const bool never_went = sent.kind == Kind::later || sent.kind == Kind::unreachable;
+  result.kind = never_went && sent.reach == spi::Reach::unknown ? CallResult::Kind::unreachable
+                                                                : CallResult::Kind::in_doubt;
+  return result;
+}
+
+/// What outlives the caller while requests are under way: their results come to it.
+struct RemoteParticipants::Core final : spi::SendResults {
+  struct Place {
+    std::shared_ptr<spi::Transport> transport;
+    std::shared_ptr<const spi::Address> address;
+    std::string origin;
+  };
+  struct Origin {
+    explicit Origin(const BreakerOptions& options) : breaker(options) {}
+    flow::Breaker breaker;
+    std::uint32_t under_way = 0;
+  };
+  struct UnderWay {
+    CallTicket ticket{};
+    CallResults* results = nullptr;
+    Origin* origin = nullptr;
+    BootTime sent{};
+  };
+
+  explicit Core(const Clock& clock_of) : clock(clock_of) {}
+
+  void sent(spi::Ticket number, spi::SendResult result) noexcept override {
+    std::shared_ptr<Core> last;
+    UnderWay ended;
+    {
+      const std::scoped_lock lock(mutex);
+      const auto at = under_way.find(number.value);
+      if (at == under_way.end()) return;
+      ended = at->second;
+      under_way.erase(at);
+      if (alive) judge(ended, result);
+      if (under_way.empty()) last = std::move(self);
+      if (!alive) return;
+      ++telling;
+    }
+    ended.results->ended(ended.ticket, result_of_send(result));
+    const std::scoped_lock lock(mutex);
+    --telling;
+    told.notify_all();
+  }
+
+  void judge(const UnderWay& ended, const spi::SendResult& result) const {
+    using Kind = spi::SendResult::Kind;
+    auto& breaker = ended.origin->breaker;
+    const auto now = clock.boot_now();
+    --ended.origin->under_way;
+    const auto status = result.answer ? result.answer->status : 0;
+    if (status == 429 || status == 503) {
+      breaker.busy(result.retry_after.value_or(Duration{}), ended.sent, now);
+    } else if (status != 0) {
+      breaker.delivered(now);
+    } else if (result.kind == Kind::unreachable) {
+      breaker.unreachable(ended.sent, now);
+    } else if (result.kind == Kind::timed_out) {
+      breaker.timed_out(ended.sent, now);
+    }
+  }
+
+  const Clock& clock;
+  std::mutex mutex;  // of all below
+  std::condition_variable told;
+  std::map<std::string, Place, std::less<>> places;
+  std::map<std::string, std::unique_ptr<Origin>, std::less<>> origins;
+  std::unordered_map<std::uint64_t, UnderWay> under_way;
+  std::uint64_t last_number = 0;
+  std::uint32_t telling = 0;
+  bool alive = true;
+  std::shared_ptr<Core> self;  ///< while anything is under way
+};
+
+RemoteParticipants::RemoteParticipants(ParticipantOptions options)
+    : options_(std::move(options)), core_(std::make_shared<Core>(*options_.clock)) {}
+
+RemoteParticipants::~RemoteParticipants() {
+  std::unique_lock lock(core_->mutex);
+  core_->alive = false;
+  core_->told.wait(lock, [this] { return core_->telling == 0; });
+  core_->places.clear();
+}
+
+Status RemoteParticipants::add(const std::string& url) {
+  const auto transport = options_.transports.find(scheme_of(url));
+  if (transport == options_.transports.end()) {
+    return Error{Code::config_invalid, masked_url(url) + ": there is no transport for " +
+                                           scheme_of(url) +
+                                           "; give one in SagaOptions::transports"};
+  }
+  auto address = transport->second->address(url, options_.settings);
+  if (!address.ok()) return address.error();
+  const auto origin = origin_of(url);
+  const std::scoped_lock lock(core_->mutex);
+  core_->places.insert_or_assign(url, Core::Place{transport->second, *address, origin});
+  auto& known = core_->origins[origin];
+  if (!known) known = std::make_unique<Core::Origin>(options_.breaker);
+  return {};
+}
+
+void RemoteParticipants::call(std::vector<CallOrder> orders, CallResults& results) {
+  static const TableName table = TableName::parse("sagas").value();
+  std::map<std::shared_ptr<spi::Transport>, std::vector<spi::Parcel>> parcels;
+  std::vector<std::pair<CallTicket, CallResult>> refused;
+  UlidSource ids(*options_.clock, *options_.random);
+  const auto now = options_.clock->boot_now();
+  for (auto& order : orders) {
+    NewMessage draft{.topic = Topic(order.definition + "." + order.step),
+                     .payload = json(order.call.input.empty() ? "null" : order.call.input),
+                     .tenant = order.tenant,
+                     .aggregate_type = AggregateType(order.definition),
+                     .aggregate_id = order.saga.str(),
+                     .headers = call_headers(order)};
+    draft.trace.traceparent = order.traceparent;
+    if (!options_.reply_secret.empty()) {
+      draft.headers.emplace_back(header::reply_token,
+                                 reply_token({.saga = order.saga,
+                                              .definition = order.definition,
+                                              .tenant = order.tenant,
+                                              .step = order.step,
+                                              .direction = order.call.key.direction,
+                                              .round = order.call.round},
+                                             options_.reply_secret));
+    }
+    auto message = Message::build_shared(std::move(draft), {}, ids, *options_.clock);
+    const std::scoped_lock lock(core_->mutex);
+    const auto place = core_->places.find(order.call.target.name);
+    if (!message.ok() || place == core_->places.end()) {
+      const auto error =
+          message.ok() ? Error{Code::config_invalid, "its URL is not known here"} : message.error();
+      refused.emplace_back(
+          order.ticket,
+          CallResult{.kind = CallResult::Kind::fail, .error = error.message, .code = error.code});
+      continue;
+    }
+    auto& origin = *core_->origins.at(place->second.origin);
+    if (origin.under_way >= origin.breaker.allowed(now)) {
+      const auto next = origin.breaker.next(now);
+      const auto wait = next == BootTime::max() ? probe_wait_min : next - now;
+      refused.emplace_back(order.ticket,
+                           CallResult{.kind = CallResult::Kind::unreachable,
+                                      .error = place->second.origin + " is down, or asks for less",
+                                      .code = Code::provider_unavailable,
+                                      .retry_after = std::max(probe_wait_min, wait)});
+      continue;
+    }
+    ++origin.under_way;
+    const auto number = ++core_->last_number;
+    core_->under_way.emplace(
+        number, Core::UnderWay{
+                    .ticket = order.ticket, .results = &results, .origin = &origin, .sent = now});
+    core_->self = core_;
+    parcels[place->second.transport].push_back({.ticket = spi::Ticket{number},
+                                                .message = std::move(message).value(),
+                                                .address = place->second.address,
+                                                .table = &table,
+                                                .shard = order.shard,
+                                                .epoch = order.epoch,
+                                                .attempt = order.call.attempt,
+                                                .deadline = order.deadline,
+                                                .answer_bytes_max = spi::answer_bytes_default});
+  }
+  for (auto& [transport, some] : parcels) transport->send(some, *core_);
+  for (auto& [ticket, result] : refused) results.ended(ticket, std::move(result));
+}
+
+}  // namespace sagabox::saga

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "flow/breaker.hpp"
+#include "saga/calls/caller.hpp"
+
+#include <sagabox/limits.hpp>
+#include <sagabox/log.hpp>
+#include <sagabox/spi/transport.hpp>
+#include <sagabox/time.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sagabox::saga {
+
+struct ParticipantOptions {
+  /// "http" serves http:// and https://.
+  std::map<std::string, std::shared_ptr<spi::Transport>, std::less<>> transports{};
+  spi::AddressSettings settings{};  ///< of all addresses: `secret` …
+  BreakerOptions breaker{};
+  std::string reply_secret{};
+  const Clock* clock = &system_clock();
+  Random* random = &system_random();
+};
+
+/// How an HTTP participant answered, in the words of a saga.
+CallResult result_of_send(const spi::SendResult& sent);
+
+/// Calls participants over a transport: docs/sagas.md has the protocol. One that is down is left
+/// alone: its calls end at once as unreachable, which costs no attempt, until a probe gets through.
+class RemoteParticipants final : public Caller {
+ public:
+  explicit RemoteParticipants(ParticipantOptions options);
+  /// Nobody is told any more what becomes of calls under way.
+  ~RemoteParticipants() override;
+  RemoteParticipants(const RemoteParticipants&) = delete;
+  RemoteParticipants& operator=(const RemoteParticipants&) = delete;
+
+  /// Before the first call of it. CONFIG.INVALID: no transport takes it.
+  Status add(const std::string& url);
+
+  void call(std::vector<CallOrder> orders, CallResults& results) override;
+  /// A request that was sent cannot be taken back; it ends at its deadline.
+  void abandon(CallTicket) override {}
+
+ private:
+  struct Core;
+  ParticipantOptions options_;
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace sagabox::saga

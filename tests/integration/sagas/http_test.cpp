@@ -1,0 +1,138 @@
+#include "integration/sagas/world.hpp"
+#include "support/http_server.hpp"
+
+#include <sagabox/stores/memory.hpp>
+#include <sagabox/transports/http.hpp>
+
+#include <atomic>
+#include <utility>
+
+namespace sagabox::integration {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HttpReply;
+using testing::HttpRequest;
+using testing::HttpServer;
+
+/// One step that an HTTP participant does, and a second one that can be undone.
+class HttpSagaTest : public SagaWorld {
+ protected:
+  [[nodiscard]] SagaOptions over_http() const {
+    auto options = quick();
+    http::Options settings;
+    settings.allow = {"127.0.0.1"};
+    options.transports.emplace("http", http::open(std::move(settings)).value());
+    options.breaker.probe_min = milliseconds(20);
+    return options;
+  }
+  static SagaDefinition booking(const HttpServer& server) {
+    const RetryPolicy retry{
+        .attempts_max = 3, .backoff_min = milliseconds(5), .backoff_max = milliseconds(20)};
+    SagaDefinition definition{.name = "booking"};
+    definition.steps.push_back({.name = "flight",
+                                .action = server.url("/book"),
+                                .compensation = server.url("/cancel"),
+                                .attempt_timeout = milliseconds(300),
+                                .retry = retry});
+    definition.steps.push_back({.name = "mail",
+                                .action = "fn:mail",
+                                .compensation = "none",
+                                .retry = retry,
+                                .input = R"({"ticket": "${steps.flight.output.ticket?}"})"});
+    return definition;
+  }
+  SagaId begin(Sagas& sagas, const HttpServer& server, SagaFunction mail) {
+    sagas.function("mail", std::move(mail)).value();
+    sagas.define(booking(server)).value();
+    sagas.start().value();
+    return sagas.start_saga({.definition = "booking", .input = R"({"who":"Ada"})"}).value();
+  }
+};
+
+TEST_P(HttpSagaTest, ARequestSaysWhichCallItIsAndItsAnswerIsTheOutput) {
+  HttpServer server(
+      [](const HttpRequest&) { return HttpReply{.status = 200, .body = R"({"ticket": 17})"}; });
+  auto sagas = Sagas::create(*store, over_http()).value();
+  const auto id = begin(sagas, server, [this](const SagaCall& call) {
+    diary.write(call.input());
+    return saga_ok();
+  });
+  ASSERT_TRUE(comes_to(id, SagaState::completed));
+  EXPECT_EQ(diary.all(), std::vector<std::string>{R"({"ticket":17})"});
+  const auto requests = server.requests("/book", 1);
+  ASSERT_EQ(requests.size(), 1U);
+  const auto& request = requests[0];
+  EXPECT_EQ(request.method, "POST");
+  EXPECT_EQ(request.body, R"({"who":"Ada"})");
+  EXPECT_EQ(request.header("saga-id"), id.str());
+  EXPECT_EQ(request.header("saga-definition"), "booking/1");
+  EXPECT_EQ(request.header("saga-step"), "flight");
+  EXPECT_EQ(request.header("saga-direction"), "action");
+  EXPECT_EQ(request.header("saga-attempt"), "1");
+  EXPECT_EQ(request.header("saga-round"), "0");
+  EXPECT_EQ(request.header("saga-tenant"), "default");
+  EXPECT_FALSE(request.header("saga-epoch").empty());
+  EXPECT_FALSE(request.header("saga-deadline").empty());
+  EXPECT_FALSE(request.header("saga-reply-token").empty());
+  EXPECT_EQ(request.header("idempotency-key"), id.str() + "/flight/action/0");
+}
+
+TEST_P(HttpSagaTest, AnAnswerSaysWhatBecomesOfTheStep) {
+  std::atomic<int> calls = 0;
+  HttpServer server([&](const HttpRequest& request) {
+    if (request.path != "/book") return HttpReply{};
+    return HttpReply{.status = ++calls < 3 ? 503U : 404U};
+  });
+  auto sagas = Sagas::create(*store, over_http()).value();
+  const auto id = begin(sagas, server, doing("mail"));
+  ASSERT_TRUE(comes_to(id, SagaState::cancelled));
+  EXPECT_EQ(calls, 3) << "503 is tried again, 404 is not";
+  EXPECT_TRUE(server.requests("/cancel", 0, {}).empty()) << "it had no effect";
+}
+
+TEST_P(HttpSagaTest, WhatWasSentAndNotAnsweredIsTriedAgainWithTheSameKey) {
+  std::atomic<int> calls = 0;
+  HttpServer server([&](const HttpRequest&) {
+    return ++calls == 1 ? HttpReply{.hang_up = true} : HttpReply{.status = 200, .body = "{}"};
+  });
+  auto sagas = Sagas::create(*store, over_http()).value();
+  const auto id = begin(sagas, server, doing("mail"));
+  ASSERT_TRUE(comes_to(id, SagaState::completed));
+  const auto requests = server.requests("/book", 2);
+  ASSERT_EQ(requests.size(), 2U);
+  EXPECT_EQ(requests[0].header("idempotency-key"), requests[1].header("idempotency-key"));
+  EXPECT_EQ(requests[1].header("saga-attempt"), "2");
+}
+
+TEST_P(HttpSagaTest, AcceptedMeansThatAReplyComes) {
+  HttpServer server([](const HttpRequest&) { return HttpReply{.status = 202}; });
+  auto sagas = Sagas::create(*store, over_http()).value();
+  const auto id = begin(sagas, server, doing("mail"));
+  const auto requests = server.requests("/book", 1);
+  ASSERT_EQ(requests.size(), 1U);
+  const auto reply = sagas.reply(requests[0].header("saga-reply-token"), saga_ok()).value();
+  EXPECT_EQ(reply.state, SagaRequestReply::State::applied) << reply.reason;
+  ASSERT_TRUE(comes_to(id, SagaState::completed));
+}
+
+TEST_P(HttpSagaTest, AParticipantThatIsDownCostsNoAttempt) {
+  HttpServer server([](const HttpRequest&) { return HttpReply{.status = 200, .body = "{}"}; });
+  server.stop();
+  auto sagas = Sagas::create(*store, over_http()).value();
+  const auto id = begin(sagas, server, doing("mail"));
+  ASSERT_TRUE(eventually_so([&] { return record(id).has_value(); }));
+  std::this_thread::sleep_for(milliseconds(400));
+  EXPECT_EQ(record(id)->state, SagaState::running);
+  server.start();
+  ASSERT_TRUE(comes_to(id, SagaState::completed));
+  EXPECT_EQ(server.requests("/book", 1)[0].header("saga-attempt"), "1");
+}
+
+INSTANTIATE_TEST_SUITE_P(Memory, HttpSagaTest,
+                         ::testing::Values(SagaStoreCase{
+                             "memory", [] { return std::make_shared<memory::MemoryStore>(); }}),
+                         saga_store_name);
+
+}  // namespace
+}  // namespace sagabox::integration
