@@ -80,7 +80,7 @@ void append_step(std::string& out, const InstanceStep& step) {
   append_if(out, "deadline", step.deadline);
   append_raw_if(out, "output", step.output);
   append_text_if(out, "error", step.error);
-  if (!step.error.empty()) append_text_if(out, "code", code_name(step.code));
+  if (step.code != Code::unknown_internal) append_text_if(out, "code", code_name(step.code));
   out += '}';
 }
 

@@ -23,8 +23,6 @@ constexpr std::array step_moves_allowed{
     StepTransition{S::pending, S::waiting},
     StepTransition{S::pending, S::succeeded},
     StepTransition{S::pending, S::failed},
-    StepTransition{S::pending, S::held},
-    StepTransition{S::pending, S::unknown},
     StepTransition{S::running, S::retrying},
     StepTransition{S::running, S::waiting},
     StepTransition{S::running, S::succeeded},

@@ -50,6 +50,7 @@ class Turn {
   /// Does what the present state allows.
   void advance();
   bool forward();
+  bool cannot_start(const Group& group);
   bool group_failed(const Group& group);
   void start(std::size_t step);
   void begin_wait(std::size_t step);
@@ -86,7 +87,10 @@ class Turn {
   void times_of_steps();
   void time_out(std::size_t step);
   void time_out_saga();
-  void take_over(std::size_t step, bool clean);
+  void repeat_calls();
+  void lose_calls(std::size_t step, bool clean);
+  void call_again(std::size_t step);
+  [[nodiscard]] bool called_here(std::size_t step) const;
 
   // Commands.
   using Refusal = std::optional<std::string>;

@@ -169,6 +169,7 @@ Turn::Refusal Turn::set_step(const ActRequest& request) {
   step.doubt = false;
   step.deadline.reset();
   step.error.clear();
+  step.code = Code::unknown_internal;
   if (to == State::pending) {
     ++step.round;
     step.attempts = 0;

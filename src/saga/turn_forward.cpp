@@ -40,6 +40,7 @@ bool Turn::forward() {
     }
     if (done) continue;
     if (failed) return group_failed(group);
+    if (cannot_start(group)) return true;
     bool started = false;
     for (auto i = group.first; i < group.last; ++i) {
       if (at(i).state != State::pending) continue;
@@ -50,6 +51,22 @@ bool Turn::forward() {
   }
   end(SagaState::completed, event::completed);
   return false;
+}
+
+/// A step whose input cannot be made fails before its siblings are called for nothing.
+bool Turn::cannot_start(const Group& group) {
+  if (group.last - group.first == 1) return false;
+  bool failed = false;
+  for (auto i = group.first; i < group.last; ++i) {
+    if (at(i).state != State::pending || plan_.step(i).action.kind == Target::Kind::none) continue;
+    const auto input = input_of(i, BarrierDirection::action);
+    if (input) continue;
+    at(i).started_at = now_;
+    keep_error(at(i), {.error = input.error().message, .code = input.error().code});
+    give_up(i);
+    failed = true;
+  }
+  return failed;
 }
 
 bool Turn::group_failed(const Group& group) {
@@ -224,6 +241,7 @@ void Turn::succeed(std::size_t step, std::string output) {
   state.ended_at = now_;
   state.deadline.reset();
   state.error.clear();
+  state.code = Code::unknown_internal;
   state.doubt = false;
   set(step, State::succeeded);
   if (plan_.pivot() == step) saga_.deadline.reset();

@@ -141,6 +141,7 @@ void Turn::undo_result(std::size_t step, const CallResult& result) {
             {.step = step, .direction = state.in_flight->direction, .call = state.in_flight->call});
       }
       state.error.clear();
+      state.code = Code::unknown_internal;
       return undone(step, State::undone);
     case Kind::retry:
     case Kind::in_doubt:

@@ -1,6 +1,8 @@
 #include "core/text.hpp"
 #include "saga/turn.hpp"
 
+#include <algorithm>
+
 namespace sagabox::saga {
 namespace {
 
@@ -19,8 +21,11 @@ void Turn::on(const TimePassed&) {
   if (has_ended(saga_.state)) return;
   deadlines_of_calls();
   if (!paused()) {
-    times_of_steps();
     time_out_saga();
+    // First what ends steps: after a failure nothing is called again.
+    times_of_steps();
+    advance();
+    repeat_calls();
   }
   advance();
 }
@@ -42,32 +47,24 @@ void Turn::times_of_steps() {
     auto& step = at(i);
     const bool late = step.deadline && *step.deadline <= now_;
     const bool due = step.due && *step.due <= now_;
-    switch (step.state) {
-      case State::retrying:
-        if (late) {
-          time_out(i);
-        } else if (due) {
-          run_action(i);
-        }
-        break;
-      case State::waiting:
-        if (due && plan_.step(i).given.wait == SagaWait::timer) {
-          succeed(i, "null");
-        } else if (late) {
-          time_out(i);
-        } else if (due) {
-          action_result(i, no_answer(plan_.step(i).attempt_timeout));
-        }
-        break;
-      case State::undo_retrying:
-        if (due) run_undo(i);
-        break;
-      case State::undo_waiting:
-        if (late || due) undo_result(i, no_answer(plan_.step(i).given.timeout));
-        break;
-      default:
-        break;
+    if (step.state == State::waiting && due && plan_.step(i).given.wait == SagaWait::timer) {
+      succeed(i, "null");
+    } else if ((step.state == State::waiting || step.state == State::retrying) && late) {
+      time_out(i);
+    } else if (step.state == State::waiting && due) {
+      action_result(i, no_answer(plan_.step(i).attempt_timeout));
+    } else if (step.state == State::undo_waiting && (late || due)) {
+      undo_result(i, no_answer(plan_.step(i).given.timeout));
     }
+  }
+}
+
+void Turn::repeat_calls() {
+  for (std::size_t i = 0; i < saga_.steps.size(); ++i) {
+    const auto& step = at(i);
+    if (!step.due || *step.due > now_) continue;
+    if (step.state == State::retrying) run_action(i);
+    if (step.state == State::undo_retrying) run_undo(i);
   }
 }
 
@@ -98,47 +95,61 @@ void Turn::time_out_saga() {
 void Turn::on(const TakenOver& event) {
   if (has_ended(saga_.state)) return;
   note(event::taken_over, {}, std::move(Detail().text("clean", event.clean ? "yes" : "no")));
-  for (std::size_t i = 0; i < saga_.steps.size(); ++i) take_over(i, event.clean);
+  // First what ends steps: after a failure nothing is called again.
+  for (std::size_t i = 0; i < saga_.steps.size(); ++i) lose_calls(i, event.clean);
+  advance();
+  for (std::size_t i = 0; i < saga_.steps.size(); ++i) call_again(i);
   advance();
 }
 
-void Turn::take_over(std::size_t index, bool clean) {
+/// What may be under way is in doubt now. Steps that may not be called again end.
+void Turn::lose_calls(std::size_t index, bool clean) {
   auto& step = at(index);
   const auto& planned = plan_.step(index);
   const bool action = step.state == State::running;
   if (step.state == State::retrying && planned.given.idempotent && step.due &&
       *step.due <= now_ + skew_max) {
-    // Its former owner may have begun it: that needs no write.
-    step.doubt = true;
-    if (!paused()) run_action(index);
+    step.doubt = true;  // its former owner may have begun it: that needs no write
     return;
   }
   if (!action && step.state != State::undoing) return;
   if (action) step.doubt = true;
   if (clean && step.attempts > 0) --step.attempts;
-  const CallResult lost{.kind = Kind::in_doubt,
-                        .error = "its process ended before the call did",
-                        .code = Code::tx_lease_lost};
-  if (action && !planned.given.idempotent) {
-    keep_error(step, lost);
-    return give_up(index);  // it is compensated when the deadline of that call has passed
-  }
-  // A step that will not run again is compensated, but not before the call's deadline has passed.
-  if (action && mode() == SagaState::compensating) return;
   const auto& policy = action ? planned.given.retry : planned.compensation_retry;
-  if (step.attempts >= policy.attempts_max) {
-    keep_error(step, lost);
-    return action ? give_up(index) : stuck(index);
-  }
-  if (paused()) {
-    keep_error(step, lost);
+  const bool never_again = action && !planned.given.idempotent;
+  const bool late = action && step.deadline && *step.deadline <= now_;
+  if (!never_again && !late && step.attempts < policy.attempts_max) return;
+  // A sibling that is only waited for ends with its call's deadline.
+  if (action && mode() == SagaState::compensating) return;
+  keep_error(step, {.kind = Kind::in_doubt,
+                    .error = "its process ended before the call did",
+                    .code = Code::tx_lease_lost});
+  // It is compensated when the deadline of that call has passed.
+  action ? give_up(index) : stuck(index);
+}
+
+void Turn::call_again(std::size_t index) {
+  auto& step = at(index);
+  const bool action = step.state == State::running;
+  const bool begun = step.state == State::retrying && step.doubt && step.due &&
+                     *step.due <= now_ + skew_max && !paused();
+  if (begun) return run_action(index);
+  if (!action && step.state != State::undoing) return;
+  if (action && mode() == SagaState::compensating) return;
+  if (!called_here(index)) {
+    if (!paused()) return action ? run_action(index) : run_undo(index);
     set(index, action ? State::retrying : State::undo_retrying);
     step.due = now_;
     step.in_flight.reset();
-    return;
   }
-  if (action && step.deadline && *step.deadline <= now_) return time_out(index);
-  action ? run_action(index) : run_undo(index);
+}
+
+/// Whether this decision makes the call that is in flight.
+bool Turn::called_here(std::size_t step) const {
+  const auto& in_flight = at(step).in_flight;
+  return in_flight && std::ranges::any_of(decision_.calls, [&](const Call& call) {
+           return call.key.step == step && call.key.call == in_flight->call;
+         });
 }
 
 }  // namespace sagabox::saga
