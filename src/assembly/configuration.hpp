@@ -6,6 +6,7 @@
 #include <sagabox/open.hpp>
 #include <sagabox/outbox.hpp>
 #include <sagabox/router.hpp>
+#include <sagabox/saga.hpp>
 #include <sagabox/tracing.hpp>
 #include <sagabox/transports/amqp.hpp>
 #include <sagabox/transports/http.hpp>
@@ -101,6 +102,20 @@ struct TracingSettings {
   [[nodiscard]] Status check() const { return enabled() ? otlp.check() : Status(); }
 };
 
+/// A definition of a saga, in YAML or JSON.
+struct SagaFile {
+  std::string file{};
+};
+
+/// The sagas that this daemon runs; none without definitions.
+struct SagaSettings {
+  std::string store{};  ///< empty: the only one
+  std::vector<SagaFile> definitions{};
+  SagaOptions options{};  ///< nothing that is not a setting is set
+
+  [[nodiscard]] Status check() const { return options.check(); }
+};
+
 /// Everything a daemon can be told. `settings.cpp` describes how each part is written, and
 /// docs/configuration.md what it means.
 struct Configuration {
@@ -119,6 +134,7 @@ struct Configuration {
   TableSettings defaults{};
   std::vector<StoreSettings> stores{};
   std::vector<RouteSettings> routes{};
+  SagaSettings sagas{};
   TransportSettings transports{};
   /// Limits, breaker and the like; routes and transports are those above.
   RouterOptions traffic{};

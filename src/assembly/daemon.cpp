@@ -2,6 +2,7 @@
 
 #include "assembly/configuration_changes.hpp"
 #include "assembly/routes.hpp"
+#include "assembly/saga_file.hpp"
 
 #include <algorithm>
 #include <future>
@@ -71,6 +72,33 @@ Status check_table_names(const Configuration& configuration) {
   return {};
 }
 
+/// The definitions of the files, in their order; the error says in which something is wrong.
+Result<std::vector<SagaDefinition>> read_definitions(const SagaSettings& settings) {
+  std::vector<SagaDefinition> definitions;
+  for (const auto& one : settings.definitions) {
+    auto definition = read_saga_file(one.file);
+    if (!definition.ok()) {
+      return Error{definition.error().code, "sagas.definitions: " + definition.error().message};
+    }
+    definitions.push_back(*std::move(definition));
+  }
+  return definitions;
+}
+
+/// The name of the store that the sagas are in.
+Result<std::string> saga_store(const Configuration& configuration) {
+  const auto& wanted = configuration.sagas.store;
+  std::string names;
+  for (const auto& store : configuration.stores) {
+    if (store.name == wanted) return store.name;
+    names += (names.empty() ? "" : ", ") + store.name;
+  }
+  if (wanted.empty() && configuration.stores.size() == 1) return configuration.stores.front().name;
+  return Error{Code::config_invalid,
+               "sagas.store: " + (wanted.empty() ? std::string("missing") : wanted + " is none") +
+                   "; write one of " + names};
+}
+
 }  // namespace
 
 LevelledLog::LevelledLog(const LogOptions& options) : level_(options.level) {
@@ -114,6 +142,10 @@ Status Daemon::check(const Configuration& configuration) {
     std::string list;
     for (const auto& begin : schemes) list += (list.empty() ? "" : ", ") + begin;
     return Error{Code::config_invalid, "stores." + store.name + ".url: this build has " + list};
+  }
+  if (!configuration.sagas.definitions.empty()) {
+    if (const auto store = saga_store(configuration); !store.ok()) return store.error();
+    if (const auto read = read_definitions(configuration.sagas); !read.ok()) return read.error();
   }
   const auto router =
       open_routes(configuration, {.show = [](const sagabox::Delivery&) { return done(); }});
@@ -162,6 +194,31 @@ Status Daemon::open_all() {
                          .outbox = std::move(*outbox)});
     }
   }
+  return open_sagas();
+}
+
+Status Daemon::open_sagas() {
+  if (configuration_.sagas.definitions.empty()) return {};
+  const auto name = saga_store(configuration_);
+  if (!name.ok()) return name.error();
+  auto definitions = read_definitions(configuration_.sagas);
+  if (!definitions.ok()) return definitions.error();
+  auto options = configuration_.sagas.options;
+  options.metrics = metrics_.get();
+  options.log = log_;
+  options.clock = surroundings_.clock;
+  options.random = surroundings_.random;
+  const auto store = std::ranges::find(stores_, *name, &OpenStore::name);
+  auto sagas = Sagas::create(*store->store, std::move(options));
+  if (!sagas.ok()) return Error{sagas.error().code, "sagas: " + sagas.error().message};
+  for (auto& definition : *definitions) {
+    const auto saga = definition.name;
+    if (auto defined = sagas->define(std::move(definition)); !defined.ok()) {
+      return Error{defined.error().code,
+                   "sagas.definitions: " + saga + ": " + defined.error().message};
+    }
+  }
+  sagas_.emplace(std::move(sagas).value());
   return {};
 }
 
@@ -203,6 +260,9 @@ Status Daemon::start() {
     if (auto started = table.outbox->start(); !started.ok()) return started;
   }
   if (auto started = start_upkeep(); !started.ok()) return started;
+  if (sagas_) {
+    if (auto started = sagas_->start(); !started.ok()) return started;
+  }
   const std::scoped_lock lock(mutex_);
   running_ = true;
   return {};
@@ -226,6 +286,7 @@ Status Daemon::stop() {
   const std::scoped_lock acting(acting_);
   for (auto& store : stores_) store.upkeep.reset();
   std::vector<std::future<Status>> stops;
+  if (sagas_) stops.push_back(std::async(std::launch::async, [&] { return sagas_->stop(); }));
   for (const auto& table : tables()) {
     stops.push_back(
         std::async(std::launch::async, [outbox = table.outbox] { return outbox->stop(); }));

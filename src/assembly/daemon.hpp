@@ -6,12 +6,14 @@
 #include <sagabox/idempotency_upkeep.hpp>
 #include <sagabox/metrics.hpp>
 #include <sagabox/outbox.hpp>
+#include <sagabox/saga.hpp>
 #include <sagabox/store.hpp>
 #include <sagabox/tracing.hpp>
 
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -103,6 +105,7 @@ class Daemon {
   Status open_all();
   Status open_tracing();
   Status start_upkeep();
+  Status open_sagas();
   Result<std::shared_ptr<Outbox>> open_table(Store& store, const TableSettings& table);
   Status reopen(std::size_t number, const TableSettings& settings);
   [[nodiscard]] bool running() const;
@@ -114,6 +117,7 @@ class Daemon {
   std::unique_ptr<OtlpExporter> spans_;  // null: switched off
   std::vector<OpenStore> stores_;
   std::shared_ptr<SwitchingSink> sink_;
+  std::optional<Sagas> sagas_;  // empty: it runs none
 
   std::mutex acting_;         // start, stop and reload, one at a time
   mutable std::mutex mutex_;  // of all below

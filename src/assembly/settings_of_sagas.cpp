@@ -1,0 +1,65 @@
+#include "assembly/settings_of_sagas.hpp"
+
+#include "assembly/configuration.hpp"
+#include "assembly/describe.hpp"
+
+namespace sagabox::assembly {
+namespace {
+
+using Parts = std::vector<Setting>;
+using Held = SagaSettings;
+
+void add_what(Parts& parts) {
+  parts.push_back(value<Held>("store", &Held::store,
+                              "whose sagas these are; may be left out where there is one"));
+  Parts files;
+  files.push_back(value<SagaFile>("file", &SagaFile::file, "YAML or JSON", Setting::Kind::path));
+  parts.push_back(list<Held>("definitions", &Held::definitions, std::move(files),
+                             "files with a definition each. Default: none, and no sagas are run")
+                      .short_for("file"));
+  parts.push_back(value<Held>(
+                      "reply_secret", [](auto& s) -> auto& { return s.options.reply_secret; },
+                      "the same in all processes, so that participants can reply by a token; "
+                      "default: none, and no tokens")
+                      .hidden());
+}
+
+void add_saga_bounds(Parts& parts) {
+  parts.push_back(value<Held>(
+                      "instances_max", [](auto& s) -> auto& { return s.options.instances_max; },
+                      "sagas in memory, of each definition; those that only wait are not kept")
+                      .between("1", "10000000"));
+  parts.push_back(value<Held>(
+                      "batch_sagas_max", [](auto& s) -> auto& { return s.options.batch_sagas_max; },
+                      "sagas that are written in one transaction")
+                      .between("1", "100000"));
+  parts.push_back(value<Held>(
+                      "retention", [](auto& s) -> auto& { return s.options.retention; },
+                      "how long sagas that completed or were cancelled are kept")
+                      .between("0", "3650d"));
+  parts.push_back(value<Held>(
+                      "poll_interval", [](auto& s) -> auto& { return s.options.poll_interval; },
+                      "how often a store that wakes nobody is looked at")
+                      .between("1ms", "1m"));
+  parts.push_back(value<Held>(
+                      "lease", [](auto& s) -> auto& { return s.options.lease; },
+                      "after which the sagas of a process that is gone are taken over")
+                      .between("1s", "1h"));
+  parts.push_back(value<Held>(
+                      "drain_timeout", [](auto& s) -> auto& { return s.options.drain_timeout; },
+                      "how long a stop waits for calls")
+                      .between("0", "1h"));
+}
+
+}  // namespace
+
+Setting saga_settings() {
+  Parts parts;
+  add_what(parts);
+  add_saga_bounds(parts);
+  return section<Configuration>("sagas", &Configuration::sagas, std::move(parts),
+                                "processes of several steps that this daemon runs")
+      .checked(own_check<Held>());
+}
+
+}  // namespace sagabox::assembly
