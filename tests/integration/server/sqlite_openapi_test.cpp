@@ -1,6 +1,7 @@
 #include "integration/server/sqlite_rest_world.hpp"
 #include "server/api/openapi_document.hpp"
 #include "support/outside_program.hpp"
+#include "support/saga_hand.hpp"
 #include "wire/json_out.hpp"
 
 #include <algorithm>
@@ -72,6 +73,42 @@ class SqliteOpenApi : public SqliteRest {
     const spi::IdempotencyFinish finish{
         .key = {.consumer = "mailer", .key = "done"}, .ticket = {1}, .result = "sent"};
     ASSERT_TRUE(keys.finish(std::span(&finish, 1)).value().front());
+  }
+
+  void call_sagas() {
+    const SagaDefinition travel{
+        .name = "travel",
+        .steps = {{.name = "flight", .action = "fn:book", .compensation = "fn:cancel"},
+                  {.name = "approve", .wait = SagaWait::approval}}};
+    testing::SagaHand hand(*store_, travel);
+    auto saga = hand.fresh("s1");
+    saga.key = "trip-77";
+    saga.labels = {{"order", "77"}};
+    saga.steps.at(0).state = SagaStepState::succeeded;
+    saga.steps.at(0).output = R"({"seat":"12A"})";
+    saga.steps.at(1).state = SagaStepState::waiting;
+    hand.begin(saga);
+    get("listSagas", "/v1/sagas?limit=1");
+    get("listSagas", "/v1/sagas?state=lost", 400);
+    get("countSagas", "/v1/sagas/count");
+    get("getSaga", "/v1/sagas/s1?payload=true");
+    get("getSaga", "/v1/sagas/nobody", 404);
+    get("getSagaHistory", "/v1/sagas/s1/history?verify=true");
+    get("explainSaga", "/v1/sagas/s1/explain");
+    const std::string commands = "/v1/sagas/s1/commands";
+    post("commandSaga", commands + "?wait_ms=0", R"({"command":"approve","command_id":"c1"})", 202);
+    get("listSagaCommands", commands);
+    hand.write(hand.load("s1"), {.applied = true});
+    post("commandSaga", commands, R"({"command":"approve","command_id":"c1"})");
+    post("commandSaga", commands, "{}", 400);
+    post("startSaga", "/v1/sagas?wait_ms=0", R"({"definition":"travel","key":"k"})", 202);
+    post("startSaga", "/v1/sagas?wait_ms=0", R"({"definition":"lodging"})", 404);
+    post("purgeSagas", "/v1/sagas/purge", R"({"definition":"travel","older_than_seconds":0})");
+    post("defineSaga", "/v1/saga-definitions",
+         R"({"definition":{"saga":"lodging","steps":[
+           {"name":"hotel","action":"fn:book","compensation":"none"}]}})",
+         201);
+    get("listSagaDefinitions", "/v1/saga-definitions");
   }
 
   void call_reads() {
@@ -154,6 +191,7 @@ TEST_F(SqliteOpenApi, EveryAnswerIsAsTheDocumentSays) {
   post("purgeIdempotencyKeys", purge_keys, R"({"consumer":"mailer","key":"done"})");
   post("purgeIdempotencyKeys", purge_keys, R"({"expired":true})");
   post("purgeIdempotencyKeys", purge_keys, "{}", 400);
+  call_sagas();
   get("exportAudit", "/v1/audit");
   get("verifyAudit", "/v1/audit/verify");
 
