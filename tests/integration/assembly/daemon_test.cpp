@@ -184,7 +184,7 @@ TEST_F(DaemonTest, KeysOfInboxesAreRemovedAfterTheirTime) {
        "\", tables: { orders: } } }\n"
        "routes: [{ topic: \"**\", to: \"fn:show\" }]\n"
        "idempotency: { inbox_window: 1h, purge_interval: 1s }\n");
-  const auto taken = [&](const std::string& key) {
+  const auto taken = [&](const std::string& key) -> bool {
     const IdempotencyKey named{"acme", "billing", key};
     return store->inbox()->taken(std::span(&named, 1)).value().front();
   };

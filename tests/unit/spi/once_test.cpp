@@ -134,7 +134,7 @@ TEST_F(OnceTest, HandlerThatDeclaresAStoreHandlesAMessageOnceUnlessToldOtherwise
 }
 
 TEST_F(OnceTest, ConsumerIsTheRegistrationUnlessItIsNamed) {
-  const auto taken = [&](const std::string& consumer) {
+  const auto taken = [&](const std::string& consumer) -> bool {
     const IdempotencyKey key{.tenant = "acme", .consumer = consumer, .key = "acme:m1"};
     return store_.inbox()->taken(std::span(&key, 1)).value().front();
   };
