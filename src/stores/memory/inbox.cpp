@@ -79,6 +79,10 @@ Result<BarrierAnswer> MemoryInbox::barrier(OpenTransaction& transaction, const B
   });
 }
 
+Status MemoryInbox::prepare() {
+  return database_.faulty(Operation::inbox, [] { return Status(); });
+}
+
 Result<std::vector<bool>> MemoryInbox::taken(std::span<const IdempotencyKey> keys) {
   return database_.faulty(Operation::inbox, [&]() -> Result<std::vector<bool>> {
     std::vector<bool> taken;

@@ -43,7 +43,7 @@ class MemoryInbox final : public spi::InboxStore {
  public:
   explicit MemoryInbox(Database& database) : database_(database) {}
 
-  Status prepare() override { return {}; }
+  Status prepare() override;
   Result<bool> is_made() override { return true; }
   Result<std::vector<bool>> taken(std::span<const IdempotencyKey> keys) override;
   Result<spi::InboxPurgeReply> purge(const spi::InboxPurge& request) override;

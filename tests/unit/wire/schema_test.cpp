@@ -90,6 +90,7 @@ class Schemas {
   [[nodiscard]] std::string problem_of_elements(const json::array& array,
                                                 const json::object& schema,
                                                 const std::string& where) const {
+    if (!schema.contains("items")) return {};
     for (const auto& element : array) {
       auto problem = problem_of(element, schema.at("items").as_object(), where + "[]");
       if (!problem.empty()) return problem;

@@ -22,6 +22,8 @@ constexpr std::array released{
                "21c17bd5e7e553e2e6ddfcec3d742bb1d62ea2113a4e924adc0530db6c8bdd7a"},
     FrozenStep{"outbox", 6, "d8f0de5ac674ebf0f2ee716d2aee5b288231f53d89533a4e0d81bc21e2605849",
                "4f61ec851307e556752c5035f81f7b479ceddddd770799801841d07e10f50006"},
+    FrozenStep{"outbox", 7, "72324df43d615c2d510fe83c48a87b3b3f902d91b9f6f1381e5d4001ddc3482e",
+               "0c60b2aee4cba8522dfeca2b8d9f008cba3ed1a4c3782532509bfb8b090ac65d"},
     FrozenStep{"idempotency", 1, "ea6bd428fe39ea411d293808fde10867bcbb3967bfe649b4e1c098166535500e",
                "1c6b7a70fcbf0c3b0c3961566b2416e2c318147d7ca95c74312328b544d46789"},
     FrozenStep{"inbox", 1, "17c33354c7651885222d6892a32b162bedb1e951939889096520381f1a3b934f",
