@@ -1,5 +1,6 @@
 #include "integration/sagas/world.hpp"
 
+#include <sagabox/outbox.hpp>
 #include <sagabox/stores/memory.hpp>
 
 #include <atomic>
@@ -186,6 +187,42 @@ TEST_P(SagasTest, ManySagasOfTwoProcessesEndOnce) {
   EXPECT_TRUE(other.stop().ok());
   // Calls may be repeated after a hand-over, but none is left out.
   for (const auto& id : ids) EXPECT_GE(booked.count(id.str()), 1U);
+}
+
+TEST_P(SagasTest, AStepMayBeAMessageThatIsAnsweredLater) {
+  std::mutex mutex;
+  std::map<std::string, std::string> headers;
+  auto outbox = Outbox::single_process(*store).value();
+  outbox
+      .listen("travel.ticket.issue.v1",
+              [&](const Delivery& delivery) {
+                const std::scoped_lock lock(mutex);
+                for (const auto& [name, value] : delivery.headers()) headers[name] = value;
+                diary.write(std::string(delivery.payload().view()));
+                return done();
+              })
+      .value();
+  outbox.start().value();
+  auto sagas = Sagas::create(*store, quick()).value();
+  auto definition = travel();
+  definition.steps = {{.name = "issue",
+                       .action = "outbox:travel.ticket.issue.v1",
+                       .compensation = "none",
+                       .wait = SagaWait::callback}};
+  sagas.define(definition).value();
+  sagas.start().value();
+  const auto id = sagas.start_saga({.definition = "travel", .input = R"({"who":"Ada"})"}).value();
+  ASSERT_TRUE(eventually_so([&] {
+    const std::scoped_lock lock(mutex);
+    return headers.contains("Saga-Reply-Token");
+  }));
+  EXPECT_EQ(diary.count(R"({"who":"Ada"})"), 1U);
+  EXPECT_EQ(headers["Saga-Id"], id.str());
+  EXPECT_EQ(headers["Idempotency-Key"], id.str() + "/issue/action/0");
+  EXPECT_EQ(record(id)->state, SagaState::running);
+  EXPECT_EQ(sagas.reply(headers["Saga-Reply-Token"], saga_ok())->state,
+            SagaRequestReply::State::applied);
+  ASSERT_TRUE(comes_to(id, SagaState::completed));
 }
 
 TEST_P(SagasTest, DefinitionsAreCheckedAndNeverChange) {
