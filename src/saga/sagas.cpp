@@ -12,7 +12,6 @@
 #include <sagabox/saga.hpp>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -30,14 +29,14 @@ class Callers final : public saga::Caller {
       : functions_(functions), remote_(remote) {}
 
   void call(std::vector<saga::CallOrder> orders, saga::CallResults& results) override {
-    const auto http = std::ranges::stable_partition(orders, [](const saga::CallOrder& order) {
-      return order.call.target.kind != saga::Target::Kind::http;
-    });
-    std::vector<saga::CallOrder> requests(std::make_move_iterator(http.begin()),
-                                          std::make_move_iterator(http.end()));
-    orders.erase(http.begin(), http.end());
+    std::vector<saga::CallOrder> requests;
+    std::vector<saga::CallOrder> local;
+    for (auto& order : orders) {
+      const bool is_remote = order.call.target.kind == saga::Target::Kind::http;
+      (is_remote ? requests : local).push_back(std::move(order));
+    }
     if (!requests.empty()) remote_.call(std::move(requests), results);
-    if (!orders.empty()) functions_.call(std::move(orders), results);
+    if (!local.empty()) functions_.call(std::move(local), results);
   }
   void abandon(saga::CallTicket ticket) override {
     functions_.abandon(ticket);
