@@ -8,6 +8,7 @@
 #include <future>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace sagabox::assembly {
@@ -83,6 +84,15 @@ Result<std::vector<SagaDefinition>> read_definitions(const SagaSettings& setting
     definitions.push_back(*std::move(definition));
   }
   return definitions;
+}
+
+bool has_http_step(const SagaDefinition& definition) {
+  const auto is_url = [](std::string_view target) {
+    return target.starts_with("http://") || target.starts_with("https://");
+  };
+  return std::ranges::any_of(definition.steps, [&](const SagaStep& step) {
+    return is_url(step.action) || is_url(step.compensation.value_or(""));
+  });
 }
 
 /// The name of the store that the sagas are in.
@@ -208,6 +218,13 @@ Status Daemon::open_sagas() {
   options.log = log_;
   options.clock = surroundings_.clock;
   options.random = surroundings_.random;
+  options.breaker = configuration_.traffic.breaker;
+  if (std::ranges::any_of(*definitions, has_http_step)) {
+    auto http = open_named_transport("http", "sagas.definitions", configuration_,
+                                     for_routes(surroundings_, *metrics_, *log_));
+    if (!http.ok()) return http.error();
+    options.transports.emplace("http", *std::move(http));
+  }
   const auto store = std::ranges::find(stores_, *name, &OpenStore::name);
   auto sagas = Sagas::create(*store->store, std::move(options));
   if (!sagas.ok()) return Error{sagas.error().code, "sagas: " + sagas.error().message};

@@ -95,18 +95,26 @@ std::string transport_of(const TargetOptions& target) {
   return name == "https" ? "http" : name;
 }
 
+Result<std::shared_ptr<spi::Transport>> open_named_transport(
+    const std::string& name, const std::string& path, const Configuration& configuration,
+    const RouteSurroundings& surroundings) {
+  const auto* const way =
+      std::find_if(ways.begin(), ways.end(), [&](const Way& one) { return one.name == name; });
+  if (way == ways.end()) return unknown_transport(name, path);
+  auto transport = way->open(configuration, surroundings);
+  if (!transport.ok()) {
+    return Error{transport.error().code, "transports." + name + ": " + transport.error().message};
+  }
+  return std::shared_ptr<spi::Transport>(std::move(transport).value());
+}
+
 Result<OpenTransports> open_transports(const Configuration& configuration,
                                        const RouteSurroundings& surroundings) {
   OpenTransports transports;
   for (const auto& [name, path] : names_in(configuration)) {
-    const auto* const way = std::find_if(
-        ways.begin(), ways.end(), [&known = name](const Way& one) { return one.name == known; });
-    if (way == ways.end()) return unknown_transport(name, path);
-    auto transport = way->open(configuration, surroundings);
-    if (!transport.ok()) {
-      return Error{transport.error().code, "transports." + name + ": " + transport.error().message};
-    }
-    transports.emplace(name, std::move(*transport));
+    auto transport = open_named_transport(name, path, configuration, surroundings);
+    if (!transport.ok()) return transport.error();
+    transports.emplace(name, *std::move(transport));
   }
   return transports;
 }

@@ -19,6 +19,13 @@ struct RouteSurroundings {
   const Clock* clock = &system_clock();
 };
 
+/// The transport of that name, with its settings. Connects to nothing. `path`: of the setting that
+/// names it.
+Result<std::shared_ptr<spi::Transport>> open_named_transport(const std::string& name,
+                                                             const std::string& path,
+                                                             const Configuration& configuration,
+                                                             const RouteSurroundings& surroundings);
+
 /// The transports that the routes name, by what stands before the colon of a target. Connects to
 /// nothing.
 using OpenTransports = std::map<std::string, std::shared_ptr<spi::Transport>, std::less<>>;

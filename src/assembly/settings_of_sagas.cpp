@@ -22,6 +22,12 @@ void add_what(Parts& parts) {
                       "the same in all processes, so that participants can reply by a token; "
                       "default: none, and no tokens")
                       .hidden());
+  parts.push_back(
+      pairs<Held>(
+          "participants", [](auto& s) -> auto& { return s.options.participant_settings; },
+          "of the URLs of all participants, as a route has them: `secret`, `header.NAME` "
+          "…; see docs/transports")
+          .hidden());
 }
 
 void add_saga_bounds(Parts& parts) {
