@@ -91,8 +91,6 @@ class Schemas {
                                                 const json::object& schema,
                                                 const std::string& where) const {
     if (!schema.contains("items")) return {};
-    const bool any_json = !schema.contains("type");
-    if (any_json) return {};
     for (const auto& element : array) {
       auto problem = problem_of(element, schema.at("items").as_object(), where + "[]");
       if (!problem.empty()) return problem;
