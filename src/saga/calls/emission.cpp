@@ -16,7 +16,7 @@ Result<spi::SagaMessage> build_emission(const EmissionContext& context, const Em
   draft.topic = call.target.name;
   draft.payload = json(call.input.empty() ? "null" : call.input);
   draft.tenant = context.instance.tenant;
-  draft.aggregate_type = context.instance.definition;
+  // Of the default aggregate type: listeners of other services are registered by topic alone.
   draft.aggregate_id = context.instance.id.str();
   draft.trace.traceparent = context.instance.traceparent;
   draft.headers = call_headers({.call = call,
