@@ -49,6 +49,7 @@ void ForwardReader::seen(Sequence after, Sequence last, bool exhausted, BootTime
     return;
   }
   pass_.reset();
+  confirmed_ = begun_;
   if (kind_ == spi::LateCommits::window) move_floor(now);
 }
 
@@ -70,6 +71,8 @@ void ForwardReader::move_floor(BootTime now) {
 
 void ForwardReader::rewind(Sequence after) {
   if (after >= position_) return;
+  // A pass from here shows nothing below it: what a read that failed would have shown is not seen.
+  if (!pass_) begun_ = confirmed_;
   pass_ = pass_ ? std::min(*pass_, after) : after;
 }
 

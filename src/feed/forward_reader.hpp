@@ -74,8 +74,9 @@ class ForwardReader {
   std::optional<Sequence> pass_;  // reading again below the position, from here
   std::vector<Open> open_;
   std::deque<Sample> history_;
-  BootTime begun_{};  // of the last read that began at the floor
-  Sequence floor_;    // with `window`: nothing can commit below it any more
+  BootTime begun_{};      // of the last read that began at the floor
+  BootTime confirmed_{};  // … and whose rows have been looked at
+  Sequence floor_;        // with `window`: nothing can commit below it any more
 };
 
 }  // namespace sagabox::feed

@@ -226,9 +226,9 @@ class PostgresReadPlans : public PostgresReadParts {
     const auto connection = context_->relay.take().value();
     return std::string(connection->run({"", sql}, {}, Effect::none).value().text(0, 0));
   }
-  std::string plans(const std::string& of = "^sagabox read") {
+  std::string plans(const std::string& of = "^sagabox sql read(_due)? ") {
     return asked(
-        "SELECT string_agg(split_part(name, ' ', 2) || ': ' || (generic_plans > 1) || ' ' || "
+        "SELECT string_agg(split_part(name, ' ', 3) || ': ' || (generic_plans > 1) || ' ' || "
         "custom_plans, ', ' ORDER BY name) FROM pg_prepared_statements WHERE name ~ '" +
         of + "'");
   }
@@ -309,13 +309,14 @@ TEST_F(PostgresReadPlans, OfSettlesAreKeptAndTheSessionIsAsBefore) {
     settle(3, spi::Verdict::dead, true);
     settle(3, spi::Verdict::park, true);
   }
-  EXPECT_EQ(plans("^sagabox (delete|archive|retry|bury|hold)"),
-            "archive_dense: true 0, archive_done: true 0, bury: true 0, delete_dense: true 0, "
-            "delete_done: true 0, hold: true 0, retry: true 0");
+  EXPECT_EQ(plans("^sagabox sql settle_(delete|archive|retry|bury|hold)"),
+            "settle_archive: true 0, settle_archive_dense: true 0, settle_bury: true 0, "
+            "settle_delete: true 0, settle_delete_dense: true 0, settle_hold: true 0, "
+            "settle_retry: true 0");
   // What comes after them is planned as usual.
   EXPECT_EQ(asked("SELECT coalesce(string_agg(name, ', '), '') FROM pg_prepared_statements WHERE "
-                  "generic_plans > 0 AND parameter_types <> '{}' AND name !~ '^sagabox "
-                  "(read|delete|archive|retry|bury|hold)'"),
+                  "generic_plans > 0 AND parameter_types <> '{}' AND name !~ '^sagabox sql "
+                  "(read|settle_(delete|archive|retry|bury|hold))'"),
             "");
 }
 
