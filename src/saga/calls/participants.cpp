@@ -39,6 +39,11 @@ CallResult result_of_answer(const spi::Answer& answer, const spi::SendResult& se
                     .retry_after = sent.retry_after};
   if (status == status_accepted) {
     result.kind = CallResult::Kind::wait;
+  } else if (status >= 200 && status < 300 && answer.end == spi::Answer::Body::ended) {
+    // Its status says that it was done, but the output is lost.
+    result.kind = CallResult::Kind::in_doubt;
+    result.error += ", but its body ended early";
+    result.code = Code::provider_unavailable;
   } else if (status >= 200 && status < 300) {
     // An output that was cut is not JSON any more, and is treated as one that is too large.
     result = {.kind = CallResult::Kind::ok, .output = answer.body};

@@ -105,6 +105,21 @@ TEST_P(HttpSagaTest, WhatWasSentAndNotAnsweredIsTriedAgainWithTheSameKey) {
   EXPECT_EQ(requests[1].header("saga-attempt"), "2");
 }
 
+TEST_P(HttpSagaTest, AnAnswerThatEndsEarlyIsInDoubtAndAskedForAgain) {
+  std::atomic<int> calls = 0;
+  HttpServer server([&](const HttpRequest&) {
+    return HttpReply{.status = 200, .body = R"({"ticket": 17})", .half_body = ++calls == 1};
+  });
+  auto sagas = Sagas::create(*store, over_http()).value();
+  const auto id = begin(sagas, server, [this](const SagaCall& call) {
+    diary.write(call.input());
+    return saga_ok();
+  });
+  ASSERT_TRUE(comes_to(id, SagaState::completed));
+  EXPECT_EQ(diary.all(), std::vector<std::string>{R"({"ticket":17})"});
+  EXPECT_EQ(calls, 2);
+}
+
 TEST_P(HttpSagaTest, AcceptedMeansThatAReplyComes) {
   HttpServer server([](const HttpRequest&) { return HttpReply{.status = 202}; });
   auto sagas = Sagas::create(*store, over_http()).value();

@@ -1,0 +1,29 @@
+#include "saga/calls/participants.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+
+namespace sagabox::saga {
+namespace {
+
+using Kind = CallResult::Kind;
+using Body = spi::Answer::Body;
+
+CallResult result_of(spi::Answer answer) {
+  return result_of_send({.reach = spi::Reach::answered,
+                         .answer = std::make_shared<const spi::Answer>(std::move(answer))});
+}
+
+TEST(ParticipantResult, ASuccessWhoseBodyEndedEarlyIsInDoubt) {
+  EXPECT_EQ(result_of({.status = 200, .body = "{}"}).kind, Kind::ok);
+  const auto ended = result_of({.status = 200, .body = "{", .end = Body::ended});
+  EXPECT_EQ(ended.kind, Kind::in_doubt);
+  EXPECT_NE(ended.error.find("ended early"), std::string::npos);
+  EXPECT_EQ(result_of({.status = 202, .end = Body::ended}).kind, Kind::wait);
+  EXPECT_EQ(result_of({.status = 404, .end = Body::ended}).kind, Kind::fail);
+}
+
+}  // namespace
+}  // namespace sagabox::saga
