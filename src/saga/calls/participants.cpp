@@ -32,6 +32,11 @@ bool is_retry(int status) {
   return status == 408 || status == 409 || status == 425 || status == 429 || status == 503;
 }
 
+/// 520 and 524 are a CDN's words for 502 and 504.
+bool is_from_between(int status) {
+  return status == 502 || status == 504 || status == 520 || status == 524;
+}
+
 CallResult result_of_answer(const spi::Answer& answer, const spi::SendResult& sent) {
   const auto status = answer.status;
   CallResult result{.error = "the participant answered " + std::to_string(status),
@@ -50,7 +55,7 @@ CallResult result_of_answer(const spi::Answer& answer, const spi::SendResult& se
   } else if (is_retry(status)) {
     result.kind = CallResult::Kind::retry;
     result.code = Code::provider_unavailable;
-  } else if (status == 502 || status == 504) {
+  } else if (is_from_between(status)) {
     // Somebody between us says that they got no answer: the request may have come through.
     result.kind = CallResult::Kind::in_doubt;
     result.code = Code::provider_unavailable;

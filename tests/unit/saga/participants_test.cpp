@@ -25,5 +25,14 @@ TEST(ParticipantResult, ASuccessWhoseBodyEndedEarlyIsInDoubt) {
   EXPECT_EQ(result_of({.status = 404, .end = Body::ended}).kind, Kind::fail);
 }
 
+TEST(ParticipantResult, ASilentParticipantBehindAProxyIsInDoubt) {
+  for (const int status : {502, 504, 520, 524}) {
+    EXPECT_EQ(result_of({.status = status}).kind, Kind::in_doubt) << status;
+  }
+  for (const int status : {408, 429, 500, 503}) {
+    EXPECT_EQ(result_of({.status = status}).kind, Kind::retry) << status;
+  }
+}
+
 }  // namespace
 }  // namespace sagabox::saga
