@@ -140,6 +140,7 @@ void Orchestrator::mark_ready(Entry& entry) {
 }
 
 void Orchestrator::want(Entry& entry) {
+  absent_ -= waiting_of(entry);
   entry.phase = Entry::Phase::loading;
   entry.instance.reset();
   set_timer(entry, std::nullopt);

@@ -119,6 +119,7 @@ void Orchestrator::roll_back(BatchItem& item, bool reload) {
   auto* const entry = find(item.saga);
   if (entry == nullptr || entry->tenure != item.tenure) return;
   entry->in_batch = false;
+  absent_ -= waiting_of(*entry);
   // Taking over is decided anew when it is loaded.
   std::erase_if(item.events, [](const Incoming& event) {
     return std::holds_alternative<TakenOver>(event.event);
@@ -127,6 +128,7 @@ void Orchestrator::roll_back(BatchItem& item, bool reload) {
     entry->events.push_front(std::move(*at));
   }
   item.events.clear();
+  absent_ += waiting_of(*entry);
   if (reload) {
     want(*entry);
     parts_.wake_reader();
