@@ -104,7 +104,11 @@ std::optional<BatchItem> Orchestrator::decide_on(Entry& entry, WallTime now) {
   item.saga = entry.id;
   item.shard = entry.shard;
   item.tenure = entry.tenure;
-  if (entry.phase == Entry::Phase::absent) decide_absent(entry, now, item);
+  if (entry.phase == Entry::Phase::absent) {
+    decide_absent(entry, now, item);
+    // Nothing waits for its start any more, and it was removed.
+    if (find(item.saga) == nullptr) return std::nullopt;
+  }
   if (entry.phase == Entry::Phase::present) decide_present(entry, now, item);
   const bool takes = std::ranges::any_of(
       item.events, [](const Incoming& event) { return event.place.has_value(); });
