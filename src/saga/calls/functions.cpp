@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <system_error>
 #include <utility>
 
 namespace sagabox {
@@ -131,13 +132,33 @@ Status Functions::add(std::string name, SagaFunction function) {
   return Error{Code::tx_invalid_state, "there is a function \"" + name + "\" already"};
 }
 
+void Functions::join_left() {
+  // These need the mutex no more.
+  for (const auto id : left_) {
+    const auto at = std::ranges::find(threads_, id, &std::thread::get_id);
+    at->join();
+    threads_.erase(at);
+  }
+  left_.clear();
+}
+
 void Functions::add_threads() {
+  if (ending_) return;
+  join_left();
   const auto wanted = options_.workers + std::min(overdue_, options_.spare_workers_max);
   auto need = waiting_.size();
   while (alive_ < wanted && need > idle_) {
+    try {
+      threads_.emplace_back([this] { run(); });
+    } catch (const std::system_error& refused) {
+      // What waits is begun by the threads there are, or given back at its deadline.
+      options_.log->log(
+          LogLevel::error, "no thread can be started for functions of sagas",
+          {{"threads", std::uint64_t{alive_}}, {"error", std::string_view(refused.what())}});
+      return;
+    }
     ++alive_;
     --need;
-    threads_.emplace_back([this] { run(); });
   }
 }
 
@@ -200,6 +221,7 @@ void Functions::run() {
     running_.erase(at);
   }
   --alive_;
+  left_.push_back(std::this_thread::get_id());
 }
 
 void Functions::run_one(Task task, const std::stop_source& stop) {

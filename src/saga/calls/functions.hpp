@@ -69,6 +69,7 @@ class Functions final : public Caller {
   void run_one(Task task, const std::stop_source& stop);
   /// With the mutex held.
   void add_threads();
+  void join_left();
 
   FunctionOptions options_;
   const std::shared_ptr<FunctionsLink> link_ = std::make_shared<FunctionsLink>();
@@ -78,6 +79,7 @@ class Functions final : public Caller {
   std::deque<Task> waiting_;
   std::unordered_map<CallTicket, Running> running_;
   std::vector<std::thread> threads_;
+  std::vector<std::thread::id> left_;  ///< of these, have returned from run() or are about to
   std::uint32_t idle_ = 0;
   std::uint32_t alive_ = 0;
   std::uint32_t overdue_ = 0;
