@@ -1,6 +1,7 @@
 #include "saga/commands.hpp"
 
 #include "core/json_quote.hpp"
+#include "core/message_check.hpp"
 #include "core/text.hpp"
 #include "saga/instance.hpp"
 #include "saga/json_text.hpp"
@@ -181,6 +182,8 @@ Result<StartRequest> read_start(const SagaCommand& command) {
                                 {"traceparent", note_into(request.traceparent)}});
   if (!ok) return ok.error();
   if (request.input.empty()) request.input = "null";
+  // A caller's tracing must not fail the messages and requests of his saga.
+  if (!is_traceparent(request.traceparent)) request.traceparent.clear();
   return request;
 }
 

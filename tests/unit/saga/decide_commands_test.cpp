@@ -81,6 +81,16 @@ TEST(SagaWaits, ACallbackCountsOnceAndWhicheverAttemptItAnswers) {
   EXPECT_FALSE(trip.reply("pay", ok()).result->applied);
 }
 
+TEST(SagaStart, ATraceparentThatIsNoneIsLeftOut) {
+  const std::string good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  for (const auto& said : {good, std::string("none"), good + "-x"}) {
+    ScriptedSaga trip({step_of("flight")});
+    trip.start({.input = "1", .key = "trip-77", .traceparent = said});
+    EXPECT_EQ(trip.saga.state, SagaState::running);
+    EXPECT_EQ(trip.saga.traceparent, said == good ? good : "") << said;
+  }
+}
+
 TEST(SagaWaits, AFailureThatOvertakesItsCallLeavesTheStepInDoubt) {
   ScriptedSaga trip({step_of("flight")});
   trip.start().reply("flight", fail());
