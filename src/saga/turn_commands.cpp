@@ -3,6 +3,7 @@
 #include "saga/own_texts.hpp"
 #include "saga/turn.hpp"
 
+#include <sagabox/message.hpp>
 #include <sagabox/payload.hpp>
 
 #include <algorithm>
@@ -79,6 +80,11 @@ void Turn::begin(const SagaCommand& command) {
   saga_.definition_version = plan_.definition().version;
   if (command.kind != SagaCommandKind::start)
     return answer(command, not_now("there is no such saga"));
+  // A start written with SQL was not checked by us.
+  if (auto problem = name_problem(command.tenant, MessageRules::tenant_length_max);
+      !problem.empty()) {
+    return answer(command, because(Code::schema_validation_failed, "tenant: " + problem));
+  }
   auto request = read_start(command);
   if (!request) return answer(command, request.error().text());
   const auto timeout = request->timeout.value_or(plan_.definition().timeout);

@@ -2,6 +2,8 @@
 
 #include "core/text.hpp"
 
+#include <sagabox/message.hpp>
+
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -26,12 +28,13 @@ Error no_fence(Shard shard) {
 Status check_command(const SagaCommand& command) {
   if (command.id.empty()) return refused_command("id", "a command needs an id; give a new one");
   if (command.saga.empty()) return refused_command("saga", "name the saga by its id");
-  for (const auto& [field, name] :
-       {std::pair<std::string_view, const std::string&>{"definition", command.definition},
-        {"tenant", command.tenant}}) {
-    if (auto problem = name_problem(name, saga_name_length_max); !problem.empty()) {
-      return refused_command(field, problem);
-    }
+  if (auto problem = name_problem(command.definition, saga_name_length_max); !problem.empty()) {
+    return refused_command("definition", problem);
+  }
+  // Its messages have the same tenant.
+  if (auto problem = name_problem(command.tenant, MessageRules::tenant_length_max);
+      !problem.empty()) {
+    return refused_command("tenant", problem);
   }
   if (command.body.size() > saga_command_bytes_max) {
     return refused_command("body", std::to_string(command.body.size()) + " bytes, the limit is " +

@@ -123,6 +123,7 @@ TEST_P(SagaConformance, CommandsThatCannotBeStoredAreRefusedAndTheTransactionGoe
   refused([](SagaCommand& c) { c.saga = {}; });
   refused([](SagaCommand& c) { c.definition = ""; });
   refused([](SagaCommand& c) { c.tenant = std::string("a\0b", 3); });
+  refused([](SagaCommand& c) { c.tenant = std::string(65, 't'); });
   refused([](SagaCommand& c) { c.body = "{"; });
   refused([](SagaCommand& c) { c.body = '"' + std::string(256 * 1024, 'x') + '"'; });
   const auto sent = command("s1");
