@@ -17,7 +17,7 @@
 namespace sagabox::saga {
 namespace {
 
-constexpr std::size_t key_length_max = 200;
+constexpr std::size_t key_length_max = 255;
 constexpr std::size_t isolate_length_max = 200;
 constexpr std::size_t actor_length_max = 200;
 constexpr std::size_t note_bytes_max = 512;

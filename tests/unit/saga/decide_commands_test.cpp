@@ -81,6 +81,15 @@ TEST(SagaWaits, ACallbackCountsOnceAndWhicheverAttemptItAnswers) {
   EXPECT_FALSE(trip.reply("pay", ok()).result->applied);
 }
 
+TEST(SagaStart, AKeyIsAsLongAsSqlAllows) {
+  ScriptedSaga trip({step_of("flight")});
+  trip.start({.input = "1", .key = std::string(255, 'k')});
+  EXPECT_EQ(trip.saga.state, SagaState::running);
+  ScriptedSaga longer({step_of("flight")});
+  longer.start({.input = "1", .key = std::string(256, 'k')});
+  EXPECT_FALSE(longer.last().result->applied);
+}
+
 TEST(SagaStart, ATraceparentThatIsNoneIsLeftOut) {
   const std::string good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   for (const auto& said : {good, std::string("none"), good + "-x"}) {
