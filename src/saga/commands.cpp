@@ -81,6 +81,14 @@ ReadMember json_into(std::string& value, std::size_t bytes_max) {
   };
 }
 
+/// What is kept as an output, as it is.
+ReadMember output_into(std::string& value) {
+  return [&value](std::string_view json) -> std::string {
+    if (auto problem = json_into(value, output_bytes_max)(json); !problem.empty()) return problem;
+    return stored_json_problem(json);
+  };
+}
+
 ReadMember flag_into(bool& value) {
   return [&value](std::string_view json) -> std::string {
     if (json != "true" && json != "false") return "must be true or false";
@@ -257,7 +265,7 @@ std::string reply_body(const ReplyRequest& request) {
 Result<SignalRequest> read_signal(const SagaCommand& command) {
   SignalRequest request;
   auto ok = read_body(command, {{"name", text_into(request.name, SagaDefinition::name_length_max)},
-                                {"payload", json_into(request.payload, output_bytes_max)}});
+                                {"payload", output_into(request.payload)}});
   if (!ok) return ok.error();
   if (request.name.empty()) return wrong_body(command, "name: is missing");
   return request;
@@ -289,7 +297,7 @@ Result<ActRequest> read_act(const SagaCommand& command) {
                             request.state = saga_step_state_from_name(unescaped(json));
                             return request.state ? "" : "is not the name of a step's state";
                           })},
-       {"output", only_for({Kind::set_step}, json_into(request.output, output_bytes_max))},
+       {"output", only_for({Kind::set_step}, output_into(request.output))},
        {"into_compensation", only_for({Kind::replay}, flag_into(request.into_compensation))}});
   if (!ok) return ok.error();
   if (command.kind == Kind::set_step && (request.step.empty() || !request.state)) {

@@ -2,6 +2,8 @@
 
 #include "core/ascii.hpp"
 
+#include <sagabox/payload.hpp>
+
 #include <boost/json/parse.hpp>
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
@@ -150,6 +152,26 @@ std::string unescaped(std::string_view json_string) {
   const auto value = boost::json::parse(json_string, broken);
   if (broken || !value.is_string()) return {};
   return {value.get_string().data(), value.get_string().size()};
+}
+
+std::string stored_json_problem(std::string_view json) {
+  // Of an output in the body of a saga there are three levels around it.
+  constexpr std::size_t depth_max = json_depth_max - 4;
+  if (auto problem = json_problem(json); !problem.empty()) return problem;
+  std::size_t depth = 0;
+  for (std::size_t at = 0; at < json.size();) {
+    const char c = json[at];
+    if (c == '"') {
+      at = string_end(json, at);
+      continue;
+    }
+    ++at;
+    if (c == '}' || c == ']') --depth;
+    if ((c == '{' || c == '[') && ++depth > depth_max) {
+      return "nested deeper than " + std::to_string(depth_max) + " levels";
+    }
+  }
+  return {};
 }
 
 std::string compact(std::string_view json) {

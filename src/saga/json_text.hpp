@@ -17,6 +17,10 @@ std::optional<std::string_view> json_at(std::string_view json, std::string_view 
 /// What a JSON string says, its quotes and escapes removed.
 std::string unescaped(std::string_view json_string);
 
+/// What is wrong with JSON that is stored inside the body of a saga; empty: nothing. Its levels
+/// and those around it stay below `json_depth_max`, so that the body can be read again.
+std::string stored_json_problem(std::string_view json);
+
 /// Without space between the tokens.
 std::string compact(std::string_view json);
 

@@ -1,3 +1,4 @@
+#include "saga/json_text.hpp"
 #include "saga/own_texts.hpp"
 #include "saga/turn.hpp"
 
@@ -225,7 +226,7 @@ void Turn::succeed(std::size_t step, std::string output) {
   const auto problem = output.size() > output_bytes_max
                            ? std::to_string(output.size()) + " bytes, at most " +
                                  std::to_string(output_bytes_max) + " are kept"
-                           : json_problem(output);
+                           : stored_json_problem(output);
   if (!problem.empty()) {
     // It had its effect, but what it gave cannot be used.
     state.error = "output: " + problem;

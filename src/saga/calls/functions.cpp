@@ -1,6 +1,7 @@
 #include "saga/calls/functions.hpp"
 
 #include "saga/calls/reply_token.hpp"
+#include "saga/json_text.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -95,9 +96,10 @@ CallResult result_of(SagaAnswer answer) {
   switch (answer.kind) {
     case SagaAnswer::Kind::ok:
       result.kind = CallResult::Kind::ok;
-      if (!result.output.empty() && !json_problem(result.output).empty()) {
+      if (result.output.empty()) break;
+      if (auto problem = stored_json_problem(result.output); !problem.empty()) {
         // The work was done: only what it says of itself is lost.
-        result.error = "its output is not JSON: " + json_problem(result.output);
+        result.error = "its output is not JSON that can be kept: " + problem;
         result.output.clear();
       }
       break;

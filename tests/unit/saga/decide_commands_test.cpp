@@ -81,6 +81,28 @@ TEST(SagaWaits, ACallbackCountsOnceAndWhicheverAttemptItAnswers) {
   EXPECT_FALSE(trip.reply("pay", ok()).result->applied);
 }
 
+/// An array in an array, and so on.
+std::string nested(std::size_t levels) {
+  return std::string(levels, '[') + std::string(levels, ']');
+}
+
+// What cannot be read again fails each decision of ScriptedSaga.
+TEST(SagaNesting, WhatIsStoredCanBeReadAgain) {
+  const auto most = nested(508);
+  const auto more = nested(509);
+  ScriptedSaga trip({step_of("flight"), wait_of("visa", SagaWait::signal), step_of("hotel")});
+  trip.start({.input = nested(511), .key = "trip-77"});
+  const auto signal = [&](const std::string& payload) {
+    return *trip.tell(Kind::signal, signal_body({.name = "visa", .payload = payload})).result;
+  };
+  EXPECT_FALSE(signal(more).applied);
+  EXPECT_TRUE(signal(most).applied);
+  trip.ends("flight", ok(most));
+  EXPECT_EQ(trip.state("visa"), State::succeeded);
+  trip.ends("hotel", ok(more));
+  EXPECT_TRUE(trip.told(event::step_unknown)) << "it had its effect";
+}
+
 TEST(SagaStart, AKeyIsAsLongAsSqlAllows) {
   ScriptedSaga trip({step_of("flight")});
   trip.start({.input = "1", .key = std::string(255, 'k')});
