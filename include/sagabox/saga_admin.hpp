@@ -137,14 +137,15 @@ struct SagaExplanation {
 struct SagaStartOrder {
   std::string definition{};
   std::optional<std::string> tenant{};  ///< null: the one that the caller is bound to, or "default"
-  std::string key{};                    ///< the same again is the same saga; empty: a new one
-  std::string input{};                  ///< JSON; empty: null
+  std::string key{};    ///< the same again is the same saga; empty: `command` decides
+  std::string input{};  ///< JSON; empty: null
   std::string isolate{};
   std::vector<SagaLabel> labels{};
   std::optional<Duration> timeout{};
   std::optional<std::uint32_t> version{};  ///< of the definition; null: the newest
   std::string traceparent{};
-  std::optional<CommandId> command{};  ///< the same again is applied once; null: a new one
+  /// The same again is applied once; null: a new one. Without a key it also names the saga.
+  std::optional<CommandId> command{};
 };
 
 /// The answer to a call that waits for one.

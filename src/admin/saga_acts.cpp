@@ -101,6 +101,14 @@ IdType new_id(const Clock& clock) {
   return ids.next<IdType>();
 }
 
+/// A start that is sent again meets the first saga, by its key or else by its command id.
+SagaId started_saga(const SagaCommand& command, const SagaStartOrder& order, const Clock& clock) {
+  auto key = order.key;
+  // No key has a line feed.
+  if (key.empty() && order.command) key = "command\n" + order.command->str();
+  return key.empty() ? new_id<SagaId>(clock) : saga_id_of(command.tenant, command.definition, key);
+}
+
 }  // namespace
 
 Result<SagaReceipt> SagaAdmin::send(SagaCommand command, Duration wait) {
@@ -157,8 +165,7 @@ Result<SagaReceipt> SagaAdmin::start(const SagaStartOrder& order, Duration wait)
       return status.error();
     }
   }
-  command.saga = order.key.empty() ? new_id<SagaId>(*options_.clock)
-                                   : saga_id_of(command.tenant, command.definition, order.key);
+  command.saga = started_saga(command, order, *options_.clock);
   command.id = order.command.value_or(new_id<CommandId>(*options_.clock));
   command.body = saga::start_body({.input = order.input,
                                    .key = order.key,

@@ -157,6 +157,18 @@ TEST_F(RestSagas, StartsByKeyHaveOneId) {
   EXPECT_EQ(hand_.inbox().size(), 4U);
 }
 
+TEST_F(RestSagas, StartsByCommandIdHaveOneId) {
+  const auto id = [&](const std::string& fields) {
+    const auto answer = post("/v1/sagas?wait_ms=0", R"({"definition":"travel")" + fields + "}");
+    return answer.status == 202 ? text(body(answer), "saga") : refusal(answer);
+  };
+  const auto first = id(R"(,"command_id":"c1")");
+  EXPECT_EQ(id(R"(,"command_id":"c1")"), first);
+  EXPECT_NE(id(R"(,"command_id":"c2")"), first);
+  EXPECT_NE(id(R"(,"key":"c1")"), first);
+  EXPECT_EQ(id(R"(,"command_id":"c3","key":"k")"), saga_id_of("default", "travel", "k").str());
+}
+
 TEST_F(RestSagas, OnlyAKnownDefinitionIsStarted) {
   EXPECT_EQ(refusal(post("/v1/sagas?wait_ms=0", R"({"definition":"travel","version":4})")),
             "404 REQUEST.NOT_FOUND definition: \"travel\" version 4 is not stored here; sagabox "
