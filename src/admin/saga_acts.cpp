@@ -1,6 +1,7 @@
 #include "admin/checks.hpp"
 #include "core/text.hpp"
 #include "saga/commands.hpp"
+#include "saga/requests.hpp"
 
 #include <sagabox/random.hpp>
 #include <sagabox/saga_admin.hpp>
@@ -95,6 +96,11 @@ Error refused(const SagaCommandResult& result) {
           "refused: " + (has_code ? result.reason.substr(colon + 2) : result.reason)};
 }
 
+Result<SagaReceipt> receipt_of(const SagaCommandResult& result) {
+  if (!result.applied) return refused(result);
+  return SagaReceipt{.command = result.id, .saga = result.saga, .applied = true};
+}
+
 template <class IdType>
 IdType new_id(const Clock& clock) {
   UlidSource ids(clock, system_random());
@@ -112,6 +118,12 @@ SagaId started_saga(const SagaCommand& command, const SagaStartOrder& order, con
 }  // namespace
 
 Result<SagaReceipt> SagaAdmin::send(SagaCommand command, Duration wait) {
+  const auto known = store_->sagas()->results(std::span(&command.id, 1));
+  if (!known.ok()) return known.error();
+  if (!known->empty()) {
+    if (known->front().saga != command.saga) return saga::id_of_another_saga(command.id);
+    return receipt_of(known->front());
+  }
   const auto written = store_->transaction([&](OwnedTransaction& transaction) -> Status {
     return transaction.sagas().append(std::span(&command, 1));
   });
@@ -121,18 +133,16 @@ Result<SagaReceipt> SagaAdmin::send(SagaCommand command, Duration wait) {
                     {{"saga", command.saga.view()},
                      {"command", saga_command_name(command.kind)},
                      {"actor", std::string_view(options_.actor)}});
-  SagaReceipt answer{.command = command.id, .saga = command.saga};
   Duration waited{};
   Duration pause = look_min;
   for (;;) {
     const auto results = store_->sagas()->results(std::span(&command.id, 1));
     if (!results.ok()) return results.error();
-    if (!results->empty()) {
-      if (!results->front().applied) return refused(results->front());
-      answer.applied = true;
-      return answer;
+    // Another saga's result says nothing about this command, which is in the inbox.
+    if (!results->empty() && results->front().saga == command.saga) {
+      return receipt_of(results->front());
     }
-    if (waited >= wait) return answer;
+    if (waited >= wait) return SagaReceipt{.command = command.id, .saga = command.saga};
     pause = std::min(pause, wait - waited);
     std::this_thread::sleep_for(pause);
     waited += pause;

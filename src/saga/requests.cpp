@@ -1,5 +1,6 @@
 #include "saga/requests.hpp"
 
+#include "core/text.hpp"
 #include "saga/commands.hpp"
 
 #include <sagabox/payload.hpp>
@@ -78,6 +79,12 @@ Result<SagaCommand> start_command(const SagaStart& start, UlidSource& ids) {
                              .version = start.version,
                              .traceparent = start.traceparent});
   return command;
+}
+
+Error id_of_another_saga(const CommandId& id) {
+  return {Code::tx_idempotent_mismatch,
+          "command id " + quoted(id.view()) +
+              ": this command id was used for another saga; give each command its own"};
 }
 
 Result<SagaCommand> request_command(const SagaRequest& request, UlidSource& ids) {

@@ -11,5 +11,7 @@ namespace sagabox::saga {
 Result<SagaCommand> start_command(const SagaStart& start, UlidSource& ids);
 /// `request.definition` is not empty.
 Result<SagaCommand> request_command(const SagaRequest& request, UlidSource& ids);
+/// TX.IDEMPOTENT_MISMATCH: there is a result of this command id, for another saga.
+Error id_of_another_saga(const CommandId& id);
 
 }  // namespace sagabox::saga

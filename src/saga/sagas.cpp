@@ -48,6 +48,13 @@ class Callers final : public saga::Caller {
   saga::RemoteParticipants& remote_;
 };
 
+SagaRequestReply reply_of(const SagaCommandResult& result) {
+  using State = SagaRequestReply::State;
+  return {.id = result.id,
+          .state = result.applied ? State::applied : State::refused,
+          .reason = result.reason};
+}
+
 class Rings final : public TransactionObserver {
  public:
   Rings(spi::SagaStore& store, std::string definition)
@@ -313,7 +320,16 @@ Result<CommandId> Sagas::request(Transaction& tx, const SagaRequest& request) {
 
 Result<SagaRequestReply> Sagas::request(const SagaRequest& request, Duration limit) {
   auto asked = request;
-  if (asked.id.empty()) asked.id = parts_->ids.next<CommandId>();
+  if (asked.id.empty()) {
+    asked.id = parts_->ids.next<CommandId>();
+  } else {
+    const auto known = parts_->sagas.results(std::span(&asked.id, 1));
+    if (!known.ok()) return known.error();
+    if (!known->empty()) {
+      if (known->front().saga != asked.saga) return saga::id_of_another_saga(asked.id);
+      return reply_of(known->front());
+    }
+  }
   const auto id = asked.id;
   parts_->waiters.expect(id);
   auto written = parts_->store.transaction(
@@ -333,9 +349,8 @@ Result<SagaRequestReply> Sagas::request(const SagaRequest& request, Duration lim
       if (stored.ok() && !stored->empty()) result = stored->front();
     }
     if (result) {
-      reply.state =
-          result->applied ? SagaRequestReply::State::applied : SagaRequestReply::State::refused;
-      reply.reason = result->reason;
+      // Another saga's result says nothing about this request, which is pending.
+      if (result->saga == asked.saga) reply = reply_of(*result);
       break;
     }
     if (left <= Duration{}) break;

@@ -137,6 +137,24 @@ TEST_P(SagasTest, CancelUndoesAndAnotherTenantMayNot) {
   EXPECT_EQ(diary.count("cancel flight 1"), 1U);
 }
 
+TEST_P(SagasTest, ACommandIdIsAnsweredForItsSagaOnly) {
+  auto sagas = Sagas::create(*store, quick()).value();
+  add_travel(sagas, [](const SagaCall&) { return saga_wait(); });
+  sagas.start().value();
+  const auto saga = sagas.start_saga({.definition = "travel"}).value();
+  const auto other = sagas.start_saga({.definition = "travel"}).value();
+  ASSERT_TRUE(eventually_so([&] { return record(saga) && record(other); }));
+  const auto pause = [&](const SagaId& id) {
+    return sagas.request({.saga = id,
+                          .kind = SagaCommandKind::pause,
+                          .id = CommandId::parse("c1").value(),
+                          .actor = "ada"});
+  };
+  EXPECT_EQ(pause(saga).value().state, SagaRequestReply::State::applied);
+  EXPECT_EQ(pause(saga).value().state, SagaRequestReply::State::applied);
+  EXPECT_EQ(pause(other).error().code, Code::tx_idempotent_mismatch);
+}
+
 TEST_P(SagasTest, ACommandOfASagaThatIsNotThereIsPending) {
   auto sagas = Sagas::create(*store, quick()).value();
   add_travel(sagas, doing("book hotel"));

@@ -187,6 +187,27 @@ TEST_F(RestSagas, ACommandWithAKeyIsOneCommand) {
   EXPECT_NE(first.body, other.body);
 }
 
+TEST_F(RestSagas, ACommandWithAResultIsNotWrittenAgain) {
+  const std::string pause = R"({"command":"pause","command_id":"c1"})";
+  ASSERT_EQ(command(pause).status, 202U);
+  hand_.write(hand_.load("s1"), {.applied = true});
+  EXPECT_EQ(text(body(command(pause)), "result"), "applied");
+  EXPECT_EQ(hand_.inbox().size(), 0U);
+}
+
+TEST_F(RestSagas, ACommandIdOfAnotherSagaIsRefused) {
+  hand_.begin(hand_.fresh("s2"));
+  const std::string pause = R"({"command":"pause","command_id":"c1"})";
+  ASSERT_EQ(command(pause).status, 202U);
+  ASSERT_EQ(command(pause, "s2").status, 202U);
+  hand_.write(hand_.load("s1"), {.applied = true});
+  EXPECT_EQ(command(pause).status, 200U);
+  EXPECT_EQ(refusal(command(pause, "s2")),
+            "422 TX.IDEMPOTENT_MISMATCH command id \"c1\": this command id was used for another "
+            "saga; give each command its own");
+  EXPECT_EQ(hand_.inbox().size(), 1U);
+}
+
 TEST_F(RestSagas, BodiesOfCommandsAreChecked) {
   const auto says = [&](const std::string& fields) { return refusal(command(fields)); };
   EXPECT_EQ(says("{}").substr(0, 34), "400 REQUEST.INVALID command: is mi");
