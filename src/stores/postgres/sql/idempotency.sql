@@ -72,8 +72,8 @@ RETURNING 1;
 DELETE FROM "{schema}".idempotency
 WHERE ctid = ANY (ARRAY(
   SELECT ctid FROM "{schema}".idempotency
-  WHERE expires_at <= clock_timestamp()
-    AND (state <> 'in_flight' OR lease_until <= clock_timestamp())
+  WHERE expires_at <= (SELECT clock_timestamp())
+    AND (state <> 'in_flight' OR lease_until <= (SELECT clock_timestamp()))
   ORDER BY expires_at
   LIMIT $1
   FOR UPDATE SKIP LOCKED))

@@ -33,7 +33,7 @@ SELECT 1 FROM "{schema}".inbox WHERE tenant = $1 AND consumer = $2 AND key = $3;
 DELETE FROM "{schema}".inbox
 WHERE ctid = ANY (ARRAY(
   SELECT ctid FROM "{schema}".inbox
-  WHERE taken_at <= clock_timestamp() - $2 * interval '1 microsecond'
+  WHERE taken_at <= (SELECT clock_timestamp()) - $2 * interval '1 microsecond'
   ORDER BY taken_at
   LIMIT $1
   FOR UPDATE SKIP LOCKED))
@@ -44,7 +44,7 @@ RETURNING 1;
 DELETE FROM "{schema}".barrier
 WHERE ctid = ANY (ARRAY(
   SELECT ctid FROM "{schema}".barrier
-  WHERE keep_until <= clock_timestamp()
+  WHERE keep_until <= (SELECT clock_timestamp())
   ORDER BY keep_until
   LIMIT $1
   FOR UPDATE SKIP LOCKED))

@@ -74,12 +74,15 @@ WHERE id = ANY ($1::text[])
 ORDER BY id;
 
 -- name: saga_load_due
+-- Here and below the time is a subquery, so that the index is read to that time and no further: a
+-- volatile function would only filter rows.
 -- $1 definition, $2 shard, after $3 time and $4 id, $5 rows at most.
 SELECT id, tenant, definition, definition_version, shard, state, quarantined, version, due, key,
        isolate, started_at, changed_at, ended_at, body
 FROM "{schema}".saga
-WHERE definition = $1 AND shard = $2::int2 AND (due, id) > ($3, $4) AND due <= clock_timestamp()
-  AND due IS NOT NULL AND state IN ('running', 'compensating', 'paused')
+WHERE definition = $1 AND shard = $2::int2 AND (due, id) > ($3, $4)
+  AND due <= (SELECT clock_timestamp()) AND due IS NOT NULL
+  AND state IN ('running', 'compensating', 'paused')
 ORDER BY due, id
 LIMIT $5;
 
@@ -244,7 +247,7 @@ LIMIT $2;
 WITH old AS MATERIALIZED (
   SELECT id FROM "{schema}".saga
   WHERE definition = $1 AND state IN ('completed', 'cancelled')
-    AND ended_at <= clock_timestamp() - $2 * interval '1 microsecond'
+    AND ended_at <= (SELECT clock_timestamp()) - $2 * interval '1 microsecond'
   ORDER BY ended_at
   LIMIT $3
   FOR UPDATE SKIP LOCKED
@@ -264,7 +267,7 @@ SELECT count(*) FROM gone;
 DELETE FROM "{schema}".saga_command
 WHERE id = ANY (ARRAY(
   SELECT c.id FROM "{schema}".saga_command AS c
-  WHERE NOT c.applied AND c.at <= clock_timestamp() - $1 * interval '1 microsecond'
+  WHERE NOT c.applied AND c.at <= (SELECT clock_timestamp()) - $1 * interval '1 microsecond'
     AND NOT EXISTS (SELECT FROM "{schema}".saga AS s WHERE s.id = c.saga)
   ORDER BY c.at
   LIMIT $2
