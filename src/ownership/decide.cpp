@@ -1,9 +1,7 @@
 #include "ownership/decide.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <optional>
-#include <utility>
 
 namespace sagabox::ownership {
 
@@ -33,53 +31,6 @@ Duration retry_delay(std::uint32_t failures, Duration lease_left) {
 }
 
 namespace {
-
-template <class Joint, class Part>
-bool append(Action& to, Action& more, std::vector<Part> Joint::* parts) {
-  auto* const all = std::get_if<Joint>(&to);
-  auto* const one = std::get_if<Joint>(&more);
-  if (all == nullptr || one == nullptr) return false;
-  (all->*parts).push_back(std::move((one->*parts).front()));
-  return true;
-}
-
-bool is_joint(const Action& action) {
-  return std::holds_alternative<Count>(action) || std::holds_alternative<Take>(action) ||
-         std::holds_alternative<Release>(action);
-}
-
-/// What is wanted next, of one scope or, if the store can be asked about several at once, of all
-/// that want the same.
-class Together {
- public:
-  [[nodiscard]] bool any() const { return action_.has_value(); }
-  /// Nothing more can be added.
-  [[nodiscard]] bool full() const { return any() && size_ >= size_max_; }
-  [[nodiscard]] bool counts() const { return any() && std::holds_alternative<Count>(*action_); }
-  Action get() && { return *std::move(action_); }
-
-  /// No-op if it is something else than what is wanted so far, or if it has to stand alone.
-  void add(Action action, std::size_t scopes_per_call) {
-    if (!any()) {
-      size_max_ = is_joint(action) ? scopes_per_call : 1;
-      action_ = std::move(action);
-      size_ = 1;
-      return;
-    }
-    const auto size_max = std::min(size_max_, scopes_per_call);
-    if (size_ >= size_max) return;
-    if (append(*action_, action, &Count::scopes) || append(*action_, action, &Take::parts) ||
-        append(*action_, action, &Release::parts)) {
-      size_max_ = size_max;
-      ++size_;
-    }
-  }
-
- private:
-  std::optional<Action> action_;
-  std::size_t size_ = 0;
-  std::size_t size_max_ = scopes_per_call_max;
-};
 
 /// Decides step by step and remembers when the first thing that is not yet due will be.
 class Decision {
@@ -148,33 +99,14 @@ class Decision {
       if (view_.scopes[i].abandoning && !view_.scopes[i].held.empty()) return Abandon{i};
     }
     if (retreating()) return retreat();
-    Together wanted;
-    for (std::size_t i = 0; i < view_.scopes.size() && !wanted.full(); ++i) {
-      const auto index = (view_.scope_first + i) % view_.scopes.size();
-      if (auto action = share(index)) {
-        wanted.add(*std::move(action), view_.scopes[index].scopes_per_call);
-      }
+    for (std::size_t i = 0; i < view_.scopes.size(); ++i) {
+      if (auto action = share((view_.scope_first + i) % view_.scopes.size())) return *action;
     }
-    if (wanted.counts()) count_along(wanted);
-    if (wanted.any()) return std::move(wanted).get();
     return Wait{until_};
-  }
-
-  /// Those too that would be counted soon: scopes that came one after the other are counted
-  /// together from then on.
-  void count_along(Together& wanted) const {
-    const BootTime soon = view_.now + view_.census_interval / 2;
-    for (std::size_t i = 0; i < view_.scopes.size() && !wanted.full(); ++i) {
-      const ScopeView& scope = view_.scopes[i];
-      if (scope.resting && scope.count_at > view_.now && scope.count_at <= soon) {
-        wanted.add(Count{{i}}, scope.scopes_per_call);
-      }
-    }
   }
 
   std::optional<Action> share(std::size_t index) {
     const ScopeView& scope = view_.scopes[index];
-    if (scope.resting) return count(index);
     if (scope.wish != Wish::take_part) return retreat_from(index);
     if (!due(scope.retry_at)) return std::nullopt;
     // Until the store counts us (again), a census would say that we are not there. What drains goes
@@ -186,13 +118,7 @@ class Decision {
     if (scope.census != nullptr) {
       if (auto action = balance(index, *scope.census)) return action;
     }
-    return count(index);
-  }
-
-  std::optional<Action> count(std::size_t index) {
-    const ScopeView& scope = view_.scopes[index];
-    const bool counted = scope.resting || scope.census != nullptr;
-    if (!counted || due(scope.count_at)) return Count{{index}};
+    if (scope.census == nullptr || due(scope.count_at)) return Count{index};
     return std::nullopt;
   }
 
@@ -207,7 +133,7 @@ class Decision {
     // What drains is as good as gone; a slow drain must not keep a dead worker's shards waiting.
     const std::size_t kept = scope.held.size() - draining;
     if (kept < wanted && !scope.take_tried && takeable(census) > 0) {
-      return Take{{Take::Part{index, static_cast<std::uint16_t>(wanted - kept)}}};
+      return Take{index, static_cast<std::uint16_t>(wanted - kept)};
     }
     return std::nullopt;
   }
@@ -231,17 +157,13 @@ class Decision {
       }
     }
     bool holds_something = false;
-    Together releases;
     for (std::size_t i = 0; i < view_.scopes.size(); ++i) {
       const ScopeView& scope = view_.scopes[i];
       if (view_.abandoning && scope.failing) continue;
       holds_something = holds_something || scope.release_unanswered || !scope.held.empty();
       if (!due(scope.retry_at)) continue;
-      if (auto release = release_idle(i)) {
-        releases.add(*std::move(release), scope.scopes_per_call);
-      }
+      if (auto release = release_idle(i)) return *release;
     }
-    if (releases.any()) return std::move(releases).get();
     if (!holds_something || view_.abandoning) return Leave{};
     // What is released goes to others only if we are no longer counted.
     if (!view_.withdrawn) return Withdraw{std::nullopt};
@@ -250,7 +172,7 @@ class Decision {
 
   std::optional<Action> release_idle(std::size_t index) {
     const ScopeView& scope = view_.scopes[index];
-    Release::Part release{index, {}};
+    Release release{index, {}};
     for (const HeldView& held : scope.held) {
       if (!held.draining) continue;
       if (held.idle) {
@@ -260,7 +182,7 @@ class Decision {
       }
     }
     if (release.shards.empty() && !scope.release_unanswered) return std::nullopt;
-    return Release{{std::move(release)}};
+    return release;
   }
 
   const View& view_;

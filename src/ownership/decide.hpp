@@ -22,9 +22,6 @@ inline constexpr Duration retry_delay_floor = std::chrono::milliseconds(10);
 /// A worker that cannot say good-bye lets its lease run out.
 inline constexpr std::uint32_t leave_attempts_max = 3;
 
-/// One call of the store is about so many scopes at most.
-inline constexpr std::size_t scopes_per_call_max = 256;
-
 /// How many of `shards` the worker should hold: ranks by id, the remainder goes to the lowest.
 /// 0 for a worker that is not among `live`.
 std::uint16_t quota(Share share, std::uint16_t shards, std::span<const WorkerId> live,
@@ -79,12 +76,6 @@ struct ScopeView {
   Membership membership = Membership::in;
   /// Does not take part, and does not wait for what is busy.
   bool abandoning = false;
-  /// Nothing has changed since it was found to need nothing before `count_at`. What it holds and
-  /// its census are not shown then.
-  bool resting = false;
-  /// Lower after a call for several scopes failed, so that one which the store refuses comes to
-  /// stand alone.
-  std::size_t scopes_per_call = scopes_per_call_max;
 };
 
 struct View {
@@ -100,7 +91,6 @@ struct View {
   bool pausing = false;     ///< no scope wants it to take part
   bool withdrawn = false;   ///< from all scopes: said so to the store, whatever it answered
   bool abandoning = false;  ///< stop without waiting for what is busy
-  Duration census_interval{};
   Duration drain_poll_interval{};
   std::size_t scope_first = 0;  ///< scopes take turns
   std::vector<ScopeView> scopes;
@@ -126,24 +116,12 @@ struct GoAway {};
 /// A pause is over: take part again, as a new worker.
 struct ComeBack {};
 struct Finish {};
-// These three are about all scopes that want the same, up to a bound.
 struct Count {
-  std::vector<std::size_t> scopes;
+  std::size_t scope;
 };
 struct Take {
-  struct Part {
-    std::size_t scope;
-    std::uint16_t shards_max;
-  };
-  std::vector<Part> parts;
-};
-/// Idle shards, and whatever of the scope was given away before and is not answered yet.
-struct Release {
-  struct Part {
-    std::size_t scope;
-    std::vector<Shard> shards;
-  };
-  std::vector<Part> parts;
+  std::size_t scope;
+  std::uint16_t shards_max;
 };
 struct StartDrain {
   std::size_t scope;
@@ -153,8 +131,13 @@ struct StartDrain {
 struct Abandon {
   std::size_t scope;
 };
+/// These, and whatever was given away before and is not answered yet.
+struct Release {
+  std::size_t scope;
+  std::vector<Shard> shards;
+};
 using Action = std::variant<Wait, Expire, Join, Renew, Withdraw, Leave, GoAway, ComeBack, Finish,
-                            StartDrain, Abandon, Count, Take, Release>;
+                            Count, Take, StartDrain, Abandon, Release>;
 
 Action decide(const View& view);
 

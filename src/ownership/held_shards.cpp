@@ -43,8 +43,6 @@ std::vector<HeldView> HeldShards::view() const {
   return view;
 }
 
-bool HeldShards::drains_any() const noexcept { return std::ranges::any_of(held_, &Held::draining); }
-
 void HeldShards::acquire(std::span<const spi::OwnedShard> shards, const WorkerId& owner,
                          Timeline timeline) {
   if (shards.empty()) return;

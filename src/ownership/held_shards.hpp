@@ -23,7 +23,6 @@ class HeldShards {
   /// Ascending, with the holder's word on those that drain.
   [[nodiscard]] std::vector<HeldView> view() const;
   [[nodiscard]] bool holds_any() const noexcept { return !held_.empty(); }
-  [[nodiscard]] bool drains_any() const noexcept;
   /// Given away, but the store has not said that it knows.
   [[nodiscard]] const std::vector<spi::OwnedShard>& unanswered() const noexcept {
     return unanswered_;

@@ -4,7 +4,6 @@
 #include "observe/metric_names.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -77,17 +76,13 @@ Worker::Worker(WorkerParts parts, std::vector<ScopeOptions> scopes, WorkerOption
 std::optional<Request> Worker::plan(BootTime now) {
   if (awaiting_reply_) throw std::logic_error("Worker::plan: the last request wants its apply");
   now_ = now;
-  asked_.clear();
   take_in();
   handle_notes();
   for (;;) {
     take_stock();
     end_joining();
     const Action action = decide(view(now));
-    if (std::holds_alternative<Wait>(action)) {
-      note_resting();
-      return std::nullopt;
-    }
+    if (std::holds_alternative<Wait>(action)) return std::nullopt;
     if (auto request = act(action)) {
       awaiting_reply_ = true;
       return request;
@@ -97,6 +92,9 @@ std::optional<Request> Worker::plan(BootTime now) {
 
 Reply Worker::perform(const Request& request) const {
   auto& store = parts_.store;
+  const auto name = [&](std::size_t scope) -> const spi::Scope& {
+    return scopes_[scope]->shards.options().scope;
+  };
   return std::visit(
       Overloaded{
           [&](const Request::Join& call) -> Reply {
@@ -105,12 +103,12 @@ Reply Worker::perform(const Request& request) const {
           [&](const Request::Renew&) -> Reply {
             return store.renew(request.worker, options_.lease);
           },
-          [&](const Request::Census& call) -> Reply { return store.census(call.scopes); },
+          [&](const Request::Census& call) -> Reply { return store.census(name(call.scope)); },
           [&](const Request::Take& call) -> Reply {
-            return store.take(request.worker, call.wanted);
+            return store.take(name(call.scope), request.worker, call.shards_max);
           },
           [&](const Request::Release& call) -> Reply {
-            return store.release(request.worker, call.given);
+            return store.release(name(call.scope), request.worker, call.shards);
           },
           [&](const Request::Withdraw& call) -> Reply {
             return store.withdraw(request.worker, call.scopes);
@@ -139,13 +137,15 @@ void Worker::apply(const Request& request, Reply reply, BootTime now) {
           [&](const Request::Renew&) {
             apply_renew(request, std::get<Result<spi::LeaseReply>>(reply));
           },
-          [&](const Request::Census&) {
-            apply_census(std::get<Result<std::vector<spi::Census>>>(std::move(reply)));
+          [&](const Request::Census& call) {
+            apply_census(*scopes_[call.scope], std::get<Result<spi::Census>>(std::move(reply)));
           },
-          [&](const Request::Take&) {
-            apply_take(std::get<Result<std::vector<std::vector<spi::OwnedShard>>>>(reply));
+          [&](const Request::Take& call) {
+            apply_take(*scopes_[call.scope], std::get<Result<std::vector<spi::OwnedShard>>>(reply));
           },
-          [&](const Request::Release& call) { apply_release(call, std::get<Status>(reply)); },
+          [&](const Request::Release& call) {
+            apply_release(*scopes_[call.scope], call, std::get<Status>(reply));
+          },
           [&](const Request::Withdraw& call) { apply_withdraw(call, std::get<Status>(reply)); },
           [&](const Request::Leave&) { apply_leave(std::get<Status>(reply)); },
       },
@@ -196,53 +196,34 @@ View Worker::view(BootTime now) const {
           scopes_, [](const auto& scope) { return scope->wishes->wish() == Wish::take_part; }),
       .withdrawn = withdrawn_,
       .abandoning = abandoning_.load(std::memory_order_acquire),
-      .census_interval = options_.census_interval,
       .drain_poll_interval = options_.drain_poll_interval,
       .scope_first = scope_first_,
       .scopes = {}};
   view.scopes.reserve(scopes_.size());
-  const bool may_rest = state_ == State::active && !view.stopping && !view.pausing;
-  for (const auto& scope : scopes_) view.scopes.push_back(view_of(*scope, may_rest));
-  const bool all_abandoned =
-      !scopes_.empty() && std::ranges::all_of(scopes_, [](const auto& scope) {
-        return scope->wishes->abandoning.load();
-      });
+  bool all_abandoned = !scopes_.empty();
+  for (const auto& scope : scopes_) {
+    const auto& wishes = *scope->wishes;
+    const bool abandoning = wishes.hanging.load() || wishes.abandoning.load();
+    all_abandoned = all_abandoned && wishes.abandoning.load();
+    view.scopes.push_back({.shards = scope->shards.options().shards,
+                           .share = scope->shards.options().share,
+                           .held = scope->shards.view(),
+                           .release_unanswered = !scope->shards.unanswered().empty(),
+                           .census = scope->census ? &*scope->census : nullptr,
+                           .take_tried = scope->take_tried,
+                           .count_at = scope->count_at,
+                           .retry_at = scope->backoff.retry_at,
+                           .failing = scope->backoff.failures > 0,
+                           .wish = wishes.wish(),
+                           .membership = scope->membership,
+                           .abandoning = abandoning});
+  }
   view.abandoning = view.abandoning || all_abandoned;
   return view;
 }
 
-ScopeView Worker::view_of(const ScopeState& scope, bool may_rest) const {
-  const auto& wishes = *scope.wishes;
-  const auto wish = wishes.wish();
-  ScopeView view{.shards = scope.shards.options().shards,
-                 .share = scope.shards.options().share,
-                 .held = {},
-                 .count_at = scope.count_at,
-                 .retry_at = scope.backoff.retry_at,
-                 .failing = scope.backoff.failures > 0,
-                 .wish = wish,
-                 .membership = scope.membership,
-                 .abandoning = wishes.hanging.load() || wishes.abandoning.load(),
-                 .resting = may_rest && scope.resting && wish == Wish::take_part,
-                 .scopes_per_call = scope.scopes_per_call};
-  view.resting = view.resting && !view.abandoning;
-  if (view.resting) return view;
-  view.held = scope.shards.view();
-  view.release_unanswered = !scope.shards.unanswered().empty();
-  view.census = scope.census ? &*scope.census : nullptr;
-  view.take_tried = scope.take_tried;
-  return view;
-}
-
-void Worker::note_resting() {
-  for (const auto& scope : scopes_) {
-    scope->resting = state_ == State::active && scope->membership == Membership::in &&
-                     scope->census && scope->shards.unanswered().empty() &&
-                     !scope->shards.drains_any() && scope->backoff.retry_at <= now_;
-  }
-}
-
 std::optional<Request> Worker::act(const Action& action) {
+  const auto turn = [&](std::size_t scope) { scope_first_ = scope + 1; };
   return std::visit(
       Overloaded{
           [&](const Wait&) -> std::optional<Request> { return std::nullopt; },
@@ -252,17 +233,14 @@ std::optional<Request> Worker::act(const Action& action) {
           },
           [&](const StartDrain& drain) -> std::optional<Request> {
             scopes_[drain.scope]->shards.drain(drain.shard);
-            scopes_[drain.scope]->resting = false;
             for (auto& scope : scopes_) {
               if (!is_left(*scope, stopping())) continue;
-              scope->resting = false;
               for (const HeldView& held : scope->shards.view()) scope->shards.drain(held.shard);
             }
             return std::nullopt;
           },
           [&](const Abandon& given) -> std::optional<Request> {
             const bool hangs = scopes_[given.scope]->wishes->hanging.load();
-            scopes_[given.scope]->resting = false;
             scopes_[given.scope]->shards.abandon(hangs ? "a call of the store hangs"
                                                        : "busy at the end of the stop");
             return std::nullopt;
@@ -281,9 +259,18 @@ std::optional<Request> Worker::act(const Action& action) {
           },
           [&](const Join& first) -> std::optional<Request> { return join(first.scope); },
           [&](const Renew&) -> std::optional<Request> { return ask(Request::Renew{}); },
-          [&](const Count& those) -> std::optional<Request> { return count(those); },
-          [&](const Take& those) -> std::optional<Request> { return take(those); },
-          [&](const Release& those) -> std::optional<Request> { return release(those); },
+          [&](const Count& count) -> std::optional<Request> {
+            turn(count.scope);
+            return ask(Request::Census{count.scope});
+          },
+          [&](const Take& take) -> std::optional<Request> {
+            turn(take.scope);
+            return ask(Request::Take{take.scope, take.shards_max});
+          },
+          [&](const Release& given) -> std::optional<Request> {
+            turn(given.scope);
+            return release(given);
+          },
           [&](const Withdraw& from) -> std::optional<Request> { return withdraw(from.scope); },
           [&](const Leave&) -> std::optional<Request> { return leave(); },
       },
@@ -305,7 +292,6 @@ Request Worker::join(std::size_t first) {
                           scope->membership != Membership::in && scope->backoff.retry_at <= now_;
     if (scope.get() != &leads && !together) continue;
     scope->membership = Membership::unknown;
-    scope->resting = false;
     join.scopes.push_back(scope->shards.options().scope);
   }
   return ask(std::move(join));
@@ -320,7 +306,6 @@ Request Worker::withdraw(std::optional<std::size_t> scope) {
                        scopes_[i]->backoff.retry_at <= now_;
     if (scope && *scope != i && !along) continue;
     scopes_[i]->membership = Membership::unknown;
-    scopes_[i]->resting = false;
     withdraw.scopes.push_back(scopes_[i]->shards.options().scope);
   }
   // From all it is tried once: without it others take the shards when we leave.
@@ -328,34 +313,11 @@ Request Worker::withdraw(std::optional<std::size_t> scope) {
   return ask(std::move(withdraw));
 }
 
-Worker::ScopeState& Worker::ask_about(std::size_t scope) {
-  ScopeState& state = *scopes_[scope];
-  state.resting = false;
-  asked_.push_back(&state);
-  scope_first_ = scope + 1;
-  return state;
-}
-
-Request Worker::count(const Count& action) {
-  Request::Census census;
-  for (const std::size_t scope : action.scopes) {
-    census.scopes.push_back(ask_about(scope).shards.options().scope);
-  }
-  return ask(std::move(census));
-}
-
-Request Worker::take(const Take& action) {
-  Request::Take take;
-  for (const auto& part : action.parts) {
-    take.wanted.push_back({ask_about(part.scope).shards.options().scope, part.shards_max});
-  }
-  return ask(std::move(take));
-}
-
 Request Worker::release(const Release& action) {
-  for (const auto& part : action.parts) ask_about(part.scope).shards.give_away(part.shards);
-  // The same of all scopes that are left: those that this call is not about must not be busy, or
-  // unclean, when their turn comes.
+  HeldShards& shards = scopes_[action.scope]->shards;
+  shards.give_away(action.shards);
+  // The same of all scopes that are left: the store hears of one after the other, and what waits
+  // for that must not be busy, or unclean, in the meantime.
   for (auto& scope : scopes_) {
     if (!is_left(*scope, stopping())) continue;
     std::vector<Shard> idle;
@@ -364,11 +326,7 @@ Request Worker::release(const Release& action) {
     }
     if (!idle.empty()) scope->shards.give_away(idle);
   }
-  Request::Release release;
-  for (const ScopeState* scope : asked_) {
-    release.given.push_back({scope->shards.options().scope, scope->shards.unanswered()});
-  }
-  return ask(std::move(release));
+  return ask(Request::Release{action.scope, shards.unanswered()});
 }
 
 Request Worker::leave() {
@@ -400,7 +358,6 @@ void Worker::handle_notes() {
       },
       [&](const LostNote& lost) {
         if (ScopeState* scope = find(lost.scope)) {
-          scope->resting = false;
           scope->shards.lose(lost.shard, lost.epoch, "a settle found its fence broken");
         }
       }};
@@ -430,8 +387,6 @@ void Worker::begin_anew(std::string_view why) {
     scope->take_tried = false;
     scope->count_at = BootTime::min();
     scope->backoff = {};
-    scope->scopes_per_call = scopes_per_call_max;
-    scope->resting = false;
   }
   {
     const auto id = parts_.ids.next<WorkerId>();
@@ -488,36 +443,15 @@ void Worker::finish() {
 }
 
 void Worker::failed(Backoff& backoff, std::string_view call, const Error& error) {
-  back_off(backoff);
-  log_failure(call, error, backoff.failures);
-}
-
-void Worker::failed_together(std::string_view call, const Error& error) {
-  auto failures = std::numeric_limits<std::uint32_t>::max();
-  for (ScopeState* scope : asked_) {
-    back_off(scope->backoff);
-    scope->scopes_per_call = std::max<std::size_t>(asked_.size() / 2, 1);
-    failures = std::min(failures, scope->backoff.failures);
-  }
-  log_failure(call, error, failures);
-}
-
-void Worker::back_off(Backoff& backoff) const {
   const auto left = lease_ends_ == BootTime::max() ? Duration::max() : lease_ends_ - now_;
   ++backoff.failures;
   backoff.retry_at = now_ + retry_delay(backoff.failures, left);
-}
-
-void Worker::log_failure(std::string_view call, const Error& error, std::uint32_t failures) {
   const auto text = error.text();
-  parts_.log.log(
-      failures == 1 ? LogLevel::warning : LogLevel::debug, "ownership call failed",
-      {{"call", call}, {"error", std::string_view(text)}, {"failures", std::uint64_t{failures}}});
-}
-
-void Worker::succeeded(ScopeState& scope) {
-  scope.backoff = {};
-  scope.scopes_per_call = scopes_per_call_max;
+  parts_.log.log(backoff.failures == 1 ? LogLevel::warning : LogLevel::debug,
+                 "ownership call failed",
+                 {{"call", call},
+                  {"error", std::string_view(text)},
+                  {"failures", std::uint64_t{backoff.failures}}});
 }
 
 }  // namespace sagabox::ownership

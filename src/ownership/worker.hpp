@@ -54,13 +54,15 @@ struct Request {
   };
   struct Renew {};
   struct Census {
-    std::vector<spi::Scope> scopes;
+    std::size_t scope = 0;
   };
   struct Take {
-    std::vector<spi::ShardsWanted> wanted;
+    std::size_t scope = 0;
+    std::uint16_t shards_max = 0;
   };
   struct Release {
-    std::vector<spi::ScopeShards> given;
+    std::size_t scope = 0;
+    std::vector<spi::OwnedShard> shards;
   };
   struct Withdraw {
     std::vector<spi::Scope> scopes;
@@ -72,8 +74,8 @@ struct Request {
   std::variant<Join, Renew, Census, Take, Release, Withdraw, Leave> call;
 };
 
-using Reply = std::variant<Result<spi::LeaseReply>, Result<std::vector<spi::Census>>,
-                           Result<std::vector<std::vector<spi::OwnedShard>>>, Status>;
+using Reply = std::variant<Result<spi::LeaseReply>, Result<spi::Census>,
+                           Result<std::vector<spi::OwnedShard>>, Status>;
 
 /// A process's part in the scopes it shares with others: joins, renews one lease for all of them,
 /// takes its share of the shards and hands over what is above it, one shard at a time. Scopes come
@@ -189,9 +191,6 @@ class Worker {
     bool take_tried = false;
     BootTime count_at = BootTime::min();
     Backoff backoff{};
-    std::size_t scopes_per_call = scopes_per_call_max;
-    /// Needed nothing before `count_at`, and nothing has changed since.
-    bool resting = false;
   };
   struct LostNote {
     spi::Scope scope;
@@ -211,9 +210,6 @@ class Worker {
   [[nodiscard]] Request ask(decltype(Request::call) call) const;
   Request join(std::size_t first);
   Request withdraw(std::optional<std::size_t> scope);
-  ScopeState& ask_about(std::size_t scope);
-  Request count(const Count& action);
-  Request take(const Take& action);
   Request release(const Release& action);
   Request leave();
 
@@ -221,18 +217,14 @@ class Worker {
   void take_in();
   /// Notes what is away and quiet, and forgets scopes that have left.
   void take_stock();
-  /// Notes what needs nothing for now. After `decide` has found nothing to do.
-  void note_resting();
-  [[nodiscard]] ScopeView view_of(const ScopeState& scope, bool may_rest) const;
   [[nodiscard]] ScopeState* find(const spi::Scope& scope);
   [[nodiscard]] std::shared_ptr<Wishes> wishes_of(const spi::Scope& scope) const;
 
   void apply_join(const Request& request, const Result<spi::LeaseReply>& reply);
   void apply_renew(const Request& request, const Result<spi::LeaseReply>& reply);
-  void apply_census(Result<std::vector<spi::Census>> reply);
-  void apply_census(ScopeState& scope, spi::Census census);
-  void apply_take(const Result<std::vector<std::vector<spi::OwnedShard>>>& reply);
-  void apply_release(const Request::Release& release, const Status& reply);
+  void apply_census(ScopeState& scope, Result<spi::Census> reply);
+  void apply_take(ScopeState& scope, const Result<std::vector<spi::OwnedShard>>& reply);
+  void apply_release(ScopeState& scope, const Request::Release& release, const Status& reply);
   void apply_withdraw(const Request::Withdraw& withdraw, const Status& reply);
   void apply_leave(const Status& reply);
   void join_refused(const Request::Join& join, const Error& error);
@@ -255,11 +247,6 @@ class Worker {
   void finish();
 
   void failed(Backoff& backoff, std::string_view call, const Error& error);
-  /// A call about the scopes in `asked_`.
-  void failed_together(std::string_view call, const Error& error);
-  void back_off(Backoff& backoff) const;
-  void log_failure(std::string_view call, const Error& error, std::uint32_t failures);
-  static void succeeded(ScopeState& scope);
   static void succeeded(Backoff& backoff) { backoff = {}; }
 
   WorkerParts parts_;
@@ -279,8 +266,6 @@ class Worker {
   std::uint32_t leaves_failed_ = 0;
   std::optional<Timeline> timeline_;
   std::size_t scope_first_ = 0;
-  /// What the last census, take or release was about, in its order. Valid until the next `plan`.
-  std::vector<ScopeState*> asked_;
 
   std::atomic<BootTime::rep> live_until_;
   std::atomic<Duration::rep> lease_wanted_;

@@ -73,48 +73,38 @@ void Worker::apply_renew(const Request& request, const Result<spi::LeaseReply>& 
   publish_lease(lease_ends_);
 }
 
-void Worker::apply_census(Result<std::vector<spi::Census>> reply) {
-  if (!reply.ok()) return failed_together("census", reply.error());
-  for (std::size_t i = 0; i < asked_.size(); ++i) {
-    spi::Census& census = reply->at(i);
-    if (!same_timeline(census.timeline)) return;
-    apply_census(*asked_[i], std::move(census));
-  }
-}
-
-void Worker::apply_census(ScopeState& scope, spi::Census census) {
-  if (std::ranges::find(census.live, id_) == census.live.end()) {
+void Worker::apply_census(ScopeState& scope, Result<spi::Census> reply) {
+  if (!reply.ok()) return failed(scope.backoff, "census", reply.error());
+  if (!same_timeline(reply->timeline)) return;
+  if (std::ranges::find(reply->live, id_) == reply->live.end()) {
     // The lease may have run out, or only this scope knows us no more: joining it again tells.
     scope.shards.abandon("the store does not count us among the live");
     scope.membership = Membership::unknown;
     return;
   }
-  succeeded(scope);
-  scope.shards.reconcile(census, id_);
-  scope.census = std::move(census);
+  succeeded(scope.backoff);
+  scope.shards.reconcile(*reply, id_);
+  scope.census = std::move(reply).value();
   scope.take_tried = false;
   scope.count_at = now_ + options_.census_interval;
 }
 
-void Worker::apply_take(const Result<std::vector<std::vector<spi::OwnedShard>>>& reply) {
-  for (ScopeState* scope : asked_) {
-    scope->take_tried = true;
-    // If it failed, it may have happened all the same: a census tells.
-    if (!reply.ok()) scope->count_at = now_;
+void Worker::apply_take(ScopeState& scope, const Result<std::vector<spi::OwnedShard>>& reply) {
+  scope.take_tried = true;
+  if (!reply.ok()) {
+    // It may have happened all the same: a census tells.
+    scope.count_at = now_;
+    return failed(scope.backoff, "take", reply.error());
   }
-  if (!reply.ok()) return failed_together("take", reply.error());
-  for (std::size_t i = 0; i < asked_.size(); ++i) {
-    succeeded(*asked_[i]);
-    asked_[i]->shards.acquire(reply->at(i), id_, *timeline_);
-  }
+  succeeded(scope.backoff);
+  scope.shards.acquire(*reply, id_, *timeline_);
 }
 
-void Worker::apply_release(const Request::Release& release, const Status& reply) {
-  if (!reply.ok()) return failed_together("release", reply.error());
-  for (std::size_t i = 0; i < asked_.size(); ++i) {
-    succeeded(*asked_[i]);
-    asked_[i]->shards.released(release.given[i].shards);
-  }
+void Worker::apply_release(ScopeState& scope, const Request::Release& release,
+                           const Status& reply) {
+  if (!reply.ok()) return failed(scope.backoff, "release", reply.error());
+  succeeded(scope.backoff);
+  scope.shards.released(release.shards);
 }
 
 void Worker::apply_leave(const Status& reply) {

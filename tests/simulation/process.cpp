@@ -20,6 +20,8 @@ constexpr std::uint32_t ticks_per_housekeeping = 10;
 constexpr std::uint32_t deaths_at_boundaries = 6;
 /// Few, so that some are forgotten.
 constexpr std::size_t refused_rows_max = 3;
+/// The relay's, among the scopes of the worker.
+constexpr std::size_t relay_scope = 0;
 
 }  // namespace
 
@@ -189,11 +191,9 @@ void Process::apply_settle() {
 void Process::plan_ownership() {
   request_ = worker_->plan(world_.now());
   if (request_) {
-    if (const auto* release = std::get_if<ownership::Request::Release>(&request_->call)) {
-      for (const auto& given : release->given) {
-        if (given.scope != outbox::Relay::scope_of(world_.table())) continue;
-        for (const auto& shard : given.shards) world_.ledger().handed_over(id_, shard.shard);
-      }
+    if (const auto* given = std::get_if<ownership::Request::Release>(&request_->call);
+        given != nullptr && given->scope == relay_scope) {
+      for (const auto& shard : given->shards) world_.ledger().handed_over(id_, shard.shard);
     }
     return then(world_.call_time(), &Process::perform_ownership);
   }

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace sagabox::spi {
@@ -36,17 +35,6 @@ struct Census {
   Timeline timeline{};
 };
 
-struct ShardsWanted {
-  Scope scope;
-  std::uint16_t shards_max = 0;
-};
-
-/// Shards of one scope.
-struct ScopeShards {
-  Scope scope;
-  std::vector<OwnedShard> shards;
-};
-
 struct LeaseReply {
   bool live = false;  ///< false: the lease had run out; join again under a new id
   Timeline timeline{};
@@ -64,40 +52,20 @@ class OwnershipStore {
   virtual Result<LeaseReply> join(const WorkerId& worker, Duration ttl,
                                   std::span<const Scope> scopes, std::uint16_t shards) = 0;
   virtual Result<LeaseReply> renew(const WorkerId& worker, Duration ttl) = 0;
-  /// One census for each scope, in their order. Here and below a scope is named once in a call.
-  virtual Result<std::vector<Census>> census(std::span<const Scope> scopes) = 0;
-  /// Of each scope up to `shards_max` shards that nobody holds or whose owner's lease has run out;
-  /// epoch + 1. One list for each, in their order; empty for a scope that the worker is no member
-  /// of, and for a worker without a running lease. After an error some may have been taken: a
-  /// census tells.
-  virtual Result<std::vector<std::vector<OwnedShard>>> take(
-      const WorkerId& worker, std::span<const ShardsWanted> wanted) = 0;
+  virtual Result<Census> census(const Scope& scope) = 0;
+  /// Up to `shards_max` shards that nobody holds or whose owner's lease has run out; epoch + 1.
+  /// Nothing for a worker without a running lease.
+  virtual Result<std::vector<OwnedShard>> take(const Scope& scope, const WorkerId& worker,
+                                               std::uint16_t shards_max) = 0;
   /// Gives back what is still held at that epoch. The next taker finds it as clean or unclean as
   /// it is given here.
-  virtual Status release(const WorkerId& worker, std::span<const ScopeShards> given) = 0;
+  virtual Status release(const Scope& scope, const WorkerId& worker,
+                         std::span<const OwnedShard> shards) = 0;
   /// Wants no share of these scopes any more and is not counted in their census; keeps its lease
   /// and what it holds.
   virtual Status withdraw(const WorkerId& worker, std::span<const Scope> scopes) = 0;
   /// Ends the lease. Shards not released before count as unclean.
   virtual Status leave(const WorkerId& worker) = 0;
-
-  // The same of one scope.
-  Result<Census> census(const Scope& scope) {
-    auto censuses = census(std::span(&scope, 1));
-    if (!censuses.ok()) return censuses.error();
-    return std::move(censuses->front());
-  }
-  Result<std::vector<OwnedShard>> take(const Scope& scope, const WorkerId& worker,
-                                       std::uint16_t shards_max) {
-    const ShardsWanted wanted{scope, shards_max};
-    auto taken = take(worker, std::span(&wanted, 1));
-    if (!taken.ok()) return taken.error();
-    return std::move(taken->front());
-  }
-  Status release(const Scope& scope, const WorkerId& worker, std::span<const OwnedShard> shards) {
-    const ScopeShards given{scope, {shards.begin(), shards.end()}};
-    return release(worker, std::span(&given, 1));
-  }
 };
 
 }  // namespace sagabox::spi

@@ -105,10 +105,11 @@ class Database final : public spi::OutboxStore,
   Result<spi::LeaseReply> join(const WorkerId& worker, Duration ttl,
                                std::span<const spi::Scope> scopes, std::uint16_t shards) override;
   Result<spi::LeaseReply> renew(const WorkerId& worker, Duration ttl) override;
-  Result<std::vector<spi::Census>> census(std::span<const spi::Scope> scopes) override;
-  Result<std::vector<std::vector<spi::OwnedShard>>> take(
-      const WorkerId& worker, std::span<const spi::ShardsWanted> wanted) override;
-  Status release(const WorkerId& worker, std::span<const spi::ScopeShards> given) override;
+  Result<spi::Census> census(const spi::Scope& scope) override;
+  Result<std::vector<spi::OwnedShard>> take(const spi::Scope& scope, const WorkerId& worker,
+                                            std::uint16_t shards_max) override;
+  Status release(const spi::Scope& scope, const WorkerId& worker,
+                 std::span<const spi::OwnedShard> shards) override;
   Status withdraw(const WorkerId& worker, std::span<const spi::Scope> scopes) override;
   Status leave(const WorkerId& worker) override;
 

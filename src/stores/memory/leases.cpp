@@ -26,34 +26,28 @@ Result<spi::LeaseReply> Database::renew(const WorkerId& worker, Duration ttl) {
   });
 }
 
-Result<std::vector<spi::Census>> Database::census(std::span<const spi::Scope> scopes) {
-  return faulty(Operation::census, [&]() -> Result<std::vector<spi::Census>> {
+Result<spi::Census> Database::census(const spi::Scope& scope) {
+  return faulty(Operation::census, [&]() -> Result<spi::Census> {
     const std::lock_guard lock(mutex_);
-    std::vector<spi::Census> censuses;
-    for (const auto& scope : scopes) {
-      censuses.push_back(state_.ownership.census(scope, now()));
-      censuses.back().timeline = timeline_;
-    }
-    return censuses;
+    auto census = state_.ownership.census(scope, now());
+    census.timeline = timeline_;
+    return census;
   });
 }
 
-Result<std::vector<std::vector<spi::OwnedShard>>> Database::take(
-    const WorkerId& worker, std::span<const spi::ShardsWanted> wanted) {
-  return faulty(Operation::take, [&]() -> Result<std::vector<std::vector<spi::OwnedShard>>> {
+Result<std::vector<spi::OwnedShard>> Database::take(const spi::Scope& scope, const WorkerId& worker,
+                                                    std::uint16_t shards_max) {
+  return faulty(Operation::take, [&]() -> Result<std::vector<spi::OwnedShard>> {
     const std::lock_guard lock(mutex_);
-    std::vector<std::vector<spi::OwnedShard>> taken;
-    for (const auto& [scope, shards_max] : wanted) {
-      taken.push_back(state_.ownership.take(scope, worker, shards_max, now()));
-    }
-    return taken;
+    return state_.ownership.take(scope, worker, shards_max, now());
   });
 }
 
-Status Database::release(const WorkerId& worker, std::span<const spi::ScopeShards> given) {
+Status Database::release(const spi::Scope& scope, const WorkerId& worker,
+                         std::span<const spi::OwnedShard> shards) {
   return faulty(Operation::release, [&]() -> Status {
     const std::lock_guard lock(mutex_);
-    for (const auto& [scope, shards] : given) state_.ownership.release(scope, worker, shards);
+    state_.ownership.release(scope, worker, shards);
     return {};
   });
 }

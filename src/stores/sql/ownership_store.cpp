@@ -18,9 +18,6 @@ std::vector<std::string> list_of_scopes(std::span<const spi::Scope> scopes) {
   return {scopes.begin(), scopes.end()};
 }
 
-/// The place of the scope among those asked about, which begin with 1.
-std::size_t place_of(const Row& row) { return static_cast<std::size_t>(row.integer(0) - 1); }
-
 Shard shard_of(std::int64_t number) { return Shard{static_cast<std::uint16_t>(number)}; }
 
 /// Empty for a shard that nobody owns.
@@ -45,15 +42,18 @@ Status check_counts(const Rows& scopes, std::uint16_t shards) {
 
 }  // namespace
 
-spi::OwnedShard owned_shard(const Row& row, int column) {
-  return {.shard = shard_of(row.integer(column)),
-          .epoch = Epoch{row.natural(column + 1)},
-          .unclean = row.boolean(column + 2)};
+std::vector<spi::OwnedShard> owned_shards(const Rows& rows) {
+  std::vector<spi::OwnedShard> shards;
+  for (const auto row : rows) {
+    shards.push_back({shard_of(row.integer(0)), Epoch{row.natural(1)}, row.boolean(2)});
+  }
+  std::ranges::sort(shards, {}, &spi::OwnedShard::shard);
+  return shards;
 }
 
-std::vector<std::int64_t> numbers_of(const Rows& rows, int column) {
+std::vector<std::int64_t> numbers_of(const Rows& rows) {
   std::vector<std::int64_t> numbers;
-  for (const auto row : rows) numbers.push_back(row.integer(column));
+  for (const auto row : rows) numbers.push_back(row.integer(0));
   return numbers;
 }
 
@@ -96,52 +96,41 @@ Result<spi::LeaseReply> OwnershipStore::renew(const WorkerId& worker, Duration t
   return spi::LeaseReply{!renewed->empty(), (*session)->timeline()};
 }
 
-Result<std::vector<spi::Census>> OwnershipStore::census(std::span<const spi::Scope> scopes) {
+Result<spi::Census> OwnershipStore::census(const spi::Scope& scope) {
   auto session = sessions_.reader();
   if (!session.ok()) return session.error();
-  const auto names = list_of_scopes(scopes);
-  const std::array calls{Call{&statements_.members, {names}}, Call{&statements_.shards, {names}}};
+  const std::array calls{Call{&statements_.members, {scope}}, Call{&statements_.shards, {scope}}};
   auto answers = (*session)->run(calls);
   if (!answers.ok()) return answers.error();
-  std::vector<spi::Census> censuses(scopes.size());
-  for (auto& census : censuses) census.timeline = (*session)->timeline();
-  for (const auto row : answers->at(0)) {
-    censuses.at(place_of(row)).live.push_back(worker_id(row.text(1)));
-  }
+  spi::Census census;
+  census.timeline = (*session)->timeline();
+  for (const auto row : answers->at(0)) census.live.push_back(worker_id(row.text(0)));
   for (const auto row : answers->at(1)) {
-    censuses.at(place_of(row))
-        .shards.push_back({.shard = shard_of(row.integer(1)),
-                           .owner = worker_id(row.text(2)),
-                           .epoch = Epoch{row.natural(3)},
-                           .lease_left = std::chrono::microseconds(row.integer(4))});
+    census.shards.push_back({.shard = shard_of(row.integer(0)),
+                             .owner = worker_id(row.text(1)),
+                             .epoch = Epoch{row.natural(2)},
+                             .lease_left = std::chrono::microseconds(row.integer(3))});
   }
-  return censuses;
+  return census;
 }
 
-Result<std::vector<std::vector<spi::OwnedShard>>> OwnershipStore::take_in(
-    Session& session, const WorkerId& worker, std::span<const spi::ShardsWanted> wanted) {
-  std::vector<std::string> names;
-  std::vector<std::int64_t> limits;
-  for (const auto& [scope, shards_max] : wanted) {
-    names.push_back(scope);
-    limits.push_back(shards_max);
-  }
-  std::vector<std::vector<spi::OwnedShard>> taken(wanted.size());
-  auto locked = session.run(statements_.lock_free, {names, std::move(limits)});
+Result<std::vector<spi::OwnedShard>> OwnershipStore::take_in(Session& session,
+                                                             const spi::Scope& scope,
+                                                             const WorkerId& worker,
+                                                             std::uint16_t shards_max) {
+  auto locked = session.run(statements_.lock_free, {scope, shards_max});
   if (!locked.ok()) return locked.error();
-  if (locked->empty()) return taken;
-  auto rows = session.run(statements_.take, {std::move(names), worker.view(), numbers_of(*locked),
-                                             numbers_of(*locked, 1)});
-  if (!rows.ok()) return rows.error();
-  for (const auto row : *rows) taken.at(place_of(row)).push_back(owned_shard(row, 1));
-  for (auto& shards : taken) std::ranges::sort(shards, {}, &spi::OwnedShard::shard);
-  return taken;
+  if (locked->empty()) return std::vector<spi::OwnedShard>{};
+  auto taken = session.run(statements_.take, {scope, worker.view(), numbers_of(*locked)});
+  if (!taken.ok()) return taken.error();
+  return owned_shards(*taken);
 }
 
-Result<std::vector<std::vector<spi::OwnedShard>>> OwnershipStore::take(
-    const WorkerId& worker, std::span<const spi::ShardsWanted> wanted) {
-  return in_transaction(sessions_,
-                        [&](Session& session) { return take_in(session, worker, wanted); });
+Result<std::vector<spi::OwnedShard>> OwnershipStore::take(const spi::Scope& scope,
+                                                          const WorkerId& worker,
+                                                          std::uint16_t shards_max) {
+  return in_transaction(
+      sessions_, [&](Session& session) { return take_in(session, scope, worker, shards_max); });
 }
 
 Status OwnershipStore::run_alone(const Statement& statement, Values values) {
@@ -152,22 +141,19 @@ Status OwnershipStore::run_alone(const Statement& statement, Values values) {
   return {};
 }
 
-Status OwnershipStore::release(const WorkerId& worker, std::span<const spi::ScopeShards> given) {
-  std::vector<std::string> names;
+Status OwnershipStore::release(const spi::Scope& scope, const WorkerId& worker,
+                               std::span<const spi::OwnedShard> shards) {
   std::vector<std::int64_t> numbers;
   std::vector<std::int64_t> epochs;
   std::vector<std::int64_t> unclean;
-  for (const auto& [scope, shards] : given) {
-    for (const auto& shard : shards) {
-      names.push_back(scope);
-      numbers.push_back(shard.shard.value);
-      epochs.push_back(static_cast<std::int64_t>(shard.epoch.value));
-      unclean.push_back(shard.unclean ? 1 : 0);
-    }
+  for (const auto& shard : shards) {
+    numbers.push_back(shard.shard.value);
+    epochs.push_back(static_cast<std::int64_t>(shard.epoch.value));
+    unclean.push_back(shard.unclean ? 1 : 0);
   }
   return run_alone(statements_.release,
-                   {std::move(names), worker.view(), std::move(numbers), std::move(epochs),
-                    std::move(unclean), spi::unclean_owner().view()});
+                   {scope, worker.view(), std::move(numbers), std::move(epochs), std::move(unclean),
+                    spi::unclean_owner().view()});
 }
 
 Status OwnershipStore::withdraw(const WorkerId& worker, std::span<const spi::Scope> scopes) {

@@ -24,10 +24,10 @@ struct OwnershipStatements {
   Statement release;
 };
 
-/// A shard that was taken, of the columns shard, epoch and unclean from `column` on.
-spi::OwnedShard owned_shard(const Row& row, int column = 0);
-/// One column of each row.
-std::vector<std::int64_t> numbers_of(const Rows& rows, int column = 0);
+/// The rows of `shards_take` and of what answers like it (shard, epoch, unclean), ascending.
+std::vector<spi::OwnedShard> owned_shards(const Rows& rows);
+/// The first column of each row.
+std::vector<std::int64_t> numbers_of(const Rows& rows);
 
 /// Workers, leases and shard owners, as rows.
 class OwnershipStore final : public spi::OwnershipStore {
@@ -39,16 +39,17 @@ class OwnershipStore final : public spi::OwnershipStore {
   Result<spi::LeaseReply> join(const WorkerId& worker, Duration ttl,
                                std::span<const spi::Scope> scopes, std::uint16_t shards) override;
   Result<spi::LeaseReply> renew(const WorkerId& worker, Duration ttl) override;
-  Result<std::vector<spi::Census>> census(std::span<const spi::Scope> scopes) override;
-  Result<std::vector<std::vector<spi::OwnedShard>>> take(
-      const WorkerId& worker, std::span<const spi::ShardsWanted> wanted) override;
-  Status release(const WorkerId& worker, std::span<const spi::ScopeShards> given) override;
+  Result<spi::Census> census(const spi::Scope& scope) override;
+  Result<std::vector<spi::OwnedShard>> take(const spi::Scope& scope, const WorkerId& worker,
+                                            std::uint16_t shards_max) override;
+  Status release(const spi::Scope& scope, const WorkerId& worker,
+                 std::span<const spi::OwnedShard> shards) override;
   Status withdraw(const WorkerId& worker, std::span<const spi::Scope> scopes) override;
   Status leave(const WorkerId& worker) override;
 
  private:
-  Result<std::vector<std::vector<spi::OwnedShard>>> take_in(
-      Session& session, const WorkerId& worker, std::span<const spi::ShardsWanted> wanted);
+  Result<std::vector<spi::OwnedShard>> take_in(Session& session, const spi::Scope& scope,
+                                               const WorkerId& worker, std::uint16_t shards_max);
   /// In a transaction of its own.
   Status run_alone(const Statement& statement, Values values);
 

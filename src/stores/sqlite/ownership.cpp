@@ -33,17 +33,16 @@ Ownership::Ownership(sql::Sections& sections, Context& context, OwnerLocks locks
       take_place_(sections.take("place_take")),
       release_place_(sections.take("place_release")) {}
 
-Result<std::vector<Ownership::Places>> Ownership::places_of(sql::Session& session,
-                                                            std::vector<std::string> scopes) const {
-  std::vector<Places> places(scopes.size());
-  auto rows = session.run(places_, {std::move(scopes)});
+Result<std::vector<Ownership::Place>> Ownership::places_of(sql::Session& session,
+                                                           const spi::Scope& scope) const {
+  auto rows = session.run(places_, {scope});
   if (!rows.ok()) return rows.error();
+  std::vector<Place> places;
   for (const auto row : *rows) {
-    places.at(row.natural(0))
-        .push_back({.number = row.integer(1),
-                    .shard = Shard{static_cast<std::uint16_t>(row.integer(2))},
-                    .owner = worker_id(row.text(3)),
-                    .epoch = Epoch{row.natural(4)}});
+    places.push_back({.number = row.integer(0),
+                      .shard = Shard{static_cast<std::uint16_t>(row.integer(1))},
+                      .owner = worker_id(row.text(2)),
+                      .epoch = Epoch{row.natural(3)}});
   }
   return places;
 }
@@ -52,15 +51,14 @@ Status Ownership::check_places(std::span<const spi::Scope> scopes, std::uint16_t
                                bool& complete) {
   auto reader = context_.sessions.reader();
   if (!reader.ok()) return reader.error();
-  auto places = places_of(**reader, {scopes.begin(), scopes.end()});
-  if (!places.ok()) return places.error();
   complete = true;
-  for (std::size_t i = 0; i < scopes.size(); ++i) {
-    const auto has = places->at(i).size();
-    if (has == 0) {
+  for (const auto& scope : scopes) {
+    auto places = places_of(**reader, scope);
+    if (!places.ok()) return places.error();
+    if (places->empty()) {
       complete = false;
-    } else if (has != shards) {
-      return another_count(scopes[i], has, shards);
+    } else if (places->size() != shards) {
+      return another_count(scope, places->size(), shards);
     }
   }
   return {};
@@ -72,12 +70,12 @@ Status Ownership::make_places(std::span<const spi::Scope> scopes, std::uint16_t 
   if (auto checked = check_places(scopes, shards, complete); !checked.ok()) return checked;
   if (complete) return {};
   auto made = sql::in_transaction(context_.sessions, [&](sql::Session& session) -> Status {
-    auto places = places_of(session, {scopes.begin(), scopes.end()});
-    if (!places.ok()) return places.error();
-    for (std::size_t i = 0; i < scopes.size(); ++i) {
-      if (!places->at(i).empty()) continue;
+    for (const auto& scope : scopes) {
+      auto places = places_of(session, scope);
+      if (!places.ok()) return places.error();
+      if (!places->empty()) continue;
       for (std::uint16_t shard = 0; shard < shards; ++shard) {
-        auto done = session.run(make_place_, {scopes[i], shard});
+        auto done = session.run(make_place_, {scope, shard});
         if (!done.ok()) return done.error();
       }
     }
@@ -107,31 +105,36 @@ Result<spi::LeaseReply> Ownership::renew(const WorkerId& worker, Duration ttl) {
   return spi::LeaseReply{true};
 }
 
-Result<std::vector<spi::Census>> Ownership::census(std::span<const spi::Scope> scopes) {
+Result<spi::Census> Ownership::census(const spi::Scope& scope) {
   auto reader = context_.sessions.reader();
   if (!reader.ok()) return reader.error();
-  auto places = places_of(**reader, {scopes.begin(), scopes.end()});
+  auto places = places_of(**reader, scope);
   if (!places.ok()) return places.error();
   const std::lock_guard lock(mutex_);
   unlock_expired();
-  std::vector<spi::Census> censuses(scopes.size());
-  for (std::size_t i = 0; i < scopes.size(); ++i) {
-    for (const auto& [id, lease] : leases_) {
-      if (live(id) != nullptr && lease.scopes.contains(scopes[i])) censuses[i].live.push_back(id);
-    }
-    for (const auto& place : places->at(i)) {
-      censuses[i].shards.push_back({place.shard, place.owner, place.epoch, lease_left(place)});
-    }
+  spi::Census census;
+  for (const auto& [id, lease] : leases_) {
+    if (live(id) != nullptr && lease.scopes.contains(scope)) census.live.push_back(id);
   }
-  return censuses;
+  for (const auto& place : *places) {
+    census.shards.push_back({place.shard, place.owner, place.epoch, lease_left(place)});
+  }
+  return census;
 }
 
-Result<std::vector<spi::OwnedShard>> Ownership::take_in(sql::Session& session, const Places& places,
+Result<std::vector<spi::OwnedShard>> Ownership::take_in(sql::Session& session,
+                                                        const spi::Scope& scope,
                                                         const WorkerId& worker,
                                                         std::uint16_t shards_max,
                                                         std::vector<std::int64_t>& locked) {
   std::vector<spi::OwnedShard> taken;
-  for (const auto& place : places) {
+  auto places = places_of(session, scope);
+  if (!places.ok()) return places.error();
+  const std::lock_guard lock(mutex_);
+  unlock_expired();
+  const Lease* taker = live(worker);
+  if (taker == nullptr || !taker->scopes.contains(scope)) return taken;
+  for (const auto& place : *places) {
     if (taken.size() == shards_max) break;
     if (lease_left(place) > Duration{}) continue;
     auto ours = locks_.try_lock(place.number);
@@ -146,28 +149,13 @@ Result<std::vector<spi::OwnedShard>> Ownership::take_in(sql::Session& session, c
   return taken;
 }
 
-Result<std::vector<std::vector<spi::OwnedShard>>> Ownership::take(
-    const WorkerId& worker, std::span<const spi::ShardsWanted> wanted) {
-  using Taken = std::vector<std::vector<spi::OwnedShard>>;
-  std::vector<std::string> scopes;
-  for (const auto& one : wanted) scopes.push_back(one.scope);
+Result<std::vector<spi::OwnedShard>> Ownership::take(const spi::Scope& scope,
+                                                     const WorkerId& worker,
+                                                     std::uint16_t shards_max) {
   std::vector<std::int64_t> locked;
-  const auto work = [&](sql::Session& session) -> Result<Taken> {
-    auto places = places_of(session, scopes);
-    if (!places.ok()) return places.error();
-    Taken taken(wanted.size());
-    const std::lock_guard lock(mutex_);
-    unlock_expired();
-    const Lease* taker = live(worker);
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      if (taker == nullptr || !taker->scopes.contains(wanted[i].scope)) continue;
-      auto shards = take_in(session, places->at(i), worker, wanted[i].shards_max, locked);
-      if (!shards.ok()) return shards.error();
-      taken[i] = *std::move(shards);
-    }
-    return taken;
-  };
-  auto taken = sql::in_transaction(context_.sessions, work);
+  auto taken = sql::in_transaction(context_.sessions, [&](sql::Session& session) {
+    return take_in(session, scope, worker, shards_max, locked);
+  });
   const std::lock_guard lock(mutex_);
   for (const auto number : locked) {
     if (taken.ok()) {
@@ -179,23 +167,22 @@ Result<std::vector<std::vector<spi::OwnedShard>>> Ownership::take(
   return taken;
 }
 
-Status Ownership::release(const WorkerId& worker, std::span<const spi::ScopeShards> given) {
+Status Ownership::release(const spi::Scope& scope, const WorkerId& worker,
+                          std::span<const spi::OwnedShard> shards) {
   const auto unclean = spi::unclean_owner().str();
-  std::vector<std::int64_t> released;
+  std::vector<std::int64_t> given;
   auto done = sql::in_transaction(context_.sessions, [&](sql::Session& session) -> Status {
-    for (const auto& [scope, shards] : given) {
-      for (const auto& shard : shards) {
-        auto row = session.run(release_place_, {scope, shard.shard.value, worker.view(),
-                                                shard.epoch.value, shard.unclean, unclean});
-        if (!row.ok()) return row.error();
-        if (!row->empty()) released.push_back(row->front().integer(0));
-      }
+    for (const auto& shard : shards) {
+      auto released = session.run(release_place_, {scope, shard.shard.value, worker.view(),
+                                                   shard.epoch.value, shard.unclean, unclean});
+      if (!released.ok()) return released.error();
+      if (!released->empty()) given.push_back(released->front().integer(0));
     }
     return {};
   });
   if (!done.ok()) return done;
   const std::lock_guard lock(mutex_);
-  for (const auto number : released) {
+  for (const auto number : given) {
     const auto held = held_.find(number);
     if (held == held_.end() || held->second != worker) continue;
     locks_.unlock(number);

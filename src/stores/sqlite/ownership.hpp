@@ -27,10 +27,11 @@ class Ownership final : public spi::OwnershipStore {
   Result<spi::LeaseReply> join(const WorkerId& worker, Duration ttl,
                                std::span<const spi::Scope> scopes, std::uint16_t shards) override;
   Result<spi::LeaseReply> renew(const WorkerId& worker, Duration ttl) override;
-  Result<std::vector<spi::Census>> census(std::span<const spi::Scope> scopes) override;
-  Result<std::vector<std::vector<spi::OwnedShard>>> take(
-      const WorkerId& worker, std::span<const spi::ShardsWanted> wanted) override;
-  Status release(const WorkerId& worker, std::span<const spi::ScopeShards> given) override;
+  Result<spi::Census> census(const spi::Scope& scope) override;
+  Result<std::vector<spi::OwnedShard>> take(const spi::Scope& scope, const WorkerId& worker,
+                                            std::uint16_t shards_max) override;
+  Status release(const spi::Scope& scope, const WorkerId& worker,
+                 std::span<const spi::OwnedShard> shards) override;
   Status withdraw(const WorkerId& worker, std::span<const spi::Scope> scopes) override;
   Status leave(const WorkerId& worker) override;
 
@@ -47,15 +48,10 @@ class Ownership final : public spi::OwnershipStore {
     Epoch epoch{};
   };
 
-  using Places = std::vector<Place>;
-
-  /// Of each scope, in their order.
-  Result<std::vector<Places>> places_of(sql::Session& session,
-                                        std::vector<std::string> scopes) const;
+  Result<std::vector<Place>> places_of(sql::Session& session, const spi::Scope& scope) const;
   Status make_places(std::span<const spi::Scope> scopes, std::uint16_t shards);
   Status check_places(std::span<const spi::Scope> scopes, std::uint16_t shards, bool& complete);
-  /// Adds to `locked` what it locks on the way, whatever comes of it.
-  Result<std::vector<spi::OwnedShard>> take_in(sql::Session& session, const Places& places,
+  Result<std::vector<spi::OwnedShard>> take_in(sql::Session& session, const spi::Scope& scope,
                                                const WorkerId& worker, std::uint16_t shards_max,
                                                std::vector<std::int64_t>& locked);
 

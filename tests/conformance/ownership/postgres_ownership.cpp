@@ -28,15 +28,14 @@ class PostgresPlace final : public Place, private spi::OwnershipStore {
   Result<spi::LeaseReply> renew(const WorkerId& worker, Duration ttl) override {
     return now().renew(worker, ttl);
   }
-  Result<std::vector<spi::Census>> census(std::span<const spi::Scope> scopes) override {
-    return now().census(scopes);
+  Result<spi::Census> census(const spi::Scope& scope) override { return now().census(scope); }
+  Result<std::vector<spi::OwnedShard>> take(const spi::Scope& scope, const WorkerId& worker,
+                                            std::uint16_t shards_max) override {
+    return now().take(scope, worker, shards_max);
   }
-  Result<std::vector<std::vector<spi::OwnedShard>>> take(
-      const WorkerId& worker, std::span<const spi::ShardsWanted> wanted) override {
-    return now().take(worker, wanted);
-  }
-  Status release(const WorkerId& worker, std::span<const spi::ScopeShards> given) override {
-    return now().release(worker, given);
+  Status release(const spi::Scope& scope, const WorkerId& worker,
+                 std::span<const spi::OwnedShard> given) override {
+    return now().release(scope, worker, given);
   }
   Status withdraw(const WorkerId& worker, std::span<const spi::Scope> scopes) override {
     return now().withdraw(worker, scopes);

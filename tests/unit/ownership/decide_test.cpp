@@ -23,8 +23,6 @@ std::vector<WorkerId> workers(int count) {
   return all;
 }
 
-using Scopes = std::vector<std::size_t>;
-
 const BootTime start{std::chrono::hours(1)};
 
 /// Worker 0, active, everything settled: renewed and counted just now.
@@ -133,19 +131,18 @@ TEST_F(Decide, JoiningExpiresToo) {
 TEST_F(Decide, CountsFirstAndAgainEveryInterval) {
   view.scopes[0].census = nullptr;
   view.scopes[0].count_at = BootTime::min();
-  EXPECT_EQ(expect<Count>().scopes, Scopes{0});
+  EXPECT_EQ(expect<Count>().scope, 0U);
   hold(4);
   view.scopes[0].census = censuses[0].get();
   view.scopes[0].count_at = start;
-  EXPECT_EQ(expect<Count>().scopes, Scopes{0});
+  EXPECT_EQ(expect<Count>().scope, 0U);
 }
 
 TEST_F(Decide, TakesTheDifferenceOncePerCensus) {
   hold(1);
-  const auto take = expect<Take>().parts;
-  ASSERT_EQ(take.size(), 1U);
-  EXPECT_EQ(take[0].scope, 0U);
-  EXPECT_EQ(take[0].shards_max, 3);
+  const auto take = expect<Take>();
+  EXPECT_EQ(take.scope, 0U);
+  EXPECT_EQ(take.shards_max, 3);
   view.scopes[0].take_tried = true;
   expect<Wait>();
 }
@@ -167,13 +164,13 @@ TEST_F(Decide, TakesNothingWhenLiveWorkersHoldTheRest) {
 
 TEST_F(Decide, TakesWhatADeadWorkerHolds) {
   hold(1, 3);
-  EXPECT_EQ(expect<Take>().parts.at(0).shards_max, 3);
+  EXPECT_EQ(expect<Take>().shards_max, 3);
 }
 
 TEST_F(Decide, TakesNoMoreThanItsShare) {
   censuses[0]->live = workers(2);
   hold(1);
-  EXPECT_EQ(expect<Take>().parts.at(0).shards_max, 1);
+  EXPECT_EQ(expect<Take>().shards_max, 1);
   hold(2);
   expect<Wait>();
 }
@@ -190,35 +187,34 @@ TEST_F(Decide, ReleasesADrainingShardOnceItIsIdle) {
   censuses[0]->live = workers(2);
   hold(4);
   view.scopes[0].held[3] = {Shard{3}, true, true};
-  EXPECT_EQ(expect<Release>().parts.at(0).shards, std::vector{Shard{3}});
+  EXPECT_EQ(expect<Release>().shards, std::vector{Shard{3}});
 }
 
 TEST_F(Decide, FinishesAReleaseEvenWhenTheShareHasRisen) {
   hold(4);
   view.scopes[0].held[3] = {Shard{3}, true, true};
-  EXPECT_EQ(expect<Release>().parts.at(0).shards, std::vector{Shard{3}});
+  EXPECT_EQ(expect<Release>().shards, std::vector{Shard{3}});
 }
 
 TEST_F(Decide, RepeatsAnUnansweredReleaseBeforeCountingAndTakingAgain) {
   hold(3);
   view.scopes[0].release_unanswered = true;
-  EXPECT_TRUE(expect<Release>().parts.at(0).shards.empty());
+  EXPECT_TRUE(expect<Release>().shards.empty());
   view.scopes[0].count_at = start;
-  EXPECT_TRUE(expect<Release>().parts.at(0).shards.empty());
+  EXPECT_TRUE(expect<Release>().shards.empty());
 }
 
 TEST_F(Decide, SlowDrainDoesNotHoldUpATakeOver) {
   hold(2, 2);
   view.scopes[0].held[1].draining = true;
-  EXPECT_EQ(expect<Take>().parts.at(0).shards_max, 3)
-      << "worker 1 is dead; shard 1 is as good as gone";
+  EXPECT_EQ(expect<Take>().shards_max, 3) << "worker 1 is dead; shard 1 is as good as gone";
 }
 
 TEST_F(Decide, ShareAllTakesEverythingAndGivesNothingAway) {
   view.scopes[0].share = Share::all;
   censuses[0]->live = workers(2);
   hold(1);
-  EXPECT_EQ(expect<Take>().parts.at(0).shards_max, 3);
+  EXPECT_EQ(expect<Take>().shards_max, 3);
   hold(4);
   expect<Wait>();
 }
@@ -229,92 +225,17 @@ TEST_F(Decide, FailingScopeDoesNotHoldUpAnother) {
   view.scopes[0].retry_at = start + milliseconds(300);
   auto& other = add_scope();
   other.census = nullptr;
-  EXPECT_EQ(expect<Count>().scopes, Scopes{1});
+  EXPECT_EQ(expect<Count>().scope, 1U);
 }
 
-TEST_F(Decide, ScopesThatWantTheSameAreAskedAboutTogetherInTurns) {
+TEST_F(Decide, ScopesTakeTurns) {
   view.scopes[0].count_at = start;
   add_scope().count_at = start;
   add_scope().count_at = start;
-  view.scope_first = 2;
-  EXPECT_EQ(expect<Count>().scopes, (Scopes{2, 0, 1}));
-  for (auto& scope : view.scopes) scope.scopes_per_call = 1;
   for (const std::size_t first : {0U, 1U, 2U, 3U}) {
     view.scope_first = first;
-    EXPECT_EQ(expect<Count>().scopes, Scopes{first % 3});
+    EXPECT_EQ(expect<Count>().scope, first % 3);
   }
-}
-
-TEST_F(Decide, CallIsAboutABoundedNumberOfScopes) {
-  view.scopes[0].count_at = start;
-  for (std::size_t i = 0; i < scopes_per_call_max; ++i) add_scope().count_at = start;
-  const auto first = expect<Count>().scopes;
-  EXPECT_EQ(first.size(), scopes_per_call_max);
-  view.scope_first = first.back() + 1;
-  EXPECT_EQ(expect<Count>().scopes.front(), scopes_per_call_max) << "those left out are first";
-}
-
-TEST_F(Decide, TakesOfSeveralScopesAreOneCall) {
-  hold(1);
-  auto& other = add_scope();
-  for (std::uint16_t i = 0; i < 4; ++i) {
-    censuses[1]->shards.push_back({Shard{i}, WorkerId{}, Epoch{1}});
-  }
-  other.census = censuses[1].get();
-  const auto take = expect<Take>().parts;
-  ASSERT_EQ(take.size(), 2U);
-  EXPECT_EQ(take[0].shards_max, 3);
-  EXPECT_EQ(take[1].scope, 1U);
-  EXPECT_EQ(take[1].shards_max, 4);
-}
-
-TEST_F(Decide, ReleasesOfSeveralScopesAreOneCall) {
-  hold(4);
-  view.scopes[0].held[3] = {Shard{3}, true, true};
-  add_scope().release_unanswered = true;
-  const auto release = expect<Release>().parts;
-  ASSERT_EQ(release.size(), 2U);
-  EXPECT_EQ(release[0].shards, std::vector{Shard{3}});
-  EXPECT_EQ(release[1].scope, 1U);
-  view.stopping = true;
-  EXPECT_EQ(expect<StartDrain>().scope, 0U);
-  for (auto& held : view.scopes[0].held) held.draining = true;
-  EXPECT_EQ(expect<Release>().parts.size(), 2U);
-}
-
-TEST_F(Decide, WhatFailedTogetherIsAskedAboutInSmallerCalls) {
-  for (int i = 0; i < 4; ++i) add_scope();
-  for (auto& scope : view.scopes) scope.count_at = start;
-  view.scopes[3].scopes_per_call = 1;
-  EXPECT_EQ(expect<Count>().scopes, (Scopes{0, 1, 2, 4})) << "3 stands alone";
-  view.scopes[1].scopes_per_call = 2;
-  EXPECT_EQ(expect<Count>().scopes, (Scopes{0, 1}));
-  view.scope_first = 3;
-  EXPECT_EQ(expect<Count>().scopes, Scopes{3});
-}
-
-TEST_F(Decide, RestingScopeNeedsNothingBeforeItsCensusIsDue) {
-  hold(1);
-  view.scopes[0].resting = true;
-  EXPECT_EQ(expect<Wait>().until, start + seconds(1)) << "no look at what it holds";
-  view.now = start + seconds(1);
-  EXPECT_EQ(expect<Count>().scopes, Scopes{0});
-}
-
-TEST_F(Decide, ScopesThatCameOneAfterTheOtherComeToBeCountedTogether) {
-  view.census_interval = seconds(1);
-  hold(4);
-  view.scopes[0].count_at = start;
-  const auto resting_until = [&](BootTime when) {
-    auto& scope = add_scope();
-    scope.resting = true;
-    scope.count_at = when;
-  };
-  resting_until(start + milliseconds(500));
-  resting_until(start + milliseconds(501));
-  EXPECT_EQ(expect<Count>().scopes, (Scopes{0, 1}));
-  view.scopes[0].count_at = start + milliseconds(1);
-  EXPECT_EQ(expect<Wait>().until, start + milliseconds(1)) << "not before the first is due";
 }
 
 TEST_F(Decide, StopDrainsAllReleasesTheIdleAndLeavesLast) {
@@ -330,10 +251,10 @@ TEST_F(Decide, StopDrainsAllReleasesTheIdleAndLeavesLast) {
   EXPECT_EQ(expect<Wait>().until, start + milliseconds(10));
   view.scopes[0].held[0].idle = true;
   view.scopes[0].held[2].idle = true;
-  EXPECT_EQ(expect<Release>().parts.at(0).shards, (std::vector{Shard{0}, Shard{2}}));
+  EXPECT_EQ(expect<Release>().shards, (std::vector{Shard{0}, Shard{2}}));
   view.scopes[0].held = {};
   view.scopes[0].release_unanswered = true;
-  EXPECT_TRUE(expect<Release>().parts.at(0).shards.empty());
+  EXPECT_TRUE(expect<Release>().shards.empty());
   view.scopes[0].release_unanswered = false;
   expect<Leave>();
 }
@@ -359,7 +280,7 @@ TEST_F(Decide, AbandonReleasesTheIdleAndLeavesTheBusyBehind) {
   hold(2);
   view.stopping = view.abandoning = true;
   view.scopes[0].held = {{Shard{0}, true, true}, {Shard{1}, true, false}};
-  EXPECT_EQ(expect<Release>().parts.at(0).shards, std::vector{Shard{0}});
+  EXPECT_EQ(expect<Release>().shards, std::vector{Shard{0}});
   view.scopes[0].held = {{Shard{1}, true, false}};
   expect<Leave>();
 }
@@ -408,7 +329,7 @@ TEST_F(Decide, PauseRetreatsAsAStopDoes) {
   view.scopes[0].membership = Membership::unknown;
   EXPECT_EQ(expect<Wait>().until, start + milliseconds(10));
   for (auto& held : view.scopes[0].held) held.idle = true;
-  EXPECT_EQ(expect<Release>().parts.at(0).shards.size(), 2U);
+  EXPECT_EQ(expect<Release>().shards.size(), 2U);
   view.scopes[0].held.clear();
   expect<Leave>();
 }
@@ -422,7 +343,7 @@ TEST_F(Decide, ResumedWhileUncountedJoinsAgainBeforeItCounts) {
   view.lease_retry_at = start + milliseconds(100);
   EXPECT_EQ(expect<Wait>().until, start + milliseconds(10)) << "no census, no balance";
   view.scopes[0].held[1].idle = true;
-  EXPECT_EQ(expect<Release>().parts.at(0).shards, std::vector{Shard{1}});
+  EXPECT_EQ(expect<Release>().shards, std::vector{Shard{1}});
 }
 
 TEST_F(Decide, StoppedWorkerWantsNothing) {

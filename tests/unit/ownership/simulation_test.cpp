@@ -277,14 +277,11 @@ class World {
   void check_release(const Process& process,
                      const std::map<Shard, RecordingHolder::Hold>& held_before) {
     const auto* release = std::get_if<Request::Release>(&process.request->call);
-    if (release == nullptr) return;
-    for (const auto& given : release->given) {
-      if (given.scope != shared_scope) continue;
-      for (const auto& shard : given.shards) {
-        if (!held_before.contains(shard.shard) || shard.unclean) continue;
-        expect(!process.shared.busy.contains(shard.shard), "a busy shard is not released");
-        ++hand_overs_;
-      }
+    if (release == nullptr || release->scope != 0) return;
+    for (const auto& shard : release->shards) {
+      if (!held_before.contains(shard.shard) || shard.unclean) continue;
+      expect(!process.shared.busy.contains(shard.shard), "a busy shard is not released");
+      ++hand_overs_;
     }
   }
 

@@ -121,23 +121,19 @@ bool LeaderOwnership::sessions_live(const WorkerId& worker) {
   return live;
 }
 
-Result<std::vector<spi::Census>> LeaderOwnership::census(std::span<const spi::Scope> scopes) {
-  auto censuses = leases_.census(scopes);
-  if (!censuses.ok()) return censuses;
-  for (std::size_t i = 0; i < scopes.size(); ++i) {
-    if (!is_led(scopes[i])) continue;
-    auto session = context_.owner_sessions.reader();
-    if (!session.ok()) return session.error();
-    auto led = (*session)->run(find_, {scopes[i]});
-    if (!led.ok()) return led.error();
-    if (!led->empty()) continue;
-    spi::Census& census = censuses->at(i);
-    std::erase_if(census.live, [&](const WorkerId& worker) {
-      return std::ranges::find(census.shards, worker, &spi::ShardOwner::owner) !=
-             census.shards.end();
-    });
-  }
-  return censuses;
+Result<spi::Census> LeaderOwnership::census(const spi::Scope& scope) {
+  auto census = leases_.census(scope);
+  if (!census.ok() || !is_led(scope)) return census;
+  auto session = context_.owner_sessions.reader();
+  if (!session.ok()) return session.error();
+  auto led = (*session)->run(find_, {scope});
+  if (!led.ok()) return led.error();
+  if (!led->empty()) return census;
+  std::erase_if(census->live, [&](const WorkerId& worker) {
+    return std::ranges::find(census->shards, worker, &spi::ShardOwner::owner) !=
+           census->shards.end();
+  });
+  return census;
 }
 
 Result<std::unique_ptr<Connection>> LeaderOwnership::connect(const WorkerId& worker) {
@@ -198,25 +194,10 @@ Result<std::shared_ptr<LeaderOwnership::Session>> LeaderOwnership::lead(const sp
   return session;
 }
 
-Result<std::vector<std::vector<spi::OwnedShard>>> LeaderOwnership::take(
-    const WorkerId& worker, std::span<const spi::ShardsWanted> wanted) {
-  auto shared = std::vector(wanted.begin(), wanted.end());
-  // In their places, so that the answers are.
-  for (auto& one : shared) one.shards_max = is_led(one.scope) ? 0 : one.shards_max;
-  auto taken = leases_.take(worker, shared);
-  if (!taken.ok()) return taken;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (!is_led(wanted[i].scope)) continue;
-    auto led = take_led(wanted[i].scope, worker, wanted[i].shards_max);
-    if (!led.ok()) return led.error();
-    taken->at(i) = *std::move(led);
-  }
-  return taken;
-}
-
-Result<std::vector<spi::OwnedShard>> LeaderOwnership::take_led(const spi::Scope& scope,
-                                                               const WorkerId& worker,
-                                                               std::uint16_t shards_max) {
+Result<std::vector<spi::OwnedShard>> LeaderOwnership::take(const spi::Scope& scope,
+                                                           const WorkerId& worker,
+                                                           std::uint16_t shards_max) {
+  if (!is_led(scope)) return leases_.take(scope, worker, shards_max);
   auto session = lead(scope, worker);
   if (!session.ok()) return session.error();
   if (*session == nullptr) return std::vector<spi::OwnedShard>{};
@@ -245,10 +226,7 @@ Result<std::vector<spi::OwnedShard>> LeaderOwnership::take_all(Connection& conne
   auto taken = run_on(connection, take_, {scope, worker.view(), sql::numbers_of(*others)});
   if (!taken.ok()) return taken.error();
   if (auto done = connection.commit(); !done.ok()) return done.error();
-  std::vector<spi::OwnedShard> shards;
-  for (const auto row : *taken) shards.push_back(sql::owned_shard(row));
-  std::ranges::sort(shards, {}, &spi::OwnedShard::shard);
-  return shards;
+  return sql::owned_shards(*taken);
 }
 
 Result<bool> LeaderOwnership::owns_any(Connection& connection, const spi::Scope& scope,
@@ -258,20 +236,17 @@ Result<bool> LeaderOwnership::owns_any(Connection& connection, const spi::Scope&
   return rows->front().boolean(0);
 }
 
-Status LeaderOwnership::release(const WorkerId& worker, std::span<const spi::ScopeShards> given) {
-  if (auto released = leases_.release(worker, given); !released.ok()) return released;
-  for (const auto& one : given) step_down_without_shards(worker, one.scope);
-  return {};
-}
-
-void LeaderOwnership::step_down_without_shards(const WorkerId& worker, const spi::Scope& scope) {
+Status LeaderOwnership::release(const spi::Scope& scope, const WorkerId& worker,
+                                std::span<const spi::OwnedShard> shards) {
+  if (auto released = leases_.release(scope, worker, shards); !released.ok()) return released;
   const auto session = find(worker, scope);
-  if (session == nullptr) return;
+  if (session == nullptr) return {};
   std::unique_lock lock(session->mutex);
-  if (session->lost) return;
+  if (session->lost) return {};
   auto leads = owns_any(*session->connection, scope, worker);
   lock.unlock();
   if (leads.ok() && !*leads) step_down(worker, scope);
+  return {};
 }
 
 Status LeaderOwnership::leave(const WorkerId& worker) {

@@ -28,13 +28,13 @@ class LeaderOwnership final : public spi::OwnershipStore {
   /// Not live, either, for a leader whose session has ended.
   Result<spi::LeaseReply> renew(const WorkerId& worker, Duration ttl) override;
   /// An owner without a session does not count as live.
-  Result<std::vector<spi::Census>> census(std::span<const spi::Scope> scopes) override;
-  /// Of a scope that has a leader: whatever is not yet the leader's, be it held by a running lease.
-  /// What was taken before an error stays taken.
-  Result<std::vector<std::vector<spi::OwnedShard>>> take(
-      const WorkerId& worker, std::span<const spi::ShardsWanted> wanted) override;
-  /// After the last shard of a scope its lock is free.
-  Status release(const WorkerId& worker, std::span<const spi::ScopeShards> given) override;
+  Result<spi::Census> census(const spi::Scope& scope) override;
+  /// Whatever is not yet the leader's, be it held by a running lease.
+  Result<std::vector<spi::OwnedShard>> take(const spi::Scope& scope, const WorkerId& worker,
+                                            std::uint16_t shards_max) override;
+  /// After the last shard the lock is free.
+  Status release(const spi::Scope& scope, const WorkerId& worker,
+                 std::span<const spi::OwnedShard> shards) override;
   Status withdraw(const WorkerId& worker, std::span<const spi::Scope> scopes) override {
     return leases_.withdraw(worker, scopes);
   }
@@ -58,9 +58,6 @@ class LeaderOwnership final : public spi::OwnershipStore {
   void forget(const WorkerId& worker, const spi::Scope& scope);
   /// Unlocks, so that the next one need not wait until the server finds the connection closed.
   void step_down(const WorkerId& worker, const spi::Scope& scope);
-  Result<std::vector<spi::OwnedShard>> take_led(const spi::Scope& scope, const WorkerId& worker,
-                                                std::uint16_t shards_max);
-  void step_down_without_shards(const WorkerId& worker, const spi::Scope& scope);
   /// Nothing: another leads.
   Result<std::shared_ptr<Session>> lead(const spi::Scope& scope, const WorkerId& worker);
   Result<std::unique_ptr<Connection>> connect(const WorkerId& worker);

@@ -49,61 +49,49 @@ UPDATE "{schema}".worker SET lease_until = '-infinity' WHERE id = $1;
 DELETE FROM "{schema}".member WHERE worker = $1 AND scope = ANY ($2::text[]);
 
 -- name: census_members
--- $1 scopes. The first column, here and below: the place of the scope among them.
-SELECT asked.place, w.id
-FROM unnest($1::text[]) WITH ORDINALITY AS asked (scope, place)
-JOIN "{schema}".member m ON m.scope = asked.scope
-JOIN "{schema}".worker w ON w.id = m.worker
-WHERE w.lease_until > clock_timestamp()
-ORDER BY asked.place, w.id;
+-- $1 scope.
+SELECT w.id FROM "{schema}".member m JOIN "{schema}".worker w ON w.id = m.worker
+WHERE m.scope = $1 AND w.lease_until > clock_timestamp()
+ORDER BY w.id;
 
 -- name: census_shards
--- $1 scopes.
-SELECT asked.place, o.shard, o.owner, o.epoch,
+-- $1 scope.
+SELECT o.shard, o.owner, o.epoch,
        CASE WHEN w.lease_until > clock_timestamp()
             THEN (extract(epoch FROM w.lease_until - clock_timestamp()) * 1000000)::bigint
             ELSE 0 END
-FROM unnest($1::text[]) WITH ORDINALITY AS asked (scope, place)
-JOIN "{schema}".shard_owner o ON o.scope = asked.scope
-LEFT JOIN "{schema}".worker w ON w.id = o.owner
-ORDER BY asked.place, o.shard;
+FROM "{schema}".shard_owner o LEFT JOIN "{schema}".worker w ON w.id = o.owner
+WHERE o.scope = $1
+ORDER BY o.shard;
 
 -- name: shards_lock_free
--- $1 scopes, $2 shards_max of each. Only candidates: while a row is waited for or skipped, what this
+-- $1 scope, $2 shards_max. Only candidates: while a row is waited for or skipped, what this
 -- statement knows of its owner may have become old. shards_take judges again, by a snapshot made
 -- after the rows were locked.
-SELECT wanted.place, free.shard
-FROM unnest($1::text[], $2::integer[]) WITH ORDINALITY AS wanted (scope, shards_max, place)
-CROSS JOIN LATERAL (
-  SELECT o.shard FROM "{schema}".shard_owner o LEFT JOIN "{schema}".worker w ON w.id = o.owner
-  WHERE o.scope = wanted.scope AND (w.id IS NULL OR w.lease_until <= clock_timestamp())
-  ORDER BY o.shard
-  LIMIT wanted.shards_max
-  FOR UPDATE OF o SKIP LOCKED
-) AS free;
+SELECT o.shard FROM "{schema}".shard_owner o LEFT JOIN "{schema}".worker w ON w.id = o.owner
+WHERE o.scope = $1 AND (w.id IS NULL OR w.lease_until <= clock_timestamp())
+ORDER BY o.shard
+LIMIT $2
+FOR UPDATE OF o SKIP LOCKED;
 
 -- name: shards_take
--- $1 scopes, $2 worker, $3 and $4 what shards_lock_free has locked: the place of the scope, and the
--- shard. The last column: somebody had it who did not release it clean.
+-- $1 scope, $2 worker, $3 shards that shards_lock_free has locked. The last column: somebody had it
+-- who did not release it clean.
 WITH free AS MATERIALIZED (
-  SELECT given.place, o.scope, o.shard, o.owner
-  FROM unnest($3::integer[], $4::smallint[]) AS given (place, shard)
-  JOIN "{schema}".shard_owner o
-    ON o.scope = ($1::text[])[given.place] AND o.shard = given.shard
-  WHERE NOT EXISTS (SELECT FROM "{schema}".worker w
+  SELECT o.shard, o.owner FROM "{schema}".shard_owner o
+  WHERE o.scope = $1 AND o.shard = ANY ($3::smallint[])
+    AND NOT EXISTS (SELECT FROM "{schema}".worker w
                     WHERE w.id = o.owner AND w.lease_until > clock_timestamp())
     AND EXISTS (SELECT FROM "{schema}".member m JOIN "{schema}".worker w ON w.id = m.worker
-                WHERE m.scope = o.scope AND m.worker = $2 AND w.lease_until > clock_timestamp())
+                WHERE m.scope = $1 AND m.worker = $2 AND w.lease_until > clock_timestamp())
 )
 UPDATE "{schema}".shard_owner o SET owner = $2, epoch = o.epoch + 1
-FROM free WHERE o.scope = free.scope AND o.shard = free.shard
-RETURNING free.place, o.shard, o.epoch, free.owner IS NOT NULL;
+FROM free WHERE o.scope = $1 AND o.shard = free.shard
+RETURNING o.shard, o.epoch, free.owner IS NOT NULL;
 
 -- name: shards_release
--- $1 the scope of each shard, $2 worker, $3 shards, $4 epochs, $5 whether each is unclean (1), $6 the
--- owner of a shard that is.
+-- $1 scope, $2 worker, $3 shards, $4 epochs, $5 whether each is unclean (1), $6 the owner of a shard
+-- that is.
 UPDATE "{schema}".shard_owner o SET owner = CASE WHEN given.unclean = 1 THEN $6 END
-FROM unnest($1::text[], $3::smallint[], $4::bigint[], $5::bigint[])
-     AS given (scope, shard, epoch, unclean)
-WHERE o.scope = given.scope AND o.owner = $2 AND o.shard = given.shard
-  AND o.epoch = given.epoch;
+FROM unnest($3::smallint[], $4::bigint[], $5::bigint[]) AS given (shard, epoch, unclean)
+WHERE o.scope = $1 AND o.owner = $2 AND o.shard = given.shard AND o.epoch = given.epoch;

@@ -1,10 +1,8 @@
 -- Owner and epoch of each shard. Whether an owner lives, the locks of the operating system say.
 
 -- name: places
--- ?1 scopes. The first column: the place of the scope among them, which begins with 0.
-SELECT asked.key, o.number, o.shard, o.owner, o.epoch
-FROM json_each(?1) AS asked CROSS JOIN sagabox_owner AS o ON o.scope = asked.value
-ORDER BY asked.key, o.shard;
+-- ?1 scope.
+SELECT number, shard, owner, epoch FROM sagabox_owner WHERE scope = ?1 ORDER BY shard;
 
 -- name: place_make
 -- ?1 scope, ?2 shard.
