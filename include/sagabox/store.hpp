@@ -2,12 +2,17 @@
 
 #include <sagabox/spi/audit_store.hpp>
 #include <sagabox/spi/control_store.hpp>
+#include <sagabox/spi/delivery_store.hpp>
 #include <sagabox/spi/doctor_store.hpp>
+#include <sagabox/spi/event_store.hpp>
+#include <sagabox/spi/hub_admin_store.hpp>
 #include <sagabox/spi/idempotency_store.hpp>
+#include <sagabox/spi/job_store.hpp>
 #include <sagabox/spi/outbox_admin_store.hpp>
 #include <sagabox/spi/outbox_store.hpp>
 #include <sagabox/spi/ownership_store.hpp>
 #include <sagabox/spi/saga_store.hpp>
+#include <sagabox/spi/subscription_store.hpp>
 #include <sagabox/spi/transaction.hpp>
 
 #include <concepts>
@@ -37,6 +42,15 @@ struct ClaimRoles {
   spi::OwnershipStore& ownership;
 };
 
+/// The tables of the delivery hub, a role each.
+struct HubRoles {
+  spi::EventStore& events;
+  spi::SubscriptionStore& subscriptions;
+  spi::DeliveryStore& deliveries;
+  spi::JobStore& jobs;
+  spi::HubAdminStore& admin;
+};
+
 /// A database that sagabox works on: its roles, and transactions of our own.
 class Store {
  public:
@@ -56,6 +70,8 @@ class Store {
   virtual spi::SagaStore* sagas() { return nullptr; }
   /// Null where the store has none.
   virtual spi::SagaAdminStore* saga_admin() { return nullptr; }
+  /// Nothing where the store has no hub.
+  virtual std::optional<HubRoles> hub() { return std::nullopt; }
   /// Nothing where the store does not have this mode. All relays of a table use the same.
   virtual std::optional<ClaimRoles> claim_roles(ClaimMode mode) {
     // Leases make one leader, too: a worker that wants all shards waits until nobody has them.

@@ -36,6 +36,15 @@ class NoSagas final : public SagaInbox {
   }
 };
 
+class NoEvents final : public EventWriter {
+ public:
+  Result<std::vector<Published>> publish(std::span<const HubEvent>) override {
+    return Error{Code::tx_invalid_state,
+                 "the store of this transaction has no delivery hub; use one on PostgreSQL, SQLite "
+                 "or in memory"};
+  }
+};
+
 }  // namespace
 
 Inbox& Transaction::inbox() {
@@ -45,6 +54,11 @@ Inbox& Transaction::inbox() {
 
 SagaInbox& Transaction::sagas() {
   static NoSagas none;
+  return none;
+}
+
+EventWriter& Transaction::events() {
+  static NoEvents none;
   return none;
 }
 

@@ -2,6 +2,7 @@
 
 #include <sagabox/message.hpp>
 #include <sagabox/result.hpp>
+#include <sagabox/spi/event_writer.hpp>
 #include <sagabox/spi/inbox.hpp>
 #include <sagabox/spi/saga_inbox.hpp>
 
@@ -75,6 +76,9 @@ class Transaction {
 
   /// The same for the commands of sagas.
   virtual SagaInbox& sagas();
+
+  /// The same for the events of the delivery hub.
+  virtual EventWriter& events();
 
   void observe(std::unique_ptr<TransactionObserver> observer);
 

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <sagabox/hub_record.hpp>
+#include <sagabox/result.hpp>
+#include <sagabox/spi/fencing.hpp>
+#include <sagabox/time.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sagabox::spi {
+
+/// A subscription that has open deliveries in a shard.
+struct OpenSubscription {
+  SubscriptionId subscription;
+  WallTime due{};  ///< of its first pending delivery
+};
+
+/// Where a page of pending deliveries of one subscription begins: behind this.
+struct PendingPage {
+  SubscriptionId subscription;
+  WallTime after_due{};
+  Sequence after{};
+  std::uint32_t rows_max = 0;
+};
+
+/// A delivery and the attempt that it is at: what a change of it is conditional on.
+struct AttemptOf {
+  DeliveryId delivery;
+  std::uint32_t attempt = 0;
+  friend auto operator<=>(const AttemptOf&, const AttemptOf&) = default;
+};
+
+/// How the attempt of a delivery in progress ended it, or did not.
+struct DeliveryChange {
+  AttemptOf of;
+  DeliveryState state = DeliveryState::completed;  ///< completed, pending, or dead
+  WallTime next_attempt_at{};                      ///< of pending
+  std::optional<Code> code{};
+  std::string error{};
+  int status = 0;
+};
+
+/// A job that has ended, and what its delivery's owner did not look at yet.
+struct EndedJob {
+  AttemptOf of;
+  SubscriptionId subscription;
+  JobResult result{};
+  WallTime ended_at{};
+};
+
+/// What the router and the orchestrator need of a database: the router adds deliveries, the owner
+/// of a shard is the only one to change them. Each call writes one table, ownership aside, and is
+/// repeatable: it inserts what is not there, or changes what is as it was expected. Fenced calls
+/// return one verdict a fence; where one does not hold, nothing was written. Calls block, each for
+/// a time that the store limits; safe from any thread. Times are the database's.
+class DeliveryStore {
+ public:
+  virtual ~DeliveryStore() = default;
+
+  /// Those that are not there yet, pending at once. By event, subscription and generation; a
+  /// shard's in the order given. Returns how many were new. Wakes whoever waits.
+  virtual Result<std::uint64_t> add(std::span<const DeliveryRecord> deliveries) = 0;
+
+  /// Subscriptions with pending deliveries in this shard, by id, after this one. Costs as much as
+  /// there are subscriptions, not deliveries.
+  virtual Result<std::vector<OpenSubscription>> open(Shard shard, const SubscriptionId& after,
+                                                     std::uint32_t rows_max) = 0;
+  /// Pending deliveries of a subscription that are due, by (next_attempt_at, sequence).
+  virtual Result<std::vector<DeliveryRecord>> due(Shard shard, const PendingPage& page) = 0;
+  /// Deliveries in progress, by id, after this one: after a take-over, and for what has no job.
+  virtual Result<std::vector<DeliveryRecord>> in_progress(Shard shard, const DeliveryId& after,
+                                                          std::uint32_t rows_max) = 0;
+
+  struct BeginReply {
+    std::vector<bool> held;
+    std::vector<AttemptOf> begun;    ///< in progress now, or were already at this attempt
+    std::vector<AttemptOf> waiting;  ///< an earlier one of their key goes first: they wait now
+  };
+  /// Pending ones whose attempt is one less become in progress at that attempt. Of a key only the
+  /// first open delivery does; the others become `waiting`.
+  virtual Result<BeginReply> begin(const Fencing& fencing, std::span<const AttemptOf> attempts) = 0;
+
+  struct ChangeReply {
+    std::vector<bool> held;
+    std::vector<AttemptOf> changed;  ///< in that state now, by this call or one before
+  };
+  /// Those in progress at that attempt. When one with a key ends, the next of its key becomes
+  /// pending at once, in the same write. Those that died must be in the table of the dead before.
+  virtual Result<ChangeReply> change(const Fencing& fencing,
+                                     std::span<const DeliveryChange> changes) = 0;
+  /// Open deliveries of a disabled subscription that are not in progress, the oldest first: they
+  /// die. Returns them as they are now; must be in the table of the dead before, see `bury`.
+  virtual Result<std::vector<DeliveryRecord>> doomed(Shard shard,
+                                                     const SubscriptionId& subscription,
+                                                     std::uint32_t rows_max) = 0;
+  virtual Result<ChangeReply> end_unsent(const Fencing& fencing,
+                                         std::span<const DeliveryChange> changes) = 0;
+  /// Waiting deliveries that no open one of their key stands before become pending: what a crash
+  /// may leave. Returns how many.
+  virtual Result<std::uint64_t> release_strays(const Fencing& fencing, std::uint32_t rows_max) = 0;
+
+  /// Writes dead deliveries with a snapshot of their event, those that are not there yet.
+  virtual Status bury(std::span<const DeliveryChange> changes) = 0;
+
+  /// Jobs of these attempts, those that are not there yet. Wakes workers.
+  virtual Status make_jobs(std::span<const JobRecord> jobs) = 0;
+  /// Attempts that have no job, of those given.
+  virtual Result<std::vector<AttemptOf>> without_job(std::span<const AttemptOf> attempts) = 0;
+  /// Jobs of this shard that have ended and are not marked as seen, the oldest first.
+  virtual Result<std::vector<EndedJob>> ended(Shard shard, std::uint32_t rows_max) = 0;
+  /// Their results are in their deliveries, or no delivery is at that attempt any more.
+  virtual Status seen(std::span<const AttemptOf> jobs) = 0;
+
+  /// The endpoint said that it is gone, or failed for too long: the only change of a subscription
+  /// that an owner may make. False: it was disabled already, or is not there.
+  virtual Result<bool> disable(const SubscriptionId& subscription, std::string_view reason) = 0;
+  /// Those with a `change` above this one, ascending.
+  virtual Result<std::vector<SubscriptionRecord>> subscriptions(std::uint64_t after) = 0;
+
+  /// Returns when a delivery may have been added or a job may have ended, on `wake`, or after
+  /// `timeout`.
+  virtual void wait(Duration timeout) = 0;
+  virtual void wake() = 0;
+};
+
+}  // namespace sagabox::spi

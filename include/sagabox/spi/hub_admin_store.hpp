@@ -1,0 +1,120 @@
+#pragma once
+
+#include <sagabox/audit.hpp>
+#include <sagabox/hub_record.hpp>
+#include <sagabox/result.hpp>
+#include <sagabox/time.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sagabox::spi {
+
+struct EventFilter {
+  std::optional<std::string> tenant{};
+  std::optional<std::string> type{};
+  std::optional<std::string> key{};
+  std::optional<std::string> source{};
+  std::optional<std::string> external_id{};
+  std::optional<WallTime> from{};
+  std::optional<WallTime> to{};  ///< not at this time itself
+};
+
+struct EventList {
+  EventFilter filter{};
+  std::optional<Sequence> before{};  ///< the last sequence of the page before
+  std::uint32_t rows_max = 100;
+};
+
+struct DeliveryFilter {
+  std::optional<std::string> tenant{};
+  std::optional<SubscriptionId> subscription{};
+  std::optional<EventId> event{};
+  std::optional<DeliveryState> state{};
+  std::optional<std::string> type{};
+  std::optional<Code> code{};
+  std::optional<WallTime> from{};  ///< of `created_at`
+  std::optional<WallTime> to{};    ///< not at this time itself
+};
+
+struct DeliveryList {
+  DeliveryFilter filter{};
+  std::optional<Sequence> before{};  ///< the last sequence of the page before
+  std::uint32_t rows_max = 100;
+};
+
+struct DeliveryCount {
+  SubscriptionId subscription;
+  DeliveryState state = DeliveryState::pending;
+  std::uint64_t deliveries = 0;
+  std::optional<WallTime> oldest{};  ///< `created_at`
+};
+
+/// How the attempts of one subscription ended since some time.
+struct EndpointHealth {
+  std::uint64_t completed = 0;
+  std::uint64_t failed = 0;
+  std::optional<Duration> p50{};  ///< of those that had an answer
+  std::optional<Duration> p95{};
+  std::optional<WallTime> last_completed_at{};
+  std::optional<WallTime> last_failed_at{};
+  std::string last_error{};
+};
+
+/// What became of one dead delivery that was to be sent again.
+struct Requeued {
+  enum class Outcome : std::uint8_t {
+    made,        ///< `made` is a new delivery
+    repeated,    ///< `made` was there already
+    not_dead,    ///< no dead delivery has this id
+    not_newest,  ///< a later generation of it is there: requeue that one
+  };
+  DeliveryId from;
+  Outcome outcome = Outcome::made;
+  DeliveryId made{};
+};
+
+struct HubPurge {
+  Duration older_than{};
+  std::uint32_t rows_max = 1000;
+};
+
+struct HubPurged {
+  std::uint64_t jobs = 0;
+  std::uint64_t deliveries = 0;
+  std::uint64_t events = 0;
+  std::uint64_t dead = 0;
+};
+
+/// What operators see and do. Lists go from the newest to the oldest.
+class HubAdminStore {
+ public:
+  virtual ~HubAdminStore() = default;
+
+  virtual Result<std::vector<HubEvent>> events(const EventList& request) = 0;
+  virtual Result<std::optional<HubEvent>> event(const EventId& id) = 0;
+  virtual Result<std::vector<DeliveryRecord>> deliveries(const DeliveryList& request) = 0;
+  virtual Result<std::optional<DeliveryRecord>> delivery(const DeliveryId& id) = 0;
+  /// Every attempt, by number.
+  virtual Result<std::vector<JobRecord>> attempts(const DeliveryId& id) = 0;
+  virtual Result<std::optional<DeadDelivery>> dead(const DeliveryId& id) = 0;
+  virtual Result<std::vector<DeliveryCount>> count(const std::optional<std::string>& tenant) = 0;
+  virtual Result<EndpointHealth> health(const SubscriptionId& id, Duration since) = 0;
+
+  /// The next generation of dead deliveries, with fresh counters and last in their keys; what is
+  /// dead stays as it is. Repeated, it finds what it made. `tenant`: another's are `not_dead`.
+  virtual Result<std::vector<Requeued>> requeue(std::span<const DeliveryId> ids,
+                                                const std::optional<std::string>& tenant,
+                                                std::span<const AuditEvent> audit) = 0;
+
+  /// Removes what ended longer ago, the oldest first: jobs and deliveries that completed, events
+  /// that are routed and have no delivery any more. Each table for itself; `rows_max` of each.
+  virtual Result<HubPurged> purge(const HubPurge& request) = 0;
+  /// Dead deliveries of that age, which nothing else removes.
+  virtual Result<HubPurged> purge_dead(const HubPurge& request) = 0;
+};
+
+}  // namespace sagabox::spi

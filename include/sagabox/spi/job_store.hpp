@@ -1,0 +1,52 @@
+#pragma once
+
+#include <sagabox/hub_record.hpp>
+#include <sagabox/result.hpp>
+#include <sagabox/spi/delivery_store.hpp>
+#include <sagabox/time.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sagabox::spi {
+
+/// A job in a worker's hands, with all that its attempt needs.
+struct LeasedJob {
+  JobRecord job;
+  DeliveryRecord delivery;
+  HubEvent event;
+};
+
+struct FinishedJob {
+  AttemptOf of;
+  JobResult result{};
+};
+
+/// What a worker and the cleaner of leases need of a database. They write jobs, and nothing else.
+class JobStore {
+ public:
+  virtual ~JobStore() = default;
+
+  /// Pending jobs, the oldest first; those that others are leasing at this moment are left out.
+  /// `token` is drawn by the caller for this call: it stands for the lease.
+  virtual Result<std::vector<LeasedJob>> lease(std::string_view worker, const LeaseToken& token,
+                                               Duration lease, std::uint32_t rows_max) = 0;
+  /// One answer a job: whether it still had this lease, or has this result by it already.
+  virtual Result<std::vector<bool>> finish(const LeaseToken& token,
+                                           std::span<const FinishedJob> jobs) = 0;
+  struct ResetReply {
+    std::uint64_t reset = 0;   ///< pending again
+    std::uint64_t failed = 0;  ///< were reset too often: TX.LEASE_LOST
+  };
+  /// Leases that have run out, the oldest first. A job's third failed lease fails it.
+  virtual Result<ResetReply> reset(std::uint32_t rows_max) = 0;
+
+  /// Returns when a job may have been made, on `wake`, or after `timeout`.
+  virtual void wait(Duration timeout) = 0;
+  virtual void wake() = 0;
+};
+
+}  // namespace sagabox::spi

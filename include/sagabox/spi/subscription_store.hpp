@@ -1,0 +1,63 @@
+#pragma once
+
+#include <sagabox/audit.hpp>
+#include <sagabox/hub_record.hpp>
+#include <sagabox/result.hpp>
+#include <sagabox/time.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sagabox::spi {
+
+/// A signing secret as it is stored: sealed, so that who reads the table cannot use it.
+struct SealedSecret {
+  std::uint32_t number = 0;  ///< of its subscription, rising
+  std::string sealed{};
+  WallTime created_at{};
+  /// Requests are signed with it until then, beside its successor. Null: it is the present one.
+  std::optional<WallTime> expires_at{};
+};
+
+struct SubscriptionFilter {
+  std::optional<std::string> tenant{};
+  std::optional<SubscriptionState> state{};
+  std::optional<std::string> name{};
+};
+
+struct SubscriptionList {
+  SubscriptionFilter filter{};
+  SubscriptionId after{};  ///< the last id of the page before
+  std::uint32_t rows_max = 100;
+};
+
+/// What those who administer subscriptions need of a database.
+class SubscriptionStore {
+ public:
+  virtual ~SubscriptionStore() = default;
+
+  /// Inserts version 1, or changes what has the version before; the store draws `change`, the
+  /// times, and `active_since` when the state becomes active. False: another version is stored, or
+  /// the id is taken. `audit` is written in the same transaction.
+  virtual Result<bool> write(const SubscriptionRecord& record,
+                             std::span<const AuditEvent> audit) = 0;
+  virtual Result<std::optional<SubscriptionRecord>> get(const SubscriptionId& id) = 0;
+  /// By id, ascending.
+  virtual Result<std::vector<SubscriptionRecord>> list(const SubscriptionList& request) = 0;
+
+  /// A new secret signs from now on, the ones before end at `overlap` from now if they do not end
+  /// before. Returns its number. Also the audit event.
+  virtual Result<std::uint32_t> add_secret(const SubscriptionId& id, std::string_view sealed,
+                                           Duration overlap, std::span<const AuditEvent> audit) = 0;
+  /// Those that have not expired, the newest first, of all of these.
+  struct SecretsOf {
+    SubscriptionId subscription;
+    std::vector<SealedSecret> secrets;
+  };
+  virtual Result<std::vector<SecretsOf>> secrets(std::span<const SubscriptionId> ids) = 0;
+};
+
+}  // namespace sagabox::spi
