@@ -117,13 +117,13 @@ struct DeliveryRecord {
 DeliveryId delivery_id_of(const EventId& event, const SubscriptionId& subscription,
                           std::uint32_t generation);
 
-enum class JobState : std::uint8_t { pending, leased, completed, failed };
-inline constexpr std::size_t job_state_count = 4;
+enum class HubJobState : std::uint8_t { pending, leased, completed, failed };
+inline constexpr std::size_t hub_job_state_count = 4;
 
 /// "pending", "leased", "completed", "failed".
-std::string_view job_state_name(JobState state) noexcept;
-std::optional<JobState> job_state_from_name(std::string_view name) noexcept;
-constexpr bool is_active(JobState state) noexcept { return state <= JobState::leased; }
+std::string_view hub_job_state_name(HubJobState state) noexcept;
+std::optional<HubJobState> hub_job_state_from_name(std::string_view name) noexcept;
+constexpr bool is_active(HubJobState state) noexcept { return state <= HubJobState::leased; }
 
 /// How an attempt ended. Kept with the job: it is the attempt's evidence.
 struct JobResult {
@@ -143,7 +143,7 @@ struct JobRecord {
   std::uint32_t attempt = 0;  ///< with `delivery`: unique
   Shard shard{};              ///< the delivery's
   SubscriptionId subscription;
-  JobState state = JobState::pending;
+  HubJobState state = HubJobState::pending;
   WallTime attempt_at{};     ///< when it was made
   std::uint32_t resets = 0;  ///< leases of it that ran out
   std::string worker{};

@@ -11,8 +11,8 @@ constexpr std::array<std::string_view, subscription_state_count> subscription_st
     "unverified", "active", "paused", "disabled"};
 constexpr std::array<std::string_view, delivery_state_count> delivery_states{
     "pending", "waiting", "in_progress", "completed", "dead"};
-constexpr std::array<std::string_view, job_state_count> job_states{"pending", "leased", "completed",
-                                                                   "failed"};
+constexpr std::array<std::string_view, hub_job_state_count> job_states{"pending", "leased",
+                                                                       "completed", "failed"};
 
 template <class State, std::size_t count>
 std::optional<State> state_of(const std::array<std::string_view, count>& names,
@@ -48,12 +48,12 @@ std::optional<DeliveryState> delivery_state_from_name(std::string_view name) noe
   return state_of<DeliveryState>(delivery_states, name);
 }
 
-std::string_view job_state_name(JobState state) noexcept {
+std::string_view hub_job_state_name(HubJobState state) noexcept {
   return job_states[static_cast<std::size_t>(state)];
 }
 
-std::optional<JobState> job_state_from_name(std::string_view name) noexcept {
-  return state_of<JobState>(job_states, name);
+std::optional<HubJobState> hub_job_state_from_name(std::string_view name) noexcept {
+  return state_of<HubJobState>(job_states, name);
 }
 
 }  // namespace sagabox

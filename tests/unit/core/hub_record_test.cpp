@@ -26,9 +26,9 @@ TEST(HubRecord, StatesHaveNames) {
     const auto state = static_cast<DeliveryState>(n);
     EXPECT_EQ(delivery_state_from_name(delivery_state_name(state)), state);
   }
-  for (std::size_t n = 0; n < job_state_count; ++n) {
-    const auto state = static_cast<JobState>(n);
-    EXPECT_EQ(job_state_from_name(job_state_name(state)), state);
+  for (std::size_t n = 0; n < hub_job_state_count; ++n) {
+    const auto state = static_cast<HubJobState>(n);
+    EXPECT_EQ(hub_job_state_from_name(hub_job_state_name(state)), state);
   }
   EXPECT_FALSE(delivery_state_from_name("lost").has_value());
 }
