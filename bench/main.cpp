@@ -51,6 +51,9 @@ constexpr std::array benchmarks{
     Benchmark{"idempotency.postgres", bench::postgres::idempotency},
     Benchmark{"idempotency.postgres.stored_10m", bench::postgres::idempotency_stored},
     Benchmark{"idempotency.inbox.postgres", bench::postgres::inbox},
+    Benchmark{"saga.postgres.rate", bench::postgres::saga_rate},
+    Benchmark{"saga.postgres.single", bench::postgres::saga_single},
+    Benchmark{"saga.active_100k", bench::postgres::saga_active},
     Benchmark{"postgres-churn", bench::postgres::churn},
     Benchmark{"rest.enqueue", bench::rest::enqueue},
     Benchmark{"rest.enqueue_batch", bench::rest::enqueue_batch},
@@ -62,6 +65,8 @@ constexpr std::array benchmarks{
     Benchmark{"sqlite.drain.retain", bench::sqlite::drain_retain},
     Benchmark{"sqlite.drain.backlog_1m", bench::sqlite::drain_backlog},
     Benchmark{"idempotency.sqlite", bench::sqlite::idempotency},
+    Benchmark{"saga.sqlite.rate", bench::sqlite::saga_rate},
+    Benchmark{"saga.sqlite.single", bench::sqlite::saga_single},
     Benchmark{"sqlite.hot", bench::sqlite::hot},
     Benchmark{"sqlite.pending_1m", bench::sqlite::pending_memory},
 #endif
@@ -96,9 +101,9 @@ bool is_asked_for(const std::string& name, const std::string& asked) {
 }
 
 std::vector<std::string> names() {
-  std::vector<std::string> all{"core",       "postgres",     "postgres.drain", "postgres.latency",
-                               "sqlite",     "sqlite.drain", "transports",     "rest",
-                               "idempotency"};
+  std::vector<std::string> all{"core",        "postgres",     "postgres.drain", "postgres.latency",
+                               "sqlite",      "sqlite.drain", "transports",     "rest",
+                               "idempotency", "saga"};
   for (const auto& benchmark : benchmarks) all.emplace_back(benchmark.name);
   return all;
 }
@@ -126,6 +131,11 @@ constexpr const char* explanation = R"(Benchmarks:
   idempotency.postgres, .sqlite   a guard, beside the same two statements by hand
   idempotency.postgres.stored_10m with fifty times `--rows` keys, beside an empty table
   idempotency.inbox.postgres      a key in the caller's transaction
+
+  saga            sagas of three steps that do nothing, each step committed before the next:
+  saga.postgres.rate, saga.sqlite.rate      beside batches by hand with the same history
+  saga.postgres.single, saga.sqlite.single  one alone, beside the five commits it needs
+  saga.active_100k                memory with 100,000 that wait
 
   rest            the REST API on such a PostgreSQL, 64 connections:
   rest.enqueue, rest.enqueue_batch

@@ -54,6 +54,9 @@ std::string judged(const Figure& figure) {
     case Goal::Kind::below:
       return fmt::format("below {}: {}", readable(wanted),
                          figure.value < wanted ? "met" : "MISSED");
+    case Goal::Kind::ratio_at_most:
+      return fmt::format("ratio at most {:.2f}: {}", wanted,
+                         figure.ratio() <= wanted ? "met" : "MISSED");
     case Goal::Kind::ratio_at_least:
       break;
   }

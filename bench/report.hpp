@@ -9,7 +9,7 @@ namespace sagabox::bench {
 
 /// What a figure should be. A goal, not a test: machines differ.
 struct Goal {
-  enum class Kind : std::uint8_t { at_least, below, ratio_at_least };
+  enum class Kind : std::uint8_t { at_least, below, ratio_at_least, ratio_at_most };
   Kind kind = Kind::at_least;
   double value = 0;
 };

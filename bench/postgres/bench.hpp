@@ -28,4 +28,10 @@ void idempotency(const Size& size, Report& report);
 void idempotency_stored(const Size& size, Report& report);
 void inbox(const Size& size, Report& report);
 
+/// Sagas of three steps that do nothing: many at once, and one alone.
+void saga_rate(const Size& size, Report& report);
+void saga_single(const Size& size, Report& report);
+/// Memory with half of `size.rows` sagas that wait: 100,000 unless told.
+void saga_active(const Size& size, Report& report);
+
 }  // namespace sagabox::bench::postgres

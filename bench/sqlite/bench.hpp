@@ -20,4 +20,8 @@ void pending_memory(const Size& size, Report& report);
 
 void idempotency(const Size& size, Report& report);
 
+/// Sagas of three steps that do nothing: many at once, and one alone.
+void saga_rate(const Size& size, Report& report);
+void saga_single(const Size& size, Report& report);
+
 }  // namespace sagabox::bench::sqlite

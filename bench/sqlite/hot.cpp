@@ -1,16 +1,15 @@
 #include "bench/baselines/hand_over.hpp"
 #include "bench/baselines/sqlite/link.hpp"
 #include "bench/duel.hpp"
+#include "bench/memory.hpp"
 #include "bench/sqlite/bench.hpp"
 #include "bench/sqlite/sync_time.hpp"
 #include "bench/sqlite/world.hpp"
 
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <atomic>
-#include <fstream>
 #include <stdexcept>
 
 namespace sagabox::bench::sqlite {
@@ -48,23 +47,6 @@ Latency median_latency(std::uint32_t repeats, const std::function<Latency()>& ru
     p99.push_back(seen.p99);
   }
   return {median(p50), median(p99)};
-}
-
-/// The most memory this process had since `forget_peak`.
-double peak_mib() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    if (word != "VmHWM:") continue;
-    double kib = 0;
-    status >> kib;
-    return kib / 1024;
-  }
-  throw std::runtime_error("/proc/self/status does not tell the peak of memory");
-}
-
-void forget_peak() {
-  malloc_trim(0);
-  std::ofstream("/proc/self/clear_refs") << "5";
 }
 
 }  // namespace
