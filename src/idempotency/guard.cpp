@@ -1,5 +1,6 @@
 #include "core/error_text.hpp"
 #include "idempotency/decide.hpp"
+#include "idempotency/repeats.hpp"
 #include "observe/metric_names.hpp"
 
 #include <sagabox/idempotency.hpp>
@@ -18,23 +19,7 @@ namespace {
 
 using idempotency::HeldLease;
 using idempotency::Verdict;
-
-/// Every call of a store may be repeated with the same ticket: one that failed is, at once and no
-/// more than this often.
-constexpr int tries_max = 3;
-
-bool may_repeat(const Error& error) {
-  return is_retry_safe(error.code) || error.code == Code::storage_in_doubt;
-}
-
-template <class Call>
-auto with_repeats(Call&& call) -> decltype(call()) {
-  auto result = call();
-  for (int tries = 1; tries < tries_max && !result.ok() && may_repeat(result.error()); ++tries) {
-    result = call();
-  }
-  return result;
-}
+using idempotency::with_repeats;
 
 Error invalid(const std::string& what) { return {Code::config_invalid, "guard: " + what}; }
 

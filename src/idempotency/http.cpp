@@ -1,6 +1,7 @@
 #include "core/ascii.hpp"
 #include "core/http_status.hpp"
 #include "core/text.hpp"
+#include "idempotency/repeats.hpp"
 #include "observe/metric_names.hpp"
 
 #include <sagabox/idempotency_http.hpp>
@@ -193,7 +194,8 @@ Result<HttpIdempotency::Begun> HttpIdempotency::begin(const HttpKeyedRequest& re
                               .lease = options_.lease,
                               .ttl = options_.ttl};
   if (auto valid = check.key.check(); !valid.ok()) return valid.error();
-  const auto replies = store_.check(std::span(&check, 1));
+  const auto replies =
+      idempotency::with_repeats([&] { return store_.check(std::span(&check, 1)); });
   if (!replies.ok()) return replies.error();
   const auto& reply = replies->front();
   if (reply.taken) {
@@ -260,8 +262,13 @@ std::vector<Status> HttpIdempotency::finish(std::span<const Answered> answered) 
       }
     }
   };
-  if (!finished.empty()) note(store_.finish(finished), finished_at, runs_succeeded_);
-  if (!released.empty()) note(store_.fail(released), released_at, runs_released_);
+  using idempotency::with_repeats;
+  if (!finished.empty()) {
+    note(with_repeats([&] { return store_.finish(finished); }), finished_at, runs_succeeded_);
+  }
+  if (!released.empty()) {
+    note(with_repeats([&] { return store_.fail(released); }), released_at, runs_released_);
+  }
   return statuses;
 }
 

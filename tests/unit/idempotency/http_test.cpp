@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <map>
 #include <string>
 #include <utility>
 #include <variant>
@@ -54,6 +55,17 @@ TEST_F(HttpIdempotencyTest, RepetitionGetsTheFirstAnswerByteForByte) {
   ASSERT_TRUE(keys.finish(pass, created).ok());
   EXPECT_EQ(kept(order("k-1")), created);
   EXPECT_EQ(kept(order("\"k-1\"")), created) << "with quotes it is the same key";
+}
+
+TEST_F(HttpIdempotencyTest, LostAnswersOfTheStoreAreAskedForAgain) {
+  std::map<memory::Operation, int> asked;
+  store.set_faults([&](memory::Operation operation) {
+    return ++asked[operation] == 1 ? memory::Fault::lost_after : memory::Fault::none;
+  });
+  const auto pass = let_through(order("k-1"));
+  ASSERT_TRUE(keys.finish(pass, created).ok());
+  EXPECT_EQ(asked[memory::Operation::idempotency_end], 2);
+  EXPECT_EQ(kept(order("k-1")), created);
 }
 
 TEST_F(HttpIdempotencyTest, WhatRunsNowIsBusyAndTakenOverOnceAfterItsLease) {
