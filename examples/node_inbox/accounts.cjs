@@ -1,7 +1,7 @@
 // Keeps accounts. Messages come as webhooks, some of them more than once; each changes a balance
-// once, because its id and the change are one transaction:
+// once, because its key and the change are one transaction:
 //
-//   SELECT sagabox.first_time('default', 'accounts', id)
+//   SELECT sagabox.first_time(tenant, 'accounts', 'tenant:id')
 //
 // Beforehand: `sagabox migrate up --engine inbox --store $DATABASE_URL` makes that function and its
 // table, and nothing else. Then: npm install && DATABASE_URL=postgres://… npm start
@@ -15,11 +15,18 @@ const pool = new Pool({ connectionString: process.env.DATABASE_URL });
 const lostAnswers = Number(process.env.LOST_ANSWERS ?? 0);
 let answers = 0;
 
-async function handle(id, { account, cents }) {
+// Ids are unique for a tenant. A message that an operator replayed as new counts anew.
+function keyOf(headers) {
+  const parts = [headers["ce-tenant"] ?? "default", headers["ce-id"]];
+  if (headers["sagabox-as-new"]) parts.push(headers["sagabox-as-new"]);
+  return parts.join(":");
+}
+
+async function handle(tenant, key, { account, cents }) {
   const client = await pool.connect();
   try {
     await client.query("BEGIN");
-    const { rows } = await client.query(`SELECT "${schema}".first_time('default', 'accounts', $1) AS first`, [id]);
+    const { rows } = await client.query(`SELECT "${schema}".first_time($1, 'accounts', $2) AS first`, [tenant, key]);
     if (rows[0].first) {
       await client.query("UPDATE accounts SET cents = cents + $2 WHERE account = $1", [account, cents]);
     }
@@ -37,7 +44,8 @@ const server = createServer((request, response) => {
   request.on("data", (part) => parts.push(part));
   request.on("end", async () => {
     try {
-      await handle(request.headers["ce-id"], JSON.parse(Buffer.concat(parts).toString()));
+      const tenant = request.headers["ce-tenant"] ?? "default";
+      await handle(tenant, keyOf(request.headers), JSON.parse(Buffer.concat(parts).toString()));
       answers += 1;
       if (lostAnswers > 0 && answers % lostAnswers === 0) return request.socket.destroy();
       response.writeHead(204).end();
