@@ -85,7 +85,7 @@ struct RestSettings {
 
 /// Of the tables of inboxes and requests in every store, where they are.
 struct IdempotencySettings {
-  Duration inbox_window = spi::inbox_window_default;
+  std::optional<Duration> inbox_window{};  ///< null: see `Configuration::inbox_window`
   Duration purge_interval = std::chrono::minutes(1);
 };
 
@@ -138,6 +138,12 @@ struct Configuration {
   TransportSettings transports{};
   /// Limits, breaker and the like; routes and transports are those above.
   RouterOptions traffic{};
+
+  /// Done messages of any table are kept so long, and may be replayed.
+  [[nodiscard]] Duration longest_retention() const;
+  /// How long keys of inboxes are kept. Unless set, a day longer than the longest retention, so
+  /// that what is replayed is still known, and at least 8 days.
+  [[nodiscard]] Duration inbox_window() const;
 };
 
 }  // namespace sagabox::assembly

@@ -3,6 +3,7 @@
 #include "assembly/configuration_changes.hpp"
 #include "assembly/routes.hpp"
 #include "assembly/saga_file.hpp"
+#include "core/duration_text.hpp"
 
 #include <algorithm>
 #include <future>
@@ -71,6 +72,18 @@ Status check_table_names(const Configuration& configuration) {
     }
   }
   return {};
+}
+
+/// A message that is replayed after its key was forgotten is handled twice.
+Status check_inbox_window(const Configuration& configuration) {
+  const auto& window = configuration.idempotency.inbox_window;
+  const auto longest = configuration.longest_retention();
+  if (!window || *window >= longest) return {};
+  return Error{
+      Code::config_invalid,
+      "idempotency.inbox_window: " + exact_duration_text(*window) + ", but messages are kept " +
+          exact_duration_text(longest) +
+          " (`retention`) and may be replayed so long; give at least that, or leave it out"};
 }
 
 /// The definitions of the files, in their order; the error says in which something is wrong.
@@ -143,6 +156,7 @@ Status Daemon::check(const Configuration& configuration) {
     return Error{failure.error().code, "metrics.prefix: " + failure.error().message};
   }
   if (auto named = check_table_names(configuration); !named.ok()) return named;
+  if (auto window = check_inbox_window(configuration); !window.ok()) return window;
   const auto schemes = store_schemes();
   for (const auto& store : configuration.stores) {
     const bool known = std::any_of(schemes.begin(), schemes.end(), [&](const std::string& begin) {
@@ -286,13 +300,14 @@ Status Daemon::start() {
 }
 
 Status Daemon::start_upkeep() {
-  const auto settings = configuration().idempotency;
+  const auto configuration = this->configuration();
   for (auto& [name, store, upkeep] : stores_) {
-    auto started = IdempotencyUpkeep::start(*store, {.inbox_window = settings.inbox_window,
-                                                     .interval = settings.purge_interval,
-                                                     .metrics = metrics_.get(),
-                                                     .log = log_,
-                                                     .clock = surroundings_.clock});
+    auto started =
+        IdempotencyUpkeep::start(*store, {.inbox_window = configuration.inbox_window(),
+                                          .interval = configuration.idempotency.purge_interval,
+                                          .metrics = metrics_.get(),
+                                          .log = log_,
+                                          .clock = surroundings_.clock});
     if (!started.ok()) return Error{started.error().code, started.error().message};
     upkeep = std::move(*started);
   }

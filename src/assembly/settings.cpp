@@ -409,10 +409,11 @@ Setting rest() {
 Setting idempotency() {
   using I = IdempotencySettings;
   Parts parts;
-  parts.push_back(value<I>("inbox_window", &I::inbox_window,
-                           "keys of inboxes are kept so long; at least as long as a message may be "
-                           "delivered again: the longest `retention`")
-                      .between("1m", "3650d"));
+  parts.push_back(
+      value<I>("inbox_window", &I::inbox_window,
+               "keys of inboxes are kept so long, at least the longest `retention`: so "
+               "long may a message be delivered again; default: a day more, 8d at least")
+          .between("1m", "3650d"));
   parts.push_back(value<I>("purge_interval", &I::purge_interval,
                            "how often keys and records whose time is over are removed")
                       .between("1s", "1d"));

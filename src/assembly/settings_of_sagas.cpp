@@ -44,6 +44,11 @@ void add_saga_bounds(Parts& parts) {
                       "how long sagas that completed or were cancelled are kept")
                       .between("0", "3650d"));
   parts.push_back(value<Held>(
+                      "remember", [](auto& s) -> auto& { return s.options.remember; },
+                      "how long participants keep what they note of a call, after the saga's "
+                      "`timeout`: longer than a person may take to compensate a saga")
+                      .between("0", "3650d"));
+  parts.push_back(value<Held>(
                       "poll_interval", [](auto& s) -> auto& { return s.options.poll_interval; },
                       "how often a store that wakes nobody is looked at")
                       .between("1ms", "1m"));

@@ -165,7 +165,7 @@ class Serving {
         .ttl = std::max<Duration>(rest.idempotency_ttl, 2 * rest.answer_timeout),
         .answer_bytes_max = rest.idempotency_answer_bytes_max,
         .metrics = &daemon_->metrics()};
-    options.api.inbox_window = configuration.idempotency.inbox_window;
+    options.api.inbox_window = configuration.inbox_window();
     options.api.destinations = [this] { return daemon_->destinations(); };
     options.api.held_up = [this](const std::string& topic, const std::string& tenant) {
       return daemon_->held_up(topic, tenant);

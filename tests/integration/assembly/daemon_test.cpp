@@ -183,6 +183,7 @@ TEST_F(DaemonTest, KeysOfInboxesAreRemovedAfterTheirTime) {
   open("stores: { main: { url: \"sqlite:" + file.string() +
        "\", tables: { orders: } } }\n"
        "routes: [{ topic: \"**\", to: \"fn:show\" }]\n"
+       "retention: 1h\n"
        "idempotency: { inbox_window: 1h, purge_interval: 1s }\n");
   const auto taken = [&](const std::string& key) -> bool {
     const IdempotencyKey named{"acme", "billing", key};
@@ -190,6 +191,20 @@ TEST_F(DaemonTest, KeysOfInboxesAreRemovedAfterTheirTime) {
   };
   EXPECT_TRUE(eventually([&] { return !taken("old"); }));
   EXPECT_TRUE(taken("young"));
+}
+
+TEST_F(DaemonTest, KeysOfInboxesAreKeptAsLongAsMessagesMayComeAgain) {
+  const auto with = [](const std::string& rest) { return read(std::string(one_table) + rest); };
+  EXPECT_EQ(with("").inbox_window(), std::chrono::hours(8 * 24));
+  EXPECT_EQ(with("retention: 30d\n").inbox_window(), std::chrono::hours(31 * 24));
+  EXPECT_EQ(with("retention: 30d\nidempotency: { inbox_window: 30d }\n").inbox_window(),
+            std::chrono::hours(30 * 24));
+  const auto checked = Daemon::check(with("idempotency: { inbox_window: 6d }\n"));
+  ASSERT_FALSE(checked.ok());
+  EXPECT_EQ(checked.error().code, Code::config_invalid);
+  EXPECT_EQ(checked.error().message,
+            "idempotency.inbox_window: 6d, but messages are kept 7d (`retention`) and may be "
+            "replayed so long; give at least that, or leave it out");
 }
 
 TEST_F(DaemonTest, ATableGoesOnWithItsNewSettings) {
