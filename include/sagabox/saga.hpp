@@ -131,6 +131,9 @@ struct SagaOptions {
   std::uint32_t batch_sagas_max = 500;  ///< written in one transaction
   /// Sagas that ended well or were compensated are kept so long; dead ones for ever.
   Duration retention = std::chrono::hours(24 * 7);
+  /// Participants are told to remember calls so long after the deadline of the saga, or of the call
+  /// where it has none. A compensation that comes later finds no note of its action.
+  Duration remember = std::chrono::hours(24 * 30);
   Duration poll_interval = std::chrono::milliseconds(100);
   Duration lease = std::chrono::seconds(15);
   /// Whoever hands a shard over, or stops, waits so long for calls that may be repeated.

@@ -79,6 +79,7 @@ Status SagaOptions::check() const {
   if (auto checked = breaker.check(); !checked.ok()) return checked;
   if (lease <= Duration{}) return wrong("lease must be longer than 0");
   if (retention < Duration{}) return wrong("retention must not be negative");
+  if (remember < Duration{}) return wrong("remember must not be negative");
   if (drain_timeout < Duration{}) return wrong("drain_timeout must not be negative");
   return {};
 }
@@ -185,7 +186,8 @@ struct Sagas::Parts {
         saga::OrchestratorOptions{.instances_max = options.instances_max,
                                   .batch_sagas_max = options.batch_sagas_max,
                                   .drain = options.drain_timeout / 2,
-                                  .poll_interval = options.poll_interval});
+                                  .poll_interval = options.poll_interval,
+                                  .remember = options.remember});
     one.threads = std::make_unique<saga::Threads>(sagas, name, *options.clock, *one.orchestrator);
     engine.scopes.push_back({.options = {.scope = saga::Orchestrator::scope_of(name),
                                          .shards = sagas.capabilities().shards,

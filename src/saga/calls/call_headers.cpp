@@ -19,6 +19,7 @@ Headers call_headers(const CallOrder& order) {
   add(header::round, std::to_string(call.barrier_round));
   add(header::epoch, std::to_string(order.epoch.value));
   add(header::deadline, timestamp_text(call.deadline));
+  add(header::remember_until, timestamp_text(order.remember_until));
   add(header::idempotency_key, call.idempotency_key);
   return headers;
 }

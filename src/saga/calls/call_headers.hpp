@@ -20,6 +20,8 @@ inline constexpr std::string_view attempt = "Saga-Attempt";      ///< 1 is the f
 inline constexpr std::string_view round = "Saga-Round";
 inline constexpr std::string_view epoch = "Saga-Epoch";
 inline constexpr std::string_view deadline = "Saga-Deadline";  ///< RFC 3339
+/// How long a participant keeps what it notes of the call. RFC 3339
+inline constexpr std::string_view remember_until = "Saga-Remember-Until";
 inline constexpr std::string_view tenant = "Saga-Tenant";
 inline constexpr std::string_view reply_token = "Saga-Reply-Token";
 inline constexpr std::string_view idempotency_key = "Idempotency-Key";

@@ -30,6 +30,8 @@ struct CallOrder {
   Shard shard{};
   Epoch epoch{};
   BootTime deadline{};
+  /// Whoever is called forgets the call no sooner: the note of its barrier is kept so long.
+  WallTime remember_until{};
   std::string traceparent{};
 };
 

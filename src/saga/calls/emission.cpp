@@ -25,7 +25,8 @@ Result<spi::SagaMessage> build_emission(const EmissionContext& context, const Em
                                 .definition_version = context.instance.definition_version,
                                 .tenant = context.instance.tenant,
                                 .step = context.step.name,
-                                .epoch = context.epoch});
+                                .epoch = context.epoch,
+                                .remember_until = context.remember_until});
   if (emission.wants_reply && !context.secret.empty()) {
     draft.headers.emplace_back(header::reply_token,
                                reply_token({.saga = context.instance.id,

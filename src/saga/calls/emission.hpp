@@ -16,6 +16,7 @@ struct EmissionContext {
   const SagaStep& step;
   Epoch epoch{};
   std::string_view secret;  ///< empty: no reply token
+  WallTime remember_until{};
 };
 
 /// The message of an `outbox:` action: its payload is the input, and headers say which call it is.

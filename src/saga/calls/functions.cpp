@@ -64,7 +64,8 @@ BarrierCall SagaCall::barrier() const {
           .step = step(),
           .round = call.barrier_round,
           .direction = call.key.direction,
-          .deadline = call.deadline};
+          .deadline = call.deadline,
+          .retention = facts_.order.remember_until - call.deadline};
 }
 
 SagaCompletion SagaCall::completion() const {

@@ -245,7 +245,8 @@ Status Orchestrator::emit(const Entry& entry, const Emission& emission, BatchIte
   auto message = build_emission({.instance = *entry.instance,
                                  .step = entry.plan->step(emission.call.key.step).given,
                                  .epoch = shards_[entry.shard.value].epoch,
-                                 .secret = parts_.reply_secret},
+                                 .secret = parts_.reply_secret,
+                                 .remember_until = remember_until(*entry.instance, emission.call)},
                                 emission, parts_.ids, parts_.clock);
   if (!message.ok()) return message.error();
   item.bytes += message->message->bytes();

@@ -29,6 +29,8 @@ struct OrchestratorOptions {
   Duration due_interval = std::chrono::seconds(1);
   /// How often all that is due is read again, as a safety net.
   Duration full_pass_interval = std::chrono::seconds(30);
+  /// Participants are told to remember a call so long after the saga's deadline, or the call's.
+  Duration remember = std::chrono::hours(24 * 30);
   /// What the store refuses is tried again so often.
   Duration parked_interval = std::chrono::minutes(1);
 };

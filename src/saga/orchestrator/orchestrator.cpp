@@ -224,6 +224,11 @@ void Orchestrator::abandon_call(Entry& entry, const CallKey& key) {
   }
 }
 
+WallTime Orchestrator::remember_until(const Instance& instance, const Call& call) const {
+  const auto last = std::max(call.deadline, instance.deadline.value_or(call.deadline));
+  return last + std::chrono::ceil<WallTime::duration>(options_.remember);
+}
+
 void Orchestrator::order_call(Entry& entry, Call call) {
   const auto& owned = shards_[entry.shard.value];
   const auto& given = entry.plan->step(call.key.step).given;
@@ -236,6 +241,7 @@ void Orchestrator::order_call(Entry& entry, Call call) {
   entry.calls.emplace_back(call.key, ticket);
   if (!repeatable) ++entry.single_calls;
   const auto deadline = call.deadline;
+  const auto remember_until = this->remember_until(*entry.instance, call);
   outgoing_.push_back({.order = {.ticket = ticket,
                                  .call = std::move(call),
                                  .saga = entry.id,
@@ -247,6 +253,7 @@ void Orchestrator::order_call(Entry& entry, Call call) {
                                  .shard = entry.shard,
                                  .epoch = owned.epoch,
                                  .deadline = {},
+                                 .remember_until = remember_until,
                                  .traceparent = entry.instance->traceparent},
                        .tenure = entry.tenure,
                        .deadline = deadline});

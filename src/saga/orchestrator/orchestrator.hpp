@@ -178,6 +178,7 @@ class Orchestrator final : public ownership::Holder, public CallResults {
   void take_decision(Entry& entry, Decision decision, BatchItem& item);
   void refuse(const SagaCommand& command, std::string reason, WallTime now, BatchItem& item) const;
   void finish_item(const Entry& entry, WallTime now, BatchItem& item) const;
+  [[nodiscard]] WallTime remember_until(const Instance& instance, const Call& call) const;
   [[nodiscard]] Status emit(const Entry& entry, const Emission& emission, BatchItem& item);
 
   // Writing.

@@ -74,6 +74,8 @@ TEST_P(HttpSagaTest, ARequestSaysWhichCallItIsAndItsAnswerIsTheOutput) {
   EXPECT_EQ(request.header("saga-tenant"), "default");
   EXPECT_FALSE(request.header("saga-epoch").empty());
   EXPECT_FALSE(request.header("saga-deadline").empty());
+  // RFC 3339 in UTC: later times are greater texts.
+  EXPECT_GT(request.header("saga-remember-until"), request.header("saga-deadline"));
   EXPECT_FALSE(request.header("saga-reply-token").empty());
   EXPECT_EQ(request.header("idempotency-key"), id.str() + "/flight/action/0");
 }

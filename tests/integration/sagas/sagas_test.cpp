@@ -47,6 +47,34 @@ TEST_P(SagasTest, ARetryIsMadeUpToItsBound) {
                                 "cancel flight 1"}));
 }
 
+TEST_P(SagasTest, BarriersAreRememberedAfterTheDeadlineOfTheSaga) {
+  auto options = quick();
+  options.remember = std::chrono::hours(240);
+  auto sagas = Sagas::create(*store, options).value();
+  std::mutex mutex;
+  std::vector<WallTime> remembered;
+  add_travel(sagas, [&](const SagaCall& call) {
+    const auto barrier = call.barrier();
+    const std::scoped_lock lock(mutex);
+    remembered.push_back(barrier.deadline +
+                         std::chrono::ceil<WallTime::duration>(barrier.retention));
+    return saga_ok();
+  });
+  sagas.start().value();
+  const auto started = system_clock().wall_now();
+  const auto timed =
+      sagas.start_saga({.definition = "travel", .timeout = std::chrono::hours(2)}).value();
+  ASSERT_TRUE(comes_to(timed, SagaState::completed));
+  const auto endless = sagas.start_saga({.definition = "travel"}).value();
+  ASSERT_TRUE(comes_to(endless, SagaState::completed));
+  const std::scoped_lock lock(mutex);
+  ASSERT_EQ(remembered.size(), 2U);
+  EXPECT_GE(remembered[0], started + std::chrono::hours(242));
+  EXPECT_LE(remembered[0], started + std::chrono::hours(243));
+  EXPECT_GE(remembered[1], started + std::chrono::hours(240));
+  EXPECT_LE(remembered[1], started + std::chrono::hours(241));
+}
+
 TEST_P(SagasTest, NoCommitNoSaga) {
   auto sagas = Sagas::create(*store, quick()).value();
   add_travel(sagas, doing("book hotel"));
