@@ -104,6 +104,19 @@ TEST_P(RequestsCrash, OfFourProcessesOneWorksOnEachRequest) {
   for (const auto& [key, times] : ran) EXPECT_EQ(times, 1) << key;
 }
 
+TEST_P(RequestsCrash, Of64ThreadsInFourProcessesOneWorksOnEachRequest) {
+  constexpr int keys = 25;
+  std::vector<Process> processes;
+  for (int i = 0; i < 4; ++i) {
+    processes.push_back(
+        start({{"what", "race"}, {"keys", std::to_string(keys)}, {"threads", "16"}}));
+  }
+  for (auto& process : processes) EXPECT_EQ(process.wait(), 0) << log();
+  const auto ran = effects();
+  EXPECT_EQ(ran.size(), keys);
+  for (const auto& [key, times] : ran) EXPECT_EQ(times, 1) << key;
+}
+
 TEST_P(RequestsCrash, KilledHolderIsTakenOverOnceAfterItsLease) {
   auto holder = start({{"what", "hold"}, {"lease_ms", "1000"}});
   ASSERT_TRUE(eventually([&] { return is_there("ready"); })) << log();

@@ -1,6 +1,7 @@
 // Works on requests of a store: file= or url= schema=, what= effects= keys= from= lease_ms= renews=
 // ready= go= dies=
-//   race   runs every key, the first of them `from`; a line in `effects` for each that it worked on
+//   race   `threads` run every key, the first of them `from`; a line in `effects` for each that was
+//          worked on
 //   hold   is let through with key k0, makes `ready`, waits for `go`, finishes; its outcome in
 //   `effects` inbox  takes every key in a transaction that writes a message, too; dies=before,
 //   after: its commit
@@ -21,7 +22,9 @@
 #include <fstream>
 #include <iostream>
 #include <string>
+#include <thread>
 #include <variant>
+#include <vector>
 
 namespace sagabox::crash {
 namespace {
@@ -60,12 +63,19 @@ class Program {
 
   void race() {
     const auto guard = this->guard();
+    std::vector<std::jthread> threads;
+    for (std::uint64_t i = 0; i < given_.number("threads", 1); ++i) {
+      threads.emplace_back([&] { run_all(*guard); });
+    }
+  }
+
+  void run_all(Guard& guard) {
     const auto keys = given_.number("keys", 1);
     const auto from = given_.number("from", 0);
     for (std::uint64_t i = 0; i < keys; ++i) {
       const auto key = "k" + std::to_string((from + i) % keys);
       for (;;) {
-        const auto done = guard->run("acme", key, sha256(key), [&](const std::stop_token&) {
+        const auto done = guard.run("acme", key, sha256(key), [&](const std::stop_token&) {
           append_line(given_.text("effects"), key);
           return Result<GuardedResult>(GuardedResult{"result of " + key});
         });

@@ -136,41 +136,6 @@ void each_column(unsigned groups, Visit&& visit) {
   }
 }
 
-/// One message as values, a batch as lists, each with a call of its own: one call for all of them
-/// first writes every list down. Those with fresh ids meet no conflict: looking for one takes a
-/// record more in the log of every row. What a savepoint wrote has another xmin than its
-/// transaction. What comes back costs as much as a few columns that are stored.
-std::string insert_sql(const InsertForm& form) {
-  std::string columns;
-  std::string values;
-  std::string lists;
-  std::string not_before;
-  int count = 0;
-  each_column(form.groups, [&](std::string_view name, Type type, auto&&) {
-    const auto number = "$" + std::to_string(++count);
-    const std::string_view comma = count == 1 ? "" : ", ";
-    const auto value = form.single ? number : "m." + std::string(name);
-    columns.append(comma).append(name);
-    values.append(comma).append(value);
-    lists.append(comma).append("pg_catalog.unnest(").append(number).append("::");
-    lists.append(sql_name(type));
-    lists.append("[]) AS ").append(name);
-    if (name == "not_before") not_before = value;
-  });
-  if (!not_before.empty()) {
-    columns += ", due";
-    values += ", CASE WHEN " + not_before +
-              " OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp() THEN " + not_before + " END";
-  }
-  std::string sql = "INSERT INTO \"{schema}\".\"{table}_outbox\" (" + columns + ")\n";
-  sql += form.single ? "VALUES (" + values + ")"
-                     : "SELECT " + values + "\nFROM (SELECT " + lists + ") AS m";
-  if (!form.fresh) sql += "\nON CONFLICT (id, tenant) DO NOTHING";
-  if (!form.told) return sql;
-  sql += "\nRETURNING seq, shard, xmin OPERATOR(pg_catalog.<>) xid::pg_catalog.xid";
-  return form.single || form.fresh ? sql : sql + ", id, tenant";
-}
-
 Params insert_params(unsigned groups, Messages messages) {
   // Of each message, what comes beside its texts: the digest, and lengths.
   constexpr std::size_t beside = 128;
@@ -325,6 +290,40 @@ Status undo(Link& link, const Statement& statement, Places& inserted, const Plac
 }
 
 }  // namespace
+
+// Those with fresh ids meet no conflict: looking for one takes a record more in the log of every
+// row. What a savepoint wrote has another xmin than its transaction. What comes back costs as much
+// as a few columns that are stored.
+std::string insert_sql(const InsertForm& form) {
+  std::string columns;
+  std::string values;
+  std::string lists;
+  std::string not_before;
+  int count = 0;
+  each_column(form.groups, [&](std::string_view name, Type type, auto&&) {
+    const auto number = "$" + std::to_string(++count);
+    const std::string_view comma = count == 1 ? "" : ", ";
+    const auto value = form.single ? number : "m." + std::string(name);
+    columns.append(comma).append(name);
+    values.append(comma).append(value);
+    lists.append(comma).append("pg_catalog.unnest(").append(number).append("::");
+    lists.append(sql_name(type));
+    lists.append("[]) AS ").append(name);
+    if (name == "not_before") not_before = value;
+  });
+  if (!not_before.empty()) {
+    columns += ", due";
+    values += ", CASE WHEN " + not_before +
+              " OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp() THEN " + not_before + " END";
+  }
+  std::string sql = "INSERT INTO \"{schema}\".\"{table}_outbox\" (" + columns + ")\n";
+  sql += form.single ? "VALUES (" + values + ")"
+                     : "SELECT " + values + "\nFROM (SELECT " + lists + ") AS m";
+  if (!form.fresh) sql += "\nON CONFLICT (id, tenant) DO NOTHING";
+  if (!form.told) return sql;
+  sql += "\nRETURNING seq, shard, xmin OPERATOR(pg_catalog.<>) xid::pg_catalog.xid";
+  return form.single || form.fresh ? sql : sql + ", id, tenant";
+}
 
 InsertStatements::InsertStatements(const Names& names, const TableName& table)
     : names_(names), table_(table) {

@@ -24,6 +24,10 @@ struct InsertForm {
   friend auto operator<=>(const InsertForm&, const InsertForm&) = default;
 };
 
+/// Of one message as values, of a batch as lists, each with a call of its own: one call for all of
+/// them first writes every list down. tests/unit/stores/postgres/outbox/insert_forms.sql has all.
+std::string insert_sql(const InsertForm& form);
+
 /// How messages get into one outbox. Thread-safe.
 class InsertStatements {
  public:

@@ -1,7 +1,10 @@
+#include "server/api/routes.hpp"
 #include "support/sqlite_database.hpp"
 #include "unit/server/world.hpp"
 
 #include <set>
+#include <string>
+#include <vector>
 
 namespace sagabox::server {
 namespace {
@@ -105,6 +108,58 @@ TEST_F(RestIdempotencyKey, EveryWriteTakesOne) {
   EXPECT_EQ(again.body, first.body);
   EXPECT_EQ(post(target, "", {{"idempotency-key", "k-2"}}).status, 409U)
       << "it is not dead any more";
+}
+
+TEST_F(RestIdempotencyKey, EveryWriteToATableIsRepeatedByteForByteAndDoneOnce) {
+  const auto first_dead = dead();
+  const auto second_dead = dead();
+  const auto to_isolate = enqueue("");
+  const auto ids = [](const std::string& id) { return R"({"ids":[")" + id + R"("])"; };
+  const std::string message = R"({"topic":"orders.order.placed.v1","payload":{"n":1})";
+  struct Write {
+    std::string operation;
+    std::string target;
+    std::string body;  ///< without its closing brace
+  };
+  // In this order: some need what those before them did.
+  const std::vector<Write> writes{
+      {"enqueue", "messages", message},
+      {"enqueueBatch", "messages/batch", R"({"messages":[)" + message + "}]"},
+      {"replayDeadLetter", "dead-letters/" + first_dead + "/replay", "{"},
+      {"replayDeadLetters", "dead-letters/replay", ids(second_dead)},
+      {"quarantineMessages", "dead-letters/quarantine", ids(to_isolate) + R"(,"note":"looked at")"},
+      {"releaseMessages", "dead-letters/release", ids(to_isolate)},
+      {"pause", "pause", R"({"topic":"orders.order.placed.v1")"},
+      {"resume", "resume", R"({"topic":"orders.order.placed.v1")"},
+      {"startReplay", "replays", R"({"from":"dead")"},
+      {"stopReplay", "replays/1/stop", "{"},
+      {"resumeReplay", "replays/1/resume", "{"},
+      {"purge", "purge", R"({"older_than_seconds":3600)"},
+  };
+  std::set<std::string> tried;
+  for (const auto& write : writes) {
+    SCOPED_TRACE(write.operation);
+    tried.insert(write.operation);
+    const auto target = "/v1/tables/orders/" + write.target;
+    const auto keyed = [&](const std::string& end) {
+      return post(target, write.body + end, {{"idempotency-key", write.operation}});
+    };
+    const auto first = keyed("}");
+    ASSERT_LT(first.status, 300U) << first.body;
+    const auto acts = get("/v1/audit");
+    ASSERT_EQ(acts.status, 200U) << acts.body;
+    const auto again = keyed("}");
+    EXPECT_EQ(again.status, first.status);
+    EXPECT_EQ(again.body, first.body);
+    EXPECT_EQ(again.headers, first.headers);
+    EXPECT_EQ(get("/v1/audit").body, acts.body) << "done twice";
+    const auto other = keyed(" }");
+    EXPECT_EQ(other.status, 422U) << other.body;
+  }
+  for (const auto& route : routes()) {
+    if (!route.writes() || !route.path.starts_with("/v1/tables/")) continue;
+    EXPECT_TRUE(tried.contains(std::string(route.operation))) << route.operation;
+  }
 }
 
 TEST_F(RestIdempotencyKey, ExpiredKeysAreRemovedAlsoWhileRequestsCome) {
