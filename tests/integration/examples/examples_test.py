@@ -17,7 +17,7 @@ import threading
 import unittest
 from pathlib import Path
 
-FOLDER = Path(sys.argv.pop(1)).parent
+FOLDER = Path(sys.argv.pop(1)).resolve().parent
 ORDER = '{"what": "two chairs"}'
 
 
@@ -34,7 +34,12 @@ class Examples(unittest.TestCase):
 
     def run_example(self, name, *arguments):
         result = subprocess.run(
-            [FOLDER / name, *arguments], capture_output=True, text=True, check=False, timeout=60
+            [FOLDER / name, *arguments],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
         )
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stdout
@@ -62,6 +67,41 @@ class Examples(unittest.TestCase):
             lines = (self.folder / "orders.jsonl").read_text("utf-8").splitlines()
             self.assertEqual(len(lines), times, "the retry was not written to the file again")
             self.assertEqual(json.loads(lines[-1])["data"], json.loads(ORDER))
+
+    def bookings(self):
+        """How many things are booked, by trip."""
+        with contextlib.closing(sqlite3.connect(self.folder / "travel.db", timeout=30)) as database:
+            return dict(database.execute("SELECT trip, count(*) FROM booking GROUP BY trip").fetchall())
+
+    def test_saga_travel_books_all_or_nothing(self):
+        output = self.run_example("saga-travel")
+        self.assertIn("the trip is completed", output)
+        self.assertEqual(list(self.bookings().values()), [3])
+        lines = self.run_example("saga-travel", "no-car").splitlines()
+        self.assertEqual(lines[:4], ["flight booked", "hotel booked", "hotel cancelled", "flight cancelled"])
+        self.assertEqual(lines[4], "the trip is cancelled")
+        self.assertIn("car: failed, there is no car left", lines[-1])
+        self.assertEqual(list(self.bookings().values()), [3], "those of the second trip are gone")
+
+    def test_saga_travel_goes_on_where_it_was_killed(self):
+        def trips(states):
+            return value(self.folder / "travel.db", f"SELECT count(*) FROM sagabox_saga WHERE {states}")
+
+        self.run_example("saga-travel")
+        for milliseconds in range(20, 220, 20):
+            killed = subprocess.Popen([FOLDER / "saga-travel"], cwd=self.folder, stdout=subprocess.DEVNULL)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                killed.wait(milliseconds / 1000)
+            killed.kill()
+            killed.wait()
+        for _ in range(100):
+            self.run_example("saga-travel")
+            if trips("state <> 'completed'") == 0:
+                break
+        self.assertEqual(trips("state <> 'completed'"), 0)
+        bookings = self.bookings()
+        self.assertEqual(len(bookings), trips("true"))
+        self.assertEqual(set(bookings.values()), {3}, bookings)
 
 
 class RestService(unittest.TestCase):
