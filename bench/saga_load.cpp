@@ -48,7 +48,8 @@ void start_sagas(Store& store, Sagas& sagas, std::string_view name, std::int64_t
 }
 
 /// Throws when nothing moves for 30 s.
-void await(const std::function<std::uint64_t()>& reached, std::uint64_t wanted, Duration pause) {
+void await_sagas(const std::function<std::uint64_t()>& reached, std::uint64_t wanted,
+                 Duration pause) {
   std::uint64_t last = 0;
   auto moved = Steady::now();
   for (;;) {
@@ -72,8 +73,8 @@ double sagas_rate(Store& store, std::int64_t count) {
   start_sagas(store, sagas, saga_name, count);
   const auto begin = Steady::now();
   sagas.start().value();
-  await([&] { return sagas.snapshot().completed; }, static_cast<std::uint64_t>(count),
-        microseconds(1000));
+  await_sagas([&] { return sagas.snapshot().completed; }, static_cast<std::uint64_t>(count),
+              microseconds(1000));
   const auto rate = static_cast<double>(count) / seconds_since(begin);
   sagas.stop().value();
   return rate;
@@ -88,7 +89,7 @@ std::vector<double> single_saga_microseconds(Store& store, std::uint32_t count) 
     std::this_thread::sleep_for(microseconds(1000));
     const auto begin = Steady::now();
     (void)sagas.start_saga({.definition = std::string(saga_name)}).value();
-    await([&] { return sagas.snapshot().completed; }, number, microseconds(20));
+    await_sagas([&] { return sagas.snapshot().completed; }, number, microseconds(20));
     if (number > warm_up) taken.push_back(seconds_since(begin) * 1e6);
   }
   sagas.stop().value();
@@ -102,8 +103,8 @@ double active_sagas_mib(Store& store, std::int64_t count) {
   auto sagas = sagas_of(store, waiting_name, std::move(steps));
   sagas.start().value();
   start_sagas(store, sagas, waiting_name, count);
-  await([&] { return sagas.snapshot().started; }, static_cast<std::uint64_t>(count),
-        microseconds(1000));
+  await_sagas([&] { return sagas.snapshot().started; }, static_cast<std::uint64_t>(count),
+              microseconds(1000));
   sagas.stop().value();
   return peak_mib();
 }

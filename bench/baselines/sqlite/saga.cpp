@@ -17,7 +17,7 @@ namespace {
 /// What the store has; the default of SQLite is 1000.
 constexpr int checkpoint_pages_of_store = 4096;
 
-std::int64_t now() { return system_clock().wall_now().time_since_epoch().count(); }
+std::int64_t microseconds_now() { return system_clock().wall_now().time_since_epoch().count(); }
 
 class SagaLoop {
  public:
@@ -55,14 +55,14 @@ VALUES (?1, 'default', 'bench', 1, 'running', 0, 1, ?2, '', '', ?2, ?2, ?3)
     for (const std::size_t number : {2, 3}) {
       begin_.run();
       for (const auto& id : ids) {
-        step_.text(1, id).integer(2, now()).text(3, text_.body).run();
+        step_.text(1, id).integer(2, microseconds_now()).text(3, text_.body).run();
         note(id, number);
       }
       commit_.run();
     }
     begin_.run();
     for (const auto& id : ids) {
-      end_.text(1, id).integer(2, now()).text(3, text_.body).run();
+      end_.text(1, id).integer(2, microseconds_now()).text(3, text_.body).run();
       note(id, 4);
       note(id, 5);
     }
@@ -82,7 +82,7 @@ VALUES (?1, 'default', 'bench', 1, 'running', 0, 1, ?2, '', '', ?2, ?2, ?3)
     std::vector<std::string> ids;
     for (auto& [seq, id] : taken) {
       take_.integer(1, seq).run();
-      insert_.text(1, id).integer(2, now()).text(3, text_.body).run();
+      insert_.text(1, id).integer(2, microseconds_now()).text(3, text_.body).run();
       note(id, 1);
       ids.push_back(std::move(id));
     }
@@ -93,7 +93,7 @@ VALUES (?1, 'default', 'bench', 1, 'running', 0, 1, ?2, '', '', ?2, ?2, ?3)
     const auto& line = text_.history[number - 1];
     const auto digest = sha256(id);
     const std::string hash(reinterpret_cast<const char*>(digest.data()), digest.size());
-    note_.text(1, id).integer(2, static_cast<std::int64_t>(number)).integer(3, now());
+    note_.text(1, id).integer(2, static_cast<std::int64_t>(number)).integer(3, microseconds_now());
     note_.text(4, line.event).text(5, line.step).text(6, line.detail).blob(7, hash).run();
   }
 
