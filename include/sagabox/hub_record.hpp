@@ -25,6 +25,8 @@ using LeaseToken = Id<struct LeaseTokenTag>;
 /// Something that happened, told once and never changed. The message's topic is the event's type;
 /// its tenant, key, payload, headers and trace are the event's.
 struct HubEvent {
+  /// Unique over all tenants: drawn by whoever takes the event in, never chosen by its author. The
+  /// message that a store returns has the same id.
   EventId id;
   std::shared_ptr<const Message> message;
   std::string source{};  ///< who tells it; part of what `external_id` is unique in
@@ -102,7 +104,8 @@ struct DeliveryRecord {
   Shard shard{};       ///< by the subscription
   Sequence sequence{};  ///< drawn when it was inserted: the order of its key
   DeliveryState state = DeliveryState::pending;
-  std::uint32_t attempt = 0;  ///< how many were begun
+  std::uint32_t attempt = 0;   ///< how many were begun
+  std::uint32_t failures = 0;  ///< how many of them count against the retry schedule
   WallTime next_attempt_at{};
   WallTime created_at{};
   std::optional<WallTime> ended_at{};
@@ -136,6 +139,8 @@ struct JobResult {
   Duration took{};
 };
 inline constexpr std::size_t job_answer_bytes_max = 1024;
+/// A job whose lease has run out so often fails with TX.LEASE_LOST.
+inline constexpr std::uint32_t job_resets_max = 3;
 
 /// One attempt of one delivery. The orchestrator makes it, a worker does it and writes its result.
 struct JobRecord {
@@ -155,9 +160,8 @@ struct JobRecord {
 /// A delivery that died, with what it would have brought, so that it can be looked at and sent
 /// again whatever became of the event.
 struct DeadDelivery {
-  DeliveryRecord delivery;
+  DeliveryRecord delivery;  ///< `ended_at`: when it died
   HubEvent event;
-  WallTime died_at{};
 };
 
 }  // namespace sagabox

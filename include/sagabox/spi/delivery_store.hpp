@@ -38,6 +38,7 @@ struct AttemptOf {
 struct DeliveryChange {
   AttemptOf of;
   DeliveryState state = DeliveryState::completed;  ///< completed, pending, or dead
+  std::uint32_t failures = 0;                      ///< the delivery's from now on
   WallTime next_attempt_at{};                      ///< of pending
   std::optional<Code> code{};
   std::string error{};
@@ -55,14 +56,15 @@ struct EndedJob {
 /// What the router and the orchestrator need of a database: the router adds deliveries, the owner
 /// of a shard is the only one to change them. Each call writes one table, ownership aside, and is
 /// repeatable: it inserts what is not there, or changes what is as it was expected. Fenced calls
-/// return one verdict a fence; where one does not hold, nothing was written. Calls block, each for
+/// return one verdict a fence; where one does not hold, nothing was written. They change deliveries
+/// of the fenced shards only. Calls block, each for
 /// a time that the store limits; safe from any thread. Times are the database's.
 class DeliveryStore {
  public:
   virtual ~DeliveryStore() = default;
 
-  /// Those that are not there yet, pending at once. By event, subscription and generation; a
-  /// shard's in the order given. Returns how many were new. Wakes whoever waits.
+  /// Those that are not there yet, pending and due at once. By event, subscription and generation;
+  /// they draw their sequences in the order given. Returns how many were new. Wakes whoever waits.
   virtual Result<std::uint64_t> add(std::span<const DeliveryRecord> deliveries) = 0;
 
   /// Subscriptions with pending deliveries in this shard, by id, after this one. Costs as much as
@@ -89,24 +91,28 @@ class DeliveryStore {
     std::vector<AttemptOf> changed;  ///< in that state now, by this call or one before
   };
   /// Those in progress at that attempt. When one with a key ends, the next of its key becomes
-  /// pending at once, in the same write. Those that died must be in the table of the dead before.
+  /// pending at once, in the same write. Code, error and status replace what the delivery had;
+  /// one that completed has neither code nor error. Call `bury` before for those that died.
   virtual Result<ChangeReply> change(const Fencing& fencing,
                                      std::span<const DeliveryChange> changes) = 0;
   /// Open deliveries of a disabled subscription that are not in progress, the oldest first: they
-  /// die. Returns them as they are now; must be in the table of the dead before, see `bury`.
+  /// die.
   virtual Result<std::vector<DeliveryRecord>> doomed(Shard shard,
                                                      const SubscriptionId& subscription,
                                                      std::uint32_t rows_max) = 0;
+  /// Those of them that are pending or waiting after that attempt die, as `change` says. Call
+  /// `bury` before.
   virtual Result<ChangeReply> end_unsent(const Fencing& fencing,
                                          std::span<const DeliveryChange> changes) = 0;
   /// Waiting deliveries that no open one of their key stands before become pending: what a crash
   /// may leave. Returns how many.
   virtual Result<std::uint64_t> release_strays(const Fencing& fencing, std::uint32_t rows_max) = 0;
 
-  /// Writes dead deliveries with a snapshot of their event, those that are not there yet.
-  virtual Status bury(std::span<const DeliveryChange> changes) = 0;
+  /// Keeps a snapshot of the events of these deliveries, which are about to die. Snapshots that are
+  /// there are left as they are; that of a delivery which did not die after all is never shown.
+  virtual Status bury(std::span<const DeliveryId> ids) = 0;
 
-  /// Jobs of these attempts, those that are not there yet. Wakes workers.
+  /// Jobs of these attempts, those that are not there yet, pending from now on. Wakes workers.
   virtual Status make_jobs(std::span<const JobRecord> jobs) = 0;
   /// Attempts that have no job, of those given.
   virtual Result<std::vector<AttemptOf>> without_job(std::span<const AttemptOf> attempts) = 0;

@@ -15,8 +15,7 @@ namespace sagabox::spi {
 /// Events, and what changed about subscriptions, of one snapshot.
 struct RoutingReply {
   FeedReply<HubEvent> events;
-  /// Subscriptions with a `change` above the one asked for, ascending, those removed since among
-  /// them as disabled.
+  /// Subscriptions with a `change` above the one asked for, ascending.
   std::vector<SubscriptionRecord> changed;
 };
 
@@ -39,9 +38,10 @@ class EventStore {
   /// At least one event is returned if there is any, else as many as fit into `bytes_max`.
   virtual Result<RoutingReply> read(std::span<const FeedRange> ranges, std::size_t bytes_max,
                                     std::uint64_t subscriptions_after) = 0;
-  /// One a shard that was asked for; 0 where nothing is stored.
+  /// One a shard that was asked for, in their order; 0 where nothing is stored.
   virtual Result<std::vector<RoutingPosition>> positions(std::span<const Shard> shards) = 0;
-  /// Never back. One a fence; where one does not hold, nothing is moved.
+  /// Never back. Every shard has a fence. One verdict a fence; where one does not hold, nothing is
+  /// moved.
   virtual Result<std::vector<bool>> move(const Fencing& fencing,
                                          std::span<const RoutingPosition> positions) = 0;
 

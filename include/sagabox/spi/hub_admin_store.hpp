@@ -100,20 +100,27 @@ class HubAdminStore {
   virtual Result<std::optional<DeliveryRecord>> delivery(const DeliveryId& id) = 0;
   /// Every attempt, by number.
   virtual Result<std::vector<JobRecord>> attempts(const DeliveryId& id) = 0;
+  /// Nothing for one that is not dead. Its event has no message if it was gone before it died.
   virtual Result<std::optional<DeadDelivery>> dead(const DeliveryId& id) = 0;
+  /// By subscription and state; those that completed are left out, as there may be very many.
   virtual Result<std::vector<DeliveryCount>> count(const std::optional<std::string>& tenant) = 0;
   virtual Result<EndpointHealth> health(const SubscriptionId& id, Duration since) = 0;
 
   /// The next generation of dead deliveries, with fresh counters and last in their keys; what is
   /// dead stays as it is. Repeated, it finds what it made. `tenant`: another's are `not_dead`.
+  /// One answer an id, in their order. `audit` is empty or has one event an id; those of what was
+  /// made are written in the same transaction.
   virtual Result<std::vector<Requeued>> requeue(std::span<const DeliveryId> ids,
                                                 const std::optional<std::string>& tenant,
                                                 std::span<const AuditEvent> audit) = 0;
 
-  /// Removes what ended longer ago, the oldest first: jobs and deliveries that completed, events
-  /// that are routed and have no delivery any more. Each table for itself; `rows_max` of each.
+  /// Removes what ended longer ago, the oldest first: jobs of deliveries that completed, such
+  /// deliveries that have no job any more, events that are routed and have no delivery any more.
+  /// A requeued delivery stays as long as the dead one it was made from. Each table for itself;
+  /// `rows_max` of each.
   virtual Result<HubPurged> purge(const HubPurge& request) = 0;
-  /// Dead deliveries of that age, which nothing else removes.
+  /// Dead deliveries of that age with their jobs and snapshots, which nothing else removes; those
+  /// whose next generation is open stay. `rows_max` deliveries.
   virtual Result<HubPurged> purge_dead(const HubPurge& request) = 0;
 };
 

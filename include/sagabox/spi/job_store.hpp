@@ -31,17 +31,19 @@ class JobStore {
   virtual ~JobStore() = default;
 
   /// Pending jobs, the oldest first; those that others are leasing at this moment are left out.
-  /// `token` is drawn by the caller for this call: it stands for the lease.
+  /// `token` is drawn by the caller for this call: it stands for the lease. Jobs whose delivery or
+  /// event is gone are left out.
   virtual Result<std::vector<LeasedJob>> lease(std::string_view worker, const LeaseToken& token,
                                                Duration lease, std::uint32_t rows_max) = 0;
-  /// One answer a job: whether it still had this lease, or has this result by it already.
+  /// One answer a job: whether it still had this lease, or has this result by it already. A lease
+  /// that has run out is one until `reset` takes it away.
   virtual Result<std::vector<bool>> finish(const LeaseToken& token,
                                            std::span<const FinishedJob> jobs) = 0;
   struct ResetReply {
     std::uint64_t reset = 0;   ///< pending again
     std::uint64_t failed = 0;  ///< were reset too often: TX.LEASE_LOST
   };
-  /// Leases that have run out, the oldest first. A job's third failed lease fails it.
+  /// Leases that have run out, the oldest first. `job_resets_max` of them fail the job.
   virtual Result<ResetReply> reset(std::uint32_t rows_max) = 0;
 
   /// Returns when a job may have been made, on `wake`, or after `timeout`.

@@ -40,8 +40,9 @@ class SubscriptionStore {
   virtual ~SubscriptionStore() = default;
 
   /// Inserts version 1, or changes what has the version before; the store draws `change`, the
-  /// times, and `active_since` when the state becomes active. False: another version is stored, or
-  /// the id is taken. `audit` is written in the same transaction.
+  /// times, and `active_since` when the state becomes active, other than by the end of a pause.
+  /// Tenant and id never change. False: another version is stored, or the id is taken. `audit` is
+  /// written in the same transaction.
   virtual Result<bool> write(const SubscriptionRecord& record,
                              std::span<const AuditEvent> audit) = 0;
   virtual Result<std::optional<SubscriptionRecord>> get(const SubscriptionId& id) = 0;
@@ -49,14 +50,14 @@ class SubscriptionStore {
   virtual Result<std::vector<SubscriptionRecord>> list(const SubscriptionList& request) = 0;
 
   /// A new secret signs from now on, the ones before end at `overlap` from now if they do not end
-  /// before. Returns its number. Also the audit event.
+  /// before. Returns its number, from 1. REQUEST.NOT_FOUND: there is no such subscription.
   virtual Result<std::uint32_t> add_secret(const SubscriptionId& id, std::string_view sealed,
                                            Duration overlap, std::span<const AuditEvent> audit) = 0;
-  /// Those that have not expired, the newest first, of all of these.
   struct SecretsOf {
     SubscriptionId subscription;
     std::vector<SealedSecret> secrets;
   };
+  /// One a subscription, in their order: its secrets that have not expired, the newest first.
   virtual Result<std::vector<SecretsOf>> secrets(std::span<const SubscriptionId> ids) = 0;
 };
 

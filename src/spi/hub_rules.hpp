@@ -1,0 +1,88 @@
+#pragma once
+
+#include <sagabox/hub_record.hpp>
+#include <sagabox/spi/delivery_store.hpp>
+#include <sagabox/spi/event_store.hpp>
+#include <sagabox/spi/fencing.hpp>
+#include <sagabox/spi/hub_admin_store.hpp>
+#include <sagabox/spi/subscription_store.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+/// What every store of the hub checks and decides alike. Pure.
+namespace sagabox::spi {
+
+struct HubBounds {
+  static constexpr std::size_t source_length_max = 255;
+  static constexpr std::size_t external_id_length_max = 255;
+  static constexpr std::size_t name_length_max = 255;
+  static constexpr std::size_t target_length_max = 2048;
+  static constexpr std::size_t settings_bytes_max = 64UL * 1024;
+  static constexpr std::size_t error_bytes_max = 1024;  ///< longer ones are cut
+};
+
+/// An event's shard: by tenant and key, or by its id without a key.
+Shard event_shard(const HubEvent& event, std::uint16_t shards);
+/// A delivery's.
+Shard delivery_shard(const SubscriptionId& subscription, std::uint16_t shards);
+
+/// SCHEMA.VALIDATION_FAILED for what cannot be stored.
+Status check_event(const HubEvent& event);
+Status check_subscription(const SubscriptionRecord& record);
+/// CONFIG.INVALID for a position in a shard without a fence, and for a shard named twice.
+Status check_moves(const Fencing& fencing, std::span<const RoutingPosition> positions);
+/// TX.INVALID_STATE for a state that this call cannot lead to.
+Status check_changes(std::span<const DeliveryChange> changes);
+Status check_deaths(std::span<const DeliveryChange> changes);
+
+/// TX.IDEMPOTENT_MISMATCH for a repeated event that is not the same; `known` is what is stored.
+struct KnownEvent {
+  EventId id;
+  std::string_view tenant;
+  std::string_view source;
+  std::string_view external_id;
+  std::string_view type;
+  Digest digest{};
+};
+Status check_repeated(const HubEvent& event, const KnownEvent& known);
+
+/// `active_since` once a record with this state is written over what is stored (null: nothing is).
+std::optional<WallTime> active_since_after(const SubscriptionRecord* stored,
+                                           SubscriptionState state, WallTime now);
+
+/// Whether the stored delivery is as the change would leave it.
+bool is_applied(const DeliveryRecord& stored, const DeliveryChange& change);
+/// What the change makes of it.
+DeliveryRecord changed(DeliveryRecord stored, const DeliveryChange& change, WallTime now);
+/// The next generation of a dead delivery.
+DeliveryRecord next_generation(const DeliveryRecord& dead, WallTime now);
+/// What becomes of a requeue; `stored` and the generation after it are null if they are not there.
+Requeued requeued(const DeliveryId& id, const DeliveryRecord* stored, const DeliveryRecord* next,
+                  const std::optional<std::string>& tenant);
+/// CONFIG.INVALID unless there is an audit event for each id, or none.
+Status check_requeue(std::span<const DeliveryId> ids, std::span<const AuditEvent> audit);
+
+/// The job after its lease has run out; unchanged if it has not.
+JobRecord after_lost_lease(JobRecord job, WallTime now);
+
+/// REQUEST.NOT_FOUND
+Error no_subscription(const SubscriptionId& id);
+
+bool fits(const SubscriptionRecord& record, const SubscriptionFilter& filter);
+bool fits(const HubEvent& event, const EventFilter& filter);
+bool fits(const DeliveryRecord& delivery, const DeliveryFilter& filter);
+
+/// Of these attempts that have ended.
+EndpointHealth health_of(std::span<const JobRecord> ended);
+/// `part` of these times, ascending, are not above it (nearest rank). Null for none.
+std::optional<Duration> percentile(std::span<const Duration> ascending, double part);
+
+/// Cut to `HubBounds::error_bytes_max`, and what it says of HTTP to `job_answer_bytes_max`.
+JobResult bounded(JobResult result);
+
+}  // namespace sagabox::spi
