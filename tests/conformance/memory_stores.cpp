@@ -1,3 +1,4 @@
+#include "conformance/hub/hub_conformance.hpp"
 #include "conformance/idempotency/idempotency_conformance.hpp"
 #include "conformance/idempotency/inbox_conformance.hpp"
 #include "conformance/saga/saga_conformance.hpp"
@@ -77,6 +78,12 @@ INSTANTIATE_TEST_SUITE_P(Memory, InboxConformance,
                          kind_name);
 INSTANTIATE_TEST_SUITE_P(
     Memory, SagaConformance,
+    ::testing::Values(memory_kind("LateCommitsNone", spi::LateCommits::none),
+                      memory_kind("LateCommitsVisible", spi::LateCommits::visible),
+                      memory_kind("LateCommitsWindow", spi::LateCommits::window)),
+    kind_name);
+INSTANTIATE_TEST_SUITE_P(
+    Memory, HubConformance,
     ::testing::Values(memory_kind("LateCommitsNone", spi::LateCommits::none),
                       memory_kind("LateCommitsVisible", spi::LateCommits::visible),
                       memory_kind("LateCommitsWindow", spi::LateCommits::window)),

@@ -22,6 +22,7 @@ void StoreConformance::SetUp() {
   if (auto* requests = store().idempotency()) requests->prepare().value();
   if (auto* inbox = store().inbox()) inbox->prepare().value();
   if (auto* sagas = store().sagas()) sagas->prepare().value();
+  if (const auto hub = store().hub()) hub->events.prepare().value();
   fixture_->prepared();
 }
 

@@ -52,8 +52,26 @@ enum class Operation : std::uint8_t {
   saga_write,
   saga_look,  ///< definitions and all of SagaAdminStore but purge
   saga_purge,
+  hub_publish,  ///< in a transaction
+  hub_read,     ///< events and positions
+  hub_move,     ///< positions
+  hub_add,
+  hub_look,  ///< all reads of DeliveryStore and SubscriptionStore
+  hub_begin,
+  hub_change,  ///< change, end_unsent, release_strays
+  hub_bury,
+  hub_make_jobs,
+  hub_seen,
+  hub_disable,
+  hub_lease,
+  hub_finish,
+  hub_reset,
+  hub_subscribe,  ///< write, add_secret
+  hub_inspect,    ///< all reads of HubAdminStore
+  hub_requeue,
+  hub_purge,
 };
-inline constexpr std::size_t operation_count = 36;
+inline constexpr std::size_t operation_count = 54;
 
 /// What goes wrong with a call.
 enum class Fault : std::uint8_t {
@@ -108,13 +126,18 @@ class Connection {
 /// Writes into the connection's open transaction; never begins, commits or rolls back. Say
 /// `committed()` after your COMMIT to use the fast path. Belongs to that one transaction: it is
 /// not open for a later one of the same connection. The connection outlives it.
-class Enlisted final : public Transaction, private OutboxWriter, private Inbox, private SagaInbox {
+class Enlisted final : public Transaction,
+                       private OutboxWriter,
+                       private Inbox,
+                       private SagaInbox,
+                       private EventWriter {
  public:
   explicit Enlisted(Connection& connection);
   [[nodiscard]] bool is_open() const override;
   OutboxWriter& outbox() override { return *this; }
   Inbox& inbox() override { return *this; }
   SagaInbox& sagas() override { return *this; }
+  EventWriter& events() override { return *this; }
 
  private:
   Result<std::vector<Written>> insert(
@@ -122,6 +145,7 @@ class Enlisted final : public Transaction, private OutboxWriter, private Inbox, 
   Result<bool> first_time(const IdempotencyKey& key) override;
   Result<BarrierAnswer> barrier(const BarrierCall& call) override;
   Status append(std::span<const SagaCommand> commands) override;
+  Result<std::vector<Published>> publish(std::span<const HubEvent> events) override;
 
   Connection* connection_;
   std::uint64_t begun_;  // which of the connection's transactions
@@ -155,6 +179,7 @@ class MemoryStore final : public Store {
   spi::InboxStore* inbox() override;
   spi::SagaStore* sagas() override;
   spi::SagaAdminStore* saga_admin() override;
+  std::optional<HubRoles> hub() override;
   Result<std::unique_ptr<OwnedTransaction>> begin() override;
   [[nodiscard]] std::string name() const override { return "memory:"; }
 

@@ -110,6 +110,12 @@ Status Enlisted::append(std::span<const SagaCommand> commands) {
   return session.database->sagas().append(*session.transaction, commands);
 }
 
+Result<std::vector<Published>> Enlisted::publish(std::span<const HubEvent> events) {
+  if (!is_open()) return no_transaction("publish()");
+  auto& session = *connection_->session_;
+  return session.database->hub_events().publish(*session.transaction, events);
+}
+
 Result<Enlisted> enlist(Connection& connection) {
   if (!connection.in_transaction()) return no_transaction("enlist()");
   return Enlisted(connection);

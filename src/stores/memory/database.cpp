@@ -44,6 +44,24 @@ constexpr std::array<std::string_view, operation_count> operation_names{
     "saga write",
     "saga look",
     "saga purge",
+    "hub publish",
+    "hub read",
+    "hub move",
+    "hub add",
+    "hub look",
+    "hub begin",
+    "hub change",
+    "hub bury",
+    "hub make_jobs",
+    "hub seen",
+    "hub disable",
+    "hub lease",
+    "hub finish",
+    "hub reset",
+    "hub subscribe",
+    "hub inspect",
+    "hub requeue",
+    "hub purge",
 };
 
 std::string name_of(Operation operation) {
@@ -74,6 +92,7 @@ CommittedState CommittedState::copy() const {
   copy.idempotency = idempotency;
   copy.inbox = inbox;
   copy.sagas = sagas;
+  copy.hub = hub;
   copy.business = business;
   copy.next_transaction = next_transaction;
   copy.next_command = next_command;
@@ -272,6 +291,7 @@ bool Database::commit(const std::shared_ptr<OpenTransaction>& transaction) {
     }
     state_.inbox.add(std::move(transaction->inbox));
     for (const auto& command : transaction->commands) state_.sagas.publish(command);
+    for (const auto& event : transaction->events) state_.hub.events.put(event);
     end(transaction);
   }
   if (options_.notifies) {
@@ -281,6 +301,7 @@ bool Database::commit(const std::shared_ptr<OpenTransaction>& transaction) {
       last = insert.bell;
     }
     ring_commands(*transaction);
+    if (!transaction->events.empty()) bell(hub_events_bell).ring();
   }
   return true;
 }
@@ -291,6 +312,21 @@ void Database::ring_commands(const OpenTransaction& transaction) {
     if (command.definition != last) bell(Sagas::bell_name(command.definition)).ring();
     last = command.definition;
   }
+}
+
+void Database::ring_if_told(std::string_view bell_name) {
+  if (options_.notifies) bell(bell_name).ring();
+}
+
+std::vector<bool> Database::held(const spi::Fencing& fencing) const {
+  std::vector<bool> held;
+  const auto owners = state_.ownership.owners(fencing.scope);
+  for (const auto& fence : fencing.fences) {
+    const auto place = std::size_t{fence.shard.value};
+    held.push_back(place < owners.size() && owners[place].owner == fencing.owner &&
+                   owners[place].epoch == fence.epoch);
+  }
+  return held;
 }
 
 void Database::roll_back(const std::shared_ptr<OpenTransaction>& transaction) {

@@ -3,6 +3,7 @@
 #include "core/commit_bell.hpp"
 #include "stores/memory/audit_log.hpp"
 #include "stores/memory/controls.hpp"
+#include "stores/memory/hub.hpp"
 #include "stores/memory/idempotency.hpp"
 #include "stores/memory/inbox.hpp"
 #include "stores/memory/ownership.hpp"
@@ -39,6 +40,7 @@ struct OpenTransaction {
   BusinessRows puts;
   InboxRows inbox;
   std::vector<SagaCommand> commands;  // ascending by sequence
+  std::vector<HubEvent> events;       // ascending by sequence
   bool aborted = false;               ///< by a fail-over
 };
 
@@ -51,6 +53,7 @@ struct CommittedState {
   IdempotencyRecords idempotency;
   InboxRows inbox;
   SagaRows sagas;
+  HubRows hub;
   BusinessRows business;
   TransactionId next_transaction{1};
   std::uint64_t next_command = 1;
@@ -116,6 +119,11 @@ class Database final : public spi::OutboxStore,
   Idempotency& idempotency() noexcept { return idempotency_; }
   MemoryInbox& inbox() noexcept { return inbox_; }
   Sagas& sagas() noexcept { return sagas_; }
+  HubEvents& hub_events() noexcept { return hub_events_; }
+  HubSubscriptions& hub_subscriptions() noexcept { return hub_subscriptions_; }
+  HubDeliveries& hub_deliveries() noexcept { return hub_deliveries_; }
+  HubJobs& hub_jobs() noexcept { return hub_jobs_; }
+  HubAdmin& hub_admin() noexcept { return hub_admin_; }
 
   /// Draws the transaction's id: it is visible to reads from now on.
   std::shared_ptr<OpenTransaction> begin_transaction();
@@ -158,6 +166,11 @@ class Database final : public spi::OutboxStore,
   friend class Idempotency;
   friend class MemoryInbox;
   friend class Sagas;
+  friend class HubEvents;
+  friend class HubSubscriptions;
+  friend class HubDeliveries;
+  friend class HubJobs;
+  friend class HubAdmin;
 
   [[nodiscard]] Table* find(const TableName& table) const;
   static Error no_table(const TableName& table);
@@ -173,6 +186,10 @@ class Database final : public spi::OutboxStore,
   /// What a read cannot see; nothing where transactions are not visible.
   [[nodiscard]] std::optional<spi::Horizon> horizon() const;
   void ring_commands(const OpenTransaction& transaction);
+  /// Where processes tell each other of commits.
+  void ring_if_told(std::string_view bell_name);
+  /// Whether each fence holds.
+  [[nodiscard]] std::vector<bool> held(const spi::Fencing& fencing) const;
   /// Out of the transactions in progress.
   void end(const std::shared_ptr<OpenTransaction>& transaction);
   [[nodiscard]] WallTime now() const { return options_.clock->wall_now(); }
@@ -182,6 +199,11 @@ class Database final : public spi::OutboxStore,
   Idempotency idempotency_;
   MemoryInbox inbox_;
   Sagas sagas_;
+  HubEvents hub_events_{*this};
+  HubSubscriptions hub_subscriptions_{*this};
+  HubDeliveries hub_deliveries_{*this};
+  HubJobs hub_jobs_{*this};
+  HubAdmin hub_admin_{*this};
 
   mutable std::mutex faults_mutex_;
   std::shared_ptr<const FaultPlan> faults_;

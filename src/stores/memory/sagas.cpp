@@ -130,17 +130,6 @@ Result<std::vector<SagaCommandResult>> Sagas::results(std::span<const CommandId>
   });
 }
 
-std::vector<bool> Sagas::held(const spi::Fencing& fencing) const {
-  std::vector<bool> held;
-  const auto owners = database_.state_.ownership.owners(fencing.scope);
-  for (const auto& fence : fencing.fences) {
-    const auto place = std::size_t{fence.shard.value};
-    held.push_back(place < owners.size() && owners[place].owner == fencing.owner &&
-                   owners[place].epoch == fence.epoch);
-  }
-  return held;
-}
-
 /// All or none.
 Status Sagas::write_messages(std::span<const spi::SagaMessage> messages) {
   if (messages.empty()) return {};
@@ -168,7 +157,7 @@ Result<spi::SagaBatchReply> Sagas::write_locked(const spi::SagaBatch& batch) {
   spi::SagaBatchReply reply;
   auto& state = database_.state_;
   reply.timeline = database_.timeline_;
-  reply.held = held(batch.fencing);
+  reply.held = database_.held(batch.fencing);
   if (!reply.written()) return reply;
   const auto stored = state.sagas.stored(batch);
   spi::find_conflicts(batch, stored, reply);

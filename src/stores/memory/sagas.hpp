@@ -104,8 +104,6 @@ class Sagas final : public spi::SagaStore, public spi::SagaAdminStore {
   static std::string bell_name(std::string_view definition);
 
  private:
-  /// Whether each fence holds.
-  [[nodiscard]] std::vector<bool> held(const spi::Fencing& fencing) const;
   Status write_messages(std::span<const spi::SagaMessage> messages);
   Result<spi::SagaBatchReply> write_locked(const spi::SagaBatch& batch);
 

@@ -10,7 +10,8 @@ namespace {
 class StoreTransaction final : public OwnedTransaction,
                                private OutboxWriter,
                                private Inbox,
-                               private SagaInbox {
+                               private SagaInbox,
+                               private EventWriter {
  public:
   explicit StoreTransaction(Connection connection) : connection_(std::move(connection)) {}
 
@@ -23,6 +24,7 @@ class StoreTransaction final : public OwnedTransaction,
   OutboxWriter& outbox() override { return *this; }
   Inbox& inbox() override { return *this; }
   SagaInbox& sagas() override { return *this; }
+  EventWriter& events() override { return *this; }
 
   Status commit() override {
     auto status = connection_.commit();
@@ -54,6 +56,9 @@ class StoreTransaction final : public OwnedTransaction,
   Status append(std::span<const SagaCommand> commands) override {
     return Enlisted(connection_).sagas().append(commands);
   }
+  Result<std::vector<Published>> publish(std::span<const HubEvent> events) override {
+    return Enlisted(connection_).events().publish(events);
+  }
 
   Connection connection_;
 };
@@ -74,6 +79,10 @@ spi::IdempotencyStore* MemoryStore::idempotency() { return &database_->idempoten
 spi::InboxStore* MemoryStore::inbox() { return &database_->inbox(); }
 spi::SagaStore* MemoryStore::sagas() { return &database_->sagas(); }
 spi::SagaAdminStore* MemoryStore::saga_admin() { return &database_->sagas(); }
+std::optional<HubRoles> MemoryStore::hub() {
+  return HubRoles{database_->hub_events(), database_->hub_subscriptions(),
+                  database_->hub_deliveries(), database_->hub_jobs(), database_->hub_admin()};
+}
 
 Result<std::unique_ptr<OwnedTransaction>> MemoryStore::begin() {
   Connection connection = connect();

@@ -1,0 +1,248 @@
+#include "spi/hub_rules.hpp"
+#include "stores/memory/database.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace sagabox::memory {
+namespace {
+
+/// Rows with these times, the oldest first, at most so many.
+template <class Key>
+std::vector<Key> oldest(std::vector<std::pair<WallTime, Key>> rows, std::uint32_t rows_max) {
+  std::ranges::sort(rows);
+  if (rows.size() > rows_max) rows.erase(rows.begin() + rows_max, rows.end());
+  std::vector<Key> keys;
+  for (auto& [at, key] : rows) keys.push_back(std::move(key));
+  return keys;
+}
+
+bool has_jobs(const HubRows& hub, const DeliveryId& id) {
+  const auto first = hub.jobs.lower_bound({id, 0});
+  return first != hub.jobs.end() && first->first.delivery == id;
+}
+
+const DeliveryRecord* generation_of(const HubRows& hub, const DeliveryRecord& delivery,
+                                    std::uint32_t generation) {
+  return hub.deliveries.find(delivery_id_of(delivery.event, delivery.subscription, generation));
+}
+
+bool next_is_open(const HubRows& hub, const DeliveryRecord& delivery) {
+  const auto* next = generation_of(hub, delivery, delivery.generation + 1);
+  return next != nullptr && !has_ended(next->state);
+}
+
+/// It was made from a dead one that is still there.
+bool answers_for_dead(const HubRows& hub, const DeliveryRecord& delivery) {
+  return delivery.generation > 0 &&
+         generation_of(hub, delivery, delivery.generation - 1) != nullptr;
+}
+
+std::uint64_t purge_jobs(HubRows& hub, WallTime until, std::uint32_t rows_max) {
+  std::vector<std::pair<WallTime, spi::AttemptOf>> rows;
+  for (const auto& [of, job] : hub.jobs) {
+    if (!job.seen || *job.record.ended_at > until) continue;
+    const auto* delivery = hub.deliveries.find(of.delivery);
+    if (delivery == nullptr || delivery->state == DeliveryState::completed) {
+      rows.emplace_back(*job.record.ended_at, of);
+    }
+  }
+  const auto removed = oldest(std::move(rows), rows_max);
+  for (const auto& of : removed) hub.jobs.erase(of);
+  return removed.size();
+}
+
+std::uint64_t purge_deliveries(HubRows& hub, WallTime until, std::uint32_t rows_max) {
+  std::vector<std::pair<WallTime, DeliveryId>> rows;
+  for (const auto& [sequence, row] : hub.deliveries.all()) {
+    if (row.state != DeliveryState::completed || *row.ended_at > until) continue;
+    if (has_jobs(hub, row.id) || answers_for_dead(hub, row)) continue;
+    rows.emplace_back(*row.ended_at, row.id);
+  }
+  const auto removed = oldest(std::move(rows), rows_max);
+  for (const auto& id : removed) hub.deliveries.remove(id);
+  return removed.size();
+}
+
+std::uint64_t purge_events(HubRows& hub, WallTime until, std::uint32_t rows_max) {
+  std::vector<std::pair<WallTime, EventId>> rows;
+  for (const auto& [sequence, id] : hub.events.all()) {
+    const auto& event = *hub.events.find(id);
+    const bool routed = sequence <= hub.events.position(event.shard);
+    if (routed && event.published_at <= until && !hub.deliveries.has_event(id)) {
+      rows.emplace_back(event.published_at, id);
+    }
+  }
+  const auto removed = oldest(std::move(rows), rows_max);
+  for (const auto& id : removed) hub.events.remove(id);
+  return removed.size();
+}
+
+}  // namespace
+
+Result<std::vector<HubEvent>> HubAdmin::events(const spi::EventList& request) {
+  using Events = std::vector<HubEvent>;
+  return database_.faulty(Operation::hub_inspect, [&]() -> Result<Events> {
+    Events found;
+    const std::lock_guard lock(database_.mutex_);
+    const auto& events = database_.state_.hub.events;
+    for (auto at = events.all().rbegin(); at != events.all().rend(); ++at) {
+      if (found.size() == request.rows_max) break;
+      if (request.before && at->first >= *request.before) continue;
+      const auto& event = *events.find(at->second);
+      if (spi::fits(event, request.filter)) found.push_back(event);
+    }
+    return found;
+  });
+}
+
+Result<std::optional<HubEvent>> HubAdmin::event(const EventId& id) {
+  using Found = std::optional<HubEvent>;
+  return database_.faulty(Operation::hub_inspect, [&]() -> Result<Found> {
+    const std::lock_guard lock(database_.mutex_);
+    const auto* event = database_.state_.hub.events.find(id);
+    return event == nullptr ? Found() : Found(*event);
+  });
+}
+
+Result<std::vector<DeliveryRecord>> HubAdmin::deliveries(const spi::DeliveryList& request) {
+  using Records = std::vector<DeliveryRecord>;
+  return database_.faulty(Operation::hub_inspect, [&]() -> Result<Records> {
+    Records found;
+    const std::lock_guard lock(database_.mutex_);
+    const auto& rows = database_.state_.hub.deliveries.all();
+    for (auto at = rows.rbegin(); at != rows.rend() && found.size() < request.rows_max; ++at) {
+      if (request.before && at->first >= *request.before) continue;
+      if (spi::fits(at->second, request.filter)) found.push_back(at->second);
+    }
+    return found;
+  });
+}
+
+Result<std::optional<DeliveryRecord>> HubAdmin::delivery(const DeliveryId& id) {
+  using Found = std::optional<DeliveryRecord>;
+  return database_.faulty(Operation::hub_inspect, [&]() -> Result<Found> {
+    const std::lock_guard lock(database_.mutex_);
+    const auto* delivery = database_.state_.hub.deliveries.find(id);
+    return delivery == nullptr ? Found() : Found(*delivery);
+  });
+}
+
+Result<std::vector<JobRecord>> HubAdmin::attempts(const DeliveryId& id) {
+  using Records = std::vector<JobRecord>;
+  return database_.faulty(Operation::hub_inspect, [&]() -> Result<Records> {
+    Records found;
+    const std::lock_guard lock(database_.mutex_);
+    const auto& jobs = database_.state_.hub.jobs;
+    for (auto at = jobs.lower_bound({id, 0}); at != jobs.end() && at->first.delivery == id; ++at) {
+      found.push_back(at->second.record);
+    }
+    return found;
+  });
+}
+
+Result<std::optional<DeadDelivery>> HubAdmin::dead(const DeliveryId& id) {
+  using Found = std::optional<DeadDelivery>;
+  return database_.faulty(Operation::hub_inspect, [&]() -> Result<Found> {
+    const std::lock_guard lock(database_.mutex_);
+    const auto& rows = database_.state_.hub.deliveries;
+    const auto* delivery = rows.find(id);
+    if (delivery == nullptr || delivery->state != DeliveryState::dead) return Found();
+    const auto snapshot = rows.snapshots.find(id);
+    return Found({.delivery = *delivery,
+                  .event = snapshot == rows.snapshots.end() ? HubEvent{} : snapshot->second});
+  });
+}
+
+Result<std::vector<spi::DeliveryCount>> HubAdmin::count(const std::optional<std::string>& tenant) {
+  using Counts = std::vector<spi::DeliveryCount>;
+  return database_.faulty(Operation::hub_inspect, [&]() -> Result<Counts> {
+    std::map<std::pair<SubscriptionId, DeliveryState>, spi::DeliveryCount> counts;
+    const std::lock_guard lock(database_.mutex_);
+    for (const auto& [sequence, row] : database_.state_.hub.deliveries.all()) {
+      if (row.state == DeliveryState::completed || (tenant && row.tenant != *tenant)) continue;
+      auto& count = counts[{row.subscription, row.state}];
+      count.subscription = row.subscription;
+      count.state = row.state;
+      ++count.deliveries;
+      count.oldest = std::min(count.oldest.value_or(row.created_at), row.created_at);
+    }
+    Counts all;
+    for (auto& [key, count] : counts) all.push_back(std::move(count));
+    return all;
+  });
+}
+
+Result<spi::EndpointHealth> HubAdmin::health(const SubscriptionId& id, Duration since) {
+  return database_.faulty(Operation::hub_inspect, [&]() -> Result<spi::EndpointHealth> {
+    std::vector<JobRecord> ended;
+    const std::lock_guard lock(database_.mutex_);
+    const auto from = database_.now() - std::chrono::floor<WallTime::duration>(since);
+    for (const auto& [of, job] : database_.state_.hub.jobs) {
+      const auto& record = job.record;
+      if (record.subscription == id && record.ended_at && *record.ended_at >= from) {
+        ended.push_back(record);
+      }
+    }
+    return spi::health_of(ended);
+  });
+}
+
+Result<std::vector<spi::Requeued>> HubAdmin::requeue(std::span<const DeliveryId> ids,
+                                                     const std::optional<std::string>& tenant,
+                                                     std::span<const AuditEvent> audit) {
+  if (auto valid = spi::check_requeue(ids, audit); !valid.ok()) return valid.error();
+  auto done = database_.faulty(Operation::hub_requeue, [&]() -> Result<std::vector<spi::Requeued>> {
+    std::vector<spi::Requeued> answers;
+    const std::lock_guard lock(database_.mutex_);
+    auto& hub = database_.state_.hub;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const auto* dead = hub.deliveries.find(ids[i]);
+      const auto* next =
+          dead == nullptr ? nullptr : generation_of(hub, *dead, dead->generation + 1);
+      auto& answer = answers.emplace_back(spi::requeued(ids[i], dead, next, tenant));
+      if (answer.outcome != spi::Requeued::Outcome::made) continue;
+      hub.deliveries.add(spi::next_generation(*dead, database_.now()));
+      if (!audit.empty()) database_.state_.audit.append(audit[i]);
+    }
+    return answers;
+  });
+  if (done.ok()) database_.ring_if_told(hub_deliveries_bell);
+  return done;
+}
+
+Result<spi::HubPurged> HubAdmin::purge(const spi::HubPurge& request) {
+  return database_.faulty(Operation::hub_purge, [&]() -> Result<spi::HubPurged> {
+    const std::lock_guard lock(database_.mutex_);
+    auto& hub = database_.state_.hub;
+    const auto until = database_.now() - std::chrono::floor<WallTime::duration>(request.older_than);
+    return spi::HubPurged{.jobs = purge_jobs(hub, until, request.rows_max),
+                          .deliveries = purge_deliveries(hub, until, request.rows_max),
+                          .events = purge_events(hub, until, request.rows_max)};
+  });
+}
+
+Result<spi::HubPurged> HubAdmin::purge_dead(const spi::HubPurge& request) {
+  return database_.faulty(Operation::hub_purge, [&]() -> Result<spi::HubPurged> {
+    spi::HubPurged purged;
+    const std::lock_guard lock(database_.mutex_);
+    auto& hub = database_.state_.hub;
+    const auto until = database_.now() - std::chrono::floor<WallTime::duration>(request.older_than);
+    std::vector<std::pair<WallTime, DeliveryId>> rows;
+    for (const auto& [sequence, row] : hub.deliveries.all()) {
+      if (row.state != DeliveryState::dead || *row.ended_at > until) continue;
+      if (!next_is_open(hub, row)) rows.emplace_back(*row.ended_at, row.id);
+    }
+    for (const auto& id : oldest(std::move(rows), request.rows_max)) {
+      purged.jobs +=
+          std::erase_if(hub.jobs, [&](const auto& job) { return job.first.delivery == id; });
+      purged.dead += hub.deliveries.snapshots.erase(id);
+      hub.deliveries.remove(id);
+      ++purged.deliveries;
+    }
+    return purged;
+  });
+}
+
+}  // namespace sagabox::memory

@@ -1,0 +1,317 @@
+#include "spi/hub_rules.hpp"
+#include "stores/memory/database.hpp"
+
+#include <algorithm>
+
+namespace sagabox::memory {
+namespace {
+
+using State = DeliveryState;
+
+bool all_held(const std::vector<bool>& held) {
+  return std::ranges::find(held, false) == held.end();
+}
+
+bool is_fenced(const spi::Fencing& fencing, Shard shard) {
+  return std::ranges::any_of(fencing.fences,
+                             [&](const spi::Fence& fence) { return fence.shard == shard; });
+}
+
+bool is_unsent(const DeliveryRecord& delivery) {
+  return delivery.state == State::pending || delivery.state == State::waiting;
+}
+
+}  // namespace
+
+Result<std::uint64_t> HubDeliveries::add(std::span<const DeliveryRecord> deliveries) {
+  auto added = database_.faulty(Operation::hub_add, [&]() -> Result<std::uint64_t> {
+    std::uint64_t count = 0;
+    const std::lock_guard lock(database_.mutex_);
+    auto& rows = database_.state_.hub.deliveries;
+    for (const auto& delivery : deliveries) {
+      if (rows.find(delivery.id) != nullptr) continue;
+      auto row = delivery;
+      row.state = State::pending;
+      row.created_at = database_.now();
+      row.next_attempt_at = row.created_at;
+      rows.add(std::move(row));
+      ++count;
+    }
+    return count;
+  });
+  if (added.ok() && *added > 0) database_.ring_if_told(hub_deliveries_bell);
+  return added;
+}
+
+Result<std::vector<spi::OpenSubscription>> HubDeliveries::open(Shard shard,
+                                                               const SubscriptionId& after,
+                                                               std::uint32_t rows_max) {
+  using Open = std::vector<spi::OpenSubscription>;
+  return database_.faulty(Operation::hub_look, [&]() -> Result<Open> {
+    Open found;
+    const std::lock_guard lock(database_.mutex_);
+    const auto* pending = database_.state_.hub.deliveries.pending(shard);
+    if (pending == nullptr) return found;
+    for (auto at = pending->upper_bound(after); at != pending->end() && found.size() < rows_max;
+         ++at) {
+      found.push_back({.subscription = at->first, .due = at->second.begin()->first});
+    }
+    return found;
+  });
+}
+
+Result<std::vector<DeliveryRecord>> HubDeliveries::due(Shard shard, const spi::PendingPage& page) {
+  using Records = std::vector<DeliveryRecord>;
+  return database_.faulty(Operation::hub_look, [&]() -> Result<Records> {
+    Records found;
+    const std::lock_guard lock(database_.mutex_);
+    const auto& rows = database_.state_.hub.deliveries;
+    const auto* pending = rows.pending(shard);
+    if (pending == nullptr) return found;
+    const auto of_one = pending->find(page.subscription);
+    if (of_one == pending->end()) return found;
+    const auto now = database_.now();
+    const auto& due = of_one->second;
+    for (auto at = due.upper_bound({page.after_due, page.after});
+         at != due.end() && at->first <= now && found.size() < page.rows_max; ++at) {
+      found.push_back(rows.at(at->second));
+    }
+    return found;
+  });
+}
+
+Result<std::vector<DeliveryRecord>> HubDeliveries::in_progress(Shard shard, const DeliveryId& after,
+                                                               std::uint32_t rows_max) {
+  using Records = std::vector<DeliveryRecord>;
+  return database_.faulty(Operation::hub_look, [&]() -> Result<Records> {
+    std::map<DeliveryId, DeliveryRecord> by_id;
+    const std::lock_guard lock(database_.mutex_);
+    for (const auto& [sequence, row] : database_.state_.hub.deliveries.all()) {
+      if (row.shard == shard && row.state == State::in_progress && row.id > after) {
+        by_id.emplace(row.id, row);
+      }
+    }
+    Records found;
+    for (auto& [id, row] : by_id) {
+      if (found.size() < rows_max) found.push_back(std::move(row));
+    }
+    return found;
+  });
+}
+
+Result<spi::DeliveryStore::BeginReply> HubDeliveries::begin(
+    const spi::Fencing& fencing, std::span<const spi::AttemptOf> attempts) {
+  return database_.faulty(Operation::hub_begin, [&]() -> Result<BeginReply> {
+    const std::lock_guard lock(database_.mutex_);
+    BeginReply reply{.held = database_.held(fencing), .begun = {}, .waiting = {}};
+    if (!all_held(reply.held)) return reply;
+    auto& rows = database_.state_.hub.deliveries;
+    for (const auto& of : attempts) {
+      const auto* stored = rows.find(of.delivery);
+      if (stored == nullptr || !is_fenced(fencing, stored->shard)) continue;
+      if (stored->state == State::in_progress && stored->attempt == of.attempt) {
+        reply.begun.push_back(of);
+      }
+      if (!is_unsent(*stored) || stored->attempt + 1 != of.attempt) continue;
+      if (stored->state == State::waiting) {
+        reply.waiting.push_back(of);
+        continue;
+      }
+      auto row = *stored;
+      if (rows.is_first_of_key(row)) {
+        row.state = State::in_progress;
+        row.attempt = of.attempt;
+        reply.begun.push_back(of);
+      } else {
+        row.state = State::waiting;
+        reply.waiting.push_back(of);
+      }
+      rows.change(row);
+    }
+    return reply;
+  });
+}
+
+Result<spi::DeliveryStore::ChangeReply> HubDeliveries::change(
+    const spi::Fencing& fencing, std::span<const spi::DeliveryChange> changes) {
+  if (auto valid = spi::check_changes(changes); !valid.ok()) return valid.error();
+  return database_.faulty(Operation::hub_change, [&]() -> Result<ChangeReply> {
+    const std::lock_guard lock(database_.mutex_);
+    ChangeReply reply{.held = database_.held(fencing), .changed = {}};
+    if (!all_held(reply.held)) return reply;
+    auto& rows = database_.state_.hub.deliveries;
+    for (const auto& change : changes) {
+      const auto* stored = rows.find(change.of.delivery);
+      if (stored == nullptr || !is_fenced(fencing, stored->shard)) continue;
+      const bool goes = stored->state == State::in_progress && stored->attempt == change.of.attempt;
+      if (goes) rows.change(spi::changed(*stored, change, database_.now()));
+      if (goes || spi::is_applied(*stored, change)) reply.changed.push_back(change.of);
+    }
+    return reply;
+  });
+}
+
+Result<std::vector<DeliveryRecord>> HubDeliveries::doomed(Shard shard,
+                                                          const SubscriptionId& subscription,
+                                                          std::uint32_t rows_max) {
+  using Records = std::vector<DeliveryRecord>;
+  return database_.faulty(Operation::hub_look, [&]() -> Result<Records> {
+    Records found;
+    const std::lock_guard lock(database_.mutex_);
+    for (const auto& [sequence, row] : database_.state_.hub.deliveries.all()) {
+      if (found.size() == rows_max) break;
+      if (row.shard == shard && row.subscription == subscription && is_unsent(row)) {
+        found.push_back(row);
+      }
+    }
+    return found;
+  });
+}
+
+Result<spi::DeliveryStore::ChangeReply> HubDeliveries::end_unsent(
+    const spi::Fencing& fencing, std::span<const spi::DeliveryChange> changes) {
+  if (auto valid = spi::check_deaths(changes); !valid.ok()) return valid.error();
+  return database_.faulty(Operation::hub_change, [&]() -> Result<ChangeReply> {
+    const std::lock_guard lock(database_.mutex_);
+    ChangeReply reply{.held = database_.held(fencing), .changed = {}};
+    if (!all_held(reply.held)) return reply;
+    auto& rows = database_.state_.hub.deliveries;
+    for (const auto& change : changes) {
+      const auto* stored = rows.find(change.of.delivery);
+      if (stored == nullptr || !is_fenced(fencing, stored->shard)) continue;
+      const bool goes = is_unsent(*stored) && stored->attempt == change.of.attempt;
+      if (goes) rows.change(spi::changed(*stored, change, database_.now()));
+      if (goes || spi::is_applied(*stored, change)) reply.changed.push_back(change.of);
+    }
+    return reply;
+  });
+}
+
+Result<std::uint64_t> HubDeliveries::release_strays(const spi::Fencing& fencing,
+                                                    std::uint32_t rows_max) {
+  return database_.faulty(Operation::hub_change, [&]() -> Result<std::uint64_t> {
+    const std::lock_guard lock(database_.mutex_);
+    if (!all_held(database_.held(fencing))) return std::uint64_t{0};
+    auto& rows = database_.state_.hub.deliveries;
+    std::vector<DeliveryRecord> strays;
+    for (const auto& [sequence, row] : rows.all()) {
+      if (strays.size() == rows_max) break;
+      if (row.state == State::waiting && is_fenced(fencing, row.shard) &&
+          rows.is_first_of_key(row)) {
+        strays.push_back(row);
+      }
+    }
+    for (auto& row : strays) {
+      row.state = State::pending;
+      rows.change(row);
+    }
+    return strays.size();
+  });
+}
+
+Status HubDeliveries::bury(std::span<const DeliveryId> ids) {
+  return database_.faulty(Operation::hub_bury, [&]() -> Status {
+    const std::lock_guard lock(database_.mutex_);
+    auto& hub = database_.state_.hub;
+    for (const auto& id : ids) {
+      const auto* delivery = hub.deliveries.find(id);
+      const auto* event = delivery == nullptr ? nullptr : hub.events.find(delivery->event);
+      if (event != nullptr) hub.deliveries.snapshots.try_emplace(id, *event);
+    }
+    return {};
+  });
+}
+
+Status HubDeliveries::make_jobs(std::span<const JobRecord> jobs) {
+  auto made = database_.faulty(Operation::hub_make_jobs, [&]() -> Status {
+    const std::lock_guard lock(database_.mutex_);
+    for (const auto& job : jobs) {
+      HubJobRow row;
+      row.record.delivery = job.delivery;
+      row.record.attempt = job.attempt;
+      row.record.shard = job.shard;
+      row.record.subscription = job.subscription;
+      row.record.attempt_at = database_.now();
+      database_.state_.hub.jobs.try_emplace({job.delivery, job.attempt}, row);
+    }
+    return {};
+  });
+  if (made.ok() && !jobs.empty()) database_.ring_if_told(hub_jobs_bell);
+  return made;
+}
+
+Result<std::vector<spi::AttemptOf>> HubDeliveries::without_job(
+    std::span<const spi::AttemptOf> attempts) {
+  using Attempts = std::vector<spi::AttemptOf>;
+  return database_.faulty(Operation::hub_look, [&]() -> Result<Attempts> {
+    Attempts missing;
+    const std::lock_guard lock(database_.mutex_);
+    for (const auto& of : attempts) {
+      if (!database_.state_.hub.jobs.contains(of)) missing.push_back(of);
+    }
+    return missing;
+  });
+}
+
+Result<std::vector<spi::EndedJob>> HubDeliveries::ended(Shard shard, std::uint32_t rows_max) {
+  using Jobs = std::vector<spi::EndedJob>;
+  return database_.faulty(Operation::hub_look, [&]() -> Result<Jobs> {
+    Jobs found;
+    const std::lock_guard lock(database_.mutex_);
+    for (const auto& [of, job] : database_.state_.hub.jobs) {
+      const auto& record = job.record;
+      if (record.shard != shard || job.seen || !record.ended_at) continue;
+      found.push_back({.of = of,
+                       .subscription = record.subscription,
+                       .result = record.result,
+                       .ended_at = *record.ended_at});
+    }
+    std::ranges::stable_sort(found, {}, &spi::EndedJob::ended_at);
+    if (found.size() > rows_max) found.erase(found.begin() + rows_max, found.end());
+    return found;
+  });
+}
+
+Status HubDeliveries::seen(std::span<const spi::AttemptOf> jobs) {
+  return database_.faulty(Operation::hub_seen, [&]() -> Status {
+    const std::lock_guard lock(database_.mutex_);
+    for (const auto& of : jobs) {
+      const auto known = database_.state_.hub.jobs.find(of);
+      if (known == database_.state_.hub.jobs.end()) continue;
+      if (known->second.record.ended_at) known->second.seen = true;
+    }
+    return {};
+  });
+}
+
+Result<bool> HubDeliveries::disable(const SubscriptionId& subscription, std::string_view reason) {
+  auto done = database_.faulty(Operation::hub_disable, [&]() -> Result<bool> {
+    const std::lock_guard lock(database_.mutex_);
+    auto& hub = database_.state_.hub;
+    const auto known = hub.subscriptions.find(subscription);
+    if (known == hub.subscriptions.end()) return false;
+    auto& record = known->second;
+    if (record.state == SubscriptionState::disabled) return false;
+    record.state = SubscriptionState::disabled;
+    record.reason = std::string(reason);
+    record.changed_at = database_.now();
+    record.change = ++hub.last_change;
+    ++record.version;
+    return true;
+  });
+  if (done.ok() && *done) database_.ring_if_told(hub_deliveries_bell);
+  return done;
+}
+
+Result<std::vector<SubscriptionRecord>> HubDeliveries::subscriptions(std::uint64_t after) {
+  using Records = std::vector<SubscriptionRecord>;
+  return database_.faulty(Operation::hub_look, [&]() -> Result<Records> {
+    const std::lock_guard lock(database_.mutex_);
+    return database_.state_.hub.changed_after(after);
+  });
+}
+
+void HubDeliveries::wait(Duration timeout) { database_.bell(hub_deliveries_bell).wait(timeout); }
+void HubDeliveries::wake() { database_.bell(hub_deliveries_bell).ring(); }
+
+}  // namespace sagabox::memory

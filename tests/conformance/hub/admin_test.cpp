@@ -1,0 +1,355 @@
+#include "conformance/hub/hub_conformance.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace sagabox::conformance {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using In = DeliveryState;
+using Ids = std::vector<std::string>;
+using Outcome = spi::Requeued::Outcome;
+
+TEST_P(HubConformance, EventsAreListedNewestFirstByEveryFilter) {
+  auto a = event("k"), b = event("l"), c = event("k", "1", "umbrella");
+  a.source = "shop";
+  a.external_id = "17";
+  b.message = build({.topic = "shop.order.paid.v1", .key = "l", .tenant = "acme"});
+  publish(a);
+  fixture_->advance_time(hours(1));
+  publish(b);
+  fixture_->advance_time(hours(1));
+  publish(c);
+  const auto from = hub_admin().event(b.id).value()->published_at;
+  const auto listed = [&](spi::EventFilter filter) {
+    return ids_of(hub_admin().events({.filter = std::move(filter)}).value());
+  };
+  const auto ids = [](auto&&... some) { return Ids{some.id.str()...}; };
+  EXPECT_EQ(listed({}), ids(c, b, a));
+  EXPECT_EQ(listed({.tenant = "acme"}), ids(b, a));
+  EXPECT_EQ(listed({.type = "shop.order.paid.v1"}), ids(b));
+  EXPECT_EQ(listed({.key = "k"}), ids(c, a));
+  EXPECT_EQ(listed({.source = "shop"}), ids(a));
+  EXPECT_EQ(listed({.external_id = "17"}), ids(a));
+  EXPECT_EQ(listed({.tenant = "umbrella", .external_id = "17"}), Ids{});
+  EXPECT_EQ(listed({.from = from}), ids(c, b));
+  EXPECT_EQ(listed({.to = from}), ids(a));
+  EXPECT_EQ(listed({.key = "k", .to = from}), ids(a));
+  const auto page = hub_admin().events({.rows_max = 2}).value();
+  EXPECT_EQ(ids_of(page), ids(c, b));
+  const auto rest = hub_admin().events({.before = page[1].sequence, .rows_max = 2}).value();
+  EXPECT_EQ(ids_of(rest), ids(a));
+  EXPECT_EQ(rest[0].message->payload().view(), a.message->payload().view());
+  EXPECT_EQ(hub_admin().event(EventId::parse("unknown").value()).value(), std::nullopt);
+}
+
+TEST_P(HubConformance, DeliveriesAreListedNewestFirstByEveryFilter) {
+  const auto owner = own_deliveries();
+  const auto a = added("s1");
+  fixture_->advance_time(hours(1));
+  const auto b = added("s2");
+  const auto c = added("s1");
+  ended_in(owner, a, In::dead);
+  const auto listed = [&](spi::DeliveryFilter filter) {
+    return ids_of(hub_admin().deliveries({.filter = std::move(filter)}).value());
+  };
+  const auto ids = [](auto&&... some) { return Ids{some.id.str()...}; };
+  EXPECT_EQ(listed({}), ids(c, b, a));
+  EXPECT_EQ(listed({.tenant = "acme"}), ids(c, b, a));
+  EXPECT_EQ(listed({.tenant = "umbrella"}), Ids{});
+  EXPECT_EQ(listed({.subscription = a.subscription}), ids(c, a));
+  EXPECT_EQ(listed({.event = b.event}), ids(b));
+  EXPECT_EQ(listed({.state = In::dead}), ids(a));
+  EXPECT_EQ(listed({.state = In::pending}), ids(c, b));
+  EXPECT_EQ(listed({.type = std::string(order_placed)}), ids(c, b, a));
+  EXPECT_EQ(listed({.type = "other"}), Ids{});
+  EXPECT_EQ(listed({.code = Code::tx_timeout}), ids(a));
+  EXPECT_EQ(listed({.from = b.created_at}), ids(c, b));
+  EXPECT_EQ(listed({.to = b.created_at}), ids(a));
+  EXPECT_EQ(listed({.subscription = a.subscription, .state = In::pending}), ids(c));
+  const auto page = hub_admin().deliveries({.rows_max = 2}).value();
+  EXPECT_EQ(ids_of(page), ids(c, b));
+  EXPECT_EQ(ids_of(hub_admin().deliveries({.before = page[1].sequence}).value()), ids(a));
+  EXPECT_EQ(hub_admin().delivery(DeliveryId::parse("unknown").value()).value(), std::nullopt);
+}
+
+TEST_P(HubConformance, AttemptsOfADeliveryAreShownInTheirOrder) {
+  const auto owner = own_deliveries();
+  auto one = added("a");
+  one = delivered(owner, one, failure(503), In::pending);
+  one = delivered(owner, one, success(), In::completed);
+  const auto attempts = hub_admin().attempts(one.id).value();
+  ASSERT_EQ(attempts.size(), 2U);
+  EXPECT_EQ(attempts[0].attempt, 1U);
+  EXPECT_EQ(attempts[0].result.status, 503);
+  EXPECT_EQ(attempts[1].attempt, 2U);
+  EXPECT_TRUE(attempts[1].result.completed);
+  EXPECT_EQ(attempts[1].result.answer, "ok");
+  EXPECT_TRUE(hub_admin().attempts(DeliveryId::parse("unknown").value()).value().empty());
+}
+
+TEST_P(HubConformance, DeliveriesAreCountedBySubscriptionAndState) {
+  const auto owner = own_deliveries();
+  const auto first = added("a");
+  fixture_->advance_time(hours(1));
+  added("a");
+  ended_in(owner, added("a"), In::dead);
+  ended_in(owner, added("b"), In::completed);
+  begun(owner, added("b"));
+  auto counts = hub_admin().count(std::nullopt).value();
+  std::ranges::sort(counts, {}, [](const spi::DeliveryCount& count) {
+    return std::pair(count.subscription, count.state);
+  });
+  ASSERT_EQ(counts.size(), 3U);
+  EXPECT_EQ(counts[0].subscription, first.subscription);
+  EXPECT_EQ(counts[0].state, In::pending);
+  EXPECT_EQ(counts[0].deliveries, 2U);
+  EXPECT_EQ(counts[0].oldest, first.created_at);
+  EXPECT_EQ(counts[1].state, In::dead);
+  EXPECT_EQ(counts[1].deliveries, 1U);
+  EXPECT_EQ(counts[2].subscription.view(), "b");
+  EXPECT_EQ(counts[2].state, In::in_progress);
+  EXPECT_EQ(hub_admin().count("acme").value().size(), 3U);
+  EXPECT_TRUE(hub_admin().count("umbrella").value().empty());
+}
+
+TEST_P(HubConformance, HealthOfAnEndpointIsThatOfItsRecentAttempts) {
+  const auto owner = own_deliveries();
+  const auto id = subscription_id("a");
+  const auto none = hub_admin().health(id, hours(1)).value();
+  EXPECT_EQ(none.completed + none.failed, 0U);
+  EXPECT_EQ(none.p50, std::nullopt);
+  EXPECT_EQ(none.last_error, "");
+  auto old = failure(500);
+  old.error = "an old one";
+  delivered(owner, added("a"), old, In::dead);
+  fixture_->advance_time(hours(2));
+  for (int i = 1; i <= 4; ++i) {
+    auto result = success();
+    result.took = milliseconds(i);
+    delivered(owner, added("a"), result, In::completed);
+    fixture_->advance_time(seconds(1));
+  }
+  auto unreachable = failure(0);
+  unreachable.error = "cannot be reached";
+  delivered(owner, added("a"), unreachable, In::dead);
+  delivered(owner, added("b"), success(), In::completed);
+  with_job(owner, added("a"));
+  const auto health = hub_admin().health(id, hours(1)).value();
+  EXPECT_EQ(health.completed, 4U);
+  EXPECT_EQ(health.failed, 1U);
+  EXPECT_EQ(health.p50, Duration(milliseconds(2)));
+  EXPECT_EQ(health.p95, Duration(milliseconds(4)));
+  EXPECT_EQ(health.last_error, "cannot be reached");
+  ASSERT_TRUE(health.last_completed_at);
+  ASSERT_TRUE(health.last_failed_at);
+  EXPECT_LT(*health.last_completed_at, *health.last_failed_at);
+  EXPECT_EQ(hub_admin().health(id, hours(3)).value().failed, 2U);
+}
+
+TEST_P(HubConformance, RequeueMakesTheNextGenerationOnce) {
+  const auto owner = own_deliveries();
+  auto dead = ended_in(owner, added("a"), In::pending);
+  dead = ended_in(owner, dead, In::dead);
+  const std::array ids{dead.id};
+  const std::array audit{act("requeued")};
+  const auto requeue = [&] { return hub_admin().requeue(ids, std::nullopt, audit).value().at(0); };
+  const auto answer = requeue();
+  EXPECT_EQ(answer.from, dead.id);
+  EXPECT_EQ(answer.outcome, Outcome::made);
+  EXPECT_EQ(answer.made, delivery_id_of(dead.event, dead.subscription, 1));
+  const auto made = look_at(answer.made);
+  EXPECT_EQ(made.generation, 1U);
+  EXPECT_EQ(made.state, In::pending);
+  EXPECT_EQ(made.attempt, 0U);
+  EXPECT_EQ(made.failures, 0U);
+  EXPECT_EQ(made.code, std::nullopt);
+  EXPECT_EQ(made.error, "");
+  EXPECT_EQ(made.status, 0);
+  EXPECT_EQ(made.event, dead.event);
+  EXPECT_EQ(made.tenant, dead.tenant);
+  EXPECT_EQ(made.type, dead.type);
+  EXPECT_EQ(made.shard, dead.shard);
+  EXPECT_EQ(made.correlation_id, dead.correlation_id);
+  EXPECT_GT(made.sequence, dead.sequence);
+  EXPECT_EQ(due_ids(made), Ids{made.id.str()});
+  // What is dead stays as it is.
+  const auto frozen = look_at(dead.id);
+  EXPECT_EQ(frozen.state, In::dead);
+  EXPECT_EQ(frozen.attempt, 2U);
+  EXPECT_EQ(frozen.ended_at, dead.ended_at);
+  EXPECT_EQ(log().size(), 1U);
+  // Repeated, also when the new one has completed.
+  EXPECT_EQ(requeue().outcome, Outcome::repeated);
+  EXPECT_EQ(requeue().made, made.id);
+  delivered(owner, made, success(), In::completed);
+  EXPECT_EQ(requeue().outcome, Outcome::repeated);
+  EXPECT_EQ(log().size(), 1U);
+  EXPECT_EQ(hub_admin().deliveries({}).value().size(), 2U);
+}
+
+TEST_P(HubConformance, OnlyTheNewestDeadGenerationIsRequeued) {
+  const auto owner = own_deliveries();
+  const auto first = ended_in(owner, added("a"), In::dead);
+  const auto requeue = [&](const DeliveryId& id) {
+    return hub_admin().requeue(std::array{id}, std::nullopt, {}).value().at(0);
+  };
+  const auto second = ended_in(owner, look_at(requeue(first.id).made), In::dead);
+  EXPECT_EQ(requeue(first.id).outcome, Outcome::not_newest);
+  const auto third = requeue(second.id);
+  EXPECT_EQ(third.outcome, Outcome::made);
+  EXPECT_EQ(look_at(third.made).generation, 2U);
+  EXPECT_EQ(requeue(first.id).outcome, Outcome::not_newest);
+  EXPECT_EQ(requeue(second.id).outcome, Outcome::repeated);
+}
+
+TEST_P(HubConformance, OnlyDeadDeliveriesOfTheTenantAreRequeued) {
+  const auto owner = own_deliveries();
+  const auto dead = ended_in(owner, added("a"), In::dead);
+  const auto open = added("a");
+  const auto completed = ended_in(owner, added("a"), In::completed);
+  const std::array ids{open.id, dead.id, completed.id, DeliveryId::parse("unknown").value()};
+  const auto outcomes = [&](const std::optional<std::string>& tenant) {
+    std::vector<Outcome> all;
+    for (const auto& one : hub_admin().requeue(ids, tenant, {}).value()) all.push_back(one.outcome);
+    return all;
+  };
+  constexpr auto no = Outcome::not_dead;
+  EXPECT_EQ(outcomes("umbrella"), (std::vector{no, no, no, no}));
+  EXPECT_EQ(outcomes("acme"), (std::vector{no, Outcome::made, no, no}));
+  const std::array one_act{act("x")};
+  EXPECT_EQ(hub_admin().requeue(ids, std::nullopt, one_act).error().code, Code::config_invalid);
+}
+
+TEST_P(HubConformance, RequeuedDeliveryIsTheLastOfItsKey) {
+  const auto owner = own_deliveries();
+  const auto of_key = added(2, "a", "k");
+  const auto dead = ended_in(owner, of_key[0], In::dead);
+  const auto answer = hub_admin().requeue(std::array{dead.id}, std::nullopt, {}).value().at(0);
+  const auto made = look_at(answer.made);
+  EXPECT_EQ(made.key, "k");
+  const auto reply = begin(owner, {next_attempt(made), next_attempt(look_at(of_key[1].id))});
+  EXPECT_EQ(reply.waiting, std::vector{next_attempt(made)});
+  EXPECT_EQ(reply.begun.size(), 1U);
+  change(owner, {ends(look_at(of_key[1].id), In::completed)});
+  EXPECT_EQ(look_at(made.id).state, In::pending);
+  EXPECT_EQ(delivered(owner, look_at(made.id), success(), In::completed).state, In::completed);
+}
+
+TEST_P(HubConformance, PurgeRemovesWhatEndedWellStepByStep) {
+  const auto owner = own_deliveries();
+  const auto routing = own_routing();
+  const auto done = delivered(owner, added("a"), success(), In::completed);
+  const auto dead = delivered(owner, added("a"), failure(), In::dead);
+  const auto open = added("a");
+  const auto unmatched = stored_event();
+  std::vector<spi::RoutingPosition> positions;
+  for (std::uint16_t s = 0; s < shards(); ++s) {
+    positions.push_back({Shard{s}, unmatched.sequence});
+  }
+  fixture_->advance_time(hours(8));
+  const auto unrouted = stored_event();
+  const auto recent = delivered(owner, added("a"), success(), In::completed);
+  const auto purge = [&](Duration older_than, std::uint32_t rows_max = 100) {
+    return hub_admin().purge({older_than, rows_max}).value();
+  };
+  EXPECT_EQ(purge(hours(9)).jobs, 0U);
+  const auto first = purge(hours(7));
+  EXPECT_EQ(first.jobs, 1U);
+  EXPECT_EQ(first.events, 0U);  // nothing is routed
+  EXPECT_EQ(first.dead, 0U);
+  events().move(fencing(routing), positions).value();
+  purge(hours(7));
+  purge(hours(7));
+  EXPECT_EQ(hub_admin().delivery(done.id).value(), std::nullopt);
+  EXPECT_TRUE(hub_admin().attempts(done.id).value().empty());
+  EXPECT_EQ(hub_admin().event(done.event).value(), std::nullopt);
+  EXPECT_EQ(hub_admin().event(unmatched.id).value(), std::nullopt);
+  for (const auto& kept : {dead, open, recent}) {
+    EXPECT_TRUE(hub_admin().delivery(kept.id).value().has_value());
+    EXPECT_TRUE(hub_admin().event(kept.event).value().has_value());
+  }
+  EXPECT_TRUE(hub_admin().event(unrouted.id).value().has_value());
+  EXPECT_EQ(hub_admin().attempts(dead.id).value().size(), 1U);
+  const auto last = purge(hours(7));
+  EXPECT_EQ(last.jobs + last.deliveries + last.events + last.dead, 0U);
+}
+
+TEST_P(HubConformance, PurgeIsBoundedAndOldestFirst) {
+  const auto owner = own_deliveries();
+  std::vector<DeliveryRecord> all;
+  for (int i = 0; i < 3; ++i) {
+    all.push_back(ended_in(owner, added("a"), In::completed));
+    fixture_->advance_time(seconds(1));
+  }
+  fixture_->advance_time(hours(1));
+  EXPECT_EQ(hub_admin().purge({hours(1), 2}).value().deliveries, 2U);
+  EXPECT_EQ(ids_of(hub_admin().deliveries({}).value()), Ids{all[2].id.str()});
+  EXPECT_EQ(hub_admin().purge({hours(1), 2}).value().deliveries, 1U);
+}
+
+TEST_P(HubConformance, PurgedExternalIdMayBePublishedAgain) {
+  const auto routing = own_routing();
+  auto sent = event();
+  sent.external_id = "17";
+  publish(sent);
+  const auto stored = hub_admin().event(sent.id).value().value();
+  const spi::RoutingPosition routed{stored.shard, stored.sequence};
+  events().move(fencing(routing), std::span(&routed, 1)).value();
+  fixture_->advance_time(hours(1));
+  EXPECT_EQ(hub_admin().purge({hours(1), 10}).value().events, 1U);
+  auto again = event();
+  again.external_id = "17";
+  EXPECT_FALSE(publish(again).duplicate);
+}
+
+TEST_P(HubConformance, JobsThatWereNotSeenAreNotPurged) {
+  const auto owner = own_deliveries();
+  const auto running = with_job(owner, added("a"));
+  const auto mine = token();
+  lease(mine);
+  EXPECT_TRUE(finish(mine, running, success()));
+  change(owner, {ends(running, In::completed)});
+  fixture_->advance_time(hours(9));
+  const auto before = hub_admin().purge({hours(7), 10}).value();
+  EXPECT_EQ(before.jobs + before.deliveries, 0U);
+  deliveries().seen(std::array{of(running)}).value();
+  EXPECT_EQ(hub_admin().purge({hours(7), 10}).value().jobs, 1U);
+}
+
+TEST_P(HubConformance, DeadDeliveriesArePurgedByThemselves) {
+  const auto owner = own_deliveries();
+  const auto old = delivered(owner, added("a"), failure(), In::dead);
+  const auto requeued = delivered(owner, added("a"), failure(), In::dead);
+  fixture_->advance_time(hours(8));
+  const auto recent = delivered(owner, added("a"), failure(), In::dead);
+  const auto made =
+      look_at(hub_admin().requeue(std::array{requeued.id}, std::nullopt, {}).value().at(0).made);
+  const auto purged = hub_admin().purge_dead({hours(7), 10}).value();
+  EXPECT_EQ(purged.deliveries, 1U);
+  EXPECT_EQ(purged.jobs, 1U);
+  EXPECT_EQ(purged.dead, 1U);
+  EXPECT_EQ(purged.events, 0U);
+  EXPECT_EQ(hub_admin().delivery(old.id).value(), std::nullopt);
+  EXPECT_EQ(hub_admin().dead(old.id).value(), std::nullopt);
+  EXPECT_TRUE(hub_admin().attempts(old.id).value().empty());
+  EXPECT_TRUE(hub_admin().dead(recent.id).value().has_value());
+  // The open generation holds the one it was made from, and that one the completed generation: a
+  // repeated requeue finds it.
+  EXPECT_TRUE(hub_admin().dead(requeued.id).value().has_value());
+  delivered(owner, made, success(), In::completed);
+  fixture_->advance_time(hours(8));
+  EXPECT_EQ(hub_admin().purge({hours(7), 10}).value().jobs, 1U);
+  EXPECT_EQ(hub_admin().purge({hours(7), 10}).value().deliveries, 0U);
+  const auto again = hub_admin().requeue(std::array{requeued.id}, std::nullopt, {}).value().at(0);
+  EXPECT_EQ(again.outcome, Outcome::repeated);
+  EXPECT_EQ(hub_admin().purge_dead({hours(7), 10}).value().deliveries, 2U);
+  EXPECT_EQ(hub_admin().purge({hours(7), 10}).value().deliveries, 1U);
+  EXPECT_TRUE(hub_admin().deliveries({}).value().empty());
+}
+
+}  // namespace
+}  // namespace sagabox::conformance

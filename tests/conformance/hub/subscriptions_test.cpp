@@ -1,0 +1,214 @@
+#include "conformance/hub/hub_conformance.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace sagabox::conformance {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+using Subscribed = SubscriptionState;
+using Ids = std::vector<std::string>;
+
+TEST_P(HubConformance, SubscriptionComesBackAsItWasWritten) {
+  const auto before = now();
+  const auto sent = subscription("s1", Subscribed::unverified);
+  const auto got = put(sent);
+  EXPECT_EQ(got.id, sent.id);
+  EXPECT_EQ(got.tenant, sent.tenant);
+  EXPECT_EQ(got.name, sent.name);
+  EXPECT_EQ(got.state, Subscribed::unverified);
+  EXPECT_EQ(got.types, sent.types);
+  EXPECT_EQ(got.target, sent.target);
+  EXPECT_EQ(got.settings, sent.settings);
+  EXPECT_EQ(got.reason, "");
+  EXPECT_EQ(got.active_since, std::nullopt);
+  EXPECT_EQ(got.version, 1U);
+  EXPECT_GT(got.change, 0U);
+  EXPECT_GE(got.created_at, before);
+  EXPECT_EQ(got.changed_at, got.created_at);
+  EXPECT_EQ(subscriptions().get(subscription_id("other")).value(), std::nullopt);
+}
+
+TEST_P(HubConformance, SubscriptionIsWrittenOverTheVersionBeforeOnly) {
+  const auto first = put(subscription("s1"));
+  auto second = first;
+  second.name = "another";
+  second.reason = "by ann";
+  const auto written = put(second);
+  EXPECT_EQ(written.version, 2U);
+  EXPECT_EQ(written.name, "another");
+  EXPECT_EQ(written.reason, "by ann");
+  EXPECT_EQ(written.created_at, first.created_at);
+  EXPECT_GT(written.change, first.change);
+  for (const std::uint64_t version : {1U, 2U, 4U}) {
+    auto stale = first;
+    stale.version = version;
+    EXPECT_FALSE(subscriptions().write(stale, std::array{act("refused")}).value()) << version;
+  }
+  EXPECT_EQ(subscriptions().get(first.id).value()->name, "another");
+  EXPECT_EQ(log_end(), 0U);
+  auto never = subscription("s2");
+  never.version = 2;
+  EXPECT_FALSE(subscriptions().write(never, {}).value());
+}
+
+TEST_P(HubConformance, SubscriptionWriteCarriesItsAuditEvents) {
+  auto record = subscription("s1");
+  record.version = 1;
+  EXPECT_TRUE(subscriptions().write(record, std::array{act("created")}).value());
+  const auto entries = log();
+  ASSERT_EQ(entries.size(), 1U);
+  EXPECT_EQ(entries[0].event.detail, "created");
+  EXPECT_EQ(entries[0].event.actor, "ann");
+}
+
+TEST_P(HubConformance, SubscriptionsThatCannotBeStoredAreRefused) {
+  const auto refused = [&](auto&& change) {
+    auto wrong = subscription("s1");
+    wrong.version = 1;
+    change(wrong);
+    return subscriptions().write(wrong, {}).error().code;
+  };
+  const auto invalid = Code::schema_validation_failed;
+  EXPECT_EQ(refused([](SubscriptionRecord& r) { r.id = {}; }), invalid);
+  EXPECT_EQ(refused([](SubscriptionRecord& r) { r.tenant = ""; }), invalid);
+  EXPECT_EQ(refused([](SubscriptionRecord& r) { r.target = ""; }), invalid);
+  EXPECT_EQ(refused([](SubscriptionRecord& r) { r.types.clear(); }), invalid);
+  EXPECT_EQ(refused([](SubscriptionRecord& r) { r.types = {std::string("a\0", 2)}; }), invalid);
+  EXPECT_EQ(refused([](SubscriptionRecord& r) { r.settings = "{"; }), invalid);
+  EXPECT_EQ(refused([](SubscriptionRecord& r) { r.version = 0; }), Code::tx_invalid_state);
+  EXPECT_EQ(subscriptions().get(subscription_id("s1")).value(), std::nullopt);
+  put(subscription("s1"));
+  EXPECT_EQ(refused([](SubscriptionRecord& r) {
+              r.tenant = "umbrella";
+              r.version = 2;
+            }),
+            Code::tx_invalid_state);
+}
+
+TEST_P(HubConformance, ActivationIsCountedFromWhenItBecameActive) {
+  auto record = put(subscription("s1", Subscribed::unverified));
+  EXPECT_EQ(record.active_since, std::nullopt);
+  const auto step = [&](Subscribed state) {
+    fixture_->advance_time(hours(1));
+    record.state = state;
+    record.active_since.reset();  // what the caller says does not matter
+    record = put(record);
+    return record.active_since;
+  };
+  const auto first = step(Subscribed::active);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(*first, record.changed_at);
+  EXPECT_EQ(step(Subscribed::active), first);
+  EXPECT_EQ(step(Subscribed::paused), first);
+  EXPECT_EQ(step(Subscribed::active), first);
+  step(Subscribed::disabled);
+  const auto second = step(Subscribed::active);
+  ASSERT_TRUE(second);
+  EXPECT_GE(*second - *first, hours(4));
+  EXPECT_EQ(put(subscription("s2")).active_since.has_value(), true);
+}
+
+TEST_P(HubConformance, SubscriptionsAreListedByEveryFilterInPages) {
+  auto b = subscription("b", Subscribed::paused);
+  b.name = "mine";
+  auto c = subscription("c");
+  c.tenant = "umbrella";
+  put(c);
+  put(subscription("a"));
+  put(b);
+  const auto listed = [&](spi::SubscriptionFilter filter) {
+    Ids ids;
+    for (const auto& one : subscriptions().list({.filter = std::move(filter)}).value()) {
+      ids.push_back(one.id.str());
+    }
+    return ids;
+  };
+  EXPECT_EQ(listed({}), (Ids{"a", "b", "c"}));
+  EXPECT_EQ(listed({.tenant = "acme"}), (Ids{"a", "b"}));
+  EXPECT_EQ(listed({.state = Subscribed::paused}), Ids{"b"});
+  EXPECT_EQ(listed({.name = "mine"}), Ids{"b"});
+  EXPECT_EQ(listed({.tenant = "umbrella", .state = Subscribed::active}), Ids{"c"});
+  EXPECT_EQ(listed({.tenant = "umbrella", .name = "mine"}), Ids{});
+  const auto page = subscriptions().list({.rows_max = 2}).value();
+  ASSERT_EQ(page.size(), 2U);
+  const auto rest = subscriptions().list({.after = page[1].id, .rows_max = 2}).value();
+  ASSERT_EQ(rest.size(), 1U);
+  EXPECT_EQ(rest[0].id.view(), "c");
+}
+
+TEST_P(HubConformance, OwnerDisablesASubscriptionOnce) {
+  const auto before = put(subscription("s1"));
+  fixture_->advance_time(seconds(1));
+  EXPECT_TRUE(deliveries().disable(before.id, "the endpoint answered 410 Gone").value());
+  EXPECT_FALSE(deliveries().disable(before.id, "again").value());
+  EXPECT_FALSE(deliveries().disable(subscription_id("other"), "x").value());
+  const auto after = subscriptions().get(before.id).value().value();
+  EXPECT_EQ(after.state, Subscribed::disabled);
+  EXPECT_EQ(after.reason, "the endpoint answered 410 Gone");
+  EXPECT_EQ(after.version, 2U);
+  EXPECT_GT(after.change, before.change);
+  EXPECT_GT(after.changed_at, before.changed_at);
+  EXPECT_EQ(after.settings, before.settings);
+  auto stale = before;
+  stale.version = 2;
+  EXPECT_FALSE(subscriptions().write(stale, {}).value());
+}
+
+TEST_P(HubConformance, OwnersSeeWhatChangedAboutSubscriptions) {
+  const auto a = put(subscription("a"));
+  const auto b = put(subscription("b"));
+  deliveries().disable(a.id, "gone").value();
+  const auto all = deliveries().subscriptions(0).value();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].id, b.id);
+  EXPECT_EQ(all[1].id, a.id);
+  EXPECT_EQ(all[1].state, Subscribed::disabled);
+  EXPECT_EQ(deliveries().subscriptions(b.change).value().size(), 1U);
+  EXPECT_TRUE(deliveries().subscriptions(all[1].change).value().empty());
+}
+
+TEST_P(HubConformance, NewSecretsOverlapWithTheOnesBefore) {
+  put(subscription("s1"));
+  put(subscription("s2"));
+  const std::array asked{subscription_id("s2"), subscription_id("s1"), subscription_id("none")};
+  const auto valid = [&](std::size_t at = 1) {
+    Ids texts;
+    for (const auto& one : subscriptions().secrets(asked).value().at(at).secrets) {
+      texts.push_back(one.sealed);
+    }
+    return texts;
+  };
+  EXPECT_EQ(valid(), Ids{});
+  const auto id = subscription_id("s1");
+  EXPECT_EQ(subscriptions().add_secret(id, "first", hours(24), {}).value(), 1U);
+  EXPECT_EQ(valid(), Ids{"first"});
+  EXPECT_EQ(subscriptions().add_secret(id, "second", hours(24), std::array{act("rotated")}).value(),
+            2U);
+  EXPECT_EQ(log().at(0).event.detail, "rotated");
+  EXPECT_EQ(valid(), (Ids{"second", "first"}));
+  const auto stored = subscriptions().secrets(asked).value();
+  ASSERT_EQ(stored.size(), 3U);
+  EXPECT_EQ(stored[0].subscription, asked[0]);
+  EXPECT_EQ(stored[1].secrets.at(0).number, 2U);
+  EXPECT_EQ(stored[1].secrets.at(0).expires_at, std::nullopt);
+  EXPECT_EQ(stored[1].secrets.at(1).number, 1U);
+  ASSERT_TRUE(stored[1].secrets.at(1).expires_at);
+  EXPECT_GT(*stored[1].secrets.at(1).expires_at, now() + hours(23));
+  EXPECT_EQ(valid(0), Ids{});
+  // A shorter overlap ends the one before the last, too; a longer one does not keep it.
+  fixture_->advance_time(hours(1));
+  EXPECT_EQ(subscriptions().add_secret(id, "third", hours(100), {}).value(), 3U);
+  EXPECT_EQ(valid(), (Ids{"third", "second", "first"}));
+  fixture_->advance_time(hours(24));
+  EXPECT_EQ(valid(), (Ids{"third", "second"}));
+  EXPECT_EQ(subscriptions().add_secret(id, "fourth", {}, {}).value(), 4U);
+  EXPECT_EQ(valid(), Ids{"fourth"});
+  const auto unknown = subscriptions().add_secret(subscription_id("none"), "x", {}, {});
+  EXPECT_EQ(unknown.error().code, Code::request_not_found);
+}
+
+}  // namespace
+}  // namespace sagabox::conformance
