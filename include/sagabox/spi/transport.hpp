@@ -45,6 +45,9 @@ struct Parcel {
   /// More than 0: the result carries the other side's answer, with at most so much of its body.
   /// A transport without answers ignores it.
   std::size_t answer_bytes_max = 0;
+  /// The transport sends it once at most. Otherwise it may send it again by itself, as HTTP clients
+  /// do when a connection that was kept is cut before the answer.
+  bool once = false;
 };
 
 /// For callers of `send` that want the answer and have no bound of their own.

@@ -244,7 +244,8 @@ void RemoteParticipants::call(std::vector<CallOrder> orders, CallResults& result
                                                 .epoch = order.epoch,
                                                 .attempt = order.call.attempt,
                                                 .deadline = order.deadline,
-                                                .answer_bytes_max = spi::answer_bytes_default});
+                                                .answer_bytes_max = spi::answer_bytes_default,
+                                                .once = !order.idempotent});
   }
   for (auto& [transport, some] : parcels) transport->send(some, *core_);
   for (auto& [ticket, result] : refused) results.ended(ticket, std::move(result));

@@ -97,6 +97,9 @@ void Handle::begin(Exchange& exchange) {
   set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
   set(easy, CURLOPT_POSTFIELDS, body.empty() ? "" : body.data());
   set(easy, CURLOPT_HTTPHEADER, exchange.request.headers());
+  // When a kept connection is cut before the answer, libcurl sends the request again on another
+  // one, though the first may have been worked on. It never does that with a new connection.
+  set(easy, CURLOPT_FRESH_CONNECT, exchange.parcel.once ? 1L : 0L);
   exchange_ = &exchange;
   exchange.handle = this;
   error_.front() = '\0';

@@ -107,6 +107,24 @@ TEST_P(HttpSagaTest, WhatWasSentAndNotAnsweredIsTriedAgainWithTheSameKey) {
   EXPECT_EQ(requests[1].header("saga-attempt"), "2");
 }
 
+TEST_P(HttpSagaTest, ACallThatMustNotBeRepeatedIsSentOnceAlsoOverAConnectionThatWasKept) {
+  HttpServer server([](const HttpRequest& request) {
+    return HttpReply{.status = 200, .hang_up = request.path == "/charge"};
+  });
+  auto sagas = Sagas::create(*store, over_http()).value();
+  auto definition = booking(server);
+  definition.steps[1] = {.name = "charge",
+                         .action = server.url("/charge"),
+                         .compensation = server.url("/refund"),
+                         .idempotent = false};
+  sagas.define(definition).value();
+  sagas.start().value();
+  const auto id = sagas.start_saga({.definition = "booking"}).value();
+  ASSERT_TRUE(comes_to(id, SagaState::cancelled));
+  EXPECT_EQ(server.requests("/charge", 1).size(), 1U) << "libcurl must not send it again, either";
+  EXPECT_EQ(server.requests("/refund", 1).size(), 1U) << "it was in doubt";
+}
+
 TEST_P(HttpSagaTest, AnAnswerThatEndsEarlyIsInDoubtAndAskedForAgain) {
   std::atomic<int> calls = 0;
   HttpServer server([&](const HttpRequest&) {
