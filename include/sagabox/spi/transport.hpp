@@ -92,6 +92,9 @@ struct SendResult {
   std::optional<Duration> retry_after{};  ///< what the destination asks for
   std::optional<Code> code{};             ///< where it is another than PROVIDER.…
   Reach reach = Reach::unknown;
+  /// The transport sent it again by itself: what came of the first time is not known, and an answer
+  /// is that to the last.
+  bool resent = false;
   /// Null unless the parcel asked for it and `reach` is `answered`.
   std::shared_ptr<const Answer> answer{};
 };

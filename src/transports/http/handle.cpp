@@ -55,6 +55,7 @@ void Handle::set_functions() {
   using Write = std::size_t (*)(char*, std::size_t, std::size_t, void*);
   using OpenSocket = curl_socket_t (*)(void*, curlsocktype, curl_sockaddr*);
   using CloseSocket = int (*)(void*, curl_socket_t);
+  using Ready = int (*)(void*, char*, char*, int, int);
   auto* const easy = easy_.get();
   set(easy, CURLOPT_PRIVATE, this);
   set(easy, CURLOPT_ERRORBUFFER, error_.data());
@@ -67,6 +68,12 @@ void Handle::set_functions() {
   set(easy, CURLOPT_WRITEFUNCTION,
       Write([](char* piece, std::size_t size, std::size_t count, void* self) {
         return static_cast<Handle*>(self)->content({piece, size * count});
+      }));
+  // Called whenever a connection is ready and the request is about to be sent.
+  set(easy, CURLOPT_PREREQDATA, this);
+  set(easy, CURLOPT_PREREQFUNCTION, Ready([](void* self, char*, char*, int, int) {
+        ++static_cast<Handle*>(self)->sendings_;
+        return CURL_PREREQFUNC_OK;
       }));
   set(easy, CURLOPT_OPENSOCKETDATA, this);
   set(easy, CURLOPT_OPENSOCKETFUNCTION,
@@ -105,6 +112,7 @@ void Handle::begin(Exchange& exchange) {
   error_.front() = '\0';
   retry_after_.clear();
   refusal_.clear();
+  sendings_ = 0;
   header_bytes_ = 0;
   body_bytes_ = 0;
   body_.clear();
@@ -153,6 +161,7 @@ spi::SendResult Handle::result(std::optional<CURLcode> code, WallTime now) {
                    now);
   }
   result.reach = reached;
+  result.resent = sendings_ > 1;
   if (reached == spi::Reach::answered && exchange_->parcel.answer_bytes_max > 0) {
     result.answer = take_answer(code);
   }

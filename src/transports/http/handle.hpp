@@ -6,6 +6,7 @@
 #include <curl/curl.h>
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -75,6 +76,7 @@ class Handle {
   std::array<char, CURL_ERROR_SIZE> error_{};
   std::string retry_after_;
   std::string refusal_;
+  std::uint32_t sendings_ = 0;  // of this exchange
   std::size_t header_bytes_ = 0;
   std::size_t body_bytes_ = 0;
   std::string body_;          // as much of it as the parcel asks for

@@ -125,6 +125,26 @@ TEST_P(HttpSagaTest, ACallThatMustNotBeRepeatedIsSentOnceAlsoOverAConnectionThat
   EXPECT_EQ(server.requests("/refund", 1).size(), 1U) << "it was in doubt";
 }
 
+TEST_P(HttpSagaTest, ARefusalOfWhatLibcurlSentAgainLeavesTheStepInDoubt) {
+  std::atomic<int> calls = 0;
+  HttpServer server([&](const HttpRequest& request) {
+    if (request.path != "/hotel") return HttpReply{.status = 200};
+    // The connection is kept from the step before, and cut when the room is booked.
+    return ++calls == 1 ? HttpReply{.hang_up = true} : HttpReply{.status = 422};
+  });
+  auto sagas = Sagas::create(*store, over_http()).value();
+  auto definition = booking(server);
+  definition.steps[1] = {.name = "hotel",
+                         .action = server.url("/hotel"),
+                         .compensation = server.url("/cancel-hotel"),
+                         .retry = definition.steps[0].retry};
+  sagas.define(definition).value();
+  sagas.start().value();
+  const auto id = sagas.start_saga({.definition = "booking"}).value();
+  ASSERT_TRUE(comes_to(id, SagaState::cancelled));
+  EXPECT_EQ(server.requests("/cancel-hotel", 1, milliseconds(0)).size(), 1U);
+}
+
 TEST_P(HttpSagaTest, AnAnswerThatEndsEarlyIsInDoubtAndAskedForAgain) {
   std::atomic<int> calls = 0;
   HttpServer server([&](const HttpRequest&) {

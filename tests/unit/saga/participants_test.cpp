@@ -34,5 +34,20 @@ TEST(ParticipantResult, ASilentParticipantBehindAProxyIsInDoubt) {
   }
 }
 
+TEST(ParticipantResult, ARefusalOfWhatWasSentTwiceIsInDoubt) {
+  for (const int status : {404, 422, 429, 500, 503}) {
+    const auto twice = result_of_send(
+        {.reach = spi::Reach::answered,
+         .resent = true,
+         .answer = std::make_shared<const spi::Answer>(spi::Answer{.status = status})});
+    EXPECT_EQ(twice.kind, Kind::in_doubt) << status;
+  }
+  const auto done = result_of_send(
+      {.reach = spi::Reach::answered,
+       .resent = true,
+       .answer = std::make_shared<const spi::Answer>(spi::Answer{.status = 200, .body = "{}"})});
+  EXPECT_EQ(done.kind, Kind::ok);
+}
+
 }  // namespace
 }  // namespace sagabox::saga
