@@ -12,6 +12,7 @@
 #include <sagabox/spi/transport.hpp>
 #include <sagabox/store.hpp>
 #include <sagabox/time.hpp>
+#include <sagabox/tracing.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -105,6 +106,7 @@ class SagaCall {
   /// Set at the deadline, and when the result no longer matters. A call that goes on keeps its
   /// thread.
   [[nodiscard]] const std::stop_token& stop_token() const noexcept;
+  /// Of this call's span, if it has one, else as the saga was started with.
   [[nodiscard]] const std::string& traceparent() const noexcept;
   /// For `Inbox::barrier`, so that a participant's own transaction takes effect once.
   [[nodiscard]] BarrierCall barrier() const;
@@ -139,12 +141,19 @@ struct SagaOptions {
   /// Whoever hands a shard over, or stops, waits so long for calls that may be repeated.
   Duration drain_timeout = std::chrono::seconds(5);
   std::string reply_secret{};  ///< the same in all processes; empty: no reply tokens
+  /// Longer than any step waits for its reply.
+  Duration reply_token_ttl = std::chrono::hours(24 * 30);
 
   /// For HTTP participants: "http" serves http:// and https://.
   std::map<std::string, std::shared_ptr<spi::Transport>, std::less<>> transports{};
   /// Of the addresses of all participants, as those of routes: `secret`, `header.NAME` …
   spi::AddressSettings participant_settings{};
+  /// Of one definition's participants, by its name: those here go before those above.
+  std::map<std::string, spi::AddressSettings, std::less<>> settings_of_definition{};
   BreakerOptions breaker{};  ///< of each participant
+
+  SpanSink* spans = nullptr;      ///< outlives the sagas; null: calls have no spans
+  double trace_sample_ratio = 1;  ///< of the sagas that were started without a trace
 
   /// These outlive the sagas.
   Metrics* metrics = &no_metrics();

@@ -3,6 +3,7 @@
 #include "saga/calls/functions.hpp"
 #include "saga/calls/participants.hpp"
 #include "saga/calls/reply_token.hpp"
+#include "saga/calls/traced_calls.hpp"
 #include "saga/orchestrator/orchestrator.hpp"
 #include "saga/orchestrator/threads.hpp"
 #include "saga/purger.hpp"
@@ -48,6 +49,10 @@ class Callers final : public saga::Caller {
   saga::RemoteParticipants& remote_;
 };
 
+WallTime::duration reply_ttl_of(const SagaOptions& options) {
+  return std::chrono::floor<WallTime::duration>(options.reply_token_ttl);
+}
+
 SagaRequestReply reply_of(const SagaCommandResult& result) {
   using State = SagaRequestReply::State;
   return {.id = result.id,
@@ -78,6 +83,10 @@ Status SagaOptions::check() const {
   if (poll_interval <= Duration{}) return wrong("poll_interval must be longer than 0");
   if (auto checked = breaker.check(); !checked.ok()) return checked;
   if (lease <= Duration{}) return wrong("lease must be longer than 0");
+  if (reply_token_ttl <= Duration{}) return wrong("reply_token_ttl must be longer than 0");
+  if (trace_sample_ratio < 0 || trace_sample_ratio > 1) {
+    return wrong("trace_sample_ratio must be from 0 to 1");
+  }
   if (retention < Duration{}) return wrong("retention must not be negative");
   if (remember < Duration{}) return wrong("remember must not be negative");
   if (drain_timeout < Duration{}) return wrong("drain_timeout must not be negative");
@@ -99,11 +108,15 @@ struct Sagas::Parts {
         functions({.workers = options.workers,
                    .spare_workers_max = options.spare_workers_max,
                    .reply_secret = options.reply_secret,
+                   .reply_ttl = reply_ttl_of(options),
+                   .clock = options.clock,
                    .log = options.log}),
         remote({.transports = options.transports,
                 .settings = options.participant_settings,
+                .settings_of_definition = options.settings_of_definition,
                 .breaker = options.breaker,
                 .reply_secret = options.reply_secret,
+                .reply_ttl = reply_ttl_of(options),
                 .clock = options.clock,
                 .random = options.random}) {}
 
@@ -113,7 +126,8 @@ struct Sagas::Parts {
     const auto& given = plan->definition();
     for (const auto& step : plan->steps()) {
       for (const auto* target : {&step.action, &step.compensation}) {
-        if (auto known = check_target(step.given.name, *target); !known.ok()) return known;
+        if (auto known = check_target(given.name, step.given.name, *target); !known.ok())
+          return known;
       }
     }
     if (auto stored = sagas.define(given.record(options.clock->wall_now())); !stored.ok()) {
@@ -123,7 +137,8 @@ struct Sagas::Parts {
     return {};
   }
 
-  [[nodiscard]] Status check_target(const std::string& step, const saga::Target& target) {
+  [[nodiscard]] Status check_target(const std::string& definition, const std::string& step,
+                                    const saga::Target& target) {
     using Kind = saga::Target::Kind;
     if (target.kind == Kind::function && !functions.has(target.name)) {
       return Error{Code::config_invalid, "step " + quoted(step) + ": there is no function " +
@@ -131,7 +146,7 @@ struct Sagas::Parts {
                                              "; register it with function() first"};
     }
     if (target.kind == Kind::http) {
-      if (auto added = remote.add(target.name); !added.ok()) {
+      if (auto added = remote.add(definition, target.name); !added.ok()) {
         return Error{added.error().code, "step " + quoted(step) + ": " + added.error().message};
       }
     }
@@ -171,7 +186,7 @@ struct Sagas::Parts {
             .store = sagas,
             .definition = name,
             .plans = book,
-            .caller = callers,
+            .caller = traced,
             .tickets = tickets,
             .ids = ids,
             .clock = *options.clock,
@@ -179,6 +194,7 @@ struct Sagas::Parts {
             .metrics = *options.metrics,
             .log = *options.log,
             .reply_secret = options.reply_secret,
+            .reply_ttl = reply_ttl_of(options),
             .told = [this](const SagaCommandResult& result) { waiters.told(result); },
             .wrote_messages = [this](const TableName& table) { store.outbox().wake(table); },
             .wake_writer = [&one] { one.threads->wake_writer(); },
@@ -219,6 +235,11 @@ struct Sagas::Parts {
   std::map<std::string, saga::PlanBook> books;
   std::map<std::string, Running> running;
   std::atomic<std::uint64_t> tickets{0};
+  saga::TracedCalls traced{callers,
+                           {.spans = options.spans,
+                            .sample_ratio = options.trace_sample_ratio,
+                            .clock = options.clock,
+                            .random = options.random}};
   saga::Functions functions;  // their threads tell orchestrators
   saga::RemoteParticipants remote;
   Callers callers{functions, remote};
@@ -362,7 +383,8 @@ Result<SagaRequestReply> Sagas::request(const SagaRequest& request, Duration lim
 }
 
 Result<SagaRequestReply> Sagas::reply(std::string_view token, SagaAnswer answer, Duration limit) {
-  auto claim = saga::read_reply_token(token, parts_->options.reply_secret);
+  auto claim = saga::read_reply_token(token, parts_->options.reply_secret,
+                                      parts_->options.clock->wall_now());
   if (!claim.ok()) return claim.error();
   return request({.saga = claim->saga,
                   .kind = SagaCommandKind::reply,

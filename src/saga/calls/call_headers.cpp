@@ -2,7 +2,14 @@
 
 #include "core/timestamp.hpp"
 
+#include <sagabox/payload.hpp>
+
 namespace sagabox::saga {
+
+std::string call_id(std::string_view idempotency_key) {
+  constexpr std::size_t digits = 32;
+  return "c" + hex(sha256(idempotency_key)).substr(0, digits);
+}
 
 Headers call_headers(const CallOrder& order) {
   const auto& call = order.call;

@@ -27,6 +27,11 @@ inline constexpr std::string_view reply_token = "Saga-Reply-Token";
 inline constexpr std::string_view idempotency_key = "Idempotency-Key";
 }  // namespace header
 
+/// The id of a call's message, `webhook-id` where calls are signed: "c" and the first 32
+/// hexadecimal digits of the SHA-256 of the idempotency key. The same for all attempts of a round,
+/// so that a signature, which covers the id, covers which call it is.
+std::string call_id(std::string_view idempotency_key);
+
 /// All but the token. Of `order` only what they name is looked at.
 Headers call_headers(const CallOrder& order);
 

@@ -34,7 +34,8 @@ Result<spi::SagaMessage> build_emission(const EmissionContext& context, const Em
                                             .tenant = context.instance.tenant,
                                             .step = context.step.name,
                                             .direction = call.key.direction,
-                                            .round = call.round},
+                                            .round = call.round,
+                                            .expires_at = clock.wall_now() + context.reply_ttl},
                                            context.secret));
   }
   auto message = Message::build_shared(std::move(draft), {}, ids, clock);

@@ -15,7 +15,8 @@ struct EmissionContext {
   const Instance& instance;
   const SagaStep& step;
   Epoch epoch{};
-  std::string_view secret;  ///< empty: no reply token
+  std::string_view secret;         ///< empty: no reply token
+  WallTime::duration reply_ttl{};  ///< of the token
   WallTime remember_until{};
 };
 

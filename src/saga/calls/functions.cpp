@@ -37,6 +37,7 @@ struct SagaCall::Facts {
   const saga::CallOrder& order;
   std::stop_token stop;
   const std::string& secret;
+  WallTime reply_until{};
   saga::CallResults& results;
   const std::shared_ptr<saga::FunctionsLink>& link;
   mutable std::shared_ptr<SagaCompletion::State> completion{};
@@ -83,7 +84,8 @@ std::string SagaCall::reply_token() const {
                             .tenant = tenant(),
                             .step = step(),
                             .direction = direction(),
-                            .round = facts_.order.call.round},
+                            .round = facts_.order.call.round,
+                            .expires_at = facts_.reply_until},
                            facts_.secret);
 }
 
@@ -233,6 +235,7 @@ void Functions::run_one(Task task, const std::stop_source& stop) {
   const SagaCall::Facts facts{.order = task.order,
                               .stop = stop.get_token(),
                               .secret = options_.reply_secret,
+                              .reply_until = options_.clock->wall_now() + options_.reply_ttl,
                               .results = results,
                               .link = link_};
   const auto function = functions_.find(task.order.call.target.name);

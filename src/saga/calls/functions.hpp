@@ -25,6 +25,8 @@ struct FunctionOptions {
   std::uint32_t workers = 4;
   std::uint32_t spare_workers_max = 4;
   std::string reply_secret{};
+  WallTime::duration reply_ttl{};  ///< of its tokens
+  const Clock* clock = &system_clock();
   Logger* log = &no_log();
 };
 

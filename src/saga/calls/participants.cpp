@@ -28,6 +28,17 @@ std::string origin_of(std::string_view url) {
   return std::string(url.substr(0, url.find_first_of("/?#", host + 3)));
 }
 
+/// Definitions may have settings of their own for the same URL.
+std::string place_name(const std::string& definition, const std::string& url) {
+  return definition + " " + url;
+}
+
+/// One key or several are the same setting.
+bool same_setting(std::string_view one, std::string_view other) {
+  const auto is_key = [](std::string_view name) { return name == "secret" || name == "secrets"; };
+  return one == other || (is_key(one) && is_key(other));
+}
+
 bool is_retry(int status) {
   return status == 408 || status == 409 || status == 425 || status == 429 || status == 503;
 }
@@ -171,21 +182,57 @@ RemoteParticipants::~RemoteParticipants() {
   core_->places.clear();
 }
 
-Status RemoteParticipants::add(const std::string& url) {
+spi::AddressSettings RemoteParticipants::settings_for(const std::string& definition) const {
+  const auto own = options_.settings_of_definition.find(definition);
+  if (own == options_.settings_of_definition.end()) return options_.settings;
+  auto settings = own->second;
+  for (const auto& setting : options_.settings) {
+    const bool replaced = std::ranges::any_of(
+        own->second, [&](const auto& one) { return same_setting(one.first, setting.first); });
+    if (!replaced) settings.push_back(setting);
+  }
+  return settings;
+}
+
+Status RemoteParticipants::add(const std::string& definition, const std::string& url) {
   const auto transport = options_.transports.find(scheme_of(url));
   if (transport == options_.transports.end()) {
     return Error{Code::config_invalid, masked_url(url) + ": there is no transport for " +
                                            scheme_of(url) +
                                            "; give one in SagaOptions::transports"};
   }
-  auto address = transport->second->address(url, options_.settings);
+  auto address = transport->second->address(url, settings_for(definition));
   if (!address.ok()) return address.error();
   const auto origin = origin_of(url);
   const std::scoped_lock lock(core_->mutex);
-  core_->places.insert_or_assign(url, Core::Place{transport->second, *address, origin});
+  core_->places.insert_or_assign(place_name(definition, url),
+                                 Core::Place{transport->second, *address, origin});
   auto& known = core_->origins[origin];
   if (!known) known = std::make_unique<Core::Origin>(options_.breaker);
   return {};
+}
+
+Result<std::shared_ptr<const Message>> RemoteParticipants::message_of(const CallOrder& order,
+                                                                      UlidSource& ids) const {
+  NewMessage draft{.topic = Topic(order.definition + "." + order.step),
+                   .payload = json(order.call.input.empty() ? "null" : order.call.input),
+                   .tenant = order.tenant,
+                   .aggregate_type = AggregateType(order.definition),
+                   .aggregate_id = order.saga.str(),
+                   .headers = call_headers(order),
+                   .id = call_id(order.call.idempotency_key)};
+  draft.trace.traceparent = order.traceparent;
+  if (!options_.reply_secret.empty()) {
+    const ReplyClaim claim{.saga = order.saga,
+                           .definition = order.definition,
+                           .tenant = order.tenant,
+                           .step = order.step,
+                           .direction = order.call.key.direction,
+                           .round = order.call.round,
+                           .expires_at = options_.clock->wall_now() + options_.reply_ttl};
+    draft.headers.emplace_back(header::reply_token, reply_token(claim, options_.reply_secret));
+  }
+  return Message::build_shared(std::move(draft), {}, ids, *options_.clock);
 }
 
 void RemoteParticipants::call(std::vector<CallOrder> orders, CallResults& results) {
@@ -195,26 +242,9 @@ void RemoteParticipants::call(std::vector<CallOrder> orders, CallResults& result
   UlidSource ids(*options_.clock, *options_.random);
   const auto now = options_.clock->boot_now();
   for (auto& order : orders) {
-    NewMessage draft{.topic = Topic(order.definition + "." + order.step),
-                     .payload = json(order.call.input.empty() ? "null" : order.call.input),
-                     .tenant = order.tenant,
-                     .aggregate_type = AggregateType(order.definition),
-                     .aggregate_id = order.saga.str(),
-                     .headers = call_headers(order)};
-    draft.trace.traceparent = order.traceparent;
-    if (!options_.reply_secret.empty()) {
-      draft.headers.emplace_back(header::reply_token,
-                                 reply_token({.saga = order.saga,
-                                              .definition = order.definition,
-                                              .tenant = order.tenant,
-                                              .step = order.step,
-                                              .direction = order.call.key.direction,
-                                              .round = order.call.round},
-                                             options_.reply_secret));
-    }
-    auto message = Message::build_shared(std::move(draft), {}, ids, *options_.clock);
+    auto message = message_of(order, ids);
     const std::scoped_lock lock(core_->mutex);
-    const auto place = core_->places.find(order.call.target.name);
+    const auto place = core_->places.find(place_name(order.definition, order.call.target.name));
     if (!message.ok() || place == core_->places.end()) {
       const auto error =
           message.ok() ? Error{Code::config_invalid, "its URL is not known here"} : message.error();

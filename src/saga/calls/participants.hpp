@@ -5,6 +5,7 @@
 
 #include <sagabox/limits.hpp>
 #include <sagabox/log.hpp>
+#include <sagabox/message.hpp>
 #include <sagabox/spi/transport.hpp>
 #include <sagabox/time.hpp>
 
@@ -21,8 +22,11 @@ struct ParticipantOptions {
   /// "http" serves http:// and https://.
   std::map<std::string, std::shared_ptr<spi::Transport>, std::less<>> transports{};
   spi::AddressSettings settings{};  ///< of all addresses: `secret` …
+  /// Of a definition's addresses, before those.
+  std::map<std::string, spi::AddressSettings, std::less<>> settings_of_definition{};
   BreakerOptions breaker{};
   std::string reply_secret{};
+  WallTime::duration reply_ttl{};  ///< of its tokens
   const Clock* clock = &system_clock();
   Random* random = &system_random();
 };
@@ -41,7 +45,7 @@ class RemoteParticipants final : public Caller {
   RemoteParticipants& operator=(const RemoteParticipants&) = delete;
 
   /// Before the first call of it. CONFIG.INVALID: no transport takes it.
-  Status add(const std::string& url);
+  Status add(const std::string& definition, const std::string& url);
 
   void call(std::vector<CallOrder> orders, CallResults& results) override;
   /// A request that was sent cannot be taken back; it ends at its deadline.
@@ -49,6 +53,9 @@ class RemoteParticipants final : public Caller {
 
  private:
   struct Core;
+  [[nodiscard]] spi::AddressSettings settings_for(const std::string& definition) const;
+  Result<std::shared_ptr<const Message>> message_of(const CallOrder& order, UlidSource& ids) const;
+
   ParticipantOptions options_;
   std::shared_ptr<Core> core_;
 };

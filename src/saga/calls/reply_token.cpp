@@ -11,14 +11,16 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace sagabox::saga {
 namespace {
 
 constexpr char claim_end = '\n';
-constexpr std::size_t claim_fields = 6;
+constexpr std::size_t claim_fields = 7;
 constexpr std::size_t token_bytes_max = 1024;
 
 Error denied() {
@@ -55,6 +57,17 @@ std::vector<std::string> fields_of(std::string_view claim) {
   }
 }
 
+std::int64_t whole_seconds(WallTime time) {
+  return std::chrono::floor<std::chrono::seconds>(time.time_since_epoch()).count();
+}
+
+template <class Number>
+bool read_whole(const std::string& text, Number& number) {
+  const auto* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  return read.ec == std::errc{} && read.ptr == end;
+}
+
 }  // namespace
 
 std::string hmac_sha256_hex(std::string_view secret, std::string_view text) {
@@ -69,7 +82,8 @@ std::string reply_token(const ReplyClaim& claim, std::string_view secret) {
   std::string text = claim.saga.str();
   for (const auto& field :
        {claim.definition, claim.tenant, claim.step,
-        std::string(barrier_direction_name(claim.direction)), std::to_string(claim.round)}) {
+        std::string(barrier_direction_name(claim.direction)), std::to_string(claim.round),
+        std::to_string(whole_seconds(claim.expires_at))}) {
     text += claim_end;
     text += field;
   }
@@ -77,7 +91,7 @@ std::string reply_token(const ReplyClaim& claim, std::string_view secret) {
   return body + "." + hmac_sha256_hex(secret, body);
 }
 
-Result<ReplyClaim> read_reply_token(std::string_view token, std::string_view secret) {
+Result<ReplyClaim> read_reply_token(std::string_view token, std::string_view secret, WallTime now) {
   const auto dot = token.find('.');
   if (secret.empty() || dot == std::string_view::npos || token.size() > token_bytes_max) {
     return denied();
@@ -97,10 +111,10 @@ Result<ReplyClaim> read_reply_token(std::string_view token, std::string_view sec
   ReplyClaim claim{.saga = *saga, .definition = fields[1], .tenant = fields[2], .step = fields[3]};
   claim.direction =
       fields[4] == "action" ? BarrierDirection::action : BarrierDirection::compensation;
-  const auto& round = fields[5];
-  const auto read = std::from_chars(round.data(), round.data() + round.size(), claim.round);
-  if (read.ec != std::errc{} || read.ptr != round.data() + round.size()) return denied();
-  return claim;
+  std::int64_t expires = 0;
+  if (!read_whole(fields[5], claim.round) || !read_whole(fields[6], expires)) return denied();
+  claim.expires_at = WallTime(std::chrono::seconds(expires));
+  return now < claim.expires_at ? Result<ReplyClaim>(std::move(claim)) : denied();
 }
 
 }  // namespace sagabox::saga

@@ -3,6 +3,7 @@
 #include <sagabox/result.hpp>
 #include <sagabox/saga_record.hpp>
 #include <sagabox/spi/inbox.hpp>
+#include <sagabox/time.hpp>
 
 #include <cstdint>
 #include <string>
@@ -18,14 +19,15 @@ struct ReplyClaim {
   std::string step{};
   BarrierDirection direction = BarrierDirection::action;
   std::uint32_t round = 0;
+  WallTime expires_at{};  ///< to the second
   friend bool operator==(const ReplyClaim&, const ReplyClaim&) = default;
 };
 
-/// "BASE64URL(claim as JSON).HEX(HMAC-SHA256)": whoever has it may answer the call, without a key
-/// of the API. `secret` is not empty.
+/// "BASE64URL(claim, a line each).HEX(HMAC-SHA256)": whoever has it may answer the call, without a
+/// key of the API. `secret` is not empty.
 std::string reply_token(const ReplyClaim& claim, std::string_view secret);
-/// AUTH.DENIED: it was not made with this secret, or was changed.
-Result<ReplyClaim> read_reply_token(std::string_view token, std::string_view secret);
+/// AUTH.DENIED: it was not made with this secret, was changed, or has expired.
+Result<ReplyClaim> read_reply_token(std::string_view token, std::string_view secret, WallTime now);
 
 /// The same in lower-case hexadecimal digits.
 std::string hmac_sha256_hex(std::string_view secret, std::string_view text);

@@ -246,6 +246,7 @@ Status Orchestrator::emit(const Entry& entry, const Emission& emission, BatchIte
                                  .step = entry.plan->step(emission.call.key.step).given,
                                  .epoch = shards_[entry.shard.value].epoch,
                                  .secret = parts_.reply_secret,
+                                 .reply_ttl = parts_.reply_ttl,
                                  .remember_until = remember_until(*entry.instance, emission.call)},
                                 emission, parts_.ids, parts_.clock);
   if (!message.ok()) return message.error();

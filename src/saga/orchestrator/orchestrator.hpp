@@ -47,6 +47,7 @@ struct OrchestratorParts {
   Metrics& metrics;
   Logger& log;
   std::string reply_secret;  ///< empty: emitted messages carry no reply token
+  WallTime::duration reply_ttl{};
   /// What became of a command, once it is stored. Not called with a lock held.
   std::function<void(const SagaCommandResult&)> told;
   /// A batch with messages for these tables was written.

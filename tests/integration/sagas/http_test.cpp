@@ -1,5 +1,7 @@
 #include "integration/sagas/world.hpp"
+#include "saga/calls/call_headers.hpp"
 #include "support/http_server.hpp"
+#include "transports/http/signature.hpp"
 
 #include <sagabox/stores/memory.hpp>
 #include <sagabox/transports/http.hpp>
@@ -182,6 +184,74 @@ TEST_P(HttpSagaTest, AParticipantThatIsDownCostsNoAttempt) {
   server.start();
   ASSERT_TRUE(comes_to(id, SagaState::completed));
   EXPECT_EQ(server.requests("/book", 1)[0].header("saga-attempt"), "1");
+}
+
+TEST_P(HttpSagaTest, CallsAreSignedWithTheSecretOfTheirDefinition) {
+  constexpr auto common = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+  constexpr auto own = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
+  HttpServer server([](const HttpRequest&) { return HttpReply{.status = 200, .body = "{}"}; });
+  auto options = over_http();
+  options.participant_settings = {{"secret", common}};
+  options.settings_of_definition = {{"refund", {{"secrets", own}}}};
+  auto sagas = Sagas::create(*store, std::move(options)).value();
+  sagas.function("mail", doing("mail")).value();
+  sagas.define(booking(server)).value();
+  auto refund = booking(server);
+  refund.name = "refund";
+  sagas.define(refund).value();
+  sagas.start().value();
+  const auto signature_is = [&](const HttpRequest& request, const char* secret) {
+    http::SigningKeys keys;
+    keys.push_back(http::SigningKey::parse(secret).value());
+    const auto id = request.header("webhook-id");
+    const http::Signed what{id, std::stoll(request.header("webhook-timestamp")), request.body};
+    return request.header("webhook-signature") == http::signatures(keys, what);
+  };
+  ASSERT_TRUE(comes_to(sagas.start_saga({.definition = "booking"}).value(), SagaState::completed));
+  const auto booked = server.requests("/book", 1).at(0);
+  EXPECT_TRUE(signature_is(booked, common));
+  // So that the signature covers which call it is.
+  EXPECT_EQ(booked.header("webhook-id"), saga::call_id(booked.header("idempotency-key")));
+  ASSERT_TRUE(comes_to(sagas.start_saga({.definition = "refund"}).value(), SagaState::completed));
+  const auto refunded = server.requests("/book", 2).at(1);
+  EXPECT_TRUE(signature_is(refunded, own));
+  EXPECT_FALSE(signature_is(refunded, common));
+}
+
+TEST_P(HttpSagaTest, ACallIsASpanThatTheParticipantContinues) {
+  class Spans final : public SpanSink {
+   public:
+    void take(TraceSpan span) noexcept override {
+      const std::scoped_lock lock(mutex_);
+      all_.push_back(std::move(span));
+    }
+    std::vector<TraceSpan> all() {
+      const std::scoped_lock lock(mutex_);
+      return all_;
+    }
+
+   private:
+    std::mutex mutex_;
+    std::vector<TraceSpan> all_;
+  } spans;
+  HttpServer server([](const HttpRequest&) { return HttpReply{.status = 200, .body = "{}"}; });
+  auto options = over_http();
+  options.spans = &spans;
+  auto sagas = Sagas::create(*store, std::move(options)).value();
+  sagas.function("mail", doing("mail")).value();
+  sagas.define(booking(server)).value();
+  sagas.start().value();
+  const std::string trace = "00-0af7651916cd43dd8448eb211c80319c-";
+  const auto id =
+      sagas.start_saga({.definition = "booking", .traceparent = trace + "b7ad6b7169203331-01"})
+          .value();
+  ASSERT_TRUE(comes_to(id, SagaState::completed));
+  const auto traceparent = server.requests("/book", 1).at(0).header("traceparent");
+  EXPECT_TRUE(traceparent.starts_with(trace)) << traceparent;
+  EXPECT_EQ(traceparent.find("b7ad6b7169203331"), std::string::npos) << "it is our span's";
+  ASSERT_TRUE(eventually_so([&] { return spans.all().size() == 2; }));
+  EXPECT_EQ(spans.all()[0].name, "call booking.flight");
+  EXPECT_EQ(spans.all()[1].name, "call booking.mail");
 }
 
 INSTANTIATE_TEST_SUITE_P(Memory, HttpSagaTest,
