@@ -157,6 +157,7 @@ struct SagaReplyOrder {
   Kind kind = Kind::ok;
   std::string output{};  ///< JSON
   std::string error{};
+  std::optional<Duration> retry_after{};  ///< of retry
 };
 
 /// What a saga is told. Fields that its kind does not use are ignored.

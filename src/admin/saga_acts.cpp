@@ -46,6 +46,7 @@ saga::ReplyRequest reply_request(const SagaReplyOrder& order) {
       order.compensation ? BarrierDirection::compensation : BarrierDirection::action;
   request.result.output = order.output;
   request.result.error = order.error;
+  request.result.retry_after = order.retry_after;
   switch (order.kind) {
     case SagaReplyOrder::Kind::ok:
       request.result.kind = Kind::ok;
@@ -86,18 +87,11 @@ Result<std::string> body_of(const SagaOrder& order, const std::string& actor) {
   return std::move(command.body);
 }
 
-/// Where the reason begins with a code, that is the error's.
-Error refused(const SagaCommandResult& result) {
-  const auto colon = result.reason.find(": ");
-  const auto name = std::string_view(result.reason).substr(0, colon);
-  const auto code = code_from_name(name);
-  const bool has_code = colon != std::string::npos && code_name(code) == name;
-  return {has_code ? code : Code::tx_invalid_state,
-          "refused: " + (has_code ? result.reason.substr(colon + 2) : result.reason)};
-}
-
 Result<SagaReceipt> receipt_of(const SagaCommandResult& result) {
-  if (!result.applied) return refused(result);
+  if (!result.applied) {
+    auto error = saga::refusal_error(result);
+    return Error{error.code, "refused: " + error.message};
+  }
   return SagaReceipt{.command = result.id, .saga = result.saga, .applied = true};
 }
 

@@ -105,12 +105,15 @@ struct TracingSettings {
 /// A definition of a saga, in YAML or JSON.
 struct SagaFile {
   std::string file{};
+  std::string call_secret{};  ///< of its participants, instead of the one of all
 };
 
 /// The sagas that this daemon runs; none without definitions.
 struct SagaSettings {
   std::string store{};  ///< empty: the only one
   std::vector<SagaFile> definitions{};
+  /// Calls of participants are signed with it; empty: they are not.
+  std::string call_secret{};
   SagaOptions options{};  ///< nothing that is not a setting is set
 
   [[nodiscard]] Status check() const { return options.check(); }

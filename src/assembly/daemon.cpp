@@ -1,7 +1,6 @@
 #include "assembly/daemon.hpp"
 
 #include "assembly/configuration_changes.hpp"
-#include "assembly/routes.hpp"
 #include "assembly/saga_file.hpp"
 #include "core/duration_text.hpp"
 
@@ -16,10 +15,6 @@ namespace sagabox::assembly {
 namespace {
 
 using Change = Setting::Change;
-
-RouteSurroundings for_routes(const Surroundings& surroundings, Metrics& metrics, Logger& log) {
-  return {.show = surroundings.show, .metrics = &metrics, .log = &log, .clock = surroundings.clock};
-}
 
 std::string path_of(const StoreSettings& store, const TableSettings& table) {
   return "stores." + store.name + ".tables." + table.options.table;
@@ -99,6 +94,25 @@ Result<std::vector<SagaDefinition>> read_definitions(const SagaSettings& setting
   return definitions;
 }
 
+std::vector<std::string> definition_names(const std::vector<SagaDefinition>& definitions) {
+  std::vector<std::string> names;
+  for (const auto& definition : definitions) names.push_back(definition.name);
+  return names;
+}
+
+/// `definitions`: those of the files, in their order.
+void add_call_secrets(const SagaSettings& settings, const std::vector<SagaDefinition>& definitions,
+                      SagaOptions& options) {
+  if (!settings.call_secret.empty()) {
+    options.participant_settings.emplace_back("secrets", settings.call_secret);
+  }
+  for (std::size_t number = 0; number < definitions.size(); ++number) {
+    const auto& secret = settings.definitions[number].call_secret;
+    if (secret.empty()) continue;
+    options.settings_of_definition[definitions[number].name] = {{"secrets", secret}};
+  }
+}
+
 bool has_http_step(const SagaDefinition& definition) {
   const auto is_url = [](std::string_view target) {
     return target.starts_with("http://") || target.starts_with("https://");
@@ -167,12 +181,14 @@ Status Daemon::check(const Configuration& configuration) {
     for (const auto& begin : schemes) list += (list.empty() ? "" : ", ") + begin;
     return Error{Code::config_invalid, "stores." + store.name + ".url: this build has " + list};
   }
+  RouteSurroundings surroundings{.show = [](const sagabox::Delivery&) { return done(); }};
   if (!configuration.sagas.definitions.empty()) {
     if (const auto store = saga_store(configuration); !store.ok()) return store.error();
-    if (const auto read = read_definitions(configuration.sagas); !read.ok()) return read.error();
+    const auto read = read_definitions(configuration.sagas);
+    if (!read.ok()) return read.error();
+    surroundings.saga_definitions = definition_names(*read);
   }
-  const auto router =
-      open_routes(configuration, {.show = [](const sagabox::Delivery&) { return done(); }});
+  const auto router = open_routes(configuration, surroundings);
   return router.ok() ? Status() : Status(router.error());
 }
 
@@ -193,60 +209,87 @@ Status Daemon::open_tracing() {
   return {};
 }
 
+RouteSurroundings Daemon::route_surroundings() {
+  return {.show = surroundings_.show,
+          .saga_store = saga_store_,
+          .saga_definitions = definition_names(definitions_),
+          .metrics = metrics_.get(),
+          .log = log_,
+          .clock = surroundings_.clock,
+          .random = surroundings_.random};
+}
+
 Status Daemon::open_all() {
   if (auto opened = open_tracing(); !opened.ok()) return opened;
-  auto router = open_routes(configuration_, for_routes(surroundings_, *metrics_, *log_));
+  if (auto opened = open_stores(); !opened.ok()) return opened;
+  auto router = open_routes(configuration_, route_surroundings());
   if (!router.ok()) return router.error();
   sink_ = std::make_shared<SwitchingSink>(std::move(*router));
+  if (auto opened = open_tables(); !opened.ok()) return opened;
+  return open_sagas();
+}
+
+Status Daemon::open_stores() {
   for (const auto& settings : configuration_.stores) {
     auto store = assembly::open_store(settings.url, settings.options, settings.backend);
     if (!store.ok()) {
       return Error{store.error().code, "stores." + settings.name + ": " + store.error().message};
     }
-    auto& kept = stores_.emplace_back(OpenStore{settings.name, std::move(*store)});
+    stores_.push_back(OpenStore{settings.name, std::move(*store)});
+  }
+  if (configuration_.sagas.definitions.empty()) return {};
+  const auto name = saga_store(configuration_);
+  if (!name.ok()) return name.error();
+  auto definitions = read_definitions(configuration_.sagas);
+  if (!definitions.ok()) return definitions.error();
+  definitions_ = *std::move(definitions);
+  saga_store_ = std::ranges::find(stores_, *name, &OpenStore::name)->store.get();
+  return {};
+}
+
+Status Daemon::open_tables() {
+  for (const auto& settings : configuration_.stores) {
+    auto& store = *std::ranges::find(stores_, settings.name, &OpenStore::name)->store;
     for (const auto& table : settings.tables) {
       auto name = TableName::parse(table.options.table);
-      auto outbox = name.ok() ? open_table(*kept.store, table) : name.error();
+      auto outbox = name.ok() ? open_table(store, table) : name.error();
       if (!outbox.ok()) {
         return Error{outbox.error().code, path_of(settings, table) + ": " + outbox.error().message};
       }
       tables_.push_back({.store_name = settings.name,
-                         .store = kept.store.get(),
+                         .store = &store,
                          .name = std::move(*name),
                          .delivery = table.delivery,
                          .rules = table.options.rules,
                          .outbox = std::move(*outbox)});
     }
   }
-  return open_sagas();
+  return {};
 }
 
 Status Daemon::open_sagas() {
-  if (configuration_.sagas.definitions.empty()) return {};
-  const auto name = saga_store(configuration_);
-  if (!name.ok()) return name.error();
-  auto definitions = read_definitions(configuration_.sagas);
-  if (!definitions.ok()) return definitions.error();
+  if (saga_store_ == nullptr) return {};
   auto options = configuration_.sagas.options;
   options.metrics = metrics_.get();
   options.log = log_;
   options.clock = surroundings_.clock;
   options.random = surroundings_.random;
   options.breaker = configuration_.traffic.breaker;
-  if (std::ranges::any_of(*definitions, has_http_step)) {
-    auto http = open_named_transport("http", "sagas.definitions", configuration_,
-                                     for_routes(surroundings_, *metrics_, *log_));
+  options.spans = spans_.get();
+  options.trace_sample_ratio = configuration_.tracing.sample_ratio;
+  add_call_secrets(configuration_.sagas, definitions_, options);
+  if (std::ranges::any_of(definitions_, has_http_step)) {
+    auto http =
+        open_named_transport("http", "sagas.definitions", configuration_, route_surroundings());
     if (!http.ok()) return http.error();
     options.transports.emplace("http", *std::move(http));
   }
-  const auto store = std::ranges::find(stores_, *name, &OpenStore::name);
-  auto sagas = Sagas::create(*store->store, std::move(options));
+  auto sagas = Sagas::create(*saga_store_, std::move(options));
   if (!sagas.ok()) return Error{sagas.error().code, "sagas: " + sagas.error().message};
-  for (auto& definition : *definitions) {
-    const auto saga = definition.name;
-    if (auto defined = sagas->define(std::move(definition)); !defined.ok()) {
+  for (const auto& definition : definitions_) {
+    if (auto defined = sagas->define(definition); !defined.ok()) {
       return Error{defined.error().code,
-                   "sagas.definitions: " + saga + ": " + defined.error().message};
+                   "sagas.definitions: " + definition.name + ": " + defined.error().message};
     }
   }
   sagas_.emplace(std::move(sagas).value());
@@ -363,7 +406,7 @@ Result<Daemon::Reloaded> Daemon::reload(const Configuration& next) {
   const auto made = merged(current, next);
   const auto old = sink_->router();
   if (any(Change::routing)) {
-    auto router = open_routes(made, for_routes(surroundings_, *metrics_, *log_));
+    auto router = open_routes(made, route_surroundings());
     if (!router.ok()) return router.error();
     sink_->change(std::move(*router));
   }

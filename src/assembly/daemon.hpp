@@ -1,6 +1,7 @@
 #pragma once
 
 #include "assembly/configuration.hpp"
+#include "assembly/routes.hpp"
 #include "assembly/switching_sink.hpp"
 
 #include <sagabox/idempotency_upkeep.hpp>
@@ -89,6 +90,8 @@ class Daemon {
   /// See `Router::held_up`.
   [[nodiscard]] std::vector<HeldUp> held_up(const std::string& topic,
                                             const std::string& tenant) const;
+  /// Where its sagas are; null: it runs none.
+  [[nodiscard]] Store* store_of_sagas() const noexcept { return saga_store_; }
   /// What is in effect.
   [[nodiscard]] Configuration configuration() const;
   [[nodiscard]] PrometheusMetrics& metrics() noexcept { return *metrics_; }
@@ -103,6 +106,9 @@ class Daemon {
 
   Daemon(const Configuration& configuration, const Surroundings& surroundings);
   Status open_all();
+  Status open_stores();
+  Status open_tables();
+  [[nodiscard]] RouteSurroundings route_surroundings();
   Status open_tracing();
   Status start_upkeep();
   Status open_sagas();
@@ -117,7 +123,9 @@ class Daemon {
   std::unique_ptr<OtlpExporter> spans_;  // null: switched off
   std::vector<OpenStore> stores_;
   std::shared_ptr<SwitchingSink> sink_;
-  std::optional<Sagas> sagas_;  // empty: it runs none
+  std::vector<SagaDefinition> definitions_;
+  Store* saga_store_ = nullptr;  // null: no definitions
+  std::optional<Sagas> sagas_;   // empty: it runs none
 
   std::mutex acting_;         // start, stop and reload, one at a time
   mutable std::mutex mutex_;  // of all below

@@ -4,6 +4,7 @@
 
 #include <sagabox/transports/custom.hpp>
 #include <sagabox/transports/file.hpp>
+#include <sagabox/transports/saga.hpp>
 
 #include <algorithm>
 #include <array>
@@ -28,6 +29,20 @@ Opened open_file(const Configuration&, const RouteSurroundings& surroundings) {
   return file::open({.clock = surroundings.clock});
 }
 
+Opened open_sagas(const Configuration& configuration, const RouteSurroundings& surroundings) {
+  if (surroundings.saga_definitions.empty()) {
+    return Error{Code::config_invalid,
+                 "a route to sagas needs the definitions of this daemon; name their files under "
+                 "sagas.definitions"};
+  }
+  return saga::open({.store = surroundings.saga_store,
+                     .definitions = surroundings.saga_definitions,
+                     .reply_secret = configuration.sagas.options.reply_secret,
+                     .log = surroundings.log,
+                     .clock = surroundings.clock,
+                     .random = surroundings.random});
+}
+
 template <auto member, auto open>
 Opened open_as_said(const Configuration& configuration, const RouteSurroundings& surroundings) {
   auto options = configuration.transports.*member;
@@ -44,6 +59,8 @@ constexpr std::array ways{
     Way{"fn", open_functions},
     Way{"file", open_file},
     Way{"stdout", open_file},
+    Way{"saga", open_sagas},
+    Way{"saga-reply", open_sagas},
 #ifdef SAGABOX_HTTP
     Way{"http", open_as_said<&TransportSettings::http, http::open>},
 #endif

@@ -2,21 +2,27 @@
 
 #include "assembly/configuration.hpp"
 
+#include <sagabox/random.hpp>
 #include <sagabox/router.hpp>
+#include <sagabox/store.hpp>
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace sagabox::assembly {
 
-/// What the router tells, and `fn:show`.
+/// What the router tells, `fn:show`, and what `saga:` leads to.
 struct RouteSurroundings {
   Listener show{};
+  Store* saga_store = nullptr;  ///< null: nothing is sent to sagas
+  std::vector<std::string> saga_definitions{};
   Metrics* metrics = &no_metrics();
   Logger* log = &no_log();
   const Clock* clock = &system_clock();
+  Random* random = &system_random();
 };
 
 /// The transport of that name, with its settings. Connects to nothing. `path`: of the setting that

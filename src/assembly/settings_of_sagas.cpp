@@ -14,6 +14,10 @@ void add_what(Parts& parts) {
                               "whose sagas these are; may be left out where there is one"));
   Parts files;
   files.push_back(value<SagaFile>("file", &SagaFile::file, "YAML or JSON", Setting::Kind::path));
+  files.push_back(value<SagaFile>("call_secret", &SagaFile::call_secret,
+                                  "of this definition's participants, instead of "
+                                  "`sagas.call_secret`")
+                      .hidden());
   parts.push_back(list<Held>("definitions", &Held::definitions, std::move(files),
                              "files with a definition each. Default: none, and no sagas are run")
                       .short_for("file"));
@@ -21,6 +25,15 @@ void add_what(Parts& parts) {
                       "reply_secret", [](auto& s) -> auto& { return s.options.reply_secret; },
                       "the same in all processes, so that participants can reply by a token; "
                       "default: none, and no tokens")
+                      .hidden());
+  parts.push_back(value<Held>(
+                      "reply_token_ttl", [](auto& s) -> auto& { return s.options.reply_token_ttl; },
+                      "how long such a token is good: longer than any step waits")
+                      .between("1m", "3650d"));
+  parts.push_back(value<Held>("call_secret", &Held::call_secret,
+                              "calls of participants are signed with it, as Standard Webhooks say: "
+                              "`whsec_…` or `whsk_…`; several with a comma between while one "
+                              "replaces another; default: none, and not signed")
                       .hidden());
   parts.push_back(
       pairs<Held>(

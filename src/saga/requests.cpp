@@ -5,6 +5,7 @@
 
 #include <sagabox/payload.hpp>
 
+#include <string_view>
 #include <utility>
 
 namespace sagabox::saga {
@@ -85,6 +86,15 @@ Error id_of_another_saga(const CommandId& id) {
   return {Code::tx_idempotent_mismatch,
           "command id " + quoted(id.view()) +
               ": this command id was used for another saga; give each command its own"};
+}
+
+Error refusal_error(const SagaCommandResult& result) {
+  const auto colon = result.reason.find(": ");
+  const auto name = std::string_view(result.reason).substr(0, colon);
+  const auto code = code_from_name(name);
+  const bool has_code = colon != std::string::npos && code_name(code) == name;
+  return {has_code ? code : Code::tx_invalid_state,
+          has_code ? result.reason.substr(colon + 2) : result.reason};
 }
 
 Result<SagaCommand> request_command(const SagaRequest& request, UlidSource& ids) {

@@ -311,5 +311,42 @@ TEST_F(DaemonTest, WhatIsWrongIsFoundBeforeAnythingIsOpened) {
       std::string::npos);
 }
 
+constexpr auto travel = R"({ saga: travel, steps: [
+  { name: ticket, action: "outbox:travel.ticket.v1", compensation: none, table: orders } ] })";
+
+TEST_F(DaemonTest, AMessageStartsASagaOfARoute) {
+  std::ofstream(folder / "travel.yaml") << travel;
+  open(R"(
+stores: { main: { url: "memory:", tables: { orders: } } }
+sagas: { definitions: [)" +
+       (folder / "travel.yaml").string() + R"(], reply_secret: a secret of this test }
+routes:
+  - { topic: trips.asked.v1, to: "saga:travel" }
+  - { topic: trips.replies.v1, to: "saga-reply:" }
+  - { topic: "**", to: "fn:show" }
+)");
+  const auto table = daemon->tables().front();
+  write(table, "trips.asked.v1");
+  ASSERT_TRUE(arrive(1));
+  EXPECT_EQ(inbox.all().front().payload, "0") << "the ticket's input is that of the saga";
+  ASSERT_TRUE(settled(table));
+}
+
+TEST_F(DaemonTest, ARouteToASagaThatIsNotDefinedIsAnError) {
+  std::ofstream(folder / "travel.yaml") << travel;
+  const auto problem = [&](const std::string& to, const std::string& sagas) {
+    const auto checked = Daemon::check(read("stores: { main: { url: \"memory:\" } }\n" + sagas +
+                                            "routes: [{ topic: \"**\", to: \"" + to + "\" }]\n"));
+    return checked.ok() ? std::string() : checked.error().text();
+  };
+  const auto defined = "sagas: { definitions: [" + (folder / "travel.yaml").string() + "] }\n";
+  EXPECT_EQ(problem("saga:travel", defined), "");
+  EXPECT_NE(problem("saga:trvel", defined).find("no saga definition \"trvel\"; there are travel"),
+            std::string::npos)
+      << problem("saga:trvel", defined);
+  EXPECT_NE(problem("saga:travel", "").find("sagas.definitions"), std::string::npos);
+  EXPECT_NE(problem("saga-reply:", defined).find("reply_secret"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace sagabox::integration

@@ -21,6 +21,9 @@ std::shared_ptr<Store> open_saga_schema() {
 INSTANTIATE_TEST_SUITE_P(Postgres, SagasTest,
                          ::testing::Values(SagaStoreCase{"postgres", open_saga_schema}),
                          saga_store_name);
+INSTANTIATE_TEST_SUITE_P(Postgres, SagaRoutesTest,
+                         ::testing::Values(SagaStoreCase{"postgres", open_saga_schema}),
+                         saga_store_name);
 
 }  // namespace
 }  // namespace sagabox::integration

@@ -61,6 +61,9 @@ TEST(SqliteSagas, RowsOfAnotherLanguageStartASagaAndSignalIt) {
 INSTANTIATE_TEST_SUITE_P(Sqlite, SagasTest,
                          ::testing::Values(SagaStoreCase{"sqlite", open_saga_file}),
                          saga_store_name);
+INSTANTIATE_TEST_SUITE_P(Sqlite, SagaRoutesTest,
+                         ::testing::Values(SagaStoreCase{"sqlite", open_saga_file}),
+                         saga_store_name);
 
 }  // namespace
 }  // namespace sagabox::integration

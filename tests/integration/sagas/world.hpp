@@ -115,6 +115,9 @@ class SagaWorld : public ::testing::TestWithParam<SagaStoreCase> {
 /// Holds on every store: each has a file that says so.
 class SagasTest : public SagaWorld {};
 
+/// Messages that lead to sagas; holds on every store, too.
+class SagaRoutesTest : public SagaWorld {};
+
 inline std::string saga_store_name(const ::testing::TestParamInfo<SagaStoreCase>& info) {
   return info.param.name;
 }
