@@ -42,13 +42,31 @@ std::vector<SagaLabel> labels_from(Fields& fields) {
   return labels;
 }
 
+void put_result(JsonOut& json, const SagaReplyOrder& reply) {
+  json.field("result", reply_names[static_cast<std::size_t>(reply.kind)])
+      .field_if("error", reply.error);
+  if (reply.retry_after) json.field("retry_after_seconds", seconds(*reply.retry_after));
+  put_order_json(json, "output", reply.output);
+}
+
 void put_reply(JsonOut& json, const SagaReplyOrder& reply) {
   json.field("step", reply.step)
       .field("direction", reply.compensation ? "compensation" : "action")
-      .field_if("round", reply.round)
-      .field("result", reply_names[static_cast<std::size_t>(reply.kind)])
-      .field_if("error", reply.error);
-  put_order_json(json, "output", reply.output);
+      .field_if("round", reply.round);
+  put_result(json, reply);
+}
+
+void result_from(Fields& fields, SagaReplyOrder& reply) {
+  const auto result = fields.maybe_text("result").value_or("ok");
+  const auto* const found = std::ranges::find(reply_names, result);
+  if (found == reply_names.end()) {
+    fields.wrong("result", quoted(result) + "; give ok, retry or fail");
+  } else {
+    reply.kind = static_cast<SagaReplyOrder::Kind>(found - reply_names.begin());
+  }
+  reply.output = json_from(fields, "output");
+  reply.error = fields.text("error");
+  reply.retry_after = maybe_seconds_in(fields, "retry_after_seconds");
 }
 
 SagaReplyOrder reply_from(Fields& fields) {
@@ -61,15 +79,7 @@ SagaReplyOrder reply_from(Fields& fields) {
   if (const auto round = fields.count("round", 0, version_max)) {
     reply.round = static_cast<std::uint32_t>(*round);
   }
-  const auto result = fields.maybe_text("result").value_or("ok");
-  const auto* const found = std::ranges::find(reply_names, result);
-  if (found == reply_names.end()) {
-    fields.wrong("result", quoted(result) + "; give ok, retry or fail");
-  } else {
-    reply.kind = static_cast<SagaReplyOrder::Kind>(found - reply_names.begin());
-  }
-  reply.output = json_from(fields, "output");
-  reply.error = fields.text("error");
+  result_from(fields, reply);
   return reply;
 }
 
@@ -119,6 +129,14 @@ SagaStartOrder read_saga_start(Fields& fields) {
   }
   return order;
 }
+
+SagaReplyOrder read_saga_result(Fields& fields) {
+  SagaReplyOrder reply;
+  result_from(fields, reply);
+  return reply;
+}
+
+void put_members(JsonOut& json, const SagaReplyTaken& taken) { json.field("result", taken.result); }
 
 void put_members(JsonOut& json, const SagaOrder& order) {
   const bool denies = order.kind == SagaCommandKind::approve && !order.approved;

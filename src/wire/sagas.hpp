@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 /// Sagas as JSON: what is written here is read here. Readers note what is missing or wrong in the
@@ -56,6 +57,14 @@ SagasPurged read_sagas_purged(Fields& fields);
 
 void put_members(JsonOut& json, const SagaStartOrder& order);
 SagaStartOrder read_saga_start(Fields& fields);
+
+/// What a participant says with the token of its call, which names the step.
+SagaReplyOrder read_saga_result(Fields& fields);
+/// The answer to it: "applied", "pending" or "ignored".
+struct SagaReplyTaken {
+  std::string_view result;
+};
+void put_members(JsonOut& json, const SagaReplyTaken& taken);
 
 void put_members(JsonOut& json, const SagaOrder& order);
 SagaOrder read_saga_order(Fields& fields);

@@ -166,6 +166,8 @@ class Serving {
         .answer_bytes_max = rest.idempotency_answer_bytes_max,
         .metrics = &daemon_->metrics()};
     options.api.inbox_window = configuration.inbox_window();
+    options.api.saga_replies = {.store = daemon_->store_of_sagas(),
+                                .secret = configuration.sagas.options.reply_secret};
     options.api.destinations = [this] { return daemon_->destinations(); };
     options.api.held_up = [this](const std::string& topic, const std::string& tenant) {
       return daemon_->held_up(topic, tenant);

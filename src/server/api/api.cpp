@@ -7,6 +7,7 @@
 #include "server/api/query.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <exception>
 #include <future>
 #include <set>
@@ -123,7 +124,8 @@ Status ApiOptions::check() const {
 Api::Api(ApiOptions options, std::unique_ptr<KeyRing> keys)
     : options_(std::move(options)),
       keys_(std::move(keys)),
-      readiness_(options_.ready, *options_.clock) {
+      readiness_(options_.ready, *options_.clock),
+      replies_(options_.saga_replies, *options_.clock) {
   for (const auto& table : options_.tables) {
     writers_.push_back(std::make_unique<GroupWriter>(*table.store, table.outbox, options_.writing));
     auto* const keys_kept = table.store->idempotency();
@@ -203,6 +205,7 @@ void Api::call(const Request& request, const RouteMatch& match, const Caller& ca
   Call call{.options = options_,
             .readiness = readiness_,
             .saga_waits = saga_waits_,
+            .replies = replies_,
             .request = request,
             .caller = caller,
             .names = match.names,
@@ -241,7 +244,25 @@ std::optional<Response> Api::refused_by_route(const Request& request,
     return not_found("table " + quoted(match.names.front()) +
                      " is not served here; /v1/tables lists those that are");
   }
+  if (match.route->by_token) {
+    if (auto refused = refused_token(request)) return refused;
+  }
   return wrong_content(request);
+}
+
+std::optional<Response> Api::refused_token(const Request& request) const {
+  if (auto claim = replies_.claim(request.header(reply_token_header)); !claim.ok()) {
+    return problem(claim.error());
+  }
+  const auto length = request.header("content-length");
+  std::size_t bytes = 0;
+  const auto read = std::from_chars(length.data(), length.data() + length.size(), bytes);
+  const auto bytes_max = replies_.options().body_bytes_max;
+  // What comes in chunks has no length, and is measured when it is there.
+  const bool known = read.ec == std::errc() && !length.empty();
+  if ((known ? bytes : request.body.size()) <= bytes_max) return std::nullopt;
+  return problem(
+      {Code::request_too_large, "a reply has at most " + std::to_string(bytes_max) + " bytes"});
 }
 
 Response Api::unforeseen(const RouteMatch& match, const std::exception& thrown) const {

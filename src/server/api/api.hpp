@@ -38,6 +38,8 @@ class Api final : public RequestHandler {
   /// Or why it is refused.
   std::variant<Caller, Response> caller_of(const Request& request, Needs needs);
   std::optional<Response> refused_to_pages(const Request& request) const;
+  /// Of a request that comes with the token of a saga's call.
+  [[nodiscard]] std::optional<Response> refused_token(const Request& request) const;
   /// What is not there, or not in the form it must have.
   std::optional<Response> refused_by_route(const Request& request, const RouteMatch& match) const;
   [[nodiscard]] const ServedTable* find_table(const RouteMatch& match) const;
@@ -54,6 +56,7 @@ class Api final : public RequestHandler {
   std::unique_ptr<KeyRing> keys_;
   Readiness readiness_;
   std::atomic<std::uint32_t> saga_waits_{0};
+  ReplyGate replies_;
   // Declared before the writers, so that it outlives their last replies.
   std::map<const Store*, std::unique_ptr<KeyedWrites>> keyed_writes_;
   std::vector<std::unique_ptr<GroupWriter>> writers_;  // a table each

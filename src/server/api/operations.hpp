@@ -54,6 +54,7 @@ Result<Response> list_saga_commands(const Call& call);
 Result<Response> start_saga(const Call& call);
 Result<Response> command_saga(const Call& call);
 Result<Response> purge_sagas(const Call& call);
+Result<Response> reply_to_saga(const Call& call);
 Result<Response> list_saga_definitions(const Call& call);
 Result<Response> define_saga(const Call& call);
 

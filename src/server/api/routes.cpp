@@ -80,6 +80,8 @@ constexpr std::array table{
     Route{"GET", "/v1/sagas/{id}/explain", "explainSaga", Needs::read, explain_saga},
     Route{"GET", "/v1/sagas/{id}/commands", "listSagaCommands", Needs::read, list_saga_commands},
     Route{"POST", "/v1/sagas/{id}/commands", "commandSaga", Needs::operate, command_saga},
+    Route{"POST", "/v1/saga-replies", "replyToSaga", Needs::nothing, reply_to_saga, nullptr, false,
+          true},
     Route{"GET", "/v1/saga-definitions", "listSagaDefinitions", Needs::read, list_saga_definitions},
     Route{"POST", "/v1/saga-definitions", "defineSaga", Needs::admin, define_saga},
 

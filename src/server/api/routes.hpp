@@ -33,6 +33,7 @@ struct Call {
   const ApiOptions& options;
   Readiness& readiness;
   std::atomic<std::uint32_t>& saga_waits;  ///< requests that wait for the owner of a saga
+  ReplyGate& replies;
   const Request& request;
   const Caller& caller;
   /// What stands for the names in braces of the route's path, in order; without the table.
@@ -68,6 +69,8 @@ struct Route {
   void (*begin)(const Call& call, Reply reply) = nullptr;
   /// `answer` waits for no store: it goes on when every worker waits for one.
   bool brief = false;
+  /// Without a key of the API: the token of a saga's call is asked for instead, before the body.
+  bool by_token = false;
 
   /// It changes something, so it may have an `Idempotency-Key`.
   [[nodiscard]] bool writes() const noexcept { return method == "POST" && needs >= Needs::operate; }

@@ -1,5 +1,6 @@
 #include "wire/sagas.hpp"
 
+#include "core/http_status.hpp"
 #include "core/text.hpp"
 #include "server/api/arguments.hpp"
 #include "server/api/json_response.hpp"
@@ -124,6 +125,39 @@ Response answered(const SagaReceipt& answer, unsigned status_applied) {
   auto response = ok_with(answer);
   response.status = answer.applied ? status_applied : 202;
   return response;
+}
+
+/// The same for the same key and call.
+CommandId reply_command_of(const saga::ReplyClaim& claim, const std::string& key) {
+  constexpr std::size_t digits = 32;
+  std::string text;
+  for (const auto& part :
+       {claim.saga.str(), claim.step, std::string(barrier_direction_name(claim.direction)),
+        std::to_string(claim.round), key}) {
+    text += std::to_string(part.size()) + ":" + part;
+  }
+  return CommandId::parse("t" + hex(sha256(text)).substr(0, digits)).value();
+}
+
+/// What becomes of a reply, for strangers: a step that is no longer current is nobody's fault, and
+/// its saga may be gone.
+Response taken(const Call& call, const Result<SagaReceipt>& receipt) {
+  const auto said = [](std::string_view result, unsigned status) {
+    auto response = ok_with(wire::SagaReplyTaken{result});
+    response.status = status;
+    return response;
+  };
+  if (receipt.ok()) return receipt->applied ? said("applied", 200) : said("pending", 202);
+  const auto code = receipt.error().code;
+  const bool late = code == Code::tx_invalid_state || code == Code::request_not_found;
+  if (late) return said("ignored", 200);
+  if (http_status_of(code) >= 500) {
+    call.options.log->log(LogLevel::error, "request failed",
+                          {{"operation", "replyToSaga"},
+                           {"code", code_name(code)},
+                           {"error", std::string_view(receipt.error().message)}});
+  }
+  return problem(receipt.error(), Detail::own_faults);
 }
 
 template <class Value>
@@ -302,6 +336,39 @@ Result<Response> command_saga(const Call& call) {
   const auto answer = admin->act(order, waiting.duration());
   if (!answer.ok()) return answer.error();
   return answered(*answer, 200);
+}
+
+Result<Response> reply_to_saga(const Call& call) {
+  Query query(call.request.target);
+  const auto wait = wait_from(query);
+  if (auto status = query.status(); !status.ok()) return status.error();
+  const auto claim = call.replies.claim(call.request.header(reply_token_header));
+  if (!claim.ok()) return claim.error();
+  const auto& body = call.request.body;
+  auto fields = Fields::parse(body.empty() ? std::string_view("{}") : std::string_view(body));
+  if (!fields.ok()) return fields.error();
+  SagaOrder order{.saga = claim->saga,
+                  .kind = SagaCommandKind::reply,
+                  .reply = wire::read_saga_result(*fields)};
+  if (auto status = fields->status(); !status.ok()) return status.error();
+  const auto key = idempotency_key_of(call.request);
+  if (!key.ok()) return key.error();
+  if (!call.replies.enter(*claim)) {
+    return problem(429, {Code::server_busy, "too many replies at once; come back"});
+  }
+  order.reply.step = claim->step;
+  order.reply.compensation = claim->direction == BarrierDirection::compensation;
+  order.reply.round = claim->round;
+  if (!key->empty()) order.command = reply_command_of(*claim, *key);
+  auto admin = SagaAdmin::open(*call.replies.options().store, {.actor = "reply token",
+                                                               .tenant = claim->tenant,
+                                                               .metrics = call.options.metrics,
+                                                               .audit = call.options.audit,
+                                                               .log = call.options.log,
+                                                               .clock = call.options.clock});
+  if (!admin.ok()) return admin.error();
+  const OwnerWait waiting(call, wait);
+  return taken(call, admin->act(order, waiting.duration()));
 }
 
 Result<Response> purge_sagas(const Call& call) {

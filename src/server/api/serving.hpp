@@ -1,6 +1,7 @@
 #pragma once
 
 #include "server/api/group_writer.hpp"
+#include "server/api/reply_gate.hpp"
 
 #include <sagabox/admin.hpp>
 #include <sagabox/idempotency_http.hpp>
@@ -45,6 +46,8 @@ struct ApiOptions {
   /// Requests that may wait at the same time until a saga's owner has applied their command; those
   /// beyond are answered at once, as pending. Fewer than there are workers.
   std::uint32_t saga_waits_max = 2;
+  /// Who may answer calls of sagas by their tokens alone; nobody unless told.
+  SagaReplyOptions saga_replies{};
   std::string metrics_path = "/metrics";
   /// How the header `Idempotency-Key` of requests that write is taken, where the store of the table
   /// keeps keys; nullopt: it is ignored.

@@ -1,4 +1,5 @@
 #include "integration/server/sqlite_rest_world.hpp"
+#include "saga/calls/reply_token.hpp"
 #include "server/api/openapi_document.hpp"
 #include "support/outside_program.hpp"
 #include "support/saga_hand.hpp"
@@ -103,6 +104,21 @@ class SqliteOpenApi : public SqliteRest {
     post("commandSaga", commands, "{}", 400);
     post("startSaga", "/v1/sagas?wait_ms=0", R"({"definition":"travel","key":"k"})", 202);
     post("startSaga", "/v1/sagas?wait_ms=0", R"({"definition":"lodging"})", 404);
+    const auto token = saga::reply_token({.saga = SagaId::parse("s1").value(),
+                                          .definition = "travel",
+                                          .tenant = "default",
+                                          .step = "approve",
+                                          .expires_at = WallTime::max()},
+                                         reply_secret);
+    const auto reply = [&](const std::string& with, const std::string& body, unsigned status) {
+      const auto answer =
+          client().post("/v1/saga-replies?wait_ms=0", body, "Saga-Reply-Token: " + with + "\r\n");
+      EXPECT_EQ(answer.status, status) << answer.body;
+      note("replyToSaga", answer);
+    };
+    reply(token, R"({"output":{"seat":"12A"}})", 202);
+    reply(token, R"({"result":"perhaps"})", 400);
+    reply("forged", "{}", 403);
     post("purgeSagas", "/v1/sagas/purge", R"({"definition":"travel","older_than_seconds":0})");
     post("defineSaga", "/v1/saga-definitions",
          R"({"definition":{"saga":"lodging","steps":[

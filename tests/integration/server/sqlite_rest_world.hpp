@@ -25,12 +25,14 @@ class SqliteRest : public ::testing::Test {
         {.table = table_, .store = store_.get(), .outbox = server::always(outbox_)}};
     options.api.exposition = prometheus_.get();
     options.api.metrics = prometheus_.get();
+    options.api.saga_replies = {.store = store_.get(), .secret = reply_secret};
     options.listener.port = 0;
     server_ = server::Server::start(std::move(options)).value();
   }
   RestClient client() { return RestClient(server_->port()); }
   std::uint64_t pending() { return store_->outbox_admin().stats(table_).value().pending; }
 
+  static inline const std::string reply_secret = "a secret of this test";
   static inline const std::string messages = "/v1/tables/orders/messages";
   static inline const std::string order = R"({"topic":"t","payload":{"n":1}})";
 

@@ -49,6 +49,7 @@ class ApiTest : public ::testing::Test {
     options.clock = &clock_;
     options.destinations = [this] { return destinations_; };
     options.idempotency = idempotency_;
+    options.saga_replies = replies_;
     return std::make_unique<Api>(std::move(options), std::move(keys));
   }
 
@@ -80,6 +81,18 @@ class ApiTest : public ::testing::Test {
     EXPECT_EQ(problem.at("status").to_number<unsigned>(), response.status);
     return std::to_string(response.status) + " " + text(problem, "code") + " " +
            text(problem, "detail");
+  }
+
+  /// Of the first call of a step.
+  [[nodiscard]] std::string reply_token(const std::string& saga, const std::string& step,
+                                        Duration ttl = 1h) const {
+    return saga::reply_token(
+        {.saga = SagaId::parse(saga).value(),
+         .definition = "travel",
+         .tenant = "default",
+         .step = step,
+         .expires_at = clock_.wall_now() + std::chrono::floor<WallTime::duration>(ttl)},
+        replies_.secret);
   }
 
   std::string enqueue(const std::string& fields) {
@@ -140,6 +153,7 @@ class ApiTest : public ::testing::Test {
   std::vector<ServedTable> tables_;
   std::vector<DestinationState> destinations_;
   std::optional<HttpIdempotencyOptions> idempotency_;
+  SagaReplyOptions replies_{.store = &store_, .secret = "a secret of this test"};
   std::unique_ptr<Api> api_;
   std::string key_;
 

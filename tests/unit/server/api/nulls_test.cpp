@@ -65,7 +65,7 @@ class RestNulls : public ApiTest {
 
   void expect_refused(const std::string& path, const std::string& sent) {
     const auto before = state();
-    const auto response = post(path, sent);
+    const auto response = post(path, sent, {{"saga-reply-token", reply_token("s1", "flight")}});
     EXPECT_EQ(response.status, 400U) << path << " " << sent << " " << response.body;
     EXPECT_EQ(state(), before) << path << " " << sent;
   }
@@ -110,6 +110,7 @@ TEST_F(RestNulls, AreRefusedForEveryFieldOfEveryRequest) {
       {"startSaga", R"({"definition":"travel"})"},
       {"commandSaga", R"({"command":"pause"})"},
       {"purgeSagas", R"({"definition":"travel","older_than_seconds":0})"},
+      {"replyToSaga", R"({"result":"ok"})"},
       {"defineSaga", R"({"definition":{}})"}};
   std::size_t operations = 0;
   for (const auto& [path, methods] : document().at("paths").as_object()) {

@@ -2,6 +2,8 @@
 #include "support/sqlite_database.hpp"
 #include "unit/server/world.hpp"
 
+#include <set>
+
 namespace sagabox::server {
 namespace {
 
@@ -275,6 +277,137 @@ TEST_F(RestSagas, PurgeRemovesWhatEndedWell) {
       post("/v1/sagas/purge", R"({"definition":"travel","older_than_seconds":3600})");
   EXPECT_EQ(body(purged).at("purged").as_int64(), 1) << purged.body;
   EXPECT_EQ(listed(""), "");
+}
+
+/// A participant, which has no key but the token of its call.
+class RestSagaReplies : public RestSagas {
+ protected:
+  RestSagaReplies() {
+    auto saga = hand_.load("s1");
+    saga.steps.at(0).state = SagaStepState::waiting;
+    saga.steps.at(0).output.clear();
+    hand_.write(saga, {});
+    use_key({.name = "somebody", .role = Role::admin});
+    key_.clear();
+  }
+  Response reply(const std::string& token, const std::string& body_text, Headers headers = {},
+                 int wait_ms = 0) {
+    headers.emplace_back("saga-reply-token", token);
+    return post("/v1/saga-replies?wait_ms=" + std::to_string(wait_ms), body_text,
+                std::move(headers));
+  }
+  std::vector<SagaCommand> written() { return store_.saga_admin()->pending(id_, 100).value(); }
+  /// As its owner answers what was written last.
+  void answer(bool applied, std::string reason = {}) {
+    hand_.write(hand_.load("s1"), {.applied = applied, .reason = std::move(reason)});
+  }
+
+  const SagaId id_ = SagaId::parse("s1").value();
+  const std::string flight_ = reply_token("s1", "flight");
+};
+
+TEST_F(RestSagaReplies, TheTokenOfACallIsEnough) {
+  EXPECT_EQ(get("/v1/sagas/s1").status, 401U) << "a key is needed for everything else";
+  const auto answer = reply(flight_, R"({"output":{"seat":"12A"}})");
+  EXPECT_EQ(answer.status, 202U) << answer.body;
+  EXPECT_EQ(text(body(answer), "result"), "pending");
+  const auto commands = written();
+  ASSERT_EQ(commands.size(), 1U);
+  EXPECT_EQ(commands[0].kind, SagaCommandKind::reply);
+  EXPECT_EQ(commands[0].tenant, "default");
+  EXPECT_NE(commands[0].body.find(R"("step":"flight","direction":"action","round":0)"),
+            std::string::npos)
+      << commands[0].body;
+  EXPECT_NE(commands[0].body.find(R"("seat":"12A")"), std::string::npos);
+}
+
+TEST_F(RestSagaReplies, MayBeSentAgainWithAKey) {
+  const Headers key{{"idempotency-key", "reply-1"}};
+  EXPECT_EQ(reply(flight_, "{}", key).status, 202U);
+  EXPECT_EQ(reply(flight_, "{}", key).status, 202U);
+  const auto commands = written();
+  ASSERT_EQ(commands.size(), 2U);
+  EXPECT_EQ(commands[0].id, commands[1].id) << "it is one command";
+  const auto other = reply(flight_, "{}", {{"idempotency-key", "reply-2"}});
+  EXPECT_NE(written().back().id, commands[0].id);
+}
+
+TEST_F(RestSagaReplies, SaysWhatBecameOfIt) {
+  const Headers key{{"idempotency-key", "reply-1"}};
+  EXPECT_EQ(text(body(reply(flight_, "{}", key)), "result"), "pending");
+  answer(true);
+  const auto applied = reply(flight_, "{}", key);
+  EXPECT_EQ(applied.status, 200U);
+  EXPECT_EQ(text(body(applied), "result"), "applied");
+}
+
+TEST_F(RestSagaReplies, ToAStepThatIsNoLongerCurrentIsTakenAndIgnored) {
+  const Headers key{{"idempotency-key", "late"}};
+  EXPECT_EQ(reply(flight_, "{}", key).status, 202U);
+  answer(false, "TX.INVALID_STATE: step \"flight\" does not wait for one; the reply is ignored");
+  const auto late = reply(flight_, "{}", key);
+  EXPECT_EQ(late.status, 200U) << late.body;
+  EXPECT_EQ(late.body, "{\"result\":\"ignored\"}\n") << "and says nothing of the saga";
+  const auto gone = reply(reply_token("purged", "flight"), "{}");
+  EXPECT_EQ(text(body(gone), "result"), "ignored");
+}
+
+TEST_F(RestSagaReplies, WithoutARightTokenIsRefusedInTheSameWordsAndWritesNothing) {
+  auto forged = flight_;
+  forged.back() = forged.back() == '0' ? '1' : '0';
+  auto other_step = flight_;
+  other_step[30] = other_step[30] == 'A' ? 'B' : 'A';
+  const auto expired = reply_token("s1", "flight", 0s);
+  replies_.secret = "the secret of another service";
+  const auto foreign = reply_token("s1", "flight");
+  std::set<std::string> said;
+  for (const auto& token : {std::string(), std::string("abc"), forged, other_step, expired, foreign,
+                            std::string(5000, 'a')}) {
+    said.insert(refusal(reply(token, R"({"output":1})")));
+  }
+  EXPECT_EQ(said, std::set<std::string>{
+                      "403 AUTH.DENIED this is not a reply token of ours; pass on the one that "
+                      "came with the call, as it was"});
+  EXPECT_TRUE(written().empty());
+  replies_ = {};
+  api_ = make_api(nullptr);
+  EXPECT_EQ(reply(flight_, "{}").status, 403U) << "this daemon runs no sagas";
+}
+
+TEST_F(RestSagaReplies, IsRefusedByTheHeaderBeforeTheBodyComes) {
+  Request request{.method = "POST", .target = "/v1/saga-replies"};
+  request.headers = {{"host", "localhost:8700"}, {"content-length", "10"}};
+  EXPECT_EQ(api_->admit(request).refused.value().status, 403U);
+  request.headers.emplace_back("saga-reply-token", flight_);
+  EXPECT_FALSE(api_->admit(request).refused);
+  request.headers[1].second = "999999999";
+  EXPECT_EQ(api_->admit(request).refused.value().status, 413U);
+  const auto large = reply(flight_, "{\"output\":\"" + std::string(400 * 1024, 'x') + "\"}");
+  EXPECT_EQ(large.status, 413U) << "whatever its length was said to be";
+}
+
+TEST_F(RestSagaReplies, AreBoundedForEachStep) {
+  int taken = 0;
+  for (int sent = 0; sent < 50; ++sent) taken += reply(flight_, "{}").status == 202U ? 1 : 0;
+  EXPECT_EQ(taken, 10);
+  const auto refused = reply(flight_, "{}");
+  EXPECT_EQ(refused.status, 429U);
+  EXPECT_EQ(refusal(refused).substr(0, 15), "429 SERVER.BUSY");
+  EXPECT_EQ(reply(reply_token("s1", "approve"), "{}").status, 202U) << "others may";
+  clock_.advance(1s);
+  EXPECT_EQ(reply(flight_, "{}").status, 202U);
+}
+
+TEST_F(RestSagaReplies, SaysWhatIsWrongWithTheAnswer) {
+  EXPECT_EQ(refusal(reply(flight_, R"({"result":"perhaps"})")),
+            "400 REQUEST.INVALID result: \"perhaps\"; give ok, retry or fail");
+  EXPECT_EQ(reply(flight_, R"({"step":"hotel"})").status, 400U) << "the token says which";
+  EXPECT_EQ(reply(flight_, "no json").status, 400U);
+  EXPECT_EQ(reply(flight_, "").status, 202U) << "done, without an output";
+  EXPECT_EQ(
+      reply(flight_, R"({"result":"retry","error":"closed","retry_after_seconds":90})").status,
+      202U);
+  EXPECT_NE(written().back().body.find(R"("retry_after_ms":90000)"), std::string::npos);
 }
 
 }  // namespace
