@@ -10,6 +10,22 @@ namespace {
 constexpr const char* looking = "Look";
 constexpr const char* acting = "Act";
 
+Result<DeadKind> parse_kind(std::string_view text) {
+  if (text == "message") return DeadKind::message;
+  if (text == "saga") return DeadKind::saga;
+  return Error{Code::config_invalid, "\"" + std::string(text) + "\"; give message or saga"};
+}
+
+template <class Arguments>
+void add_kind(CLI::App& verb, Arguments& arguments) {
+  add_option(verb, "--kind", "KIND", arguments.kind, parse_kind,
+             "message (unless told) or saga; sagas take --tenant, --since and --until, by when "
+             "they were started");
+  verb.add_option("--of", arguments.server.store,
+                  "of sagas: the store of the daemon that is meant, where it has several")
+      ->type_name("NAME");
+}
+
 /// An empty shell variable is no name: it would choose other messages than those that were meant.
 Result<std::string> not_empty(std::string_view text) {
   if (text.empty()) {
@@ -51,9 +67,10 @@ void add_id(CLI::App& verb, MessageArguments& arguments) {
 
 void add_show(CLI::App& app, Chosen& run, std::optional<MessageState> state) {
   auto [verb, arguments] =
-      add_verb(app, "show", "One message: its state, its failures", run, run_show);
+      add_verb(app, "show", "One message: its state, its failures", run, run_dead_show);
   add_id(*verb, *arguments);
   arguments->state = state;
+  if (state == MessageState::dead) add_kind(*verb, *arguments);
   verb->add_flag("--payload", arguments->payload, "its headers and payload, too");
 }
 
@@ -119,6 +136,7 @@ void add_move(CLI::App& app, const std::string& name, const std::string& descrip
   auto [verb, given] = add_verb(app, name, description, run, act);
   const auto& arguments = given;
   arguments->state = state;
+  add_kind(*verb, *arguments);
   add_filter_options(*verb, arguments->messages);
   add_yes_options(*verb, arguments->act);
   verb->add_option_function<std::vector<std::string>>(
@@ -140,7 +158,10 @@ void add_move(CLI::App& app, const std::string& name, const std::string& descrip
         ->type_name("TEXT")
         ->required();
   }
-  if (name == "replay") add_job_options(*verb, *arguments);
+  if (name != "replay") return;
+  add_job_options(*verb, *arguments);
+  verb->add_flag("--into-compensation", arguments->into_compensation,
+                 "of sagas: what was done is undone, instead of going on");
 }
 
 void add_dead(CLI::App& app, Chosen& run) {
@@ -148,8 +169,9 @@ void add_dead(CLI::App& app, Chosen& run) {
   dead->group(acting)->require_subcommand(1);
   {
     auto [list, arguments] =
-        add_verb(*dead, "list", "Dead letters of a table, oldest first", run, run_list);
+        add_verb(*dead, "list", "Dead letters of a table, oldest first", run, run_dead_list);
     arguments->state = MessageState::dead;
+    add_kind(*list, *arguments);
     add_filter_options(*list, arguments->messages);
     add_page_options(*list, *arguments);
   }

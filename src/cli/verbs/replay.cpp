@@ -1,7 +1,7 @@
 #include "admin/replay_notes.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/signals.hpp"
-#include "cli/verbs/verbs.hpp"
+#include "cli/verbs/saga_arguments.hpp"
 #include "cli/views/message_view.hpp"
 #include "cli/views/operator_view.hpp"
 #include "cli/views/view_json.hpp"
@@ -39,25 +39,6 @@ constexpr Act release_act{spi::Move::release, "release", "Release",
 /// What was delivered is delivered again by `sagabox replay` only, which says so.
 bool takes(const Act& act, MessageState state) {
   return state != MessageState::done && spi::allows(act.move, state);
-}
-
-/// Ids, a filter or --all: one of them. An empty shell variable must not choose everything.
-void check_choice(const MoveArguments& arguments) {
-  const bool filtered = arguments.messages.narrowed();
-  // Of messages that are named, the tenant says whose are meant.
-  auto others = arguments.messages;
-  others.tenant.reset();
-  if (!arguments.ids.empty() && (others.narrowed() || arguments.all)) {
-    throw WrongUse(
-        "ids and a filter (or --all) do not go together: name the messages, or say which "
-        "they are");
-  }
-  if (arguments.all && filtered) {
-    throw WrongUse("--all and a filter do not go together: leave one of them out");
-  }
-  if (arguments.ids.empty() && !filtered && !arguments.all) {
-    throw WrongUse("which messages? name their ids, give a filter (--code, --since), or say --all");
-  }
 }
 
 void print_selection(Session& session, const TableName& table, const Act& act, bool dry_run,
@@ -338,6 +319,25 @@ int follow(Session& session, StopSignals& signals, const TableName& table, Repla
 
 }  // namespace
 
+// An empty shell variable must not choose everything.
+void check_choice(const MoveArguments& arguments) {
+  const bool filtered = arguments.messages.narrowed();
+  // Of messages that are named, the tenant says whose are meant.
+  auto others = arguments.messages;
+  others.tenant.reset();
+  if (!arguments.ids.empty() && (others.narrowed() || arguments.all)) {
+    throw WrongUse(
+        "ids and a filter (or --all) do not go together: name the messages, or say which "
+        "they are");
+  }
+  if (arguments.all && filtered) {
+    throw WrongUse("--all and a filter do not go together: leave one of them out");
+  }
+  if (arguments.ids.empty() && !filtered && !arguments.all) {
+    throw WrongUse("which messages? name their ids, give a filter (--code, --since), or say --all");
+  }
+}
+
 int run_replay(const MoveArguments& arguments) {
   if (arguments.state == MessageState::pending) {
     throw WrongUse("pending messages are delivered anyway; say --state done, dead or quarantined");
@@ -370,6 +370,8 @@ int run_replay(const MoveArguments& arguments) {
 }
 
 int run_dead_replay(const MoveArguments& arguments) {
+  if (arguments.kind == DeadKind::saga) return run_replay_sagas(arguments);
+  if (arguments.into_compensation) throw WrongUse("--into-compensation is for --kind saga");
   check_choice(arguments);
   if (arguments.ids.empty()) return run_replay(arguments);
   if (arguments.rate_max != 0 || arguments.detach) {
@@ -379,9 +381,15 @@ int run_dead_replay(const MoveArguments& arguments) {
   return move_some(arguments, replay_act);
 }
 
-int run_quarantine(const MoveArguments& arguments) { return move_some(arguments, quarantine_act); }
+int run_quarantine(const MoveArguments& arguments) {
+  if (arguments.kind == DeadKind::saga) return run_quarantine_sagas(arguments);
+  return move_some(arguments, quarantine_act);
+}
 
-int run_release(const MoveArguments& arguments) { return move_some(arguments, release_act); }
+int run_release(const MoveArguments& arguments) {
+  if (arguments.kind == DeadKind::saga) return run_release_sagas(arguments);
+  return move_some(arguments, release_act);
+}
 
 int run_job_list(const JobArguments& arguments) {
   Session session(arguments);

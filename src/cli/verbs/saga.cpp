@@ -69,26 +69,38 @@ std::string question_of(const SagaOrder& order, const SagaView& saga) {
   return fmt::format("Compensate what {} has done, and end it as cancelled?", name);
 }
 
-/// Draws it, or prints it where nothing can be drawn over.
-void show_now(Session& session, const SagaView& saga, bool watches) {
+void show_now(Session& session, const SagaView& saga) {
   if (session.json()) {
     session.out().print(saga_json(saga));
-  } else if (watches && session.out().interactive()) {
-    session.out().draw(saga_details(saga));
   } else {
     session.print(saga_details(saga));
   }
 }
 
-int watch(Session& session, const SagaShowArguments& arguments, Admin::PayloadToo payload) {
+/// Where nothing can be drawn over: the whole of it as JSON, or a line for each change.
+void print_change(Session& session, const SagaView* before, const SagaView& saga) {
+  if (before != nullptr && before->version == saga.version) return;
+  if (session.json()) {
+    session.out().print(saga_json(saga));
+  } else {
+    session.print(saga_changes(before, saga));
+  }
+}
+
+int watch(const SagaShowArguments& arguments, Admin::PayloadToo payload) {
   StopSignals signals;
-  std::optional<std::uint64_t> version;
+  Session session(arguments);
+  const bool draws = session.out().interactive() && !session.json();
+  std::optional<SagaView> before;
   for (;;) {
-    const auto saga = found_saga(session, arguments.id, payload);
-    const bool draws = session.out().interactive() && !session.json();
-    if (draws || version != saga.version) show_now(session, saga, true);
-    version = saga.version;
+    auto saga = found_saga(session, arguments.id, payload);
+    if (draws) {
+      session.out().draw(saga_details(saga));
+    } else {
+      print_change(session, before ? &*before : nullptr, saga);
+    }
     if (has_ended(saga.state)) return exit_fine;
+    before = std::move(saga);
     if (signals.wait(arguments.every) == StopSignals::Woken::stop) return exit_fine;
   }
 }
@@ -181,9 +193,9 @@ int run_saga_count(const SagaListArguments& arguments) {
 
 int run_saga_show(const SagaShowArguments& arguments) {
   const auto payload = arguments.payload ? Admin::PayloadToo::yes : Admin::PayloadToo::no;
+  if (arguments.watch) return watch(arguments, payload);
   Session session(arguments);
-  if (arguments.watch) return watch(session, arguments, payload);
-  show_now(session, found_saga(session, arguments.id, payload), false);
+  show_now(session, found_saga(session, arguments.id, payload));
   return exit_fine;
 }
 

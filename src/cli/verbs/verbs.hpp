@@ -31,6 +31,9 @@ struct MessagesArguments {
   [[nodiscard]] MessageFilter filter(WallTime now) const;
 };
 
+/// Of which dead letters the verbs of `dead` are.
+enum class DeadKind : std::uint8_t { message, saga };
+
 /// For what changes data.
 struct ActArguments {
   bool yes = false;
@@ -53,10 +56,12 @@ int run_tail(const TailArguments& arguments);
 struct ListArguments : OperatorArguments {
   MessagesArguments messages{};
   MessageState state = MessageState::pending;
+  DeadKind kind = DeadKind::message;
   std::uint32_t rows_max = 20;
   std::string cursor{};
 };
 int run_list(const ListArguments& arguments);
+int run_dead_list(const ListArguments& arguments);
 /// The message that has been pending longest, and why.
 int run_oldest(const ListArguments& arguments);
 
@@ -66,8 +71,10 @@ struct MessageArguments : OperatorArguments {
   std::optional<std::string> tenant{};
   bool payload = false;
   std::optional<MessageState> state{};  ///< shown rather than another message of the same id
+  DeadKind kind = DeadKind::message;
 };
 int run_show(const MessageArguments& arguments);
+int run_dead_show(const MessageArguments& arguments);
 int run_explain(const MessageArguments& arguments);
 
 struct EnqueueArguments : OperatorArguments {
@@ -106,7 +113,11 @@ struct MoveArguments : OperatorArguments {
   std::optional<ReplayBound> to{};
   bool detach = false;
   bool as_new = false;
+  DeadKind kind = DeadKind::message;
+  bool into_compensation = false;  ///< of a saga's replay
 };
+/// Ids, a filter or --all: one of them. Throws WrongUse.
+void check_choice(const MoveArguments& arguments);
 int run_replay(const MoveArguments& arguments);
 int run_dead_replay(const MoveArguments& arguments);
 int run_quarantine(const MoveArguments& arguments);

@@ -43,6 +43,13 @@ std::string took_text(Duration duration) {
   return fmt::format("{:.1f}s", std::chrono::duration<double>(duration).count());
 }
 
+/// "12:00:03", UTC.
+std::string clock_text(WallTime time) {
+  constexpr std::size_t clock_at = 11;
+  constexpr std::size_t clock_length = 8;
+  return utc_text(time).substr(clock_at, clock_length);
+}
+
 std::string labels_text(const std::vector<SagaLabel>& labels) {
   std::string text;
   for (const auto& label : labels) {
@@ -274,6 +281,44 @@ std::vector<Line> saga_details(const SagaView& saga) {
   }
   if (!saga.input.empty()) lines.push_back(Line().add("  input " + saga.input, Style::faint));
   return lines;
+}
+
+std::vector<Line> saga_changes(const SagaView* before, const SagaView& saga) {
+  std::vector<Line> lines;
+  const auto at = clock_text(saga.seen_at) + " ";
+  const StepWords words(saga.seen_at);
+  for (std::size_t number = 0; number < saga.steps.size(); ++number) {
+    const auto& step = saga.steps[number];
+    const auto* const old =
+        before != nullptr && number < before->steps.size() ? &before->steps[number] : nullptr;
+    const bool same = old == nullptr ? step.state == SagaStepState::pending
+                                     : old->state == step.state && old->attempts == step.attempts;
+    if (same) continue;
+    const auto symbol = symbol_of(step.state);
+    lines.push_back(
+        Line(at).add(symbol.text, symbol.style).add(" " + step.name + "   " + words.text(step)));
+  }
+  const bool moved =
+      before == nullptr || before->state != saga.state || before->quarantined != saga.quarantined;
+  if (!moved) return lines;
+  auto state = Line(at).add(saga_name(saga), Style::strong).add(" · ");
+  state.add(saga_state_name(saga.state), saga_style(saga.state));
+  if (saga.quarantined) state.add(" · quarantined", Style::warning);
+  if (saga.ended_at) state.add(", took " + took_text(*saga.ended_at - saga.started_at));
+  // What it came to stands after what brought it there, but for its beginning.
+  lines.insert(before == nullptr && !has_ended(saga.state) ? lines.begin() : lines.end(), state);
+  return lines;
+}
+
+Line saga_acted_line(const SagaActed& acted, SagaCommandKind kind) {
+  Line line(acted.saga.str() + "  ");
+  if (acted.applied) {
+    const auto done = kind == SagaCommandKind::replay    ? "replayed"
+                      : kind == SagaCommandKind::release ? "released"
+                                                         : "quarantined";
+    return line.add(done, Style::good);
+  }
+  return line.add("not: ", Style::warning).add(acted.text);
 }
 
 std::vector<Line> saga_history_list(const SagaHistory& history) {

@@ -5,6 +5,7 @@
 #include <sagabox/saga_admin.hpp>
 
 #include <span>
+#include <string>
 #include <vector>
 
 /// Sagas as lines. Pure.
@@ -14,6 +15,16 @@ namespace sagabox::cli {
 std::vector<Line> saga_list(std::span<const SagaView> sagas);
 /// One saga, a line a step; input and outputs where the view has them.
 std::vector<Line> saga_details(const SagaView& saga);
+/// A line for each step that is not where it was, and for the saga itself; all that was reached
+/// where `before` is null.
+std::vector<Line> saga_changes(const SagaView* before, const SagaView& saga);
+/// What became of one of the sagas that were asked for together.
+struct SagaActed {
+  SagaId saga{};
+  bool applied = false;
+  std::string text{};  ///< why not
+};
+Line saga_acted_line(const SagaActed& acted, SagaCommandKind kind);
 std::vector<Line> saga_history_list(const SagaHistory& history);
 std::vector<Line> saga_count_list(std::span<const SagaCounted> counts);
 std::vector<Line> saga_definition_list(std::span<const SagaDefinitionRecord> definitions);

@@ -186,6 +186,16 @@ std::string saga_definitions_json(std::span<const SagaDefinitionRecord> definiti
   return record(definitions);
 }
 std::string saga_receipt_json(const SagaReceipt& answer) { return record(answer); }
+std::string sagas_acted_json(SagaCommandKind kind, std::span<const SagaActed> acted) {
+  return object([&](JsonOut& json) {
+    json.field("kind", "saga").field("act", saga_command_name(kind));
+    put_array(json, "results", acted, [&](const SagaActed& one) {
+      json.begin_object().field("id", one.saga.view()).field("moved", one.applied);
+      json.field_if("text", one.text).end_object();
+    });
+    json.field("moved", std::ranges::count(acted, true, &SagaActed::applied));
+  });
+}
 std::string saga_purged_json(std::uint64_t purged) { return record(wire::SagasPurged{purged}); }
 std::string audit_json_report(const AuditReport& report) {
   return object([&](JsonOut& json) {

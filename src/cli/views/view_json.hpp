@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cli/operations.hpp"
+#include "cli/views/saga_view.hpp"
 #include "cli/views/status_view.hpp"
 
 #include <sagabox/saga_admin.hpp>
@@ -43,6 +44,7 @@ std::string saga_explanation_json(const SagaId& id, const SagaExplanation& expla
 std::string saga_counts_json(std::span<const SagaCounted> counts);
 std::string saga_definitions_json(std::span<const SagaDefinitionRecord> definitions);
 std::string saga_receipt_json(const SagaReceipt& answer);
+std::string sagas_acted_json(SagaCommandKind kind, std::span<const SagaActed> acted);
 std::string saga_purged_json(std::uint64_t purged);
 std::string audit_json_report(const AuditReport& report);
 /// Where it was found and what.

@@ -4,10 +4,23 @@
 usage: saga_test.py SAGABOX [unittest arguments]
 """
 
+import base64
+import hmac
+import http.server
 import json
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import threading
 import unittest
+import urllib.error
+import urllib.request
+from pathlib import Path
 
-from daemon_folder import FolderTestCase, eventually
+from daemon_folder import CLEAN, PATIENCE, SAGABOX, FolderTestCase, eventually
 
 TRAVEL = """saga: travel
 version: 3
@@ -31,6 +44,76 @@ routes:
 sagas:
   definitions: [trip.yaml]
 """
+
+# Past its pivot it can only go forward: when the ticket is refused it is dead.
+PURCHASE = """saga: purchase
+steps:
+  - {{ name: charge, action: "{url}/charge", pivot: true }}
+  - {{ name: ticket, action: "{url}/ticket", compensation: none }}
+"""
+
+PURCHASES = """stores:
+  default: {{ url: "sqlite:sagabox.db" }}
+routes:
+  - {{ topic: "**", to: "fn:show" }}
+transports: {{ http: {{ allow: [127.0.0.1] }} }}
+sagas:
+  definitions: [purchase.yaml]
+"""
+
+SAGAS = Path(__file__).resolve().parents[3] / "docs/sagas.md"
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+# The call as it came is ours; nothing else is.
+CHECK = """import { readFileSync } from "node:fs";
+import { isOurs } from "./verify.mjs";
+const secret = process.argv[2];
+const call = JSON.parse(readFileSync("call.json"));
+const other = secret.replace("MfKQ", "AAAA");
+const late = Date.now() / 1000 + 600;
+console.log(isOurs(secret, call, call.body));
+console.log(isOurs(other, call, call.body));
+console.log(isOurs(secret, call, call.body + " "));
+console.log(isOurs(secret, call, call.body, late));
+console.log(isOurs(secret, { ...call, "idempotency-key": "another/step/action/0" }, call.body));
+console.log(isOurs(secret, { ...call, "webhook-signature": "v1," }, call.body));
+"""
+
+
+class Participant:
+    """Does what it is asked for, but for the paths that are refused."""
+
+    def __init__(self):
+        self.refused = set()
+        self.accepts = False  # and answers later
+        self.calls = []
+        participant = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                participant.calls.append({"path": self.path, "body": body, **headers})
+                done = 202 if participant.accepts else 200
+                self.send_response(404 if self.path in participant.refused else done)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def call(self, path):
+        """The first call that came there."""
+        found = lambda: [one for one in self.calls if one["path"] == path]
+        return eventually(f"{path} should be called", found)[0]
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
 
 
 class SagaVerbs(FolderTestCase):
@@ -127,6 +210,133 @@ class SagaVerbs(FolderTestCase):
         self.assertEqual(json.loads(last)["state"], "cancelled")
         self.assertEqual(self.json_of("purge", "trip", "--older-than", "0", "--yes", *over)["purged"], 2)
         self.assertEqual(self.json_of("list")["sagas"], [])
+
+    def serve_purchases(self, settings=""):
+        participant = Participant()
+        self.addCleanup(participant.close)
+        (self.folder / "purchase.yaml").write_text(PURCHASE.format(url=participant.url), encoding="utf-8")
+        self.config.write_text(PURCHASES.format() + settings, encoding="utf-8")
+        self.serve("--config", "sagabox.yaml")
+        return participant, ("--server", f"http://{self.address()}")
+
+    def dead(self, *arguments, code=0):
+        result = self.sagabox("dead", *arguments, "--kind", "saga")
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result.stdout
+
+    def test_dead_sagas_are_listed_shown_and_replayed(self):
+        participant, over = self.serve_purchases()
+        participant.refused.add("/ticket")
+        sagas = [self.json_of("start", "purchase", *over)["saga"] for _ in range(3)]
+        for saga in sagas:
+            self.saga("show", saga, "--watch", "--every", "20ms", *over)
+        for place in ((), over):  # on the store, and over the daemon
+            listed = json.loads(self.dead("list", "--json", *place))["sagas"]
+            self.assertEqual({one["id"] for one in listed}, set(sagas))
+            self.assertIn("purchase v1 · failed", self.dead("show", sagas[0], *place))
+            self.assertIn("no dead sagas", self.dead("list", "--tenant", "acme", *place))
+        self.assertIn("3 sagas would go on where they failed", self.dead("replay", "--all", "--dry-run"))
+        self.dead("replay", code=2)  # which?
+        self.dead("replay", "--all", "--topic", "a.b.c.v1", code=2)
+        self.dead("replay", "--all", code=2)  # nobody can be asked
+        self.dead("replay", "nobody", "--yes", code=1)
+
+        self.assertIn("quarantined", self.dead("quarantine", sagas[2], "--note", "a fraud", "--yes", *over))
+        participant.refused.clear()
+        self.assertIn(f"{sagas[0]}  replayed", self.dead("replay", sagas[0], "--yes"))
+        replayed = json.loads(self.dead("replay", "--all", "--yes", "--json", *over))
+        self.assertEqual((replayed["kind"], replayed["act"], replayed["moved"]), ("saga", "replay", 1))
+        self.assertEqual(replayed["results"], [{"id": sagas[1], "moved": True}], "the third one is set aside")
+        for saga in sagas[:2]:
+            self.assertIn("completed", self.saga("show", saga, "--watch", "--every", "20ms").stdout)
+        self.assertIn("is completed, not dead", self.sagabox("dead", "replay", "--kind", "saga", sagas[0]).stderr)
+        self.assertIn("released", self.dead("release", sagas[2], "--yes"))
+        self.assertIn(sagas[2], self.dead("list"))
+
+    def test_a_watch_without_a_terminal_says_each_change_once(self):
+        participant, over = self.serve_purchases()
+        participant.refused.add("/ticket")
+        saga = self.json_of("start", "purchase", *over)["saga"]
+        lines = self.saga("show", saga, "--watch", "--every", "5ms", *over).stdout.splitlines()
+        for line in lines:
+            self.assertRegex(line, r"^\d\d:\d\d:\d\d ")
+        self.assertEqual(len([line for line in lines if "✓ charge" in line]), 1, lines)
+        self.assertIn("purchase v1 · failed", lines[-1])
+
+    def test_a_watch_on_a_terminal_is_drawn_over_and_ends_with_ctrl_c(self):
+        (self.folder / "trip.yaml").write_text(TRIP, encoding="utf-8")
+        self.config.write_text(CONFIG, encoding="utf-8")
+        self.serve("--config", "sagabox.yaml")
+        saga = self.json_of("start", "trip", "--server", f"http://{self.address()}")["saga"]
+        self.eventually_waits(saga, "waits_approval")
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        watch = subprocess.Popen(
+            [SAGABOX, "saga", "show", saga, "--watch", "--every", "20ms"],
+            cwd=self.folder,
+            env={**CLEAN, "TERM": "xterm"},
+            stdout=theirs,
+            stderr=subprocess.PIPE,
+        )
+        os.close(theirs)
+        watchdog = threading.Timer(PATIENCE, watch.kill)
+        watchdog.start()
+        self.addCleanup(watchdog.cancel)
+        shown = ""
+        while len(re.findall("waits for approval", shown)) < 3:
+            shown += os.read(ours, 4096).decode()
+        self.assertIn("\x1b[", shown, "drawn over in place")
+        watch.send_signal(signal.SIGINT)
+        self.assertEqual(watch.wait(PATIENCE), 0)
+        self.assertEqual(watch.communicate()[1], b"")
+
+    def test_a_participant_answers_later_with_its_token_alone(self):
+        participant, over = self.serve_purchases("  reply_secret: a secret of this test\n")
+        participant.accepts = True
+        saga = self.json_of("start", "purchase", *over)["saga"]
+        first = participant.call("/charge")
+        self.assertEqual(self.reply("forged" + first["saga-reply-token"], {})[0], 403)
+        self.assertEqual(self.reply(first["saga-reply-token"], {"output": {"paid": 12}}), (200, {"result": "applied"}))
+        self.assertEqual(self.reply(first["saga-reply-token"], {}), (200, {"result": "ignored"}))
+        second = participant.call("/ticket")
+        self.assertEqual(self.reply(second["saga-reply-token"], {"result": "fail", "error": "sold out"})[0], 200)
+        self.assertIn("failed", self.saga("show", saga, "--watch", "--every", "20ms").stdout)
+        self.assertIn("sold out", self.saga("show", saga).stdout)
+        self.assertIn("ReplyIgnored", self.saga("history", saga).stdout)
+
+    def reply(self, token, body):
+        request = urllib.request.Request(
+            f"http://{self.address()}/v1/saga-replies",
+            json.dumps(body).encode(),
+            {"Saga-Reply-Token": token, "Content-Type": "application/json"},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as refused:
+            return refused.code, json.load(refused)
+
+    def test_calls_are_signed_as_the_documents_verify_them(self):
+        (self.folder / "secret").write_text(SECRET + "\n", encoding="utf-8")
+        participant, over = self.serve_purchases("  call_secret_file: secret\n")
+        saga = self.json_of("start", "purchase", "--input", '{"sum": 12}', *over)["saga"]
+        self.saga("show", saga, "--watch", "--every", "20ms")
+        call = participant.call("/charge")
+        key = base64.b64decode(SECRET.removeprefix("whsec_"))
+        content = f"{call['webhook-id']}.{call['webhook-timestamp']}.{call['body']}"
+        right = base64.b64encode(hmac.digest(key, content.encode(), "sha256")).decode()
+        self.assertEqual(call["webhook-signature"], f"v1,{right}")
+        if shutil.which("node") is None:
+            self.skipTest("node is not installed")
+        # The example of the document, as it stands there.
+        example = re.search(r"```js\n(// verify.mjs\n.*?)```", SAGAS.read_text(encoding="utf-8"), re.DOTALL)
+        (self.folder / "verify.mjs").write_text(example.group(1), encoding="utf-8")
+        (self.folder / "call.json").write_text(json.dumps(call), encoding="utf-8")
+        (self.folder / "check.mjs").write_text(CHECK, encoding="utf-8")
+        checked = subprocess.run(
+            ["node", "check.mjs", SECRET], cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE
+        )
+        self.assertEqual(checked.stdout.split(), ["true"] + ["false"] * 5, checked.stderr)
 
     def eventually_waits(self, saga, why):
         def found():

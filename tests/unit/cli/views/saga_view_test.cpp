@@ -106,5 +106,34 @@ TEST(SagaList, ALineEach) {
   EXPECT_EQ(drawn(saga_list({})), "no saga\n");
 }
 
+TEST(SagaChanges, SayEachStepOnceAndTheEndLast) {
+  auto before = travel();
+  before.state = SagaState::running;
+  before.steps = {{.name = "flight", .state = SagaStepState::running}, {.name = "hotel"}};
+  EXPECT_EQ(drawn(saga_changes(nullptr, before)),
+            "12:00:00 travel v3 · running\n"
+            "12:00:00 ▸ flight   is called, attempt 1\n");
+  EXPECT_EQ(drawn(saga_changes(&before, before)), "");
+  auto after = before;
+  after.steps[0].attempts = 1;
+  EXPECT_EQ(drawn(saga_changes(&before, after)), "12:00:00 ▸ flight   is called, attempt 2\n");
+  after.steps[0].state = SagaStepState::succeeded;
+  after.steps[0].started_at = noon - 2s;
+  after.steps[0].ended_at = noon - 1600ms;
+  after.state = SagaState::completed;
+  after.ended_at = noon;
+  EXPECT_EQ(drawn(saga_changes(&before, after)),
+            "12:00:00 ✓ flight   done  0.4s\n"
+            "12:00:00 travel v3 · completed, took 3m00s\n");
+}
+
+TEST(SagaActedLine, SaysWhetherItWasTaken) {
+  const auto id = SagaId::parse("s1").value();
+  EXPECT_EQ(plain(saga_acted_line({.saga = id, .applied = true}, SagaCommandKind::replay)),
+            "s1  replayed");
+  EXPECT_EQ(plain(saga_acted_line({.saga = id, .text = "pending"}, SagaCommandKind::replay)),
+            "s1  not: pending");
+}
+
 }  // namespace
 }  // namespace sagabox::cli
