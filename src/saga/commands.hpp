@@ -31,6 +31,8 @@ struct CallResult {
   std::string error{};
   Code code = Code::tx_handler_failed;
   std::optional<Duration> retry_after{};  ///< instead of the policy's delay
+  /// The request was sent more than once: an earlier sending may have had its effect.
+  bool doubt = false;
 };
 
 /// The inputs that start a saga, read from a command.

@@ -63,6 +63,7 @@ void Turn::take(std::size_t step, BarrierDirection direction, const CallResult& 
 void Turn::action_result(std::size_t step, const CallResult& result) {
   auto& state = at(step);
   const auto& given = plan_.step(step).given;
+  state.doubt = state.doubt || result.doubt;
   switch (result.kind) {
     case Kind::ok:
       return succeed(step, result.output);

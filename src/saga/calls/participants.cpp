@@ -76,10 +76,7 @@ CallResult result_of_answer(const spi::Answer& answer, const spi::SendResult& se
   } else {
     result.kind = CallResult::Kind::fail;
   }
-  // It says of the last sending that it had no effect; an earlier one may have had it.
-  const bool no_effect =
-      result.kind == CallResult::Kind::retry || result.kind == CallResult::Kind::fail;
-  if (sent.resent && no_effect) result.kind = CallResult::Kind::in_doubt;
+  result.doubt = sent.resent;
   return result;
 }
 

@@ -63,6 +63,22 @@ TEST(SagaUndo, AnAttemptInDoubtMakesAFailedStepUnknown) {
   EXPECT_EQ(trip.calls.back().input, R"({"input":{"customer":"ann"},"output":null})");
 }
 
+TEST(SagaUndo, ARefusalOfWhatWasSentTwiceIsUndoneAtOnce) {
+  ScriptedSaga trip({step_of("flight")});
+  auto refusal = fail();
+  refusal.doubt = true;
+  trip.start().ends("flight", refusal);
+  EXPECT_EQ(trip.called(), Lines{"flight compensation 1"});
+
+  ScriptedSaga again({step_of("flight")});
+  auto later = retry();
+  later.doubt = true;
+  again.start().ends("flight", later);
+  again.pass(1s);
+  again.ends("flight", fail());
+  EXPECT_EQ(again.called(), Lines{"flight compensation 1"}) << "the doubt is kept";
+}
+
 TEST(SagaUndo, ANonIdempotentStepInDoubtIsNeverRunAgain) {
   ScriptedSaga trip({once(step_of("charge"))});
   trip.start().ends("charge", in_doubt());
