@@ -1,5 +1,7 @@
 #include "integration/transports/http/world.hpp"
 
+#include <atomic>
+
 namespace sagabox::testing {
 namespace {
 
@@ -111,6 +113,28 @@ TEST_F(HttpAskedAnswers, CutOffAfterTheFirstByteItMayHaveArrived) {
   EXPECT_EQ(result.kind, Kind::timed_out);
   EXPECT_EQ(result.reach, Reach::sent);
   EXPECT_EQ(result.answer, nullptr);
+}
+
+TEST_F(HttpAskedAnswers, WhatLibcurlSendsAgainSaysSoUnlessItMayBeSentOnceOnly) {
+  std::atomic<int> came = 0;
+  HttpServer cutting([&](const HttpRequest& request) {
+    return HttpReply{.status = 503, .hang_up = request.path == "/cut" && ++came == 1};
+  });
+  EXPECT_FALSE(deliver(address(cutting.url("/"))).resent) << "its connection is kept";
+  const auto twice = deliver(address(cutting.url("/cut")));
+  EXPECT_EQ(twice.kind, Kind::busy);
+  EXPECT_TRUE(twice.resent);
+  EXPECT_EQ(came, 2);
+
+  came = 0;
+  auto one = parcel(address(cutting.url("/cut")));
+  one.once = true;
+  transport_->send({&one, 1}, results_);
+  const auto once = results_.of(one.ticket.value);
+  EXPECT_EQ(once.kind, Kind::timed_out) << once.error;
+  EXPECT_EQ(once.reach, Reach::sent);
+  EXPECT_FALSE(once.resent);
+  EXPECT_EQ(came, 1);
 }
 
 TEST_F(HttpAskedAnswers, BeforeTheFirstByteItDidNotArrive) {
