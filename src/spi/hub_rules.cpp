@@ -1,5 +1,6 @@
 #include "spi/hub_rules.hpp"
 
+#include "core/error_text.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -24,14 +25,6 @@ Error wrong_state(const DeliveryChange& change, std::string_view allowed) {
   return {Code::tx_invalid_state, "delivery " + change.of.delivery.str() + " cannot become " +
                                       std::string(delivery_state_name(change.state)) + " here; " +
                                       std::string(allowed)};
-}
-
-/// No half of a character at the end.
-void cut_text(std::string& text, std::size_t bytes_max) {
-  if (text.size() <= bytes_max) return;
-  std::size_t end = bytes_max;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;
-  text.resize(end);
 }
 
 }  // namespace
@@ -171,8 +164,7 @@ DeliveryRecord changed(DeliveryRecord stored, const DeliveryChange& change, Wall
   stored.failures = change.failures;
   const bool completed = change.state == DeliveryState::completed;
   stored.code = completed ? std::nullopt : change.code;
-  stored.error = completed ? std::string() : change.error;
-  cut_text(stored.error, HubBounds::error_bytes_max);
+  stored.error = completed ? "" : clean_error(change.error, HubBounds::error_bytes_max);
   stored.status = change.status;
   if (has_ended(change.state)) {
     stored.ended_at = now;
@@ -239,6 +231,11 @@ Error no_subscription(const SubscriptionId& id) {
   return {Code::request_not_found, "there is no subscription " + quoted(id.str())};
 }
 
+Error other_tenant(const SubscriptionId& id) {
+  return {Code::tx_invalid_state,
+          "subscription " + id.str() + " belongs to another tenant, which never changes"};
+}
+
 bool fits(const SubscriptionRecord& record, const SubscriptionFilter& filter) {
   if (filter.tenant && record.tenant != *filter.tenant) return false;
   if (filter.state && record.state != *filter.state) return false;
@@ -281,21 +278,24 @@ EndpointHealth health_of(std::span<const JobRecord> ended) {
     if (result.completed || result.status != 0) times.push_back(result.took);
   }
   std::ranges::sort(times);
-  constexpr double half = 0.5;
-  constexpr double most = 0.95;
-  health.p50 = percentile(times, half);
-  health.p95 = percentile(times, most);
+  health.p50 = percentile(times, percentile_half);
+  health.p95 = percentile(times, percentile_most);
   return health;
 }
 
+std::uint64_t percentile_rank(std::uint64_t values, double part) {
+  if (values == 0) return 0;
+  const auto rank = std::ceil(part * static_cast<double>(values));
+  return std::max<std::uint64_t>(static_cast<std::uint64_t>(rank), 1);
+}
+
 std::optional<Duration> percentile(std::span<const Duration> ascending, double part) {
-  if (ascending.empty()) return std::nullopt;
-  const auto rank = std::ceil(part * static_cast<double>(ascending.size()));
-  return ascending[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
+  const auto rank = percentile_rank(ascending.size(), part);
+  return rank == 0 ? std::nullopt : std::optional(ascending[rank - 1]);
 }
 
 JobResult bounded(JobResult result) {
-  cut_text(result.error, HubBounds::error_bytes_max);
+  result.error = clean_error(result.error, HubBounds::error_bytes_max);
   if (result.answer.size() > job_answer_bytes_max) result.answer.resize(job_answer_bytes_max);
   return result;
 }

@@ -23,7 +23,7 @@ struct HubBounds {
   static constexpr std::size_t name_length_max = 255;
   static constexpr std::size_t target_length_max = 2048;
   static constexpr std::size_t settings_bytes_max = 64UL * 1024;
-  static constexpr std::size_t error_bytes_max = 1024;  ///< longer ones are cut
+  static constexpr std::size_t error_bytes_max = 1024;
 };
 
 /// An event's shard: by tenant and key, or by its id without a key.
@@ -72,6 +72,8 @@ JobRecord after_lost_lease(JobRecord job, WallTime now);
 
 /// REQUEST.NOT_FOUND
 Error no_subscription(const SubscriptionId& id);
+/// TX.INVALID_STATE for a subscription of another tenant.
+Error other_tenant(const SubscriptionId& id);
 
 bool fits(const SubscriptionRecord& record, const SubscriptionFilter& filter);
 bool fits(const HubEvent& event, const EventFilter& filter);
@@ -79,10 +81,13 @@ bool fits(const DeliveryRecord& delivery, const DeliveryFilter& filter);
 
 /// Of these attempts that have ended.
 EndpointHealth health_of(std::span<const JobRecord> ended);
-/// `part` of these times, ascending, are not above it (nearest rank). Null for none.
+inline constexpr double percentile_half = 0.5;
+inline constexpr double percentile_most = 0.95;
+/// Which of so many values, ascending and from 1, `part` of them are not above; 0 for none.
+std::uint64_t percentile_rank(std::uint64_t values, double part);
 std::optional<Duration> percentile(std::span<const Duration> ascending, double part);
 
-/// Cut to `HubBounds::error_bytes_max`, and what it says of HTTP to `job_answer_bytes_max`.
+/// With an error that may be stored and shown, see `clean_error`, and an answer that is cut.
 JobResult bounded(JobResult result);
 
 }  // namespace sagabox::spi

@@ -1,3 +1,4 @@
+#include "conformance/hub/hub_conformance.hpp"
 #include "conformance/idempotency/idempotency_conformance.hpp"
 #include "conformance/idempotency/inbox_conformance.hpp"
 #include "conformance/saga/saga_conformance.hpp"
@@ -105,6 +106,7 @@ INSTANTIATE_TEST_SUITE_P(Sqlite, StoreConformance, ::testing::Values(file_kind()
 INSTANTIATE_TEST_SUITE_P(Sqlite, IdempotencyConformance, ::testing::Values(file_kind()), kind_name);
 INSTANTIATE_TEST_SUITE_P(Sqlite, InboxConformance, ::testing::Values(file_kind()), kind_name);
 INSTANTIATE_TEST_SUITE_P(Sqlite, SagaConformance, ::testing::Values(file_kind()), kind_name);
+INSTANTIATE_TEST_SUITE_P(Sqlite, HubConformance, ::testing::Values(file_kind()), kind_name);
 
 }  // namespace
 }  // namespace sagabox::conformance

@@ -12,7 +12,8 @@
 
 namespace sagabox::spi {
 
-/// Events, and what changed about subscriptions, of one snapshot.
+/// Events of one snapshot, and what has changed about subscriptions in it or in a later one: what
+/// was active before an event was published is in both.
 struct RoutingReply {
   FeedReply<HubEvent> events;
   /// Subscriptions with a `change` above the one asked for, ascending.

@@ -15,8 +15,7 @@ Result<bool> HubSubscriptions::write(const SubscriptionRecord& record,
     const SubscriptionRecord* stored = known == hub.subscriptions.end() ? nullptr : &known->second;
     if ((stored == nullptr ? 0 : stored->version) + 1 != record.version) return false;
     if (stored != nullptr && stored->tenant != record.tenant) {
-      return Error{Code::tx_invalid_state, "subscription " + record.id.str() +
-                                               " belongs to another tenant, which never changes"};
+      return spi::other_tenant(record.id);
     }
     auto next = record;
     const auto now = database_.now();

@@ -175,10 +175,9 @@ TEST_P(HubConformance, NewSecretsOverlapWithTheOnesBefore) {
   put(subscription("s2"));
   const std::array asked{subscription_id("s2"), subscription_id("s1"), subscription_id("none")};
   const auto valid = [&](std::size_t at = 1) {
+    const auto all = subscriptions().secrets(asked).value();
     Ids texts;
-    for (const auto& one : subscriptions().secrets(asked).value().at(at).secrets) {
-      texts.push_back(one.sealed);
-    }
+    for (const auto& one : all.at(at).secrets) texts.push_back(one.sealed);
     return texts;
   };
   EXPECT_EQ(valid(), Ids{});

@@ -1,5 +1,7 @@
 #include "spi/hub_rules.hpp"
 
+#include "core/text.hpp"
+
 #include <sagabox/random.hpp>
 #include <sagabox/testing/fake_clock.hpp>
 
@@ -136,10 +138,12 @@ TEST(HubRules, LeasesThatRanOutAreResetAndFailAtTheThird) {
 TEST(HubRules, ResultsAreBounded) {
   JobResult result;
   result.answer = std::string(5000, 'a');
-  result.error = std::string(5000, 'e');
+  result.error = "password=hunter2 \xff" + std::string(5000, 'e');
   const auto kept = bounded(result);
   EXPECT_EQ(kept.answer.size(), 1024U);
-  EXPECT_EQ(kept.error.size(), 1024U);
+  EXPECT_LE(kept.error.size(), 1024U);
+  EXPECT_EQ(kept.error.find("hunter2"), std::string::npos);
+  EXPECT_EQ(text_facts(kept.error).unprintable_at, std::string::npos);
 }
 
 }  // namespace
