@@ -19,6 +19,7 @@ inline constexpr std::string_view outbox_engine = "outbox";
 inline constexpr std::string_view idempotency_engine = "idempotency";
 inline constexpr std::string_view inbox_engine = "inbox";
 inline constexpr std::string_view saga_engine = "saga";
+inline constexpr std::string_view hub_engine = "hub";  ///< not on every store yet
 inline constexpr std::array schema_engines{outbox_engine, idempotency_engine, inbox_engine,
                                            saga_engine};
 

@@ -60,6 +60,7 @@ class Enlisted final : public Transaction, private OutboxWriter {
   OutboxWriter& outbox() override { return *this; }
   Inbox& inbox() override;
   SagaInbox& sagas() override;
+  EventWriter& events() override;
 
  private:
   Result<std::vector<Written>> insert(

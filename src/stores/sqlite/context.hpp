@@ -1,11 +1,13 @@
 #pragma once
 
+#include "stores/sql/hub_events.hpp"
 #include "stores/sql/inbox.hpp"
 #include "stores/sql/saga_inbox.hpp"
 #include "stores/sqlite/durable.hpp"
 #include "stores/sqlite/insert.hpp"
 #include "stores/sqlite/migrations.hpp"
 #include "stores/sqlite/readers.hpp"
+#include "stores/sqlite/schema_hub.hpp"
 #include "stores/sqlite/session.hpp"
 #include "stores/sqlite/statements.hpp"
 #include "stores/sqlite/wake.hpp"
@@ -20,6 +22,9 @@
 
 namespace sagabox::sqlite {
 
+/// SQLite has one writer: everything is in one shard.
+inline constexpr std::uint16_t shard_count = 1;
+
 /// What the roles of one store share. Thread-safe.
 struct Context {
   Context(const std::string& path, const Options& options, std::unique_ptr<Writer> with_writer,
@@ -29,10 +34,11 @@ struct Context {
         writer(std::move(with_writer)),
         readers(path, options),
         sessions(*writer, readers, clock),
-        migrations(sections, clock),
+        migrations(sections, clock, engines_with_hub()),
         durable(*writer),
         inbox(sections),
         saga_inbox(sections),
+        hub_publish(sections),
         wake(*writer, options.watch_interval),
         inserts(sections),
         shared(sections) {}
@@ -46,6 +52,7 @@ struct Context {
   Durable durable;
   const sql::InboxStatements inbox;
   const sql::SagaInboxStatements saga_inbox;
+  const sql::HubPublishStatements hub_publish;
   Wake wake;
   sql::PerTable<InsertStatements> inserts;
   const SharedStatements shared;

@@ -42,6 +42,14 @@ const sql::SagaInboxStatements& saga_inbox_statements() {
   return statements;
 }
 
+const sql::HubPublishStatements& hub_publish_statements() {
+  static const auto statements = [] {
+    auto sections = sql::Sections::parse(sql_files).value();
+    return sql::HubPublishStatements(sections);
+  }();
+  return statements;
+}
+
 }  // namespace
 
 struct Enlisted::Borrowed {
@@ -61,6 +69,8 @@ struct Enlisted::Borrowed {
                               [this] { return sql_session(); }};
   sql::TransactionSagas sagas{saga_inbox_statements(), &system_clock(),
                               [this] { return sql_session(); }};
+  sql::TransactionEvents events{hub_publish_statements(), &system_clock(), shard_count,
+                                [this] { return sql_session(); }};
 
   /// In the caller's transaction, while that is open.
   class Session final : public sql::Session {
@@ -102,6 +112,7 @@ bool Enlisted::is_open() const { return borrowed_ != nullptr && borrowed_->is_op
 
 Inbox& Enlisted::inbox() { return borrowed_->inbox; }
 SagaInbox& Enlisted::sagas() { return borrowed_->sagas; }
+EventWriter& Enlisted::events() { return borrowed_->events; }
 
 Result<std::vector<Written>> Enlisted::insert(
     const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {

@@ -1,6 +1,11 @@
 #include "stores/sql/admin_store.hpp"
 #include "stores/sql/audit_store.hpp"
 #include "stores/sql/control_store.hpp"
+#include "stores/sql/hub_admin.hpp"
+#include "stores/sql/hub_deliveries.hpp"
+#include "stores/sql/hub_events.hpp"
+#include "stores/sql/hub_jobs.hpp"
+#include "stores/sql/hub_subscriptions.hpp"
 #include "stores/sql/idempotency_store.hpp"
 #include "stores/sql/saga_admin.hpp"
 #include "stores/sql/saga_store.hpp"
@@ -39,6 +44,12 @@ class SqliteStore final : public Store {
                           [this] { return make_tables(spi::inbox_engine); }}),
         sagas_(sections, saga_parts()),
         saga_admin_(sections, context_.sessions, &context_.clock),
+        hub_parts_(hub_parts()),
+        hub_events_(sections, hub_parts_),
+        hub_subscriptions_(sections, hub_parts_),
+        hub_deliveries_(sections, hub_parts_),
+        hub_jobs_(sections, hub_parts_),
+        hub_admin_(sections, hub_parts_),
         doctor_(sections, context_),
         ownership_(sections, context_, std::move(locks)) {}
 
@@ -52,6 +63,9 @@ class SqliteStore final : public Store {
   spi::InboxStore* inbox() override { return &inbox_; }
   spi::SagaStore* sagas() override { return &sagas_; }
   spi::SagaAdminStore* saga_admin() override { return &saga_admin_; }
+  std::optional<HubRoles> hub() override {
+    return HubRoles{hub_events_, hub_subscriptions_, hub_deliveries_, hub_jobs_, hub_admin_};
+  }
   Result<std::unique_ptr<OwnedTransaction>> begin() override {
     return StoreTransaction::begin(context_);
   }
@@ -84,6 +98,22 @@ class SqliteStore final : public Store {
                   context_.wake.ring(sql::saga_feed(definition));
                 }};
   }
+  sql::HubParts hub_parts() {
+    return {.sessions = context_.sessions,
+            .audit = chain_,
+            .clock = &context_.clock,
+            .capabilities = outbox_.capabilities(),
+            .prepare =
+                [this] {
+                  // Owners and the audit log are among the tables of the outbox.
+                  auto made = make_tables(spi::outbox_engine);
+                  return made.ok() ? make_tables(spi::hub_engine) : made;
+                },
+            .horizon = nullptr,
+            .wait = [this](std::string_view feed,
+                           Duration timeout) { context_.wake.wait(feed, timeout); },
+            .wake = [this](std::string_view feed) { context_.wake.ring(feed); }};
+  }
   sql::OperatorParts operator_parts() {
     return {context_.sessions, chain_, replay_, known_,
             [this](const TableName& table) { context_.wake.ring(table); }};
@@ -101,6 +131,12 @@ class SqliteStore final : public Store {
   sql::InboxStore inbox_;
   sql::SagaStore sagas_;
   sql::SagaAdminStore saga_admin_;
+  const sql::HubParts hub_parts_;
+  sql::HubEventStore hub_events_;
+  sql::HubSubscriptionStore hub_subscriptions_;
+  sql::HubDeliveryStore hub_deliveries_;
+  sql::HubJobStore hub_jobs_;
+  sql::HubAdminStore hub_admin_;
   sql::AuditStore audit_{context_.sessions, chain_};
   SqliteDoctor doctor_;
   Ownership ownership_;

@@ -51,6 +51,7 @@ Status StoreTransaction::commit() {
     committed();
     for (const auto& table : written_to_) context_.wake.ring(table);
     for (const auto& definition : commanded_) context_.wake.ring(sql::saga_feed(definition));
+    if (published_) context_.wake.ring(sql::hub_events_feed);
   } else if (done.error().code == Code::storage_in_doubt) {
     abandoned();
   } else {

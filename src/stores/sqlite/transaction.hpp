@@ -23,6 +23,7 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
   OutboxWriter& outbox() override { return *this; }
   Inbox& inbox() override { return inbox_; }
   SagaInbox& sagas() override { return sagas_; }
+  EventWriter& events() override { return events_; }
   Status commit() override;
   Status rollback() override;
 
@@ -47,7 +48,10 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
         inbox_(context.inbox, &context.clock, [this] { return session_of(*this); }),
         sagas_(
             context.saga_inbox, &context.clock, [this] { return session_of(*this); },
-            [this](const std::string& definition) { commanded_.insert(definition); }) {}
+            [this](const std::string& definition) { commanded_.insert(definition); }),
+        events_(
+            context.hub_publish, &context.clock, shard_count, [this] { return session_of(*this); },
+            [this] { published_ = true; }) {}
 
   /// Whatever savepoints have undone: no sequence above is given out when this commits.
   void find_last();
@@ -56,7 +60,9 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
   WriteTransaction transaction_;
   sql::TransactionInbox inbox_;
   sql::TransactionSagas sagas_;
+  sql::TransactionEvents events_;
   std::set<std::string> commanded_;  // definitions
+  bool published_ = false;           // events
   bool lent_ = false;
   std::set<TableName> written_to_;
   std::map<TableName, Sequence> last_;  // given out when this commits

@@ -1,0 +1,251 @@
+#include "stores/sql/hub_admin.hpp"
+
+#include "spi/hub_rules.hpp"
+#include "stores/sql/hub_deliveries.hpp"
+
+#include <chrono>
+#include <map>
+
+namespace sagabox::sql {
+namespace {
+
+std::int64_t micros_of(Duration age) {
+  return std::chrono::floor<std::chrono::microseconds>(age).count();
+}
+
+template <class IdType>
+std::optional<std::string_view> view_of(const std::optional<IdType>& id) {
+  return id ? std::optional(id->view()) : std::nullopt;
+}
+
+/// Deliveries that were asked to be sent again, as they are stored.
+struct Generations {
+  std::map<DeliveryId, DeliveryRecord> stored;
+  std::map<DeliveryId, DeliveryRecord> next;
+
+  explicit Generations(const Rows& rows) {
+    for (const auto row : rows) {
+      auto delivery = hub_delivery(row, 0);
+      if (!row.is_null(hub_delivery_columns)) {
+        auto after = spi::next_generation(delivery, {});
+        after.state =
+            delivery_state_from_name(row.text(hub_delivery_columns)).value_or(DeliveryState::dead);
+        next.emplace(delivery.id, std::move(after));
+      }
+      const auto id = delivery.id;
+      stored.emplace(id, std::move(delivery));
+    }
+  }
+  static const DeliveryRecord* find(const std::map<DeliveryId, DeliveryRecord>& in,
+                                    const DeliveryId& id) {
+    const auto at = in.find(id);
+    return at == in.end() ? nullptr : &at->second;
+  }
+};
+
+}  // namespace
+
+HubAdminStatements::HubAdminStatements(Sections& sections)
+    : events(sections.take("hub_events")),
+      event(sections.take("hub_event")),
+      deliveries(sections.take("hub_deliveries")),
+      deliveries_of(sections.take("hub_deliveries_of")),
+      deliveries_about(sections.take("hub_deliveries_about")),
+      delivery(sections.take("hub_delivery")),
+      attempts(sections.take("hub_attempts")),
+      dead(sections.take("hub_dead")),
+      count(sections.take("hub_count")),
+      health(sections.take("hub_health")),
+      took(sections.take("hub_took")),
+      generations(sections.take("hub_generations")),
+      add(sections.take("hub_add")),
+      purge_jobs(sections.take("hub_purge_jobs")),
+      purge_deliveries(sections.take("hub_purge_deliveries")),
+      purge_events(sections.take("hub_purge_events")),
+      old_dead(sections.take("hub_old_dead")),
+      drop_jobs(sections.take("hub_drop_jobs")),
+      drop_dead(sections.take("hub_drop_dead")),
+      drop_deliveries(sections.take("hub_drop_deliveries")) {}
+
+Result<std::vector<HubEvent>> HubAdminStore::events(const spi::EventList& request) {
+  const auto& filter = request.filter;
+  auto rows = parts_.read(statements_.events,
+                          {request.before, filter.tenant, filter.type, filter.key, filter.source,
+                           filter.external_id, filter.from, filter.to, request.rows_max});
+  if (!rows.ok()) return rows.error();
+  std::vector<HubEvent> found;
+  for (const auto row : *rows) found.push_back(hub_event(row, 0));
+  return found;
+}
+
+Result<std::optional<HubEvent>> HubAdminStore::event(const EventId& id) {
+  auto rows = parts_.read(statements_.event, {id.view()});
+  if (!rows.ok()) return rows.error();
+  return rows->empty() ? std::nullopt : std::optional(hub_event(rows->front(), 0));
+}
+
+Result<std::vector<DeliveryRecord>> HubAdminStore::deliveries(const spi::DeliveryList& request) {
+  const auto& filter = request.filter;
+  std::optional<std::string_view> state, code;
+  if (filter.state) state = delivery_state_name(*filter.state);
+  if (filter.code) code = code_name(*filter.code);
+  // What names an event or a subscription is found by its index.
+  const auto& statement = filter.event          ? statements_.deliveries_about
+                          : filter.subscription ? statements_.deliveries_of
+                                                : statements_.deliveries;
+  auto rows = parts_.read(statement, {request.before, filter.tenant, view_of(filter.subscription),
+                                      view_of(filter.event), state, filter.type, code, filter.from,
+                                      filter.to, request.rows_max});
+  if (!rows.ok()) return rows.error();
+  std::vector<DeliveryRecord> found;
+  for (const auto row : *rows) found.push_back(hub_delivery(row, 0));
+  return found;
+}
+
+Result<std::optional<DeliveryRecord>> HubAdminStore::delivery(const DeliveryId& id) {
+  auto rows = parts_.read(statements_.delivery, {id.view()});
+  if (!rows.ok()) return rows.error();
+  return rows->empty() ? std::nullopt : std::optional(hub_delivery(rows->front(), 0));
+}
+
+Result<std::vector<JobRecord>> HubAdminStore::attempts(const DeliveryId& id) {
+  auto rows = parts_.read(statements_.attempts, {id.view()});
+  if (!rows.ok()) return rows.error();
+  std::vector<JobRecord> found;
+  for (const auto row : *rows) found.push_back(hub_job(row, 0));
+  return found;
+}
+
+Result<std::optional<DeadDelivery>> HubAdminStore::dead(const DeliveryId& id) {
+  using Found = std::optional<DeadDelivery>;
+  auto stored = delivery(id);
+  if (!stored.ok()) return stored.error();
+  if (!*stored || (*stored)->state != DeliveryState::dead) return Found();
+  auto rows = parts_.read(statements_.dead, {id.view()});
+  if (!rows.ok()) return rows.error();
+  return Found({.delivery = std::move(**stored),
+                .event = rows->empty() ? HubEvent{} : hub_event(rows->front(), 0)});
+}
+
+Result<std::vector<spi::DeliveryCount>> HubAdminStore::count(
+    const std::optional<std::string>& tenant) {
+  auto rows = parts_.read(statements_.count, {tenant});
+  if (!rows.ok()) return rows.error();
+  std::vector<spi::DeliveryCount> counts;
+  for (const auto row : *rows) {
+    counts.push_back({.subscription = hub_id<SubscriptionId>(row.text(0)),
+                      .state = delivery_state_from_name(row.text(1)).value_or(DeliveryState::dead),
+                      .deliveries = row.natural(2),
+                      .oldest = row.maybe_time(3)});
+  }
+  return counts;
+}
+
+Result<std::optional<Duration>> HubAdminStore::percentile(const SubscriptionId& id, Duration since,
+                                                          std::uint64_t answered, double part) {
+  using Found = std::optional<Duration>;
+  const auto rank = spi::percentile_rank(answered, part);
+  if (rank == 0) return Found();
+  auto rows = parts_.read(statements_.took, {id.view(), micros_of(since), parts_.now(), rank - 1});
+  if (!rows.ok()) return rows.error();
+  return rows->empty() ? Found() : Found(Duration(rows->front().integer(0)));
+}
+
+Result<spi::EndpointHealth> HubAdminStore::health(const SubscriptionId& id, Duration since) {
+  auto rows = parts_.read(statements_.health, {id.view(), micros_of(since), parts_.now()});
+  if (!rows.ok()) return rows.error();
+  spi::EndpointHealth health;
+  if (rows->empty()) return health;
+  const auto row = rows->front();
+  health.completed = row.natural(0);
+  health.failed = row.natural(1);
+  health.last_completed_at = row.maybe_time(3);
+  health.last_failed_at = row.maybe_time(4);
+  health.last_error = row.text(5);
+  auto p50 = percentile(id, since, row.natural(2), spi::percentile_half);
+  if (!p50.ok()) return p50.error();
+  auto p95 = percentile(id, since, row.natural(2), spi::percentile_most);
+  if (!p95.ok()) return p95.error();
+  health.p50 = *p50;
+  health.p95 = *p95;
+  return health;
+}
+
+Result<std::vector<spi::Requeued>> HubAdminStore::requeue_in(
+    Session& session, std::span<const DeliveryId> ids, const std::optional<std::string>& tenant,
+    std::span<const AuditEvent> audit) const {
+  using Outcome = spi::Requeued::Outcome;
+  auto rows = session.run(statements_.generations, {id_texts(ids)});
+  if (!rows.ok()) return rows.error();
+  const Generations known(*rows);
+  std::vector<spi::Requeued> answers;
+  std::vector<DeliveryRecord> made;
+  std::vector<AuditEvent> acts;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const auto* const stored = Generations::find(known.stored, ids[i]);
+    const auto* const next = Generations::find(known.next, ids[i]);
+    answers.push_back(spi::requeued(ids[i], stored, next, tenant));
+    if (answers.back().outcome != Outcome::made) continue;
+    made.push_back(spi::next_generation(*stored, {}));
+    if (!audit.empty()) acts.push_back(audit[i]);
+  }
+  if (made.empty()) return answers;
+  // Twice in a call, it is made once.
+  auto added = session.run(statements_.add, values_of_deliveries(made, parts_.now()));
+  if (!added.ok()) return added.error();
+  if (acts.empty()) return answers;
+  auto noted = parts_.audit.append(session, acts);
+  if (!noted.ok()) return noted.error();
+  return answers;
+}
+
+Result<std::vector<spi::Requeued>> HubAdminStore::requeue(std::span<const DeliveryId> ids,
+                                                          const std::optional<std::string>& tenant,
+                                                          std::span<const AuditEvent> audit) {
+  if (auto valid = spi::check_requeue(ids, audit); !valid.ok()) return valid.error();
+  auto done = in_transaction(
+      parts_.sessions, [&](Session& session) { return requeue_in(session, ids, tenant, audit); });
+  if (done.ok()) parts_.wake(hub_deliveries_feed);
+  return done;
+}
+
+Result<spi::HubPurged> HubAdminStore::purge(const spi::HubPurge& request) {
+  spi::HubPurged purged;
+  const auto remove = [&](const Statement& statement, std::uint64_t& count) -> Status {
+    auto rows =
+        parts_.write(statement, {micros_of(request.older_than), request.rows_max, parts_.now()});
+    if (!rows.ok()) return rows.error();
+    count = rows->size();
+    return {};
+  };
+  // Each table for itself, in an order that lets the next one find what is free.
+  auto done = remove(statements_.purge_jobs, purged.jobs);
+  if (done.ok()) done = remove(statements_.purge_deliveries, purged.deliveries);
+  if (done.ok()) done = remove(statements_.purge_events, purged.events);
+  if (!done.ok()) return done.error();
+  return purged;
+}
+
+Result<spi::HubPurged> HubAdminStore::purge_dead(const spi::HubPurge& request) {
+  spi::HubPurged purged;
+  auto old = parts_.read(statements_.old_dead,
+                         {micros_of(request.older_than), request.rows_max, parts_.now()});
+  if (!old.ok()) return old.error();
+  std::vector<std::string> ids;
+  for (const auto row : *old) ids.emplace_back(row.text(0));
+  if (ids.empty()) return purged;
+  const auto drop = [&](const Statement& statement, std::uint64_t& count) -> Status {
+    auto rows = parts_.write(statement, {ids});
+    if (!rows.ok()) return rows.error();
+    count = rows->size();
+    return {};
+  };
+  // The delivery last: what a crash leaves is found again by it.
+  auto done = drop(statements_.drop_jobs, purged.jobs);
+  if (done.ok()) done = drop(statements_.drop_dead, purged.dead);
+  if (done.ok()) done = drop(statements_.drop_deliveries, purged.deliveries);
+  if (!done.ok()) return done.error();
+  return purged;
+}
+
+}  // namespace sagabox::sql

@@ -1,0 +1,582 @@
+-- The delivery hub. Times are microseconds, other durations nanoseconds. Lists are JSON text; "in
+-- turn" says that a statement runs once for each element of its lists. There is one shard, 0.
+
+-- name: hub_made
+SELECT 1 FROM sqlite_schema WHERE name = 'sagabox_hub_event';
+
+-- name: hub_publish
+-- ?1 id, ?2 tenant, ?3 source, ?4 external id, ?5 type, ?6 key, ?7 whether it is JSON, ?8 digest,
+-- ?9 aggregate type and ?10 id, ?11 priority, ?12 content type, ?13 headers, ?14 time, ?15
+-- traceparent, ?16 tracestate, ?17 request id, ?18 correlation id, ?19 payload, ?20 shard, ?21 now;
+-- each event in turn. The ids of those that were not there.
+INSERT INTO sagabox_hub_event (
+  id, tenant, source, external_id, type, key, is_json, digest, aggregate_type, aggregate_id,
+  priority, content_type, headers, occurred_at, traceparent, tracestate, request_id,
+  correlation_id, payload, published_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?21)
+ON CONFLICT DO NOTHING
+RETURNING id;
+
+-- name: hub_known
+-- ?1 id, ?2 tenant, ?3 source, ?4 external id; each event in turn.
+SELECT id, tenant, source, external_id, type, digest
+FROM sagabox_hub_event
+WHERE id = ?1
+UNION ALL
+SELECT id, tenant, source, external_id, type, digest
+FROM sagabox_hub_event
+WHERE tenant = ?2 AND source = ?3 AND external_id = ?4 AND external_id <> '';
+
+-- name: hub_unpublish
+-- ?1 ids. In the transaction that published them.
+DELETE FROM sagabox_hub_event WHERE id IN (SELECT value FROM json_each(?1));
+
+-- name: hub_read
+-- Shards ?1, after ?2, rows at most ?3; bytes at most ?4. The number of the range, three columns
+-- that tell nothing here, the event. One row more than asked for, if there is one, and one more
+-- than fits.
+SELECT (SELECT s.key + 1 FROM json_each(?1) AS s WHERE s.value = 0), NULL, NULL, NULL,
+       seq, id, tenant, source, external_id, type, key, is_json, digest, aggregate_type,
+       aggregate_id, priority, content_type, headers, occurred_at, traceparent, tracestate,
+       request_id, correlation_id, published_at, 0, payload
+FROM (
+  SELECT *, row_number() OVER (ORDER BY seq) AS place,
+         sum(octets) OVER (ORDER BY seq) AS octets_to
+  FROM (
+    SELECT *, length(payload) AS octets
+    FROM sagabox_hub_event
+    WHERE seq > (SELECT a.value FROM json_each(?2) AS a JOIN json_each(?1) AS s ON s.key = a.key
+                 WHERE s.value = 0)
+    ORDER BY seq
+    LIMIT coalesce((SELECT m.value + 1 FROM json_each(?3) AS m JOIN json_each(?1) AS s
+                    ON s.key = m.key WHERE s.value = 0), 0)))
+WHERE place <= 2 OR octets_to - octets <= ?4
+ORDER BY seq;
+
+-- name: hub_draw_transaction
+-- Commits come in order here.
+SELECT 1;
+
+-- name: hub_positions
+-- ?1 shards.
+SELECT shard, position FROM sagabox_hub_position
+WHERE shard IN (SELECT value FROM json_each(?1));
+
+-- name: hub_hold
+-- ?1 scope, ?2 owner; shards ?3, epochs ?4. The shards whose fence holds.
+SELECT o.shard
+FROM json_each(?3) AS s
+JOIN json_each(?4) AS e ON e.key = s.key
+JOIN sagabox_owner AS o ON o.scope = ?1 AND o.shard = s.value AND o.epoch = e.value
+WHERE o.owner = ?2;
+
+-- name: hub_move
+-- ?1 shard, ?2 position; each in turn.
+INSERT INTO sagabox_hub_position AS p (shard, position)
+VALUES (?1, ?2)
+ON CONFLICT (shard) DO UPDATE SET position = excluded.position
+WHERE excluded.position > p.position;
+
+-- name: hub_changed
+-- After change ?1.
+SELECT id, tenant, name, state, types, target, settings, reason, active_since, version, change,
+       created_at, changed_at
+FROM sagabox_hub_subscription
+WHERE change > ?1
+ORDER BY change;
+
+-- name: hub_subscription_lock
+-- ?1 id. As it is until the transaction ends.
+SELECT id, tenant, name, state, types, target, settings, reason, active_since, version, change,
+       created_at, changed_at
+FROM sagabox_hub_subscription
+WHERE id = ?1;
+
+-- name: hub_subscription_get
+-- ?1 id.
+SELECT id, tenant, name, state, types, target, settings, reason, active_since, version, change,
+       created_at, changed_at
+FROM sagabox_hub_subscription
+WHERE id = ?1;
+
+-- name: hub_subscription_write
+-- ?1 id, ?2 tenant, ?3 name, ?4 state, ?5 types, ?6 target, ?7 settings, ?8 reason, ?9 active since,
+-- ?10 version, ?11 now. A row if it was written.
+INSERT INTO sagabox_hub_subscription AS s (
+  id, tenant, name, state, types, target, settings, reason, active_since, version, change,
+  created_at, changed_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
+        (SELECT coalesce(max(change), 0) + 1 FROM sagabox_hub_subscription), ?11, ?11)
+ON CONFLICT (id) DO UPDATE
+SET name = excluded.name, state = excluded.state, types = excluded.types,
+    target = excluded.target, settings = excluded.settings, reason = excluded.reason,
+    active_since = excluded.active_since, version = excluded.version, change = excluded.change,
+    changed_at = excluded.changed_at
+WHERE s.version = excluded.version - 1
+RETURNING 1;
+
+-- name: hub_subscription_list
+-- After ?1; ?2 tenant, ?3 state, ?4 name, where they are not null; ?5 rows at most.
+SELECT id, tenant, name, state, types, target, settings, reason, active_since, version, change,
+       created_at, changed_at
+FROM sagabox_hub_subscription
+WHERE id > ?1 AND (?2 IS NULL OR tenant = ?2) AND (?3 IS NULL OR state = ?3)
+  AND (?4 IS NULL OR name = ?4)
+ORDER BY id
+LIMIT ?5;
+
+-- name: hub_disable
+-- ?1 id, ?2 reason, ?3 now. A row if it was not disabled.
+UPDATE sagabox_hub_subscription
+SET state = 'disabled', reason = ?2, version = version + 1, changed_at = ?3,
+    change = (SELECT max(change) + 1 FROM sagabox_hub_subscription)
+WHERE id = ?1 AND state <> 'disabled'
+RETURNING 1;
+
+-- name: hub_secret_add
+-- ?1 subscription, ?2 sealed secret, ?3 overlap in microseconds, ?4 now. Its number.
+UPDATE sagabox_hub_secret
+SET expires_at = min(coalesce(expires_at, ?4 + ?3), ?4 + ?3)
+WHERE subscription = ?1;
+INSERT INTO sagabox_hub_secret (subscription, number, sealed, created_at)
+SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?4
+FROM sagabox_hub_secret
+WHERE subscription = ?1
+RETURNING number;
+
+-- name: hub_secrets
+-- ?1 subscriptions, ?2 now.
+SELECT subscription, number, sealed, created_at, expires_at
+FROM sagabox_hub_secret
+WHERE subscription IN (SELECT value FROM json_each(?1))
+  AND (expires_at IS NULL OR expires_at > ?2)
+ORDER BY subscription, number DESC;
+
+-- name: hub_add
+-- ?1 id, ?2 event, ?3 subscription, ?4 generation, ?5 tenant, ?6 type, ?7 key, ?8 shard, ?9
+-- correlation id, ?10 now; each delivery in turn. The ids of those that were not there.
+INSERT INTO sagabox_hub_delivery (
+  id, event, subscription, generation, tenant, type, key, correlation_id, next_attempt_at,
+  created_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?9, ?10, ?10)
+ON CONFLICT DO NOTHING
+RETURNING id;
+
+-- name: hub_open
+-- ?1 shard, after subscription ?2, ?3 rows at most. From one subscription to the next.
+WITH RECURSIVE pending (subscription) AS (
+  SELECT * FROM (
+    SELECT subscription FROM sagabox_hub_delivery
+    WHERE state = 'pending' AND subscription > ?2 AND ?1 = 0
+    ORDER BY subscription LIMIT 1)
+  UNION ALL
+  SELECT (SELECT d.subscription FROM sagabox_hub_delivery AS d
+          WHERE d.state = 'pending' AND d.subscription > p.subscription
+          ORDER BY d.subscription LIMIT 1)
+  FROM pending AS p
+  WHERE p.subscription IS NOT NULL
+  LIMIT ?3
+)
+SELECT p.subscription,
+       (SELECT d.next_attempt_at FROM sagabox_hub_delivery AS d
+        WHERE d.state = 'pending' AND d.subscription = p.subscription
+        ORDER BY d.next_attempt_at LIMIT 1)
+FROM pending AS p
+WHERE p.subscription IS NOT NULL;
+
+-- name: hub_due
+-- ?1 shard, ?2 subscription, after ?3 time and ?4 sequence, ?5 rows at most, ?6 now.
+SELECT seq, id, event, subscription, generation, tenant, type, key, 0, state, attempt, failures,
+       next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+FROM sagabox_hub_delivery
+WHERE state = 'pending' AND ?1 = 0 AND subscription = ?2 AND (next_attempt_at, seq) > (?3, ?4)
+  AND next_attempt_at <= ?6
+ORDER BY next_attempt_at, seq
+LIMIT ?5;
+
+-- name: hub_in_progress
+-- ?1 shard, after id ?2, ?3 rows at most.
+SELECT seq, id, event, subscription, generation, tenant, type, key, 0, state, attempt, failures,
+       next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+FROM sagabox_hub_delivery
+WHERE state = 'in_progress' AND ?1 = 0 AND id > ?2
+ORDER BY id
+LIMIT ?3;
+
+-- name: hub_begin
+-- ?1 delivery, ?2 attempt; each in turn. ?3: the fenced shards. Delivery, attempt, and whether it
+-- has begun; no row for what does not fit.
+UPDATE sagabox_hub_delivery AS d
+SET (state, attempt) = (
+  SELECT CASE WHEN is_first THEN 'in_progress' ELSE 'waiting' END,
+         CASE WHEN is_first THEN ?2 ELSE d.attempt END
+  FROM (SELECT d.key = '' OR NOT EXISTS (
+          SELECT 1 FROM sagabox_hub_delivery AS e
+          WHERE e.subscription = d.subscription AND e.key = d.key AND e.seq < d.seq
+            AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')) AS is_first))
+WHERE d.id = ?1 AND d.state = 'pending' AND d.attempt = ?2 - 1;
+SELECT id, ?2, state = 'in_progress'
+FROM sagabox_hub_delivery
+WHERE id = ?1 AND ((state = 'in_progress' AND attempt = ?2)
+                   OR (state = 'waiting' AND attempt = ?2 - 1));
+
+-- name: hub_change
+-- ?1 delivery, ?2 attempt, ?3 state, ?4 failures, ?5 time of the next attempt, ?6 code, ?7 error, ?8
+-- status, ?9 now; each in turn. ?10: the fenced shards. Those that are so now.
+UPDATE sagabox_hub_delivery
+SET state = ?3, failures = ?4, code = ?6, error = ?7, status = ?8,
+    next_attempt_at = CASE WHEN ?3 = 'pending' THEN ?5 ELSE next_attempt_at END,
+    ended_at = CASE WHEN ?3 <> 'pending' THEN ?9 END
+WHERE id = ?1 AND attempt = ?2 AND state = 'in_progress';
+UPDATE sagabox_hub_delivery
+SET state = 'pending'
+WHERE state = 'waiting' AND seq = (
+  SELECT e.seq
+  FROM sagabox_hub_delivery AS d
+  JOIN sagabox_hub_delivery AS e ON e.subscription = d.subscription AND e.key = d.key
+  WHERE d.id = ?1 AND d.state IN ('completed', 'dead')
+    AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')
+  ORDER BY e.seq
+  LIMIT 1);
+SELECT id, attempt
+FROM sagabox_hub_delivery
+WHERE id = ?1 AND attempt = ?2 AND (state = ?3 OR (?3 = 'pending' AND state = 'waiting'));
+
+-- name: hub_end_unsent
+-- The same for those that are not under way.
+UPDATE sagabox_hub_delivery
+SET state = ?3, failures = ?4, code = ?6, error = ?7, status = ?8, ended_at = ?9
+WHERE id = ?1 AND attempt = ?2 AND state IN ('pending', 'waiting');
+UPDATE sagabox_hub_delivery
+SET state = 'pending'
+WHERE state = 'waiting' AND seq = (
+  SELECT e.seq
+  FROM sagabox_hub_delivery AS d
+  JOIN sagabox_hub_delivery AS e ON e.subscription = d.subscription AND e.key = d.key
+  WHERE d.id = ?1 AND d.state IN ('completed', 'dead')
+    AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')
+  ORDER BY e.seq
+  LIMIT 1);
+SELECT id, attempt
+FROM sagabox_hub_delivery
+WHERE id = ?1 AND attempt = ?2 AND state = ?3;
+
+-- name: hub_doomed
+-- ?1 shard, ?2 subscription, ?3 rows at most.
+SELECT seq, id, event, subscription, generation, tenant, type, key, 0, state, attempt, failures,
+       next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+FROM sagabox_hub_delivery INDEXED BY sagabox_hub_delivery_unsent
+WHERE state IN ('pending', 'waiting') AND ?1 = 0 AND subscription = ?2
+ORDER BY seq
+LIMIT ?3;
+
+-- name: hub_release_strays
+-- ?1: the fenced shards, ?2 rows at most. A row each.
+UPDATE sagabox_hub_delivery
+SET state = 'pending'
+WHERE seq IN (
+  SELECT d.seq
+  FROM sagabox_hub_delivery AS d
+  WHERE d.state = 'waiting' AND ?1 <> '' AND NOT EXISTS (
+    SELECT 1 FROM sagabox_hub_delivery AS e
+    WHERE e.subscription = d.subscription AND e.key = d.key AND e.seq < d.seq
+      AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress'))
+  ORDER BY d.seq
+  LIMIT ?2)
+RETURNING 1;
+
+-- name: hub_bury
+-- ?1 deliveries.
+INSERT INTO sagabox_hub_dead (
+  delivery, seq, id, tenant, source, external_id, type, key, is_json, digest, aggregate_type,
+  aggregate_id, priority, content_type, headers, occurred_at, traceparent, tracestate, request_id,
+  correlation_id, published_at, payload)
+SELECT d.id, e.seq, e.id, e.tenant, e.source, e.external_id, e.type, e.key, e.is_json, e.digest,
+       e.aggregate_type, e.aggregate_id, e.priority, e.content_type, e.headers, e.occurred_at,
+       e.traceparent, e.tracestate, e.request_id, e.correlation_id, e.published_at, e.payload
+FROM sagabox_hub_delivery AS d
+JOIN sagabox_hub_event AS e ON e.id = d.event
+WHERE d.id IN (SELECT value FROM json_each(?1))
+ON CONFLICT (delivery) DO NOTHING;
+
+-- name: hub_make_jobs
+-- ?1 delivery, ?2 attempt, ?3 subscription, ?4 shard, ?5 now; each in turn.
+INSERT INTO sagabox_hub_job (delivery, attempt, subscription, attempt_at)
+VALUES (?1, ?2, ?3, ?5)
+ON CONFLICT (delivery, attempt) DO NOTHING;
+
+-- name: hub_without_job
+-- ?1 delivery, ?2 attempt; each in turn.
+SELECT ?1, ?2
+WHERE NOT EXISTS (SELECT 1 FROM sagabox_hub_job WHERE delivery = ?1 AND attempt = ?2);
+
+-- name: hub_ended
+-- ?1 shard, ?2 rows at most.
+SELECT delivery, attempt, 0, subscription, state, attempt_at, resets, worker, lease_until,
+       ended_at, code, error, status, answer, retry_after, took
+FROM sagabox_hub_job
+WHERE ended_at IS NOT NULL AND NOT seen AND ?1 = 0
+ORDER BY ended_at, delivery, attempt
+LIMIT ?2;
+
+-- name: hub_seen
+-- ?1 delivery, ?2 attempt; each in turn.
+UPDATE sagabox_hub_job SET seen = 1
+WHERE delivery = ?1 AND attempt = ?2 AND ended_at IS NOT NULL;
+
+-- name: hub_lease
+-- ?1 token, ?2 worker, ?3 lease in microseconds, ?4 rows at most, ?5 now. The jobs, each with its
+-- delivery and event.
+UPDATE sagabox_hub_job
+SET state = 'leased', token = ?1, worker = ?2, lease_until = ?5 + ?3
+WHERE (delivery, attempt) IN (
+  SELECT j.delivery, j.attempt
+  FROM sagabox_hub_job AS j
+  WHERE j.state = 'pending' AND EXISTS (
+    SELECT 1 FROM sagabox_hub_delivery AS d JOIN sagabox_hub_event AS e ON e.id = d.event
+    WHERE d.id = j.delivery)
+  ORDER BY j.attempt_at, j.delivery, j.attempt
+  LIMIT ?4);
+SELECT j.delivery, j.attempt, 0, j.subscription, j.state, j.attempt_at, j.resets, j.worker,
+       j.lease_until, j.ended_at, j.code, j.error, j.status, j.answer, j.retry_after, j.took,
+       d.seq, d.id, d.event, d.subscription, d.generation, d.tenant, d.type, d.key, 0, d.state,
+       d.attempt, d.failures, d.next_attempt_at, d.created_at, d.ended_at, d.correlation_id,
+       d.code, d.error, d.status,
+       e.seq, e.id, e.tenant, e.source, e.external_id, e.type, e.key, e.is_json, e.digest,
+       e.aggregate_type, e.aggregate_id, e.priority, e.content_type, e.headers, e.occurred_at,
+       e.traceparent, e.tracestate, e.request_id, e.correlation_id, e.published_at, 0, e.payload
+FROM sagabox_hub_job AS j
+JOIN sagabox_hub_delivery AS d ON d.id = j.delivery
+JOIN sagabox_hub_event AS e ON e.id = d.event
+WHERE j.state = 'leased' AND j.token = ?1
+ORDER BY j.attempt_at, j.delivery, j.attempt;
+
+-- name: hub_finish
+-- ?1 delivery, ?2 attempt, ?3 token, ?4 state, ?5 code, ?6 error, ?7 status, ?8 answer, ?9 retry
+-- after (-1: none), ?10 time taken, ?11 now; each in turn. Those that had the lease.
+UPDATE sagabox_hub_job
+SET state = ?4, code = ?5, error = ?6, status = ?7, answer = ?8,
+    retry_after = CASE WHEN ?9 >= 0 THEN ?9 END, took = ?10, lease_until = NULL, ended_at = ?11
+WHERE delivery = ?1 AND attempt = ?2 AND token = ?3 AND state = 'leased';
+SELECT delivery, attempt FROM sagabox_hub_job
+WHERE delivery = ?1 AND attempt = ?2 AND token = ?3;
+
+-- name: hub_lost
+-- ?1 rows at most, ?2 now. Leases that have run out, the oldest first.
+SELECT delivery, attempt, 0, subscription, state, attempt_at, resets, worker, lease_until,
+       ended_at, code, error, status, answer, retry_after, took
+FROM sagabox_hub_job
+WHERE state = 'leased' AND lease_until <= ?2
+ORDER BY lease_until, delivery, attempt
+LIMIT ?1;
+
+-- name: hub_reset
+-- ?1 delivery, ?2 attempt, ?3 resets before, ?4 state, ?5 worker, ?6 code, ?7 error, ?8 now; each in
+-- turn. The state of each that was changed.
+UPDATE sagabox_hub_job
+SET state = ?4, resets = ?3 + 1, worker = ?5, token = '', lease_until = NULL, code = ?6,
+    error = ?7, ended_at = CASE WHEN ?4 = 'failed' THEN ?8 END
+WHERE delivery = ?1 AND attempt = ?2 AND state = 'leased' AND resets = ?3 AND lease_until <= ?8
+RETURNING state;
+
+-- name: hub_events
+-- Before sequence ?1; ?2 tenant, ?3 type, ?4 key, ?5 source, ?6 external id, ?7 from, ?8 to, where
+-- they are not null; ?9 rows at most.
+SELECT seq, id, tenant, source, external_id, type, key, is_json, digest, aggregate_type,
+       aggregate_id, priority, content_type, headers, occurred_at, traceparent, tracestate,
+       request_id, correlation_id, published_at, 0, payload
+FROM sagabox_hub_event
+WHERE (?1 IS NULL OR seq < ?1) AND (?2 IS NULL OR tenant = ?2) AND (?3 IS NULL OR type = ?3)
+  AND (?4 IS NULL OR key = ?4) AND (?5 IS NULL OR source = ?5)
+  AND (?6 IS NULL OR external_id = ?6) AND (?7 IS NULL OR published_at >= ?7)
+  AND (?8 IS NULL OR published_at < ?8)
+ORDER BY seq DESC
+LIMIT ?9;
+
+-- name: hub_event
+-- ?1 id.
+SELECT seq, id, tenant, source, external_id, type, key, is_json, digest, aggregate_type,
+       aggregate_id, priority, content_type, headers, occurred_at, traceparent, tracestate,
+       request_id, correlation_id, published_at, 0, payload
+FROM sagabox_hub_event
+WHERE id = ?1;
+
+-- name: hub_deliveries
+-- Before sequence ?1; ?2 tenant, ?3 subscription, ?4 event, ?5 state, ?6 type, ?7 code, ?8 from, ?9
+-- to, where they are not null; ?10 rows at most.
+SELECT seq, id, event, subscription, generation, tenant, type, key, 0, state, attempt, failures,
+       next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+FROM sagabox_hub_delivery
+WHERE (?1 IS NULL OR seq < ?1) AND (?2 IS NULL OR tenant = ?2)
+  AND (?3 IS NULL OR subscription = ?3) AND (?4 IS NULL OR event = ?4)
+  AND (?5 IS NULL OR state = ?5) AND (?6 IS NULL OR type = ?6) AND (?7 IS NULL OR code = ?7)
+  AND (?8 IS NULL OR created_at >= ?8) AND (?9 IS NULL OR created_at < ?9)
+ORDER BY seq DESC
+LIMIT ?10;
+
+-- name: hub_deliveries_of
+-- The same of one subscription.
+SELECT seq, id, event, subscription, generation, tenant, type, key, 0, state, attempt, failures,
+       next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+FROM sagabox_hub_delivery
+WHERE subscription = ?3
+  AND (?1 IS NULL OR seq < ?1) AND (?2 IS NULL OR tenant = ?2) AND (?4 IS NULL OR event = ?4)
+  AND (?5 IS NULL OR state = ?5) AND (?6 IS NULL OR type = ?6) AND (?7 IS NULL OR code = ?7)
+  AND (?8 IS NULL OR created_at >= ?8) AND (?9 IS NULL OR created_at < ?9)
+ORDER BY seq DESC
+LIMIT ?10;
+
+-- name: hub_deliveries_about
+-- The same of one event.
+SELECT seq, id, event, subscription, generation, tenant, type, key, 0, state, attempt, failures,
+       next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+FROM sagabox_hub_delivery
+WHERE event = ?4
+  AND (?1 IS NULL OR seq < ?1) AND (?2 IS NULL OR tenant = ?2)
+  AND (?3 IS NULL OR subscription = ?3)
+  AND (?5 IS NULL OR state = ?5) AND (?6 IS NULL OR type = ?6) AND (?7 IS NULL OR code = ?7)
+  AND (?8 IS NULL OR created_at >= ?8) AND (?9 IS NULL OR created_at < ?9)
+ORDER BY seq DESC
+LIMIT ?10;
+
+-- name: hub_delivery
+-- ?1 id.
+SELECT seq, id, event, subscription, generation, tenant, type, key, 0, state, attempt, failures,
+       next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+FROM sagabox_hub_delivery
+WHERE id = ?1;
+
+-- name: hub_attempts
+-- ?1 delivery.
+SELECT delivery, attempt, 0, subscription, state, attempt_at, resets, worker, lease_until,
+       ended_at, code, error, status, answer, retry_after, took
+FROM sagabox_hub_job
+WHERE delivery = ?1
+ORDER BY attempt;
+
+-- name: hub_dead
+-- ?1 delivery.
+SELECT seq, id, tenant, source, external_id, type, key, is_json, digest, aggregate_type,
+       aggregate_id, priority, content_type, headers, occurred_at, traceparent, tracestate,
+       request_id, correlation_id, published_at, 0, payload
+FROM sagabox_hub_dead
+WHERE delivery = ?1;
+
+-- name: hub_count
+-- ?1 tenant; null means all.
+SELECT subscription, state, count(*), min(created_at)
+FROM (
+  SELECT subscription, state, created_at, tenant
+  FROM sagabox_hub_delivery WHERE state = 'pending'
+  UNION ALL
+  SELECT subscription, state, created_at, tenant
+  FROM sagabox_hub_delivery WHERE state = 'waiting'
+  UNION ALL
+  SELECT subscription, state, created_at, tenant
+  FROM sagabox_hub_delivery WHERE state = 'in_progress'
+  UNION ALL
+  SELECT subscription, state, created_at, tenant
+  FROM sagabox_hub_delivery WHERE state = 'dead')
+WHERE ?1 IS NULL OR tenant = ?1
+GROUP BY subscription, state;
+
+-- name: hub_health
+-- ?1 subscription, ?2 age in microseconds, ?3 now. Completed, failed, how many had an answer, the
+-- last times of both, the last error.
+SELECT coalesce(sum(state = 'completed'), 0), coalesce(sum(state = 'failed'), 0),
+       coalesce(sum(state = 'completed' OR status <> 0), 0),
+       max(CASE WHEN state = 'completed' THEN ended_at END),
+       max(CASE WHEN state = 'failed' THEN ended_at END),
+       coalesce((SELECT error FROM sagabox_hub_job
+                 WHERE subscription = ?1 AND ended_at IS NOT NULL AND ended_at >= ?3 - ?2
+                   AND state = 'failed'
+                 ORDER BY ended_at DESC LIMIT 1), '')
+FROM sagabox_hub_job
+WHERE subscription = ?1 AND ended_at IS NOT NULL AND ended_at >= ?3 - ?2;
+
+-- name: hub_took
+-- The same, and ?4: how many were faster. The time of one that had an answer.
+SELECT took
+FROM sagabox_hub_job
+WHERE subscription = ?1 AND ended_at IS NOT NULL AND ended_at >= ?3 - ?2
+  AND (state = 'completed' OR status <> 0)
+ORDER BY took
+LIMIT 1 OFFSET ?4;
+
+-- name: hub_generations
+-- ?1 deliveries. Each with its next generation's state, if that is there.
+SELECT d.seq, d.id, d.event, d.subscription, d.generation, d.tenant, d.type, d.key, 0, d.state,
+       d.attempt, d.failures, d.next_attempt_at, d.created_at, d.ended_at, d.correlation_id,
+       d.code, d.error, d.status, n.state
+FROM sagabox_hub_delivery AS d
+LEFT JOIN sagabox_hub_delivery AS n
+  ON n.event = d.event AND n.subscription = d.subscription AND n.generation = d.generation + 1
+WHERE d.id IN (SELECT value FROM json_each(?1));
+
+-- name: hub_purge_jobs
+-- ?1 age in microseconds, ?2 rows at most, ?3 now. A row each.
+DELETE FROM sagabox_hub_job
+WHERE (delivery, attempt) IN (
+  SELECT j.delivery, j.attempt
+  FROM sagabox_hub_job AS j
+  WHERE j.seen AND j.ended_at <= ?3 - ?1
+    AND coalesce((SELECT d.state FROM sagabox_hub_delivery AS d WHERE d.id = j.delivery),
+                 'completed') = 'completed'
+  ORDER BY j.ended_at
+  LIMIT ?2)
+RETURNING 1;
+
+-- name: hub_purge_deliveries
+-- The same.
+CREATE TEMP TABLE IF NOT EXISTS sagabox_hub_old (id TEXT PRIMARY KEY);
+DELETE FROM temp.sagabox_hub_old;
+INSERT INTO temp.sagabox_hub_old (id)
+SELECT d.id
+FROM sagabox_hub_delivery AS d
+WHERE d.state = 'completed' AND d.ended_at <= ?3 - ?1
+  AND NOT EXISTS (SELECT 1 FROM sagabox_hub_job AS j WHERE j.delivery = d.id)
+  AND NOT EXISTS (
+    SELECT 1 FROM sagabox_hub_delivery AS b
+    WHERE b.event = d.event AND b.subscription = d.subscription
+      AND b.generation = d.generation - 1)
+ORDER BY d.ended_at
+LIMIT ?2;
+DELETE FROM sagabox_hub_dead WHERE delivery IN (SELECT id FROM temp.sagabox_hub_old);
+DELETE FROM sagabox_hub_delivery WHERE id IN (SELECT id FROM temp.sagabox_hub_old) RETURNING 1;
+
+-- name: hub_purge_events
+-- The same.
+DELETE FROM sagabox_hub_event
+WHERE seq IN (
+  SELECT e.seq
+  FROM sagabox_hub_event AS e
+  WHERE e.seq <= (SELECT p.position FROM sagabox_hub_position AS p WHERE p.shard = 0)
+    AND e.published_at <= ?3 - ?1
+    AND NOT EXISTS (SELECT 1 FROM sagabox_hub_delivery AS d WHERE d.event = e.id)
+  ORDER BY e.seq
+  LIMIT ?2)
+RETURNING 1;
+
+-- name: hub_old_dead
+-- The same. The ids of dead deliveries that may go.
+SELECT d.id
+FROM sagabox_hub_delivery AS d
+WHERE d.state = 'dead' AND d.ended_at <= ?3 - ?1
+  AND NOT EXISTS (
+    SELECT 1 FROM sagabox_hub_delivery AS n
+    WHERE n.event = d.event AND n.subscription = d.subscription
+      AND n.generation = d.generation + 1 AND n.state IN ('pending', 'waiting', 'in_progress'))
+ORDER BY d.ended_at
+LIMIT ?2;
+
+-- name: hub_drop_jobs
+-- ?1 deliveries. A row each.
+DELETE FROM sagabox_hub_job WHERE delivery IN (SELECT value FROM json_each(?1)) RETURNING 1;
+
+-- name: hub_drop_dead
+-- ?1 deliveries. A row each.
+DELETE FROM sagabox_hub_dead WHERE delivery IN (SELECT value FROM json_each(?1)) RETURNING 1;
+
+-- name: hub_drop_deliveries
+-- ?1 deliveries. A row each.
+DELETE FROM sagabox_hub_delivery WHERE id IN (SELECT value FROM json_each(?1)) RETURNING 1;

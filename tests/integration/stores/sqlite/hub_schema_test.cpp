@@ -1,0 +1,86 @@
+#include "integration/stores/sqlite/world.hpp"
+#include "stores/sqlite/migrations.hpp"
+#include "stores/sqlite/schema_hub.hpp"
+#include "stores/sqlite/sql_files.hpp"
+
+#include <string>
+#include <vector>
+
+namespace sagabox::sqlite {
+namespace {
+
+class SqliteHubSchema : public SqliteTest {
+ protected:
+  static Migrations migrations() {
+    auto sections = sql::Sections::parse(sql_files).value();
+    return Migrations(sections, system_clock(), engines_with_hub());
+  }
+  std::string hub_objects() { return count("sqlite_schema WHERE name LIKE 'sagabox_hub%'"); }
+
+  /// One line a step, as the shell shows them; of every statement of a section.
+  std::string plan(const std::string& section) {
+    auto sections = sql::Sections::parse(sql_files).value();
+    std::string text;
+    const auto statement = sections.take(section);
+    const auto user = connect();
+    for (const auto& part : statement.parts()) {
+      const auto rows = sagabox::testing::rows_of(user.get(), "EXPLAIN QUERY PLAN " + part.sql);
+      for (const auto& row : rows) text += row.at(3) + "\n";
+    }
+    return text;
+  }
+};
+
+TEST_F(SqliteHubSchema, IsMadeByTheHubAloneAndRemovedAsAWhole) {
+  const auto store = open_store();
+  EXPECT_EQ(hub_objects(), "0");
+  for (const auto& step : schema()->status().value()) EXPECT_NE(step.engine, spi::hub_engine);
+  store->hub()->events.prepare().value();
+  store->hub()->events.prepare().value();
+  EXPECT_NE(hub_objects(), "0");
+  const auto writer = Writer::open(path(), {}).value();
+  migrations().down(*writer, {.engine = std::string(spi::hub_engine), .to = 0}).value();
+  EXPECT_EQ(hub_objects(), "0");
+  store->hub()->events.prepare().value();
+  EXPECT_TRUE(store->hub()->admin.deliveries({}).value().empty());
+}
+
+TEST_F(SqliteHubSchema, StatementsThatRunAllDaySearch) {
+  const auto store = open_store();
+  store->hub()->events.prepare().value();
+  for (const auto* section :
+       {"hub_publish",     "hub_known",       "hub_read",          "hub_positions",
+        "hub_move",        "hub_changed",     "hub_add",           "hub_open",
+        "hub_due",         "hub_in_progress", "hub_begin",         "hub_change",
+        "hub_doomed",      "hub_end_unsent",  "hub_bury",          "hub_make_jobs",
+        "hub_without_job", "hub_ended",       "hub_seen",          "hub_finish",
+        "hub_lost",        "hub_reset",       "hub_deliveries_of", "hub_deliveries_about",
+        "hub_attempts",    "hub_purge_jobs",  "hub_purge_events",  "hub_old_dead"}) {
+    const auto text = plan(section);
+    for (const auto* table : {"sagabox_hub", "d", "e", "j", "n"}) {
+      EXPECT_EQ((text + "\n").find("SCAN " + std::string(table) + "\n"), std::string::npos)
+          << section << "\n"
+          << text;
+    }
+    EXPECT_EQ(text.find("SCAN sagabox_hub"), std::string::npos) << section << "\n" << text;
+    EXPECT_EQ(text.find("AUTOMATIC"), std::string::npos) << section << "\n" << text;
+  }
+  const auto uses = [&](const std::string& section, const std::string& index) {
+    EXPECT_NE(plan(section).find("INDEX " + index), std::string::npos) << plan(section);
+  };
+  uses("hub_due", "sagabox_hub_delivery_pending");
+  uses("hub_open", "sagabox_hub_delivery_pending");
+  uses("hub_in_progress", "sagabox_hub_delivery_in_progress");
+  uses("hub_begin", "sagabox_hub_delivery_key");
+  uses("hub_change", "sagabox_hub_delivery_key");
+  uses("hub_doomed", "sagabox_hub_delivery_unsent");
+  uses("hub_release_strays", "sagabox_hub_delivery_waiting");
+  uses("hub_ended", "sagabox_hub_job_unseen");
+  uses("hub_lease", "sagabox_hub_job_pending");
+  uses("hub_lease", "sagabox_hub_job_token");
+  uses("hub_lost", "sagabox_hub_job_leased");
+  uses("hub_health", "sagabox_hub_job_of");
+}
+
+}  // namespace
+}  // namespace sagabox::sqlite
