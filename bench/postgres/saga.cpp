@@ -18,7 +18,9 @@ constexpr auto tables =
     "sagabox.saga, sagabox.saga_history, sagabox.saga_inbox, sagabox.saga_label, "
     "sagabox.saga_command";
 
+/// Makes the tables where they are missing.
 void clear_sagas() {
+  (void)Sagas::create(*world().open()).value();
   world().sql(fmt::format("TRUNCATE {}", tables));
   world().sql(fmt::format("VACUUM (ANALYZE) {}", tables));
   world().sql("CHECKPOINT");

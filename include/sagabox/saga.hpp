@@ -130,7 +130,7 @@ struct SagaOptions {
   std::uint32_t spare_workers_max = 4;
   /// Sagas in memory at most, of each definition. What only waits is not kept.
   std::uint32_t instances_max = 20'000;
-  std::uint32_t batch_sagas_max = 500;  ///< written in one transaction
+  std::uint32_t batch_sagas_max = 2000;  ///< written in one transaction
   /// Sagas that ended well or were compensated are kept so long; dead ones for ever.
   Duration retention = std::chrono::hours(24 * 7);
   /// Participants are told to remember calls so long after the deadline of the saga, or of the call

@@ -43,7 +43,7 @@ WITH moved AS (
   RETURNING id
 )
 INSERT INTO sagabox.saga_history (saga, number, at, event, step, detail, hash)
-SELECT id, $3, now(), $4, $5, $6, sha256(convert_to(id, 'UTF8')) FROM moved
+SELECT id, $3::int8, now(), $4, $5, $6, sha256(convert_to(id, 'UTF8')) FROM moved
 )sql";
 
 constexpr auto end_sql = R"sql(

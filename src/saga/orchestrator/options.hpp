@@ -14,7 +14,7 @@ struct OrchestratorOptions {
   std::uint32_t calls_max = 4096;
   std::uint32_t read_rows_max = 1000;
   std::size_t read_bytes_max = std::size_t{8} * 1024 * 1024;
-  std::uint32_t batch_sagas_max = 500;
+  std::uint32_t batch_sagas_max = 2000;
   std::size_t batch_bytes_max = std::size_t{4} * 1024 * 1024;
   /// What is due within this time stays in memory.
   Duration keep = std::chrono::seconds(5);
