@@ -175,6 +175,15 @@ class SagasGround {
     }
     return all;
   }
+  /// How many calls were accepted, to be replied to later.
+  [[nodiscard]] int accepted() const {
+    int all = 0;
+    for (const auto& step : trip_steps) {
+      const auto book = testing::connect_sqlite(book_of(step), std::chrono::minutes(1));
+      all += std::stoi(testing::run_sql(book.get(), "SELECT count(*) FROM reply").at(0));
+    }
+    return all;
+  }
   [[nodiscard]] std::string book_of(const std::string& step) const {
     return folder_.file(step + ".db");
   }
@@ -241,6 +250,7 @@ class SagasGround {
   }
   Process participant(std::size_t at) {
     auto settings = settings_of_participants_;
+    settings.insert(where_.begin(), where_.end());
     settings["what"] = "participant";
     settings["book"] = book_of(trip_steps[at]);
     settings["port"] = std::to_string(ports_[at].number());
@@ -278,7 +288,8 @@ class SagasCrash : public ::testing::TestWithParam<std::uint64_t> {
 
   void trips_in_trouble() {
     const auto random = seeded_random(GetParam());
-    ground->start_participants({{"busy", "20"}, {"late", "20"}, {"drops", "40"}, {"dies", "4"}});
+    ground->start_participants(
+        {{"busy", "20"}, {"late", "20"}, {"accepts", "20"}, {"drops", "40"}, {"dies", "4"}});
     ground->start_orchestrators(2);
     for (int round = times(8); round > 0; --round) {
       ground->start_trips(*random, 15);
@@ -313,10 +324,12 @@ class SagasCrash : public ::testing::TestWithParam<std::uint64_t> {
       undone += one.undone;
     }
     std::cout << sagas.size() << " sagas, " << completed << " completed, " << repeated
-              << " calls repeated, " << undone << " steps undone\n";
+              << " calls repeated, " << ground->accepted() << " accepted and replied to later, "
+              << undone << " steps undone\n";
     EXPECT_GT(completed, 0);
     EXPECT_GT(repeated, 0) << "there was no trouble, so nothing was shown";
     EXPECT_GT(undone, 0);
+    EXPECT_GT(ground->accepted(), 0);
   }
 
   std::unique_ptr<SagasGround> ground;

@@ -2,7 +2,6 @@
 
 #include <sagabox/saga_definition.hpp>
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -12,6 +11,9 @@ namespace sagabox::crash {
 
 /// The steps of a trip; each has a participant of its own.
 inline const std::vector<std::string> trip_steps{"flight", "hotel", "car", "pay"};
+
+/// Of the tokens by which participants reply.
+inline const std::string trip_secret = "a secret of this test";
 
 /// Flight and hotel together, then a car, then the payment, which is the pivot. The car of a "tour"
 /// must not be asked for twice, so a tour whose car is in doubt is cancelled.

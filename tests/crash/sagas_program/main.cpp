@@ -1,6 +1,6 @@
 // what=orchestrator: runs trips until SIGTERM: file= or url= schema=, ports=
 // what=participant: does and undoes one step, with a book of its own: book= port= seed= and, of a
-// thousand calls: busy= late= drops= dies=; broken=forgets_keys
+// thousand calls: busy= late= drops= dies= accepts= (then also the store); broken=forgets_keys
 #include "crash/sagas_program/participant.hpp"
 #include "crash/sagas_trip.hpp"
 #include "crash/settings.hpp"
@@ -14,7 +14,9 @@
 #include <exception>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 namespace sagabox::crash {
 namespace {
@@ -47,6 +49,7 @@ int orchestrate(const Settings& given) {
   options.breaker.probe_max = milliseconds(200);
   options.transports.emplace("http", http::open({.allow = {"127.0.0.1"}}).value());
   options.log = log.get();
+  options.reply_secret = trip_secret;
   auto sagas = patiently([&] { return Sagas::create(*store, options); });
   for (const auto* name : {"travel", "tour"}) {
     const auto definition = trip(name, ports_in(given.text("ports")));
@@ -69,13 +72,25 @@ int orchestrate(const Settings& given) {
 }
 
 int participate(const Settings& given) {
-  Participant participant({.book = given.text("book"),
-                           .seed = given.number("seed", 1),
-                           .busy = given.number("busy", 0),
-                           .late = given.number("late", 0),
-                           .drops = given.number("drops", 0),
-                           .dies = given.number("dies", 0),
-                           .forgets_keys = given.text("broken") == "forgets_keys"});
+  ParticipantOptions options{.book = given.text("book"),
+                             .seed = given.number("seed", 1),
+                             .busy = given.number("busy", 0),
+                             .late = given.number("late", 0),
+                             .accepts = given.number("accepts", 0),
+                             .drops = given.number("drops", 0),
+                             .dies = given.number("dies", 0),
+                             .forgets_keys = given.text("broken") == "forgets_keys"};
+  std::unique_ptr<Store> store;
+  std::optional<Sagas> sagas;
+  if (options.accepts > 0) {
+    store = patiently([&] { return open_given(given); });
+    sagas = patiently([&] { return Sagas::create(*store, {.reply_secret = trip_secret}); });
+    // It counts from when it is stored, whatever becomes of it.
+    options.reply = [&](const std::string& token, const std::string& output) {
+      return sagas->reply(token, saga_ok(output), milliseconds(0)).ok();
+    };
+  }
+  Participant participant(std::move(options));
   participant.listen(static_cast<std::uint16_t>(given.number("port", 0)));
   return 0;
 }

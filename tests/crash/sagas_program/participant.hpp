@@ -12,6 +12,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -24,11 +25,14 @@ struct ParticipantOptions {
   std::string book{};  ///< a SQLite file
   std::uint64_t seed = 1;
   // Of a thousand calls:
-  std::uint64_t busy = 0;   ///< answered with 503, without effect
-  std::uint64_t late = 0;   ///< slow before or behind the commit, often past the caller's deadline
-  std::uint64_t drops = 0;  ///< cut off behind the commit
-  std::uint64_t dies = 0;   ///< SIGKILL behind the commit
+  std::uint64_t busy = 0;  ///< answered with 503, without effect
+  std::uint64_t late = 0;  ///< slow before or behind the commit, often past the caller's deadline
+  std::uint64_t accepts = 0;  ///< done, and answered with 202 and a reply some time after
+  std::uint64_t drops = 0;    ///< cut off behind the commit
+  std::uint64_t dies = 0;     ///< SIGKILL behind the commit
   bool forgets_keys = false;  ///< does everything again that comes again
+  /// Replies to what was accepted, by its token; false: to be tried again.
+  std::function<bool(const std::string& token, const std::string& output)> reply{};
 };
 
 /// Serves steps of sagas. Call, answer and effect are one transaction of its book, so that it may
@@ -45,7 +49,8 @@ class Participant {
       CREATE TABLE IF NOT EXISTS call (key TEXT PRIMARY KEY, saga TEXT, step TEXT, direction TEXT,
                                        status INTEGER, asked INTEGER);
       CREATE TABLE IF NOT EXISTS execution (name TEXT PRIMARY KEY, state TEXT);
-      CREATE TABLE IF NOT EXISTS effect (saga TEXT, step TEXT, direction TEXT))");
+      CREATE TABLE IF NOT EXISTS effect (saga TEXT, step TEXT, direction TEXT);
+      CREATE TABLE IF NOT EXISTS reply (token TEXT, output TEXT, replied INTEGER))");
   }
 
   /// Never returns. The port is one that the test holds for us.
@@ -59,6 +64,7 @@ class Participant {
         boost::asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>(true));
     acceptor.bind(endpoint);
     acceptor.listen();
+    if (options_.reply) std::thread([this] { reply_to_accepted(); }).detach();
     for (;;) {
       std::thread([this, socket = acceptor.accept()]() mutable { serve(socket); }).detach();
     }
@@ -67,7 +73,7 @@ class Participant {
  private:
   using Request = boost::beast::http::request<boost::beast::http::string_body>;
   using Socket = boost::asio::ip::tcp::socket;
-  enum class Fault : std::uint8_t { none, busy, late_before, late_behind, drops, dies };
+  enum class Fault : std::uint8_t { none, busy, late_before, late_behind, accepts, drops, dies };
 
   /// Request after request, until one of the two leaves.
   void serve(Socket& socket) {
@@ -81,14 +87,14 @@ class Participant {
       const auto [fault, wait] = draw();
       unsigned status = 503;
       if (fault == Fault::late_before) std::this_thread::sleep_for(wait);
-      if (fault != Fault::busy) status = work(request);
+      if (fault != Fault::busy) status = work(request, fault == Fault::accepts);
       if (fault == Fault::late_behind) std::this_thread::sleep_for(wait);
       if (fault == Fault::dies) std::raise(SIGKILL);
       if (fault == Fault::drops) return;
       http::response<http::string_body> response(static_cast<http::status>(status),
                                                  request.version());
       response.keep_alive(request.keep_alive());
-      if (status == 200) response.body() = R"({"ticket":")" + ticket(request) + R"("})";
+      if (status == 200) response.body() = output(request);
       response.prepare_payload();
       http::write(socket, response, ended);
       if (ended || !request.keep_alive()) return;
@@ -108,6 +114,7 @@ class Participant {
     if (falls_on(options_.late)) {
       return {rest % 2 == 0 ? Fault::late_before : Fault::late_behind, wait};
     }
+    if (falls_on(options_.accepts)) return {Fault::accepts, wait};
     if (falls_on(options_.drops)) return {Fault::drops, wait};
     return {falls_on(options_.dies) ? Fault::dies : Fault::none, wait};
   }
@@ -117,10 +124,26 @@ class Participant {
     return {value.data(), value.size()};
   }
   static std::string ticket(const Request& request) { return "t-" + header(request, "Saga-Id"); }
+  static std::string output(const Request& request) {
+    return R"({"ticket":")" + ticket(request) + R"("})";
+  }
   static std::string quoted(const std::string& text) { return "'" + text + "'"; }
 
+  /// As long as one has not come through, also after a restart.
+  void reply_to_accepted() {
+    const auto book = testing::connect_sqlite(options_.book, std::chrono::minutes(1));
+    for (;;) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      for (const auto& row : testing::rows_of(
+               book.get(), "SELECT rowid, token, output FROM reply WHERE replied = 0")) {
+        if (!options_.reply(row[1], row[2])) continue;
+        testing::run_sql(book.get(), "UPDATE reply SET replied = 1 WHERE rowid = " + row[0]);
+      }
+    }
+  }
+
   /// The status of the answer.
-  unsigned work(const Request& request) {
+  unsigned work(const Request& request, bool accepts) {
     const std::scoped_lock lock(mutex_);
     const auto sql = [this](const std::string& text) {
       return testing::run_sql(book_.get(), text);
@@ -132,6 +155,7 @@ class Participant {
     const auto execution = quoted(saga + "/" + step + "/" + header(request, "Saga-Round"));
     sql("BEGIN IMMEDIATE");
     unsigned status = 200;
+    bool accepted = false;
     const auto known = sql("SELECT status FROM call WHERE key = " + key);
     if (!known.empty() && !options_.forgets_keys) {
       status = static_cast<unsigned>(std::stoul(known[0]));
@@ -153,13 +177,18 @@ class Participant {
       if (status == 200) {
         sql("INSERT OR REPLACE INTO execution VALUES (" + execution + ", " +
             (undo ? "'undone'" : "'done'") + ")");
+        accepted = accepts;
       }
+    }
+    if (accepted) {
+      sql("INSERT INTO reply VALUES (" + quoted(header(request, "Saga-Reply-Token")) + ", " +
+          quoted(output(request)) + ", 0)");
     }
     sql("INSERT INTO call VALUES (" + key + ", " + quoted(saga) + ", " + quoted(step) + ", " +
         quoted(direction) + ", " + std::to_string(status) +
         ", 1) ON CONFLICT DO UPDATE SET asked = asked + 1");
     sql("COMMIT");
-    return status;
+    return accepted ? 202 : status;
   }
 
   const ParticipantOptions options_;
