@@ -17,7 +17,7 @@ SCRIPT = Path(__file__).resolve().parents[3] / "examples" / "saga-travel" / "run
 CLEAN = {name: text for name, text in os.environ.items() if not name.startswith("SAGABOX_")}
 
 
-@unittest.skipUnless(shutil.which("node"), "node is not installed")
+@unittest.skipUnless(shutil.which("node"), "node is not installed; ./dev setup does it")
 class SagaTravel(unittest.TestCase):
     def run_script(self, *arguments, **environment):
         """What it showed of the saga, and what the companies were asked."""
