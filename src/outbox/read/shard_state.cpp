@@ -116,7 +116,8 @@ void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
                                .rows_max = lane.hungry ? share : std::min(share, rows_probe)},
                      .tenure = tenure_,
                      .probe = !lane.hungry,
-                     .due_reads = due_reads_};
+                     .due_reads = due_reads_,
+                     .key_checks = key_checks_};
     // What is known to be missing behind the position goes first: another page could show later
     // messages of the same key.
     const bool aside = lane.reader.level() && lane.aside_next;
@@ -201,7 +202,10 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
   auto& lane = lanes_[page.range.lane.value];
   const bool forward = page.purpose == Purpose::forward;
   const bool review = page.purpose == Purpose::review;
-  auto shown = Shown{.lane = &lane, .page_after = page.range.after, .review = review};
+  auto shown = Shown{.lane = &lane,
+                     .page_after = page.range.after,
+                     .key_checks = page.key_checks,
+                     .review = review};
   if (page.purpose == Purpose::catch_up || review) lane.review_next = !review;
   if (forward) lane.hungry = !exhausted;
   lane.resting = false;
@@ -244,6 +248,7 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
     if (row.sequence < position && forward) ++taken.late;
     keep(fate, std::move(entry), taken);
   }
+  passed_over_since(page.key_checks);
   const bool level = exhausted || last >= position;
   lane.passed.page_seen(page.range.after, last, level, review);
   if (forward) {
@@ -333,7 +338,7 @@ ShardState::Fate ShardState::admit(spi::Row& row, const Shown& shown, Entry& ent
            .attempts = row.attempts,
            .targets_done = row.targets_done,
            .tenure = tenure_,
-           .key_checks = key_checks_,
+           .key_checks = lane == nullptr ? key_checks_ : shown.key_checks,
            .shard = shard_,
            .source = Source::cold,
            .cautious = cautious_left_ > 0,
@@ -390,6 +395,8 @@ void ShardState::bury(const spi::Row& row, Taken& taken) {
   } else if (const auto key_hash = keys_.unblock(row.sequence)) {
     resume_key(*key_hash);
   }
+  // It may have been passed over while it could be read; which key waits behind it is not known.
+  if (!row.message) lane_of_keys().passed.rows_may_be_gone();
 }
 
 bool ShardState::reserve(Sequence sequence, BootTime expires) {

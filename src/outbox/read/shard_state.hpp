@@ -51,6 +51,8 @@ struct PlannedRange {
   bool probe = false;  ///< nothing much is expected
   /// How many reads of due rows had been looked at when it was planned.
   std::uint32_t due_reads = 0;
+  /// How many checks of what keys wait for had begun when it was planned.
+  std::uint32_t key_checks = 0;
 };
 
 /// A settlement on its way to the store.
@@ -244,6 +246,7 @@ class ShardState {
   struct Shown {
     LaneState* lane = nullptr;  ///< null: among the due rows
     Sequence page_after{};
+    std::uint32_t key_checks = 0;  ///< of the page
     bool review = false;
     bool unseen = false;  ///< no page has shown the row before
   };
@@ -261,6 +264,8 @@ class ShardState {
   void set_aside(const Entry& entry, spi::ClassId gated);
   void put_back(const Message& message, Sequence sequence, LaneState& lane);
   void bury(const spi::Row& row, Taken& taken);
+  /// A row that was seen when `key_checks` had begun is passed over now, and keys wait behind it.
+  void passed_over_since(std::uint32_t key_checks);
   /// The key of `head` waits for its retry; `waiting` stood behind it.
   void block(const Entry& head, std::vector<Entry> waiting);
   /// These are read again: when the class may go, or when their key is resumed.

@@ -179,6 +179,7 @@ void ShardState::set_aside(const Entry& entry, spi::ClassId gated) {
     // Those behind it are taken up with its class, too.
     pass_over(keys_.release(message.key_hash()), gated);
     passed.wait_behind(gated, message.key_hash(), entry.sequence);
+    passed_over_since(entry.key_checks);
     resume_key(message.key_hash());
     return;
   }
@@ -192,6 +193,11 @@ void ShardState::set_aside(const Entry& entry, spi::ClassId gated) {
   // Its key does not wait for it, and nobody else would let those behind it go on.
   pass_over(keys_.release(key_hash));
   resume_key(key_hash);
+}
+
+void ShardState::passed_over_since(std::uint32_t key_checks) {
+  // An operator may have taken the row away since, and the check was too early to tell.
+  if (key_checks != key_checks_) lane_of_keys().passed.rows_may_be_gone();
 }
 
 void ShardState::defer(LaneState& lane, spi::ClassId gated, const Message& message,

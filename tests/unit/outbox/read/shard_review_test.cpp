@@ -143,6 +143,59 @@ TEST(ShardReview, KeyWhoseMessageAnOperatorTookAwayGoesWhileTheClassIsDown) {
   EXPECT_EQ(route.world.run(), std::vector<std::uint64_t>{3}) << "2 still stands before 4";
 }
 
+TEST(ShardReview, KeyDoesNotWaitForAMessageThatAnOperatorTookAwayWhileItWasQueued) {
+  LimitedRoute route;
+  auto& world = route.world;
+  route.gate.open("lim");
+  route.write("lim", 1);
+  world.read_until_calm();
+  ASSERT_EQ(world.ready.size(), 1U);
+  world.rows.erase(1);
+  world.state.check_blocked_keys();
+  route.gate.close("lim");
+  EXPECT_EQ(world.run().size(), 0U) << "it waits with its class";
+  route.write("up", 1);
+  world.read_until_calm();
+  world.now += seconds(1);
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), std::vector<std::uint64_t>{2});
+}
+
+TEST(ShardReview, KeyDoesNotWaitForAMessageThatAnOperatorTookAwaySinceTheReadBegan) {
+  LimitedRoute route;
+  auto& world = route.world;
+  route.write("lim", 1);
+  const auto pages = world.plan();
+  std::vector<std::vector<spi::Row>> shown;
+  for (const auto& page : pages) shown.push_back(world.show(page).first);
+  world.rows.erase(1);
+  world.state.check_blocked_keys();
+  for (std::size_t at = 0; at < pages.size(); ++at) (void)world.apply(pages[at], shown[at], true);
+  route.write("up", 1);
+  world.read_until_calm();
+  world.now += seconds(1);
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), std::vector<std::uint64_t>{2});
+}
+
+TEST(ShardReview, KeyDoesNotWaitForAMessageThatCannotBeReadAnyMore) {
+  LimitedRoute route;
+  auto& world = route.world;
+  route.write("lim", 1);
+  route.write("lim", 2);
+  route.write("up", 1);
+  route.write("up", 2);
+  world.read_until_calm();
+  ASSERT_EQ(world.run().size(), 0U);
+  world.rows.at(1).message.reset();
+  world.state.begin_safety_pass();
+  world.read_until_calm();
+  ASSERT_EQ(world.settle().size(), 1U) << "it is dead";
+  world.now += seconds(1);
+  world.read_until_calm();
+  EXPECT_EQ(world.run(), std::vector<std::uint64_t>{3}) << "2 still stands before 4";
+}
+
 TEST(ShardReview, KeyDoesNotWaitForAMessageThatWasSettledSinceTheReadBegan) {
   LimitedRoute route;
   route.gate.open("lim");
