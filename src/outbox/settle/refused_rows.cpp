@@ -3,6 +3,7 @@
 #include "core/error_text.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace sagabox::outbox {
 namespace {
@@ -35,7 +36,30 @@ void RefusedRows::park(Row row, Error why) {
   }
 }
 
-RefusedRows::Held RefusedRows::hold_back(Row row, Error why, BootTime now) {
+void RefusedRows::forget(Shard shard, std::uint32_t tenure) {
+  auto& forgotten = forgotten_[shard];
+  if (forgotten.tenure != tenure) forgotten = {.tenure = tenure};
+  ++forgotten.rows;
+}
+
+std::optional<RefusedResult> RefusedRows::make_room(Shard shard, Sequence sequence) {
+  const std::scoped_lock lock(mutex_);
+  const auto known = rows_.find({shard, sequence});
+  if (held_ < rows_max_ || (known != rows_.end() && known->second.held)) return std::nullopt;
+  // Those that were refused most often come last.
+  const auto last = std::find_if(due_.rbegin(), due_.rend(),
+                                 [&](const auto& due) { return rows_.at(due.second).refused; });
+  if (last == due_.rend()) return std::nullopt;
+  const auto found = rows_.find(last->second);
+  auto gone = shown(found->second);
+  forget(found->first.first, found->second.row.result.tenure);
+  due_.erase(std::next(last).base());
+  rows_.erase(found);
+  --held_;
+  return gone;
+}
+
+RefusedRows::Held RefusedRows::hold_back(Row row, Error why, BootTime now, bool refused) {
   const auto& settlement = row.result.settlement;
   const Key key{settlement.shard, settlement.sequence};
   const auto tenure = row.result.tenure;
@@ -48,13 +72,12 @@ RefusedRows::Held RefusedRows::hold_back(Row row, Error why, BootTime now) {
   const bool again = entry.held;
   if (!again && held_ >= rows_max_) {
     rows_.erase(found);
-    auto& forgotten = forgotten_[key.first];
-    if (forgotten.tenure != tenure) forgotten = {.tenure = tenure};
-    ++forgotten.rows;
+    forget(key.first, tenure);
     return Held::forgotten;
   }
   if (!again) ++held_;
   entry.held = true;
+  entry.refused = entry.refused || refused;
   // It no longer has one of the places for results on their way.
   entry.row.result.holds_place = false;
   entry.why = shortened(why);

@@ -26,7 +26,8 @@ namespace sagabox::outbox {
 /// A held back row stays pending in the table and in hand in its shard, so that it is not
 /// dispatched again in this tenure. At most `rows_max` of them are remembered and tried again; of
 /// the others only the sequence is kept, by the tracker of their shard, until the tenure ends.
-/// Changed by one thread, read by any.
+/// A row that failed for a reason that passes takes the place of one that was refused. Changed by
+/// one thread, read by any.
 class RefusedRows {
  public:
   static constexpr std::size_t rows_max_default = 10'000;
@@ -46,8 +47,12 @@ class RefusedRows {
   void park(Row row, Error why);
   /// Neither could be stored. `row` counts where it is not known yet. Tried again after a while,
   /// which doubles each time.
+  /// `refused`: its quarantine was refused for good, too. Else it failed for a reason that passes.
   enum class Held : std::uint8_t { first, again, forgotten };
-  Held hold_back(Row row, Error why, BootTime now);
+  Held hold_back(Row row, Error why, BootTime now, bool refused);
+  /// For a row that is not refused, before `hold_back`: forgets a refused one if there is no room.
+  /// Returns the forgotten row; nullopt if there is room, or no refused row waits.
+  std::optional<RefusedResult> make_room(Shard shard, Sequence sequence);
 
   /// The next that is due; it is on its way then.
   std::optional<Row> next(BootTime now);
@@ -85,7 +90,8 @@ class RefusedRows {
     Row row;
     Error why;
     std::uint32_t tries = 0;
-    bool held = false;  ///< it has been held back; on its way if it is not in `due_`
+    bool held = false;     ///< it has been held back; on its way if it is not in `due_`
+    bool refused = false;  ///< see `hold_back`
     BootTime retry_at{};
   };
   struct Forgotten {
@@ -93,6 +99,7 @@ class RefusedRows {
     std::uint64_t rows = 0;
   };
   static RefusedResult shown(const Entry& entry);
+  void forget(Shard shard, std::uint32_t tenure);
 
   const std::size_t rows_max_;
   mutable std::mutex mutex_;

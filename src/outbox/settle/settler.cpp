@@ -258,29 +258,45 @@ void Settler::alone(SettlePlan plan, const Error& error, BootTime now, bool for_
   const bool park =
       for_good || (error.code == Code::storage_conflict &&
                    refused_.tries(settlement.shard, settlement.sequence) >= conflicts_max);
-  if (!park || is_parked_instead(settlement)) return hold_back(std::move(row), error, now);
+  if (!park || is_parked_instead(settlement)) {
+    return hold_back(std::move(row), error, now, for_good);
+  }
   auto instead = row;
   instead.result.settlement = parked_instead(settlement, error);
   refused_.park(std::move(row), error);
   to_park_.push_back(std::move(instead));
 }
 
-void Settler::hold_back(RefusedRows::Row row, const Error& error, BootTime now) {
+void Settler::hold_back(RefusedRows::Row row, const Error& error, BootTime now, bool refused) {
   const auto id = row.result.settlement.id;
   const auto shard = row.result.settlement.shard;
   const auto sequence = row.result.settlement.sequence;
   const auto tenure = row.result.tenure;
   const bool holds_place = row.result.holds_place;
-  const auto held = refused_.hold_back(std::move(row), error, now);
+  if (!refused) {
+    if (const auto gone = refused_.make_room(shard, sequence)) {
+      log_forgotten(gone->id, gone->sequence, {gone->code, gone->error});
+    }
+  }
+  const auto held = refused_.hold_back(std::move(row), error, now, refused);
   if (held == RefusedRows::Held::again) return;
   parts_.shards.with(shard, [&](ShardState& state) { state.hold_back(tenure); });
   parts_.shards.free_places(holds_place ? 1 : 0);
+  if (held == RefusedRows::Held::forgotten) return log_forgotten(id, sequence, error);
   parts_.log.log(LogLevel::error,
-                 held == RefusedRows::Held::first
-                     ? "the store refuses the result of this message, and its quarantine; it is "
-                       "held back and tried again, others go on"
-                     : "the store refuses the result of this message, and too many are held back: "
-                       "it is not tried again before its shard changes hands; others go on",
+                 "the store refuses the result of this message, and its quarantine; it is "
+                 "held back and tried again, others go on",
+                 {{"table", std::string_view(parts_.table.str())},
+                  {"message", id.view()},
+                  {"sequence", sequence.value},
+                  {"code", code_name(error.code)},
+                  {"error", std::string_view(error.message)}});
+}
+
+void Settler::log_forgotten(const MessageId& id, Sequence sequence, const Error& error) {
+  parts_.log.log(LogLevel::error,
+                 "the store refuses the result of this message, and too many are held back: "
+                 "it is not tried again before its shard changes hands; others go on",
                  {{"table", std::string_view(parts_.table.str())},
                   {"message", id.view()},
                   {"sequence", sequence.value},

@@ -83,7 +83,9 @@ class Settler {
   void split(SettlePlan plan, const Error& error);
   /// The store refuses a single row, or always fails with it.
   void alone(SettlePlan plan, const Error& error, BootTime now, bool for_good);
-  void hold_back(RefusedRows::Row row, const Error& error, BootTime now);
+  /// `refused`: for good.
+  void hold_back(RefusedRows::Row row, const Error& error, BootTime now, bool refused);
+  void log_forgotten(const MessageId& id, Sequence sequence, const Error& error);
   void attempt_failed(const RefusedRows::Row& row, const Error& error);
   void settled(const SettlePlan& plan, std::size_t part, const spi::SettleReply::Part& reply,
                BootTime now);

@@ -312,6 +312,37 @@ TEST_F(SettlerTest, RowsBeyondWhatIsRememberedAreCountedAndHoldUpNobody) {
   EXPECT_EQ(held_back(), beyond);
 }
 
+TEST_F(SettlerTest, RowThatIsNotRefusedIsNotForgottenForThoseThatAre) {
+  refusing.refuses_all = true;
+  std::size_t handled = messages;
+  auto at = now();
+  while (handled < refused_rows_max) {
+    write(std::min<std::size_t>(500, refused_rows_max - handled));
+    handled += handle_everything();
+    at = std::max(at, now()) + seconds(1);
+    settle(at);
+  }
+  ASSERT_EQ(relay.settler().refused().list(2 * handled).size(), refused_rows_max);
+  refusing.refuses_all = false;
+  const auto row = write(1).front();
+  refusing.refused = {row.id.str()};
+  refusing.code = Code::storage_in_doubt;
+  const auto is_held = [&] { return relay.settler().refused().find(row.sequence).has_value(); };
+  // Before those that are held back are due. Others succeed: it is this row and not the store.
+  for (int i = 0; i < 60 && !is_held(); ++i) {
+    write(1);
+    handle_everything();
+    settle(at += std::chrono::milliseconds(50));
+  }
+  EXPECT_TRUE(is_held());
+  EXPECT_EQ(held_back(), refused_rows_max + 1);
+  EXPECT_EQ(relay.settler().refused().list(2 * handled).size(), refused_rows_max);
+  refusing.refused.clear();
+  settle(at + seconds(10));
+  EXPECT_EQ(record(row.id).state, MessageState::done);
+  EXPECT_EQ(held_back(), 1U) << "the one that was forgotten instead";
+}
+
 TEST_F(SettlerTest, OutageIsNoRefusal) {
   refusing.refuses_all = true;
   auto at = now() + seconds(1);
