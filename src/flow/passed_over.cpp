@@ -113,9 +113,14 @@ std::vector<ClassId> PassedOver::behind(std::uint64_t key_hash, Sequence sequenc
   return found;
 }
 
-bool PassedOver::may_lack(std::uint64_t key_hash, Sequence sequence) const {
+bool PassedOver::may_lack(std::uint64_t key_hash, Sequence sequence, std::optional<ClassId> own) {
   const auto lowest = keys_.lowest(ClassId{key_hash});
-  return (lowest && *lowest < sequence) || !behind(key_hash, sequence).empty();
+  if (lowest && *lowest < sequence) return true;
+  const auto classes = behind(key_hash, sequence);
+  for (const auto id : classes) {
+    if (id != own) behind_.at(id).holds_others = true;
+  }
+  return !classes.empty();
 }
 
 }  // namespace sagabox::flow

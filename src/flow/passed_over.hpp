@@ -87,8 +87,10 @@ class PassedOver {
   /// The classes that a message of the key at `sequence` may wait behind.
   [[nodiscard]] std::vector<ClassId> behind(std::uint64_t key_hash, Sequence sequence) const;
 
-  /// Messages of the key below `sequence` may have been passed over and not been taken up yet.
-  [[nodiscard]] bool may_lack(std::uint64_t key_hash, Sequence sequence) const;
+  /// Messages of the key below `sequence` may have been passed over and not been taken up yet. A
+  /// yes holds a row of class `own`, which no page shows, as `key_may_go` holds others.
+  [[nodiscard]] bool may_lack(std::uint64_t key_hash, Sequence sequence,
+                              std::optional<ClassId> own = std::nullopt);
 
   [[nodiscard]] bool deferred(ClassId id) const { return classes_.contains(id); }
   /// Rows of the class from `sequence` on, or earlier ones, have not been taken up yet.

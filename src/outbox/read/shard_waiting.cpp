@@ -160,7 +160,9 @@ std::vector<spi::Row> ShardState::kept_due_for(const PlannedRange& page) {
 void ShardState::take_kept_due(spi::Row& row, Taken& taken) {
   // A later pass over what is due shows those again that cannot go now.
   const bool head = row.retrying && settings_.head_policy == HeadPolicy::block;
-  if (!head && lane_of_keys().passed.may_lack(row.message->key_hash(), row.sequence)) return;
+  const auto& message = *row.message;
+  const auto own = settings_.gate == nullptr ? std::nullopt : settings_.gate->class_of(message);
+  if (!head && lane_of_keys().passed.may_lack(message.key_hash(), row.sequence, own)) return;
   Entry entry;
   const auto fate = admit(row, {}, entry, taken);
   due_missed_ = due_missed_ || fate == Fate::no_room;
