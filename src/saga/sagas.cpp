@@ -1,5 +1,7 @@
 #include "core/text.hpp"
+#include "runtime/periodic_work.hpp"
 #include "runtime/runtimes.hpp"
+#include "saga/backlog.hpp"
 #include "saga/calls/functions.hpp"
 #include "saga/calls/participants.hpp"
 #include "saga/calls/reply_token.hpp"
@@ -15,6 +17,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 namespace sagabox {
@@ -47,6 +50,23 @@ class Callers final : public saga::Caller {
  private:
   saga::Functions& functions_;
   saga::RemoteParticipants& remote_;
+};
+
+/// All that a process does now and then for its definitions.
+class Upkeep final : public runtime::PeriodicWork {
+ public:
+  Upkeep(saga::Purger& purger, saga::Backlog& backlog) : purger_(purger), backlog_(backlog) {}
+  bool step() override {
+    const bool purges = purger_.step();
+    return backlog_.step() || purges;
+  }
+  [[nodiscard]] BootTime next(BootTime now) const override {
+    return std::min(purger_.next(now), backlog_.next(now));
+  }
+
+ private:
+  saga::Purger& purger_;
+  saga::Backlog& backlog_;
 };
 
 WallTime::duration reply_ttl_of(const SagaOptions& options) {
@@ -166,7 +186,10 @@ struct Sagas::Parts {
                                               }
                                               return mine;
                                             });
-    engine.work = purger.get();
+    backlog = std::make_unique<saga::Backlog>(store.saga_admin(), definition_names(),
+                                              *options.clock, *options.metrics, *options.log);
+    upkeep.emplace(*purger, *backlog);
+    engine.work = &*upkeep;
     engine.attach = [this](ownership::Worker& worker) {
       for (auto& [name, one] : running) one.orchestrator->attach(worker);
     };
@@ -212,6 +235,12 @@ struct Sagas::Parts {
                              .stages = one.threads->stages()});
   }
 
+  [[nodiscard]] std::vector<std::string> definition_names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, book] : books) names.push_back(name);
+    return names;
+  }
+
   [[nodiscard]] Status stop() {
     if (registration) {
       registration->hand_over(options.clock->boot_now() + options.drain_timeout,
@@ -244,6 +273,8 @@ struct Sagas::Parts {
   saga::RemoteParticipants remote;
   Callers callers{functions, remote};
   std::unique_ptr<saga::Purger> purger;
+  std::unique_ptr<saga::Backlog> backlog;
+  std::optional<Upkeep> upkeep;
   runtime::Engine engine;
   std::unique_ptr<runtime::Registration> registration;
   mutable std::mutex mutex;  // of state

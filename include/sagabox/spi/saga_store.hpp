@@ -102,6 +102,18 @@ struct SagaCount {
   std::optional<WallTime> oldest{};  ///< `started_at`
 };
 
+/// What waits of one definition, cheap at any size: of more than a million in a state, a million are
+/// counted.
+struct SagaBacklog {
+  std::uint64_t running = 0;
+  std::uint64_t compensating = 0;
+  std::uint64_t paused = 0;
+  std::uint64_t dead = 0;                  ///< without those that are quarantined
+  std::optional<WallTime> oldest{};        ///< `started_at` of an active one
+  std::optional<WallTime> earliest_due{};  ///< of an active one
+  WallTime now{};
+};
+
 /// What an orchestrator needs of a database. Calls block, each for a time that the store limits;
 /// safe from any thread. Times are the database's.
 class SagaStore {
@@ -155,6 +167,7 @@ class SagaAdminStore {
   virtual Result<std::vector<SagaHistoryEntry>> history(const SagaId& id, std::uint32_t after,
                                                         std::uint32_t rows_max) = 0;
   virtual Result<std::vector<SagaCount>> count(const std::optional<std::string>& tenant) = 0;
+  virtual Result<SagaBacklog> backlog(std::string_view definition) = 0;
   /// Commands of this saga that its owner has not taken yet, in their order.
   virtual Result<std::vector<SagaCommand>> pending(const SagaId& id, std::uint32_t rows_max) = 0;
   /// Removes sagas that completed or were cancelled longer ago, with history, labels and results of

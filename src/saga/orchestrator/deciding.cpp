@@ -139,6 +139,8 @@ void Orchestrator::decide_present(Entry& entry, WallTime now, BatchItem& item) {
     }
     auto decision =
         parts_.decide(*entry.plan, *std::move(entry.instance), incoming.event, now, parts_.random);
+    const bool replays = command != nullptr && command->kind == SagaCommandKind::replay;
+    if (replays && decision.result && decision.result->applied) item.replayed = true;
     item.events.push_back(std::move(incoming));
     take_decision(entry, std::move(decision), item);
   }
@@ -232,6 +234,9 @@ void Orchestrator::take_decision(Entry& entry, Decision decision, BatchItem& ite
   for (auto& call : decision.calls) item.calls.push_back(std::move(call));
   if (!decision.write) return;
   if (!item.write) item.write.emplace();
+  for (const auto& move : decision.step_moves) {
+    if (SagaFigures::counts(move)) item.moves.push_back(move);
+  }
   for (auto& entry_of : decision.history) item.write->history.push_back(std::move(entry_of));
   for (const auto& emission : decision.emissions) {
     if (auto emitted = emit(entry, emission, item); !emitted.ok()) {
@@ -261,10 +266,13 @@ void Orchestrator::finish_item(const Entry& entry, WallTime now, BatchItem& item
   item.write->history_removed_to = history_removed_to(instance.history_number);
   item.ends = has_ended(instance.state) && instance.ended_at == now;
   item.steps_done.clear();
+  item.undone.clear();
   for (std::size_t step = 0; step < instance.steps.size(); ++step) {
     const auto& of = instance.steps[step];
     if (of.ended_at == now && of.started_at)
       item.steps_done.emplace_back(step, now - *of.started_at);
+    if (of.state == SagaStepState::undone && of.undone_at == now && of.undo_started_at)
+      item.undone.push_back(now - *of.undo_started_at);
   }
   item.bytes += item_bytes_min + item.write->record.body.size();
 }

@@ -16,6 +16,7 @@ Orchestrator::Orchestrator(OrchestratorParts parts, OrchestratorOptions options)
       shards_(parts_.store.capabilities().shards),
       reader_(parts_.store.capabilities(), {.poll_interval = options.poll_interval,
                                             .full_pass_interval_min = options.full_pass_interval}) {
+  for (const auto& [version, plan] : parts_.plans.all()) figures_.expect(plan);
 }
 
 void Orchestrator::acquired(const spi::OwnedShard& shard, const WorkerId& owner,

@@ -1,5 +1,6 @@
 #include "saga/orchestrator/saga_figures.hpp"
 
+#include "observe/metric_names.hpp"
 #include "observe/saga_metric_names.hpp"
 
 namespace sagabox::saga {
@@ -19,6 +20,13 @@ SagaFigures::SagaFigures(Metrics& metrics, std::string_view definition)
       findings(metrics.gauge(metric::saga_findings, {{"definition", definition}})),
       metrics_(metrics),
       definition_(definition),
+      compensations_ok_(metrics.counter(metric::saga_compensations_total,
+                                        {{"definition", definition}, {"result", "ok"}})),
+      compensations_failed_(metrics.counter(metric::saga_compensations_total,
+                                            {{"definition", definition}, {"result", "failed"}})),
+      compensation_seconds_(
+          metrics.histogram(metric::saga_compensation_seconds, {{"definition", definition}})),
+      replays_(metrics.counter(metric::replay_total, {{"kind", "saga"}})),
       completed_seconds_(metrics.histogram(metric::saga_seconds,
                                            {{"definition", definition}, {"result", "completed"}})),
       compensated_seconds_(metrics.histogram(
@@ -45,6 +53,31 @@ void SagaFigures::ended(SagaState state, double seconds) {
 void SagaFigures::step_done(std::string_view step, double seconds) {
   metrics_.histogram(metric::saga_step_seconds, {{"definition", definition_}, {"step", step}})
       .observe(seconds);
+}
+
+bool SagaFigures::counts(const StepMove& move) noexcept {
+  const auto to = move.transition.to;
+  return !move.by_hand && (to == SagaStepState::held || to == SagaStepState::undone ||
+                           to == SagaStepState::undo_held || to == SagaStepState::undo_failed);
+}
+
+void SagaFigures::moved(const Plan& plan, const StepMove& move) {
+  const auto to = move.transition.to;
+  if (to == SagaStepState::undone) compensations_ok_.increment();
+  const bool stuck = to == SagaStepState::undo_held || to == SagaStepState::undo_failed;
+  if (stuck) compensations_failed_.increment();
+  if (to != SagaStepState::held && to != SagaStepState::undo_held) return;
+  held(plan.step(move.step).given.name).increment();
+}
+
+void SagaFigures::undone(double seconds) { compensation_seconds_.observe(seconds); }
+
+void SagaFigures::expect(const Plan& plan) {
+  for (const auto& step : plan.steps()) (void)held(step.given.name);
+}
+
+Counter& SagaFigures::held(std::string_view step) {
+  return metrics_.counter(metric::saga_held_total, {{"definition", definition_}, {"step", step}});
 }
 
 }  // namespace sagabox::saga

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "saga/decide.hpp"
+
 #include <sagabox/metrics.hpp>
 #include <sagabox/saga_record.hpp>
 
@@ -8,8 +10,6 @@
 #include <vector>
 
 namespace sagabox::saga {
-
-class Plan;
 
 /// The figures of one definition.
 class SagaFigures {
@@ -29,10 +29,24 @@ class SagaFigures {
 
   void ended(SagaState state, double seconds);
   void step_done(std::string_view step, double seconds);
+  /// Whether `moved` counts it.
+  static bool counts(const StepMove& move) noexcept;
+  /// Of a step of `plan` that has come into another state.
+  void moved(const Plan& plan, const StepMove& move);
+  void undone(double seconds);
+  void replayed() { replays_.increment(); }
+  /// So that an increase from nothing is one.
+  void expect(const Plan& plan);
 
  private:
+  Counter& held(std::string_view step);
+
   Metrics& metrics_;
   std::string definition_;
+  Counter& compensations_ok_;
+  Counter& compensations_failed_;
+  Histogram& compensation_seconds_;
+  Counter& replays_;
   Histogram& completed_seconds_;
   Histogram& compensated_seconds_;
   Histogram& failed_seconds_;

@@ -28,6 +28,9 @@ struct BatchItem {
   bool starts = false;  ///< the saga was not stored before
   bool ends = false;
   std::vector<std::pair<std::size_t, Duration>> steps_done{};  ///< how long they took
+  std::vector<StepMove> moves{};
+  std::vector<Duration> undone{};  ///< how long compensations took
+  bool replayed = false;
   std::size_t bytes = 0;
 };
 

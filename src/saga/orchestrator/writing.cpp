@@ -98,6 +98,11 @@ void Orchestrator::committed(BatchItem& item) {
       figures_.step_done(entry.plan->step(step).given.name,
                          std::chrono::duration<double>(took).count());
     }
+    for (const auto& move : item.moves) figures_.moved(*entry.plan, move);
+    for (const auto took : item.undone) {
+      figures_.undone(std::chrono::duration<double>(took).count());
+    }
+    if (item.replayed) figures_.replayed();
     if (item.ends) {
       const auto state = entry.instance->state;
       totals_.completed += state == SagaState::completed ? 1 : 0;

@@ -250,6 +250,28 @@ Result<std::vector<spi::SagaCount>> Sagas::count(const std::optional<std::string
   });
 }
 
+Result<spi::SagaBacklog> Sagas::backlog(std::string_view definition) {
+  return database_.faulty(Operation::saga_look, [&]() -> Result<spi::SagaBacklog> {
+    const auto keep_earlier = [](std::optional<WallTime>& first, const WallTime& time) {
+      if (!first || time < *first) first = time;
+    };
+    const std::lock_guard lock(database_.mutex_);
+    spi::SagaBacklog backlog{.now = database_.now()};
+    for (const auto& [id, saga] : database_.state_.sagas.all()) {
+      const auto& record = saga.record;
+      if (record.definition != definition) continue;
+      backlog.running += record.state == SagaState::running ? 1 : 0;
+      backlog.compensating += record.state == SagaState::compensating ? 1 : 0;
+      backlog.paused += record.state == SagaState::paused ? 1 : 0;
+      backlog.dead += record.state == SagaState::failed && !record.quarantined ? 1 : 0;
+      if (has_ended(record.state)) continue;
+      keep_earlier(backlog.oldest, record.started_at);
+      if (record.due) keep_earlier(backlog.earliest_due, *record.due);
+    }
+    return backlog;
+  });
+}
+
 Result<std::vector<SagaCommand>> Sagas::pending(const SagaId& id, std::uint32_t rows_max) {
   return database_.faulty(Operation::saga_look, [&]() -> Result<std::vector<SagaCommand>> {
     const std::lock_guard lock(database_.mutex_);

@@ -42,6 +42,7 @@ SagaAdminStatements::SagaAdminStatements(Sections& sections)
       labels(sections.take("saga_labels")),
       history(sections.take("saga_history")),
       count(sections.take("saga_count")),
+      backlog(sections.take("saga_backlog")),
       pending(sections.take("saga_pending")),
       purge(sections.take("saga_purge")),
       purge_refused(sections.take("saga_purge_refused")) {}
@@ -133,6 +134,22 @@ Result<std::vector<spi::SagaCount>> SagaAdminStore::count(
     return std::pair(std::string_view(count.definition), count.state);
   });
   return counts;
+}
+
+Result<spi::SagaBacklog> SagaAdminStore::backlog(std::string_view definition) {
+  const auto now = clock_ == nullptr ? std::nullopt : std::optional(clock_->wall_now());
+  auto session = sessions_.reader();
+  if (!session.ok()) return session.error();
+  auto rows = (*session)->run(statements_.backlog, {definition, now});
+  if (!rows.ok()) return rows.error();
+  const auto row = rows->front();
+  return spi::SagaBacklog{.running = row.natural(0),
+                          .compensating = row.natural(1),
+                          .paused = row.natural(2),
+                          .dead = row.natural(3),
+                          .oldest = row.maybe_time(4),
+                          .earliest_due = row.maybe_time(5),
+                          .now = row.time(6)};
 }
 
 Result<std::vector<SagaCommand>> SagaAdminStore::pending(const SagaId& id, std::uint32_t rows_max) {

@@ -40,6 +40,8 @@ CREATE UNIQUE INDEX sagabox_saga_isolated ON sagabox_saga (definition, tenant, i
   WHERE isolate <> '' AND state IN ('running', 'compensating', 'paused');
 CREATE INDEX sagabox_saga_ended ON sagabox_saga (definition, ended_at)
   WHERE state IN ('completed', 'cancelled');
+CREATE INDEX sagabox_saga_active ON sagabox_saga (definition, state, started_at)
+  WHERE state IN ('running', 'compensating', 'paused');
 CREATE INDEX sagabox_saga_failed ON sagabox_saga (id) WHERE state = 'failed';
 
 -- What happened to each saga, line by line.

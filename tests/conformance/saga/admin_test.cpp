@@ -7,6 +7,7 @@ namespace sagabox::conformance {
 namespace {
 
 using std::chrono::hours;
+using std::chrono::minutes;
 using std::chrono::seconds;
 using State = SagaState;
 using Ids = std::vector<std::string>;
@@ -101,6 +102,40 @@ TEST_P(SagaConformance, SagasAreCountedByDefinitionAndState) {
   EXPECT_EQ(of_one[0].sagas, 1U);
   EXPECT_EQ(of_one[0].oldest, a.started_at);
   EXPECT_TRUE(saga_admin().count("nobody").value().empty());
+}
+
+TEST_P(SagaConformance, BacklogIsWhatIsActiveOrDeadOfADefinition) {
+  EXPECT_EQ(saga_admin().backlog(travel)->running, 0U);
+  EXPECT_FALSE(saga_admin().backlog(travel)->oldest);
+  const auto owner = own_sagas();
+  const auto at = now();
+  for (const auto& [id, state, age] : std::vector<std::tuple<std::string, State, Duration>>{
+           {"one", State::running, hours(2)},
+           {"two", State::running, hours(1)},
+           {"back", State::compensating, hours(3)},
+           {"idle", State::paused, hours(1)},
+           {"done", State::completed, hours(9)},
+           {"gone", State::cancelled, hours(9)},
+           {"dead", State::failed, hours(9)},
+           {"aside", State::failed, hours(9)}}) {
+    auto record = fresh(id);
+    record.state = state;
+    record.quarantined = id == "aside";
+    record.started_at = at - std::chrono::floor<WallTime::duration>(age);
+    if (has_ended(state)) record.ended_at = at;
+    if (id == "two") record.due = at - minutes(5);
+    if (id == "one") record.due = at + minutes(5);
+    store(owner, record);
+  }
+  const auto backlog = saga_admin().backlog(travel).value();
+  EXPECT_EQ(backlog.running, 2U);
+  EXPECT_EQ(backlog.compensating, 1U);
+  EXPECT_EQ(backlog.paused, 1U);
+  EXPECT_EQ(backlog.dead, 1U) << "without the one that is quarantined";
+  EXPECT_EQ(backlog.oldest, at - hours(3));
+  EXPECT_EQ(backlog.earliest_due, at - minutes(5));
+  EXPECT_GE(backlog.now, at);
+  EXPECT_EQ(saga_admin().backlog("refund")->running, 0U);
 }
 
 TEST_P(SagaConformance, PurgeRemovesOldSagasThatEndedWell) {

@@ -2,6 +2,7 @@
 
 #include <sagabox/outbox.hpp>
 #include <sagabox/stores/memory.hpp>
+#include <sagabox/testing/recording.hpp>
 
 #include <atomic>
 #include <optional>
@@ -288,6 +289,92 @@ TEST_P(SagasTest, DefinitionsAreCheckedAndNeverChange) {
   ASSERT_TRUE(comes_to(fresh, SagaState::completed));
   EXPECT_EQ(record(old)->definition_version, 1U);
   EXPECT_EQ(record(fresh)->definition_version, 2U);
+}
+
+TEST_P(SagasTest, FiguresAreCounted) {
+  testing::RecordingMetrics metrics;
+  auto options = quick();
+  options.metrics = &metrics;
+  auto sagas = Sagas::create(*store, options).value();
+  std::atomic<bool> refuses = true;
+  const auto charge = [&](const SagaCall&) { return refuses ? saga_fail("no") : saga_ok(); };
+  sagas.function("charge", charge).value();
+  sagas.function("refund", [&](const SagaCall&) { return refuses ? saga_fail("no") : saga_ok(); })
+      .value();
+  sagas.function("fine", doing("fine")).value();
+  const SagaStep paid{.name = "pay", .action = "fn:fine", .compensation = "fn:refund"};
+  const SagaStep last{.name = "last", .action = "fn:charge", .compensation = "none"};
+  sagas.define({.name = "dies", .on_stuck = SagaOnStuck::dead, .steps = {paid, last}}).value();
+  sagas.define({.name = "waits", .on_stuck = SagaOnStuck::wait, .steps = {paid, last}}).value();
+  sagas.start().value();
+  const auto count = [&](std::string_view name, const std::string& definition) {
+    return metrics.counter_value(name, {{"definition", definition}});
+  };
+  const auto compensations = [&](const std::string& definition, const std::string& result) {
+    return metrics.counter_value("saga_compensations_total",
+                                 {{"definition", definition}, {"result", result}});
+  };
+  const auto held = [&](const std::string& definition) {
+    return metrics.counter_value("saga_held_total", {{"definition", definition}, {"step", "pay"}});
+  };
+  EXPECT_EQ(count("saga_failed_total", "dies"), 0);
+
+  const auto dead = sagas.start_saga({.definition = "dies"}).value();
+  ASSERT_TRUE(comes_to(dead, SagaState::failed));
+  const auto waiting = sagas.start_saga({.definition = "waits"}).value();
+  ASSERT_TRUE(eventually_so([&] { return held("waits") == 1; }));
+  EXPECT_TRUE(eventually_so([&] { return count("saga_failed_total", "dies") == 1; }));
+  EXPECT_EQ(count("saga_started_total", "dies"), 1);
+  EXPECT_EQ(compensations("dies", "failed"), 1);
+  EXPECT_EQ(held("dies"), 0) << "it is dead, and waits for nobody";
+  EXPECT_EQ(compensations("waits", "failed"), 1);
+  EXPECT_EQ(compensations("waits", "ok"), 0);
+
+  refuses = false;
+  for (const auto& id : {dead, waiting}) {
+    const auto kind = SagaCommandKind::replay;
+    EXPECT_EQ(sagas.request({.saga = id, .kind = kind, .actor = "ada"})->state,
+              SagaRequestReply::State::applied);
+    ASSERT_TRUE(comes_to(id, SagaState::cancelled));
+  }
+  EXPECT_TRUE(eventually_so([&] { return count("saga_compensated_total", "waits") == 1; }));
+  EXPECT_EQ(compensations("dies", "ok"), 1);
+  EXPECT_EQ(compensations("waits", "ok"), 1);
+  EXPECT_EQ(metrics.observations("saga_compensation_seconds", {{"definition", "dies"}}).size(), 1U);
+  EXPECT_EQ(metrics.counter_value("replay_total", {{"kind", "saga"}}), 2);
+  const auto fine = sagas.start_saga({.definition = "waits"}).value();
+  ASSERT_TRUE(comes_to(fine, SagaState::completed));
+  EXPECT_TRUE(eventually_so([&] { return count("saga_completed_total", "waits") == 1; }));
+  EXPECT_FALSE(
+      metrics.observations("saga_step_seconds", {{"definition", "waits"}, {"step", "last"}})
+          .empty());
+}
+
+TEST_P(SagasTest, WhatWaitsInTheStoreIsShown) {
+  {
+    auto sagas = Sagas::create(*store, quick()).value();
+    add_travel(sagas, [](const SagaCall&) { return saga_wait(); });
+    sagas.start().value();
+    for (int number = 0; number < 3; ++number) {
+      const auto id = sagas.start_saga({.definition = "travel"}).value();
+      ASSERT_TRUE(eventually_so([&] { return record(id).has_value(); }));
+    }
+  }
+  // A process looks when it starts.
+  testing::RecordingMetrics metrics;
+  auto options = quick();
+  options.metrics = &metrics;
+  auto sagas = Sagas::create(*store, options).value();
+  add_travel(sagas, [](const SagaCall&) { return saga_wait(); });
+  sagas.start().value();
+  const auto active = [&](const char* state) {
+    return metrics.gauge_value("saga_active", {{"definition", "travel"}, {"state", state}});
+  };
+  EXPECT_TRUE(eventually_so([&] { return active("running") == 3; }));
+  EXPECT_EQ(active("compensating"), 0);
+  EXPECT_TRUE(eventually_so(
+      [&] { return metrics.gauge_value("saga_oldest_seconds", {{"definition", "travel"}}) > 0; }));
+  EXPECT_EQ(metrics.gauge_value("saga_dead", {{"definition", "travel"}}), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Memory, SagasTest,

@@ -63,6 +63,8 @@ CREATE UNIQUE INDEX saga_isolated ON "{schema}".saga (definition, tenant, isolat
   WHERE isolate <> '' AND state IN ('running', 'compensating', 'paused');
 CREATE INDEX saga_ended ON "{schema}".saga (definition, ended_at)
   WHERE state IN ('completed', 'cancelled');
+CREATE INDEX saga_active ON "{schema}".saga (definition, state, started_at)
+  WHERE state IN ('running', 'compensating', 'paused');
 CREATE INDEX saga_failed ON "{schema}".saga (id) WHERE state = 'failed';
 
 -- What happened to each saga, line by line.

@@ -234,6 +234,27 @@ FROM "{schema}".saga
 WHERE $1 IS NULL OR tenant = $1
 GROUP BY definition, state;
 
+-- name: saga_backlog
+-- $1 definition. Running, compensating, paused, dead, the oldest active one, the earliest due, now.
+SELECT
+  (SELECT count(*) FROM (SELECT 1 FROM "{schema}".saga
+    WHERE definition = $1 AND state = 'running' LIMIT 1000000) AS running),
+  (SELECT count(*) FROM (SELECT 1 FROM "{schema}".saga
+    WHERE definition = $1 AND state = 'compensating' LIMIT 1000000) AS compensating),
+  (SELECT count(*) FROM (SELECT 1 FROM "{schema}".saga
+    WHERE definition = $1 AND state = 'paused' LIMIT 1000000) AS paused),
+  (SELECT count(*) FROM "{schema}".saga WHERE definition = $1 AND state = 'failed' AND NOT quarantined),
+  least((SELECT min(started_at) FROM "{schema}".saga WHERE definition = $1 AND state = 'running'),
+        (SELECT min(started_at) FROM "{schema}".saga WHERE definition = $1 AND state = 'compensating'),
+        (SELECT min(started_at) FROM "{schema}".saga WHERE definition = $1 AND state = 'paused')),
+  (SELECT min(first.due)
+   FROM generate_series(0, (SELECT shards FROM "{schema}".saga_setting) - 1) AS part(shard),
+   LATERAL (SELECT due FROM "{schema}".saga
+            WHERE definition = $1 AND shard = part.shard AND due IS NOT NULL
+              AND state IN ('running', 'compensating', 'paused')
+            ORDER BY due LIMIT 1) AS first),
+  clock_timestamp();
+
 -- name: saga_pending
 -- $1 saga, $2 rows at most.
 SELECT seq, id, saga, definition, tenant, kind, body, written_at, shard

@@ -195,6 +195,25 @@ FROM sagabox_saga
 WHERE ?1 IS NULL OR tenant = ?1
 GROUP BY definition, state;
 
+-- name: saga_backlog
+-- ?1 definition, ?2 now. Running, compensating, paused, dead, the oldest active one, the earliest
+-- due, now.
+SELECT
+  (SELECT count(*) FROM (SELECT 1 FROM sagabox_saga
+    WHERE definition = ?1 AND state = 'running' LIMIT 1000000) AS running),
+  (SELECT count(*) FROM (SELECT 1 FROM sagabox_saga
+    WHERE definition = ?1 AND state = 'compensating' LIMIT 1000000) AS compensating),
+  (SELECT count(*) FROM (SELECT 1 FROM sagabox_saga
+    WHERE definition = ?1 AND state = 'paused' LIMIT 1000000) AS paused),
+  (SELECT count(*) FROM sagabox_saga WHERE definition = ?1 AND state = 'failed' AND NOT quarantined),
+  (SELECT min(started_at) FROM (
+    SELECT min(started_at) AS started_at FROM sagabox_saga WHERE definition = ?1 AND state = 'running'
+    UNION ALL SELECT min(started_at) AS started_at FROM sagabox_saga WHERE definition = ?1 AND state = 'compensating'
+    UNION ALL SELECT min(started_at) AS started_at FROM sagabox_saga WHERE definition = ?1 AND state = 'paused')),
+  (SELECT min(due) FROM sagabox_saga
+   WHERE definition = ?1 AND due IS NOT NULL AND state IN ('running', 'compensating', 'paused')),
+  ?2;
+
 -- name: saga_pending
 -- ?1 saga, ?2 rows at most.
 SELECT seq, id, saga, definition, tenant, kind, body, written_at, 0

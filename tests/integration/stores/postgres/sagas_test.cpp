@@ -183,6 +183,15 @@ TEST_F(PostgresSagas, OwnersFindTheirRowsByIndexes) {
   uses("saga_label_pkey",
        "SELECT s.id FROM saga_label AS l JOIN saga AS s ON s.id = l.saga WHERE l.name = 'order' "
        "AND l.value = '77' AND l.saga > '' ORDER BY l.saga LIMIT 100");
+  // What gauges are made of.
+  uses("saga_active",
+       "SELECT count(*) FROM (SELECT 1 FROM saga WHERE definition = 'travel' "
+       "AND state = 'running' LIMIT 1000000) AS running");
+  uses("saga_active",
+       "SELECT min(started_at) FROM saga WHERE definition = 'travel' AND state = 'compensating'");
+  uses("saga_failed",
+       "SELECT count(*) FROM saga WHERE definition = 'travel' AND state = 'failed' "
+       "AND NOT quarantined");
 }
 
 }  // namespace
