@@ -530,7 +530,8 @@ TEST_F(WireSchema, WhatSagasAreTold) {
                             .round = 2,
                             .kind = SagaReplyOrder::Kind::fail,
                             .output = "{}",
-                            .error = "no seats"},
+                            .error = "no seats",
+                            .retry_after = 90s},
                   .command = CommandId::parse("c1").value()};
   std::set<std::string> members{"store"};
   const auto check = [&] {
@@ -547,6 +548,21 @@ TEST_F(WireSchema, WhatSagasAreTold) {
   order.approved = false;
   check();
   EXPECT_EQ(members, schemas_.members_of("SagaOrder"));
+}
+
+TEST_F(WireSchema, WhatAParticipantSaysAndIsAnswered) {
+  constexpr auto said =
+      R"({"result":"retry","error":"closed","retry_after_seconds":90,"output":{}})";
+  EXPECT_EQ(schemas_.problem("SagaResult", said), "");
+  EXPECT_EQ(Schemas::keys(json::parse(said).as_object()), schemas_.members_of("SagaResult"));
+  auto fields = Fields::parse(said).value();
+  const auto result = read_saga_result(fields);
+  ASSERT_TRUE(fields.status().ok()) << fields.status().error().text();
+  EXPECT_EQ(result.kind, SagaReplyOrder::Kind::retry);
+  EXPECT_EQ(result.retry_after, Duration(90s));
+  for (const auto* name : {"applied", "pending", "ignored"}) {
+    EXPECT_EQ(schemas_.problem("SagaReplyTaken", written(SagaReplyTaken{name})), "");
+  }
 }
 
 TEST_F(WireSchema, HealthAndErrors) {

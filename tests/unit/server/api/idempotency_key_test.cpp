@@ -131,7 +131,7 @@ TEST_F(RestIdempotencyKey, EveryWriteToATableIsRepeatedByteForByteAndDoneOnce) {
       {"releaseMessages", "dead-letters/release", ids(to_isolate)},
       {"pause", "pause", R"({"topic":"orders.order.placed.v1")"},
       {"resume", "resume", R"({"topic":"orders.order.placed.v1")"},
-      {"startReplay", "replays", R"({"from":"dead")"},
+      {"startReplay", "replays", R"({"from":"dead","all":true)"},
       {"stopReplay", "replays/1/stop", "{"},
       {"resumeReplay", "replays/1/resume", "{"},
       {"purge", "purge", R"({"older_than_seconds":3600)"},
