@@ -94,6 +94,8 @@ void Ledger::change(Record& record, State state) {
 void Ledger::may_run_again(Record& record) {
   record.finished = false;
   record.attempts = 0;
+  // An attempt that was written ahead went with the attempts.
+  record.cautious_in = 0;
   record.spent_in_vain = 0;
   ++record.lives;
   any_killer_again_ = any_killer_again_ || record.temper == Temper::killer;
