@@ -20,7 +20,7 @@ struct JsonNode {
   std::string text{};  ///< of a text, unescaped; of a number or boolean, its spelling
   /// Exact for every 64-bit integer where a long double has 64 bits of mantissa.
   long double number = 0;
-  std::vector<Member> members{};  ///< of a list without names
+  std::vector<Member> members;  ///< of a list without names
 };
 
 struct JsonNode::Member {
