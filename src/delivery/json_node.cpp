@@ -112,27 +112,28 @@ Error misplaced(std::string_view place, std::string_view problem) {
   return {Code::schema_validation_failed, std::string(place) + ": " + std::string(problem)};
 }
 
-Result<JsonNode> parse_node(std::string_view text, std::string_view where,
+Result<JsonNode> parse_node(std::string_view json, std::string_view where,
                             const JsonBounds& bounds) {
-  if (text.size() > bounds.bytes_max) {
-    return misplaced(where, "is " + std::to_string(text.size()) + " bytes long, the limit is " +
+  if (json.size() > bounds.bytes_max) {
+    return misplaced(where, "is " + std::to_string(json.size()) + " bytes long, the limit is " +
                                 std::to_string(bounds.bytes_max));
   }
-  json::parse_options options;
+  boost::json::parse_options options;
   options.max_depth = bounds.depth_max;
-  json::basic_parser<NodeHandler> parser(options);
-  json::error_code broken;
-  const auto taken = parser.write_some(false, text.data(), text.size(), broken);
-  if (broken == json::error::too_deep) {
+  boost::json::basic_parser<NodeHandler> parser(options);
+  boost::json::error_code broken;
+  const auto taken = parser.write_some(false, json.data(), json.size(), broken);
+  if (broken == boost::json::error::too_deep) {
     return misplaced(where, "is nested deeper than " + std::to_string(bounds.depth_max) +
                                 " levels at byte " + std::to_string(taken + 1));
   }
   if (broken) {
-    return misplaced(where, "is not JSON at byte " + std::to_string(taken + 1) + ": " +
-                                (broken == json::error::incomplete ? "the value is not complete"
+    return misplaced(where,
+                     "is not JSON at byte " + std::to_string(taken + 1) + ": " +
+                         (broken == boost::json::error::incomplete ? "the value is not complete"
                                                                    : broken.message()));
   }
-  if (taken < text.size()) {
+  if (taken < json.size()) {
     return misplaced(where,
                      "is not JSON at byte " + std::to_string(taken + 1) + ": more text after it");
   }

@@ -26,7 +26,7 @@ class SecretBox {
   /// `hub.secret_key`: `ID:BASE64` of 32 random bytes, ID of letters, digits, - and _. Several are
   /// separated by space or comma: the first one seals, all of them open. CONFIG.INVALID says which
   /// one is wrong, and never repeats a key.
-  static Result<SecretBox> create(std::string_view keys);
+  static Result<SecretBox> create(std::string_view text);
 
   SecretBox(const SecretBox&) = delete;
   SecretBox& operator=(const SecretBox&) = delete;

@@ -169,7 +169,7 @@ Result<std::vector<spi::DeliveryCount>> HubAdmin::count(const std::optional<std:
       count.oldest = std::min(count.oldest.value_or(row.created_at), row.created_at);
     }
     Counts all;
-    for (auto& [key, count] : counts) all.push_back(std::move(count));
+    for (const auto& [key, count] : counts) all.push_back(count);
     return all;
   });
 }

@@ -85,6 +85,14 @@ TEST_P(HubConformance, ExternalIdsBelongToTheirSourceAndTenant) {
   }
   for (const auto& answer : publish(sent)) EXPECT_FALSE(answer.duplicate);
   EXPECT_EQ(read_events().size(), 4U);
+  // The same where each is committed before the next comes.
+  for (auto& one : sent) {
+    one.id = ids_.next<EventId>();
+    one.external_id = "18";
+    EXPECT_FALSE(publish(one).duplicate);
+  }
+  for (const auto& one : sent) EXPECT_TRUE(publish(one).duplicate);
+  EXPECT_EQ(read_events().size(), 8U);
 }
 
 TEST_P(HubConformance, RepeatedIdWithoutAnExternalOneIsTheSameEvent) {

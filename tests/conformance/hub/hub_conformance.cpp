@@ -178,7 +178,7 @@ JobResult HubConformance::failure(int status) {
   result.code = Code::provider_rejected;
   result.error = "answered " + std::to_string(status);
   result.status = status;
-  result.answer = std::string("try \0 later \xff", 14);
+  result.answer = std::string("try \0 later \xff", 13);
   result.retry_after = std::chrono::seconds(7);
   result.took = std::chrono::milliseconds(30);
   return result;

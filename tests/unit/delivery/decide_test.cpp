@@ -17,7 +17,7 @@ using DeliveryIn = DeliveryState;
 
 class DecideDelivery : public ::testing::Test {
  protected:
-  DecideDelivery() { endpoint_.retry.jitter = 0; }
+  DecideDelivery() { endpoint.retry.jitter = 0; }
 
   DeliveryRecord record(DeliveryIn state, std::uint32_t attempt = 0, std::uint32_t failures = 0) {
     DeliveryRecord record;
@@ -29,11 +29,11 @@ class DecideDelivery : public ::testing::Test {
     record.state = state;
     record.attempt = attempt;
     record.failures = failures;
-    record.next_attempt_at = now_;
+    record.next_attempt_at = now;
     return record;
   }
   DeliveryDecision decide_on(const DeliveryRecord& delivery, const DeliveryEvent& event) {
-    return decide(delivery, event, endpoint_, now_, *random_);
+    return decide(delivery, event, endpoint, now, *random);
   }
   static JobResult failure(Code code, int status = 0) {
     JobResult result;
@@ -49,9 +49,9 @@ class DecideDelivery : public ::testing::Test {
     return result;
   }
 
-  WallTime now_{std::chrono::hours(24 * 365 * 50)};
-  Endpoint endpoint_{};
-  std::unique_ptr<Random> random_ = seeded_random(3);
+  WallTime now{std::chrono::hours(24 * 365 * 50)};
+  Endpoint endpoint{};
+  std::unique_ptr<Random> random = seeded_random(3);
 };
 
 TEST_F(DecideDelivery, DueOneBeginsItsNextAttempt) {
@@ -65,7 +65,7 @@ TEST_F(DecideDelivery, DueOneBeginsItsNextAttempt) {
 
 TEST_F(DecideDelivery, NothingGoesOutEarlyOrFromAnotherState) {
   auto early = record(DeliveryIn::pending);
-  early.next_attempt_at = now_ + 1us;
+  early.next_attempt_at = now + 1us;
   EXPECT_FALSE(decide_on(early, Due{}).changed);
   for (const auto state :
        {DeliveryIn::waiting, DeliveryIn::in_progress, DeliveryIn::completed, DeliveryIn::dead}) {
@@ -85,7 +85,7 @@ TEST_F(DecideDelivery, LaterOneOfAKeyWaitsUntilTheKeyIsFree) {
 
 TEST_F(DecideDelivery, PausedSubscriptionsKeepTheirDeliveries) {
   for (const auto state : {SubscriptionState::paused, SubscriptionState::unverified}) {
-    endpoint_.state = state;
+    endpoint.state = state;
     EXPECT_FALSE(decide_on(record(DeliveryIn::pending), Due{}).changed);
     EXPECT_FALSE(decide_on(record(DeliveryIn::pending), SubscriptionChanged{}).changed);
   }
@@ -98,13 +98,13 @@ TEST_F(DecideDelivery, PausedSubscriptionsKeepTheirDeliveries) {
 }
 
 TEST_F(DecideDelivery, DisabledSubscriptionsEndTheirs) {
-  endpoint_.state = SubscriptionState::disabled;
+  endpoint.state = SubscriptionState::disabled;
   for (const DeliveryEvent& event : {DeliveryEvent(SubscriptionChanged{}), DeliveryEvent(Due{})}) {
     const auto decision = decide_on(record(DeliveryIn::pending), event);
     EXPECT_EQ(decision.delivery.state, DeliveryIn::dead);
     EXPECT_EQ(decision.delivery.code, Code::tx_deadletter);
     EXPECT_NE(decision.delivery.error, "");
-    EXPECT_EQ(decision.delivery.ended_at, now_);
+    EXPECT_EQ(decision.delivery.ended_at, now);
     EXPECT_TRUE(decision.bury);
   }
   auto tried = record(DeliveryIn::waiting, 1, 1);
@@ -134,23 +134,23 @@ TEST_F(DecideDelivery, SuccessClearsTheErrorsBefore) {
   EXPECT_EQ(decision.delivery.error, "");
   EXPECT_EQ(decision.delivery.status, 200);
   EXPECT_EQ(decision.delivery.failures, 2U);
-  EXPECT_EQ(decision.delivery.ended_at, now_);
+  EXPECT_EQ(decision.delivery.ended_at, now);
   EXPECT_FALSE(decision.bury);
 }
 
 TEST_F(DecideDelivery, FailuresFollowTheSchedule) {
   auto delivery = record(DeliveryIn::pending);
-  for (const auto& wait : endpoint_.retry.waits) {
-    delivery.next_attempt_at = now_;
+  for (const auto& wait : endpoint.retry.waits) {
+    delivery.next_attempt_at = now;
     delivery = decide_on(delivery, Due{}).delivery;
     delivery =
         decide_on(delivery, AttemptEnded{delivery.attempt, failure(Code::tx_timeout)}).delivery;
     ASSERT_EQ(delivery.state, DeliveryIn::pending);
-    EXPECT_EQ(delivery.next_attempt_at, now_ + wait);
+    EXPECT_EQ(delivery.next_attempt_at, now + wait);
     EXPECT_EQ(delivery.code, Code::tx_timeout);
     EXPECT_EQ(delivery.error, "it failed");
   }
-  delivery.next_attempt_at = now_;
+  delivery.next_attempt_at = now;
   delivery = decide_on(delivery, Due{}).delivery;
   EXPECT_EQ(delivery.attempt, 10U);
   const auto last = decide_on(delivery, AttemptEnded{10, failure(Code::tx_timeout, 503)});
@@ -174,10 +174,10 @@ TEST_F(DecideDelivery, UnreachableEndpointSpendsNoFailure) {
   const auto first = decide_on(record(DeliveryIn::in_progress, 1), AttemptEnded{1, unreachable});
   EXPECT_EQ(first.delivery.state, DeliveryIn::pending);
   EXPECT_EQ(first.delivery.failures, 0U);
-  EXPECT_EQ(first.delivery.next_attempt_at, now_ + 5s);
+  EXPECT_EQ(first.delivery.next_attempt_at, now + 5s);
   const auto third = decide_on(record(DeliveryIn::in_progress, 5, 2), AttemptEnded{5, unreachable});
   EXPECT_EQ(third.delivery.failures, 2U);
-  EXPECT_EQ(third.delivery.next_attempt_at, now_ + 20s);
+  EXPECT_EQ(third.delivery.next_attempt_at, now + 20s);
   const auto answered = decide_on(record(DeliveryIn::in_progress, 5, 2),
                                   AttemptEnded{5, failure(Code::provider_unavailable, 503)});
   EXPECT_EQ(answered.delivery.failures, 3U);
@@ -192,7 +192,7 @@ TEST_F(DecideDelivery, RetryAfterCountsUpToADay) {
   const auto next = [&](Duration asked) {
     busy.retry_after = asked;
     const auto decision = decide_on(record(DeliveryIn::in_progress, 1), AttemptEnded{1, busy});
-    return decision.delivery.next_attempt_at - now_;
+    return decision.delivery.next_attempt_at - now;
   };
   EXPECT_EQ(next(1s), Duration(5s));
   EXPECT_EQ(next(60s), Duration(60s));
@@ -216,16 +216,16 @@ TEST_F(DecideDelivery, GoneEndsTheDeliveryAndDisables) {
 }
 
 TEST_F(DecideDelivery, EndpointThatFailedForDaysIsDisabled) {
-  endpoint_.disable_after = 120h;
+  endpoint.disable_after = 120h;
   const AttemptEnded ended{1, failure(Code::tx_timeout)};
-  endpoint_.failing_since = now_ - 120h + 1us;
+  endpoint.failing_since = now - 120h + 1us;
   EXPECT_FALSE(decide_on(record(DeliveryIn::in_progress, 1), ended).disable);
-  endpoint_.failing_since = now_ - 120h;
+  endpoint.failing_since = now - 120h;
   const auto decision = decide_on(record(DeliveryIn::in_progress, 1), ended);
   EXPECT_EQ(decision.disable, "every attempt has failed for 5d");
   EXPECT_EQ(decision.delivery.state, DeliveryIn::dead);
   EXPECT_FALSE(decide_on(record(DeliveryIn::in_progress, 1), AttemptEnded{1, success()}).disable);
-  endpoint_.disable_after = {};
+  endpoint.disable_after = {};
   EXPECT_FALSE(decide_on(record(DeliveryIn::in_progress, 1), ended).disable);
 }
 
@@ -245,7 +245,7 @@ TEST_F(DecideDelivery, RequeueMakesTheNextGeneration) {
   auto dead = record(DeliveryIn::dead, 10, 9);
   dead.generation = 1;
   dead.code = Code::tx_timeout;
-  dead.ended_at = now_ - 1h;
+  dead.ended_at = now - 1h;
   const auto decision = decide_on(dead, RequeueAsked{});
   EXPECT_FALSE(decision.changed);
   ASSERT_TRUE(decision.next_generation);
@@ -258,7 +258,7 @@ TEST_F(DecideDelivery, RequeueMakesTheNextGeneration) {
   EXPECT_EQ(made.code, std::nullopt);
   EXPECT_EQ(made.ended_at, std::nullopt);
   EXPECT_EQ(made.key, "k");
-  EXPECT_EQ(made.next_attempt_at, now_);
+  EXPECT_EQ(made.next_attempt_at, now);
   EXPECT_EQ(made.sequence, Sequence{});
   EXPECT_FALSE(decide_on(dead, RequeueAsked{.newest = false}).next_generation);
   EXPECT_FALSE(decide_on(record(DeliveryIn::completed), RequeueAsked{}).next_generation);
@@ -277,7 +277,7 @@ TEST_F(DecideDelivery, MakesTheTransitionsOfTheTableAndNoOthers) {
                                              AttemptEnded{1, failure(Code::provider_rejected, 410)},
                                              AttemptEnded{2, success()}};
   for (std::size_t subscribed = 0; subscribed < subscription_state_count; ++subscribed) {
-    endpoint_.state = static_cast<SubscriptionState>(subscribed);
+    endpoint.state = static_cast<SubscriptionState>(subscribed);
     for (std::size_t state = 0; state < delivery_state_count; ++state) {
       for (const auto& event : events) {
         const auto before = record(static_cast<DeliveryIn>(state), 1);

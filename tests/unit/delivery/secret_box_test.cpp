@@ -47,9 +47,9 @@ class SecretBoxTest : public ::testing::Test {
   static SecretBox box(const std::string& keys) { return SecretBox::create(keys).value(); }
   std::string sealed(const SecretBox& by, std::string_view secret = "whsec_abc",
                      std::string_view context = "s1") {
-    return by.seal(secret, context, *random_).value();
+    return by.seal(secret, context, *random).value();
   }
-  std::unique_ptr<Random> random_ = seeded_random(5);
+  std::unique_ptr<Random> random = seeded_random(5);
 };
 
 // Test cases 13, 14 and 16 of "The Galois/Counter Mode of Operation (GCM)", McGrew and Viega;
@@ -91,8 +91,8 @@ TEST_F(SecretBoxTest, OpensWhatItSealed) {
 
 TEST_F(SecretBoxTest, SecretsAreBounded) {
   const auto keys = box(first_key);
-  EXPECT_EQ(keys.seal("", "s1", *random_).error().code, Code::schema_validation_failed);
-  EXPECT_EQ(keys.seal(std::string(4097, 's'), "s1", *random_).error().code,
+  EXPECT_EQ(keys.seal("", "s1", *random).error().code, Code::schema_validation_failed);
+  EXPECT_EQ(keys.seal(std::string(4097, 's'), "s1", *random).error().code,
             Code::schema_validation_failed);
 }
 

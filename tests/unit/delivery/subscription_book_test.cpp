@@ -25,9 +25,9 @@ class SubscriptionBookTest : public ::testing::Test {
             .tenant = "acme",
             .state = state,
             .types = std::move(types),
-            .active_since = clock_.wall_now(),
+            .active_since = clock.wall_now(),
             .version = 1,
-            .change = ++change_};
+            .change = ++change};
   }
   HubEvent event(const std::string& type, std::string payload = "{}", std::string tenant = "acme") {
     TraceContext trace;
@@ -37,23 +37,23 @@ class SubscriptionBookTest : public ::testing::Test {
                                           .payload = json(std::move(payload)),
                                           .tenant = std::move(tenant),
                                           .trace = trace},
-                                         {}, ids_, clock_);
-    return {.id = ids_.next<EventId>(),
+                                         {}, ids, clock);
+    return {.id = ids.next<EventId>(),
             .message = std::move(message).value(),
-            .published_at = clock_.wall_now()};
+            .published_at = clock.wall_now()};
   }
-  void apply(const SubscriptionRecord& record) { book_.apply(std::span(&record, 1)); }
+  void apply(const SubscriptionRecord& record) { book.apply(std::span(&record, 1)); }
   Ids matching(const HubEvent& event) {
     Ids found;
-    for (const auto& one : book_.matching(event)) found.push_back(one->record.id.str());
+    for (const auto& one : book.matching(event)) found.push_back(one->record.id.str());
     return found;
   }
 
-  testing::FakeClock clock_;
-  std::unique_ptr<Random> random_ = seeded_random(1);
-  UlidSource ids_{clock_, *random_};
-  std::uint64_t change_ = 0;
-  SubscriptionBook book_;
+  testing::FakeClock clock;
+  std::unique_ptr<Random> random = seeded_random(1);
+  UlidSource ids{clock, *random};
+  std::uint64_t change = 0;
+  SubscriptionBook book;
 };
 
 TEST_F(SubscriptionBookTest, MatchesTypesAndWildcardsById) {
@@ -81,14 +81,14 @@ TEST_F(SubscriptionBookTest, OnlyActiveAndPausedMatch) {
 
 TEST_F(SubscriptionBookTest, EventsBeforeTheActivationDoNotMatch) {
   const auto before = event("t");
-  clock_.advance(1us);
+  clock.advance(1us);
   auto subscription = record("a", {"t"});
   apply(subscription);
   EXPECT_EQ(matching(before), Ids{});
   EXPECT_EQ(matching(event("t")), Ids{"a"});
   subscription.active_since.reset();
   subscription.state = State::paused;
-  subscription.change = ++change_;
+  subscription.change = ++change;
   apply(subscription);
   EXPECT_EQ(matching(event("t")), Ids{});
 }
@@ -111,17 +111,17 @@ TEST_F(SubscriptionBookTest, ChangesReplaceWhatWasKnown) {
   EXPECT_EQ(matching(event("t")), Ids{});
   EXPECT_EQ(matching(event("u")), Ids{"a"});
   EXPECT_EQ(matching(event("v.x")), Ids{"a"});
-  EXPECT_EQ(book_.change(), 7U);
+  EXPECT_EQ(book.change(), 7U);
   apply(first);  // late
   EXPECT_EQ(matching(event("t")), Ids{});
-  EXPECT_EQ(book_.change(), 7U);
+  EXPECT_EQ(book.change(), 7U);
   changed.state = State::disabled;
   changed.change = 8;
   apply(changed);
   EXPECT_EQ(matching(event("u")), Ids{});
-  ASSERT_NE(book_.find(first.id), nullptr);
-  EXPECT_EQ(book_.find(first.id)->record.state, State::disabled);
-  EXPECT_EQ(book_.find(SubscriptionId::parse("x").value()), nullptr);
+  ASSERT_NE(book.find(first.id), nullptr);
+  EXPECT_EQ(book.find(first.id)->record.state, State::disabled);
+  EXPECT_EQ(book.find(SubscriptionId::parse("x").value()), nullptr);
 }
 
 TEST_F(SubscriptionBookTest, DeliveryHasTheKeyOnlyWhereItsOrderIsKept) {
