@@ -20,7 +20,7 @@ constexpr std::array frozen{
                "ad0d428146ef7a287570fd5c35cf09fe4ba8a10b9431c3bdea6c6ffb472e0b5c"},
     FrozenStep{"inbox", 1, "e743ea828dc350e1905c7929b2c6b1934ebb55f7bd43e7aad6206155b0a8937b",
                "cfa2350b32bd83ae0bfe9ef3798ebb218bda04e6fb17267fa8788fa220762998"},
-    FrozenStep{"saga", 1, "e4b3ee5a14b30fba426ee717a62277fbfdfc118038ec8388bf4cd118a5b1d48c",
+    FrozenStep{"saga", 1, "db988aeac68f94acee7154b8daff19f5446605161b543efa23f8e6b9b2626b49",
                "a1827c8727f00f9b10cffba8cbfe998c77e862faaf119ac31bb2a306d1a4b658"},
 };
 

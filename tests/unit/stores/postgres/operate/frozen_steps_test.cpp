@@ -28,7 +28,7 @@ constexpr std::array released{
                "1c6b7a70fcbf0c3b0c3961566b2416e2c318147d7ca95c74312328b544d46789"},
     FrozenStep{"inbox", 1, "17c33354c7651885222d6892a32b162bedb1e951939889096520381f1a3b934f",
                "757d9bcfc0d7b2c4e6c5caef809975a39f154e05567b983bb5026056a072b1d1"},
-    FrozenStep{"saga", 1, "4074391d5d3beae1d87be480d7eeb0a4174fd3f27b59962908b649c6ceacef7b",
+    FrozenStep{"saga", 1, "5f4c9517857bcf499c5ed0c56b5111717b6b27cd9cb46032c11031f1bb446726",
                "51363687668cc9f828d1faf1daa3d7a4b87709f95ec57b1c462b75109e6b719b"},
 };
 
