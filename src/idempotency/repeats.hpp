@@ -4,8 +4,9 @@
 
 namespace sagabox::idempotency {
 
-/// Every call of an `IdempotencyStore` may be repeated with the same ticket, also one of which it is
-/// not known whether it happened. One that failed is repeated at once and no more than this often.
+/// Every call of an `IdempotencyStore` may be repeated with the same ticket, also one of which it
+/// is not known whether it happened. One that failed is repeated at once and no more than this
+/// often.
 inline constexpr int tries_max = 3;
 
 inline bool may_repeat(const Error& error) {

@@ -102,8 +102,8 @@ struct SagaCount {
   std::optional<WallTime> oldest{};  ///< `started_at`
 };
 
-/// What waits of one definition, cheap at any size: of more than a million in a state, a million are
-/// counted.
+/// What waits of one definition, cheap at any size: of more than a million in a state, a million
+/// are counted.
 struct SagaBacklog {
   std::uint64_t running = 0;
   std::uint64_t compensating = 0;
