@@ -15,9 +15,9 @@ struct DefinitionNode {
 
   Shape shape = Shape::nothing;
   std::string text{};
-  bool is_string = false;  ///< the text was written in quotes: it is no number, true or false
-  std::size_t line = 0;    ///< from 1; 0: not known
-  std::vector<Member> members{};  ///< of a list without keys
+  bool is_string = false;       ///< the text was written in quotes: it is no number, true or false
+  std::size_t line = 0;         ///< from 1; 0: not known
+  std::vector<Member> members;  ///< of a list without keys; clang wants no initializer here
 
   [[nodiscard]] const DefinitionNode* find(std::string_view key) const;
 };
