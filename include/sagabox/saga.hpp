@@ -125,6 +125,8 @@ class SagaCall {
 using SagaFunction = std::function<SagaAnswer(const SagaCall&)>;
 
 struct SagaOptions {
+  static constexpr std::size_t reply_secret_length_min = 16;
+
   std::uint32_t workers = 4;  ///< functions that run at the same time, spares aside
   /// Threads that may stand in for functions past their deadline.
   std::uint32_t spare_workers_max = 4;

@@ -81,6 +81,24 @@ Status check_inbox_window(const Configuration& configuration) {
           " (`retention`) and may be replayed so long; give at least that, or leave it out"};
 }
 
+/// A message that is replayed after its saga was removed starts it again.
+Status check_saga_retention(const Configuration& configuration) {
+  const bool starts_sagas =
+      std::ranges::any_of(configuration.routes, [](const RouteSettings& route) {
+        return std::ranges::any_of(route.options.to, [](const TargetOptions& target) {
+          return target.to.starts_with("saga:");
+        });
+      });
+  const auto kept = configuration.sagas.options.retention;
+  const auto longest = configuration.longest_retention();
+  if (!starts_sagas || kept >= longest) return {};
+  return Error{Code::config_invalid,
+               "sagas.retention: " + exact_duration_text(kept) + ", but messages are kept " +
+                   exact_duration_text(longest) +
+                   " (`retention`), and one that is replayed after its saga was removed starts it "
+                   "again; give at least that"};
+}
+
 /// The definitions of the files, in their order; the error says in which something is wrong.
 Result<std::vector<SagaDefinition>> read_definitions(const SagaSettings& settings) {
   std::vector<SagaDefinition> definitions;
@@ -171,6 +189,7 @@ Status Daemon::check(const Configuration& configuration) {
   }
   if (auto named = check_table_names(configuration); !named.ok()) return named;
   if (auto window = check_inbox_window(configuration); !window.ok()) return window;
+  if (auto kept = check_saga_retention(configuration); !kept.ok()) return kept;
   const auto schemes = store_schemes();
   for (const auto& store : configuration.stores) {
     const bool known = std::any_of(schemes.begin(), schemes.end(), [&](const std::string& begin) {
@@ -404,6 +423,7 @@ Result<Daemon::Reloaded> Daemon::reload(const Configuration& next) {
   };
   if (auto checked = check(next); !checked.ok()) return checked.error();
   const auto made = merged(current, next);
+  if (auto window = check_inbox_window(made); !window.ok()) return window.error();
   const auto old = sink_->router();
   if (any(Change::routing)) {
     auto router = open_routes(made, route_surroundings());
@@ -429,6 +449,9 @@ Result<Daemon::Reloaded> Daemon::reload(const Configuration& next) {
     // Not before all of it is in effect: what failed is a change again the next time.
     const std::scoped_lock lock(mutex_);
     configuration_ = made;
+  }
+  if (running() && made.inbox_window() != current.inbox_window()) {
+    if (auto started = start_upkeep(); !started.ok()) return started.error();
   }
   Reloaded reloaded;
   for (const auto& one : found) {

@@ -117,6 +117,7 @@ spi::SendResult routed_result(SagaCommandKind kind, const SagaCommandResult& res
   auto error = refusal_error(result);
   // It came too late, or twice: nobody needs to look at that message.
   if (kind == SagaCommandKind::reply && error.code == Code::tx_invalid_state) return {};
+  if (is_retry_safe(error.code)) return routed_failure(error);
   return {.kind = Kind::rejected, .error = std::move(error.message), .code = error.code};
 }
 

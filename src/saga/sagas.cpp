@@ -103,6 +103,11 @@ Status SagaOptions::check() const {
   if (poll_interval <= Duration{}) return wrong("poll_interval must be longer than 0");
   if (auto checked = breaker.check(); !checked.ok()) return checked;
   if (lease <= Duration{}) return wrong("lease must be longer than 0");
+  if (!reply_secret.empty() && reply_secret.size() < reply_secret_length_min) {
+    return wrong("reply_secret has " + std::to_string(reply_secret.size()) +
+                 " characters; give at least " + std::to_string(reply_secret_length_min) +
+                 ", drawn at random: whoever has a token could guess a short one");
+  }
   if (reply_token_ttl <= Duration{}) return wrong("reply_token_ttl must be longer than 0");
   if (trace_sample_ratio < 0 || trace_sample_ratio > 1) {
     return wrong("trace_sample_ratio must be from 0 to 1");

@@ -65,12 +65,13 @@ std::vector<SagaView> fitting_sagas(Session& session, SagaQuery query) {
   return sagas;
 }
 
-std::vector<SagaView> named_sagas(Session& session, std::span<const MessageId> ids) {
+std::vector<SagaView> named_sagas(Session& session, std::span<const MessageId> ids,
+                                  const std::optional<std::string>& tenant) {
   std::vector<SagaView> sagas;
   for (const auto& id : ids) {
     const auto saga = SagaId::parse(id.view()).value();
     auto found = session.operations().sagas().show(saga, Admin::PayloadToo::no).value();
-    if (!found) {
+    if (!found || (tenant && found->tenant != *tenant)) {
       throw Failure({Code::request_not_found, fmt::format("there is no saga {} in {}; nothing was "
                                                           "changed",
                                                           id.view(), session.operations().name())});
@@ -126,8 +127,9 @@ int act_on_dead(const MoveArguments& arguments, const DeadAct& act) {
   check_choice(arguments);
   const auto query = query_of(arguments.messages, act.kind == SagaCommandKind::release);
   Session session(arguments);
-  const auto sagas =
-      arguments.ids.empty() ? fitting_sagas(session, query) : named_sagas(session, arguments.ids);
+  const auto sagas = arguments.ids.empty()
+                         ? fitting_sagas(session, query)
+                         : named_sagas(session, arguments.ids, arguments.messages.tenant);
   print_sagas(session, act, arguments.act.dry_run, sagas);
   if (arguments.act.dry_run && session.json()) session.out().print(saga_page_json({sagas, {}}));
   if (arguments.act.dry_run || (sagas.empty() && !session.json())) return exit_fine;

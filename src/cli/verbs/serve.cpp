@@ -165,7 +165,7 @@ class Serving {
         .ttl = std::max<Duration>(rest.idempotency_ttl, 2 * rest.answer_timeout),
         .answer_bytes_max = rest.idempotency_answer_bytes_max,
         .metrics = &daemon_->metrics()};
-    options.api.inbox_window = configuration.inbox_window();
+    options.api.inbox_window = [this] { return daemon_->configuration().inbox_window(); };
     options.api.saga_replies = {.store = daemon_->store_of_sagas(),
                                 .secret = configuration.sagas.options.reply_secret};
     options.api.destinations = [this] { return daemon_->destinations(); };

@@ -147,7 +147,7 @@ std::optional<OwnerView> Call::owner_view(const MessageRecord& record) const {
 Result<Admin> Call::admin_of(Store& store) const {
   return Admin::open(store, {.actor = caller.actor,
                              .tenant = caller.tenant,
-                             .inbox_window = options.inbox_window,
+                             .inbox_window = options.inbox_window(),
                              .held_up = std::bind_front(&Call::held_up, this),
                              .refused = std::bind_front(&Call::refused, this),
                              .owner_view = std::bind_front(&Call::owner_view, this),

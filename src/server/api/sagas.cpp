@@ -127,13 +127,15 @@ Response answered(const SagaReceipt& answer, unsigned status_applied) {
   return response;
 }
 
-/// The same for the same key and call.
-CommandId reply_command_of(const saga::ReplyClaim& claim, const std::string& key) {
+/// The same for the same key, call and answer: attempts of a call share its token, and callers may
+/// use its Idempotency-Key for whatever they answer.
+CommandId reply_command_of(const saga::ReplyClaim& claim, const std::string& key,
+                           std::string_view body) {
   constexpr std::size_t digits = 32;
   std::string text;
   for (const auto& part :
        {claim.saga.str(), claim.step, std::string(barrier_direction_name(claim.direction)),
-        std::to_string(claim.round), key}) {
+        std::to_string(claim.round), key, hex(sha256(body))}) {
     text += std::to_string(part.size()) + ":" + part;
   }
   return CommandId::parse("t" + hex(sha256(text)).substr(0, digits)).value();
@@ -359,7 +361,7 @@ Result<Response> reply_to_saga(const Call& call) {
   order.reply.step = claim->step;
   order.reply.compensation = claim->direction == BarrierDirection::compensation;
   order.reply.round = claim->round;
-  if (!key->empty()) order.command = reply_command_of(*claim, *key);
+  if (!key->empty()) order.command = reply_command_of(*claim, *key, body);
   auto admin = SagaAdmin::open(*call.replies.options().store, {.actor = "reply token",
                                                                .tenant = claim->tenant,
                                                                .metrics = call.options.metrics,

@@ -53,7 +53,7 @@ struct ApiOptions {
   /// keeps keys; nullopt: it is ignored.
   std::optional<HttpIdempotencyOptions> idempotency{};
   /// See AdminOptions.
-  Duration inbox_window = spi::inbox_window_default;
+  std::function<Duration()> inbox_window = [] { return spi::inbox_window_default; };
   /// Of the router that the outboxes have as their sink; none: there is none.
   std::function<std::vector<DestinationState>()> destinations{};
   AskHeldUp held_up{};

@@ -207,6 +207,52 @@ TEST_F(DaemonTest, KeysOfInboxesAreKeptAsLongAsMessagesMayComeAgain) {
             "replayed so long; give at least that, or leave it out");
 }
 
+TEST_F(DaemonTest, SagasAreKeptAsLongAsTheMessagesThatStartThem) {
+  const auto with = [](const std::string& retention) {
+    return read(
+        "stores: { main: { url: \"memory:\", tables: { orders: } } }\n"
+        "routes: [{ topic: \"**\", to: \"saga:travel\" }]\n"
+        "sagas: { retention: " +
+        retention + " }\n");
+  };
+  const auto checked = Daemon::check(with("1d"));
+  ASSERT_FALSE(checked.ok());
+  EXPECT_EQ(checked.error().message,
+            "sagas.retention: 1d, but messages are kept 7d (`retention`), and one that is replayed "
+            "after its saga was removed starts it again; give at least that");
+  const auto enough = Daemon::check(with("7d"));
+  EXPECT_TRUE(enough.ok() || enough.error().message.find("retention") == std::string::npos)
+      << enough.error().message;
+}
+
+TEST_F(DaemonTest, KeysOfInboxesAreKeptLongerFromAReloadOn) {
+  const testing::SqliteFolder folder;
+  const auto file = folder.file("keys.db");
+  const auto store = open_store("sqlite:" + file).value();
+  store->inbox()->prepare().value();
+  store
+      ->transaction(
+          [&](OwnedTransaction& tx) { return tx.inbox().first_time("acme", "billing", "old"); })
+      .value();
+  const auto text = [&](const std::string& retention) {
+    return "stores: { main: { url: \"sqlite:" + file +
+           "\", tables: { orders: } } }\n"
+           "routes: [{ topic: \"**\", to: \"fn:show\" }]\n"
+           "retention: " +
+           retention + "\nidempotency: { purge_interval: 1s }\n";
+  };
+  open(text("30d"));
+  testing::run_sql(testing::connect_sqlite(file, seconds(5)).get(),
+                   "UPDATE sagabox_inbox SET taken_at = taken_at - 20 * 86400000000");
+  const auto taken = [&]() -> bool {
+    const IdempotencyKey named{"acme", "billing", "old"};
+    return store->inbox()->taken(std::span(&named, 1)).value().front();
+  };
+  EXPECT_TRUE(taken());
+  (void)daemon->reload(read(text("7d"))).value();
+  EXPECT_TRUE(eventually([&] { return !taken(); })) << "8 days are enough now";
+}
+
 TEST_F(DaemonTest, ATableGoesOnWithItsNewSettings) {
   open(one_table);
   const auto before = daemon->tables().front();

@@ -77,6 +77,7 @@ console.log(isOurs(secret, call, call.body + " "));
 console.log(isOurs(secret, call, call.body, late));
 console.log(isOurs(secret, { ...call, "idempotency-key": "another/step/action/0" }, call.body));
 console.log(isOurs(secret, { ...call, "webhook-signature": "v1," }, call.body));
+console.log(isOurs(secret, { ...call, "saga-direction": "compensation" }, call.body));
 """
 
 
@@ -336,7 +337,7 @@ class SagaVerbs(FolderTestCase):
         checked = subprocess.run(
             ["node", "check.mjs", SECRET], cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE
         )
-        self.assertEqual(checked.stdout.split(), ["true"] + ["false"] * 5, checked.stderr)
+        self.assertEqual(checked.stdout.split(), ["true"] + ["false"] * 6, checked.stderr)
 
     def eventually_waits(self, saga, why):
         def found():

@@ -142,6 +142,7 @@ TEST(RoutedResult, ARefusedStartIsRejectedWithTheOwnersCode) {
   const auto isolated = said(Command::start, "saga s1 runs for this key");
   EXPECT_EQ(isolated.kind, Sent::rejected);
   EXPECT_EQ(isolated.code, Code::tx_invalid_state);
+  EXPECT_EQ(said(Command::start, "STORAGE.CONFLICT: too often").kind, Sent::later);
   EXPECT_EQ(said(Command::reply, "TX.INVALID_STATE: it does not wait").kind, Sent::delivered);
   EXPECT_EQ(said(Command::reply, "AUTH.DENIED: another tenant").kind, Sent::rejected);
 }

@@ -330,6 +330,8 @@ TEST_F(RestSagaReplies, MayBeSentAgainWithAKey) {
   EXPECT_EQ(commands[0].id, commands[1].id) << "it is one command";
   const auto other = reply(flight_, "{}", {{"idempotency-key", "reply-2"}});
   EXPECT_NE(written().back().id, commands[0].id);
+  (void)reply(flight_, R"({"result":"retry"})", key);
+  EXPECT_NE(written().back().id, commands[0].id) << "another answer is another command";
 }
 
 TEST_F(RestSagaReplies, SaysWhatBecameOfIt) {
