@@ -243,7 +243,8 @@ SELECT
     WHERE definition = $1 AND state = 'compensating' LIMIT 1000000) AS compensating),
   (SELECT count(*) FROM (SELECT 1 FROM "{schema}".saga
     WHERE definition = $1 AND state = 'paused' LIMIT 1000000) AS paused),
-  (SELECT count(*) FROM "{schema}".saga WHERE definition = $1 AND state = 'failed' AND NOT quarantined),
+  (SELECT count(*) FROM (SELECT 1 FROM "{schema}".saga
+    WHERE definition = $1 AND state = 'failed' AND NOT quarantined LIMIT 1000000) AS dead),
   least((SELECT min(started_at) FROM "{schema}".saga WHERE definition = $1 AND state = 'running'),
         (SELECT min(started_at) FROM "{schema}".saga WHERE definition = $1 AND state = 'compensating'),
         (SELECT min(started_at) FROM "{schema}".saga WHERE definition = $1 AND state = 'paused')),

@@ -205,7 +205,8 @@ SELECT
     WHERE definition = ?1 AND state = 'compensating' LIMIT 1000000) AS compensating),
   (SELECT count(*) FROM (SELECT 1 FROM sagabox_saga
     WHERE definition = ?1 AND state = 'paused' LIMIT 1000000) AS paused),
-  (SELECT count(*) FROM sagabox_saga WHERE definition = ?1 AND state = 'failed' AND NOT quarantined),
+  (SELECT count(*) FROM (SELECT 1 FROM sagabox_saga
+    WHERE definition = ?1 AND state = 'failed' AND NOT quarantined LIMIT 1000000) AS dead),
   (SELECT min(started_at) FROM (
     SELECT min(started_at) AS started_at FROM sagabox_saga WHERE definition = ?1 AND state = 'running'
     UNION ALL SELECT min(started_at) AS started_at FROM sagabox_saga WHERE definition = ?1 AND state = 'compensating'
