@@ -4,6 +4,10 @@
 
 #include "transports/http/bounds.hpp"
 
+#include <sagabox/random.hpp>
+
+#include <fmt/format.h>
+
 #include <array>
 #include <string_view>
 #include <utility>
@@ -16,6 +20,11 @@ using Kind = HttpRequest::Kind;
 /// A page of 1000 messages has a few of them.
 constexpr std::size_t answer_bytes_max = 64UL * 1024 * 1024;
 constexpr Duration connect_max = std::chrono::seconds(10);
+
+std::string drawn_key() {
+  auto& random = system_random();
+  return fmt::format("cli-{:016x}{:016x}", random.next(), random.next());
+}
 
 class CurlClient final : public HttpClient {
  public:
@@ -58,6 +67,12 @@ class CurlClient final : public HttpClient {
     const long alone = request.kind == Kind::act ? 1L : 0L;
     http::set(easy, CURLOPT_FRESH_CONNECT, alone);
     http::set(easy, CURLOPT_FORBID_REUSE, alone);
+    // Daemons may ask for one. It is another for each act, so that acts that look the same are
+    // done each. What is asked of sagas has an id of its own.
+    const bool keyed = request.kind == Kind::act && !request.target.starts_with("/v1/sagas");
+    auto key = keyed ? "Idempotency-Key: " + drawn_key() : std::string();
+    curl_slist with_key{.data = key.data(), .next = headers_.get()};
+    http::set(easy, CURLOPT_HTTPHEADER, key.empty() ? headers_.get() : &with_key);
     const auto code = curl_easy_perform(easy);
     if (code != CURLE_OK) return failure(request.kind, code);
     long status = 0;

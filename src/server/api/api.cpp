@@ -185,9 +185,21 @@ KeyedWrites* Api::keyed_writes_of(const RouteMatch& match) const {
   return table == nullptr ? nullptr : keyed_writes_.at(table->store).get();
 }
 
+bool Api::lacks_key(const Request& request, const RouteMatch& match) const {
+  // Sagas have ids of commands instead.
+  return options_.idempotency && options_.idempotency->required && match.route->writes() &&
+         !match.route->path.starts_with("/v1/sagas") && request.header("idempotency-key").empty();
+}
+
 void Api::call_once(const Request& request, const RouteMatch& match, const Caller& caller,
                     const Reply& reply) {
   auto* const keyed = keyed_writes_of(match);
+  if (lacks_key(request, match)) {
+    return reply(problem({Code::request_invalid,
+                          "Idempotency-Key: missing, and this request needs one; give 1 to 255 "
+                          "printable ASCII characters, for instance a UUID, with or without "
+                          "quotes"}));
+  }
   if (keyed == nullptr) return call(request, match, caller, {}, reply);
   auto begun = keyed->begin(request, caller);
   if (auto* const answer = std::get_if<Response>(&begun)) return reply(std::move(*answer));

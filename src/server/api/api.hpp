@@ -51,6 +51,8 @@ class Api final : public RequestHandler {
             const HttpIdempotency::Pass& pass, const Reply& reply);
   /// Null: keys are not taken there.
   [[nodiscard]] KeyedWrites* keyed_writes_of(const RouteMatch& match) const;
+  /// It must have an `Idempotency-Key` and has none.
+  [[nodiscard]] bool lacks_key(const Request& request, const RouteMatch& match) const;
 
   ApiOptions options_;
   std::unique_ptr<KeyRing> keys_;

@@ -59,6 +59,10 @@ class IdempotencyKeys(FolderTestCase):
         self.assertEqual((status, json.loads(body)["code"]), (400, "REQUEST.INVALID"))
         self.assertIn("Idempotency-Key: missing", json.loads(body)["detail"])
         self.assertEqual(self.post("order-7")[0], 201)
+        over_daemon = ("--server", f"http://{self.address()}")
+        for act in ("pause", "resume"):
+            done = self.sagabox(act, *over_daemon)
+            self.assertEqual(done.returncode, 0, "the command line sends one: " + done.stderr)
 
     def test_an_operator_sees_and_forgets_keys(self):
         self.serve()

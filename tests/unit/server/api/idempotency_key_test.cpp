@@ -187,6 +187,8 @@ TEST_F(RestIdempotencyKey, MissingWhereItIsRequiredIs400) {
   EXPECT_EQ(refused.status, 400U);
   EXPECT_NE(refused.body.find("Idempotency-Key: missing"), std::string::npos) << refused.body;
   EXPECT_EQ(get("/v1/tables/orders/messages").status, 200U) << "reading needs none";
+  const auto elsewhere = post("/v1/idempotency-keys/purge", R"({"consumer":"rest:local"})");
+  EXPECT_NE(elsewhere.body.find("Idempotency-Key: missing"), std::string::npos) << elsewhere.body;
 }
 
 TEST_F(RestIdempotencyKey, IsKnownPerApiKeyAndTenant) {
