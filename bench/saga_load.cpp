@@ -96,6 +96,20 @@ std::vector<double> single_saga_microseconds(Store& store, std::uint32_t count) 
   return taken;
 }
 
+void add_single_saga(const std::string& name, const Latency& ours, const Latency& bare,
+                     Report& report) {
+  const auto add = [&](const std::string& what, double value, double baseline) {
+    report.add({.name = name + what,
+                .value = value / 1000,
+                .unit = "ms",
+                .baseline = baseline / 1000,
+                .baseline_name = "the five commits it needs, by hand",
+                .goal = Goal{Goal::Kind::ratio_at_most, 1.5}});
+  };
+  add(".p50_ms", ours.p50, bare.p50);
+  add(".p99_ms", ours.p99, bare.p99);
+}
+
 double active_sagas_mib(Store& store, std::int64_t count) {
   auto steps = three_steps();
   steps[1] = {.name = "two", .wait = SagaWait::signal};

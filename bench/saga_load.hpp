@@ -1,11 +1,13 @@
 #pragma once
 
 #include "bench/measure.hpp"
+#include "bench/report.hpp"
 
 #include <sagabox/saga.hpp>
 #include <sagabox/store.hpp>
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +27,10 @@ double sagas_rate(Store& store, std::int64_t count);
 
 /// One after another in an idle process, each from the call that starts it to its end.
 std::vector<double> single_saga_microseconds(Store& store, std::uint32_t count);
+
+/// As NAME.p50_ms and NAME.p99_ms, beside the commits that such a saga needs, made by hand.
+void add_single_saga(const std::string& name, const Latency& ours, const Latency& bare,
+                     Report& report);
 
 /// The most memory this process has while so many sagas that wait for a signal are started and
 /// stored, in MiB.

@@ -100,16 +100,7 @@ void saga_single(const Size& size, Report& report) {
   make_tables();
   const auto bare = latency_of(by_hand::sqlite::saga_commits(world().path(), text, count));
   require_all_sagas(count);
-  const auto add = [&](const std::string& name, double value, double baseline) {
-    report.add({.name = name,
-                .value = value / 1000,
-                .unit = "ms",
-                .baseline = baseline / 1000,
-                .baseline_name = "the five commits it needs, by hand",
-                .goal = Goal{Goal::Kind::ratio_at_most, 1.5}});
-  };
-  add("saga.sqlite.single.p50_ms", ours.p50, bare.p50);
-  add("saga.sqlite.single.p99_ms", ours.p99, bare.p99);
+  add_single_saga("saga.sqlite.single", ours, bare, report);
 }
 
 }  // namespace sagabox::bench::sqlite
