@@ -112,6 +112,12 @@ Result<std::vector<SagaDefinition>> read_definitions(const SagaSettings& setting
   return definitions;
 }
 
+/// Whatever a message did is remembered as long as it may come again.
+Status check_memory(const Configuration& configuration) {
+  if (auto window = check_inbox_window(configuration); !window.ok()) return window;
+  return check_saga_retention(configuration);
+}
+
 std::vector<std::string> definition_names(const std::vector<SagaDefinition>& definitions) {
   std::vector<std::string> names;
   for (const auto& definition : definitions) names.push_back(definition.name);
@@ -188,8 +194,7 @@ Status Daemon::check(const Configuration& configuration) {
     return Error{failure.error().code, "metrics.prefix: " + failure.error().message};
   }
   if (auto named = check_table_names(configuration); !named.ok()) return named;
-  if (auto window = check_inbox_window(configuration); !window.ok()) return window;
-  if (auto kept = check_saga_retention(configuration); !kept.ok()) return kept;
+  if (auto kept = check_memory(configuration); !kept.ok()) return kept;
   const auto schemes = store_schemes();
   for (const auto& store : configuration.stores) {
     const bool known = std::any_of(schemes.begin(), schemes.end(), [&](const std::string& begin) {
@@ -423,7 +428,11 @@ Result<Daemon::Reloaded> Daemon::reload(const Configuration& next) {
   };
   if (auto checked = check(next); !checked.ok()) return checked.error();
   const auto made = merged(current, next);
-  if (auto window = check_inbox_window(made); !window.ok()) return window.error();
+  // What needs a restart is as it was: retentions alone may have changed.
+  if (auto kept = check_memory(made); !kept.ok()) {
+    return Error{kept.error().code,
+                 kept.error().message + "; a change of it takes a restart, so restart the daemon"};
+  }
   const auto old = sink_->router();
   if (any(Change::routing)) {
     auto router = open_routes(made, route_surroundings());

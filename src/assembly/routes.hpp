@@ -14,7 +14,7 @@
 
 namespace sagabox::assembly {
 
-/// What the router tells, `fn:show`, and what `saga:` leads to.
+/// What routes need of the process that has them.
 struct RouteSurroundings {
   Listener show{};
   Store* saga_store = nullptr;  ///< null: nothing is sent to sagas

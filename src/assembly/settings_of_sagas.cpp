@@ -21,11 +21,12 @@ void add_what(Parts& parts) {
   parts.push_back(list<Held>("definitions", &Held::definitions, std::move(files),
                              "files with a definition each. Default: none, and no sagas are run")
                       .short_for("file"));
-  parts.push_back(value<Held>(
-                      "reply_secret", [](auto& s) -> auto& { return s.options.reply_secret; },
-                      "the same in all processes, so that participants can reply by a token; "
-                      "default: none, and no tokens")
-                      .hidden());
+  parts.push_back(
+      value<Held>(
+          "reply_secret", [](auto& s) -> auto& { return s.options.reply_secret; },
+          "the same in all processes, so that participants can reply by a token; at least "
+          "16 characters; default: none, and no tokens")
+          .hidden());
   parts.push_back(value<Held>(
                       "reply_token_ttl", [](auto& s) -> auto& { return s.options.reply_token_ttl; },
                       "how long such a token is good: longer than any step waits")

@@ -14,7 +14,7 @@ using State = DeliveryState;
 
 constexpr int status_gone = 410;
 
-/// Nothing of the event has arrived, and a later attempt may.
+/// The event has not arrived, and a later attempt may succeed.
 bool is_unreachable(const JobResult& result) {
   return result.status == 0 && result.code == Code::provider_unavailable;
 }

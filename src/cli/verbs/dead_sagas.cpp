@@ -32,7 +32,7 @@ std::string sagas_text(std::uint64_t count) {
   return fmt::format("{} {}", grouped(count), count == 1 ? "saga" : "sagas");
 }
 
-/// What only messages have.
+/// Refuses filters that only messages have.
 void check_filter(const MessagesArguments& messages) {
   if (messages.topic || messages.key || messages.aggregate_type || messages.code ||
       !messages.table.empty()) {

@@ -72,7 +72,7 @@ struct SagaPurgeArguments : OperatorArguments {
 };
 int run_saga_purge(const SagaPurgeArguments& arguments);
 
-/// Of `dead … --kind saga`.
+/// These run `dead … --kind saga`.
 int run_dead_sagas(const ListArguments& arguments);
 int run_replay_sagas(const MoveArguments& arguments);
 int run_quarantine_sagas(const MoveArguments& arguments);

@@ -31,7 +31,7 @@ struct MessagesArguments {
   [[nodiscard]] MessageFilter filter(WallTime now) const;
 };
 
-/// Of which dead letters the verbs of `dead` are.
+/// Which dead letters a verb of `dead` acts on.
 enum class DeadKind : std::uint8_t { message, saga };
 
 /// For what changes data.

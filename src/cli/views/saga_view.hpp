@@ -18,7 +18,7 @@ std::vector<Line> saga_details(const SagaView& saga);
 /// A line for each step that is not where it was, and for the saga itself; all that was reached
 /// where `before` is null.
 std::vector<Line> saga_changes(const SagaView* before, const SagaView& saga);
-/// What became of one of the sagas that were asked for together.
+/// The result of an act on one saga of several.
 struct SagaActed {
   SagaId saga{};
   bool applied = false;

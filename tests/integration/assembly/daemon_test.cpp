@@ -225,6 +225,17 @@ TEST_F(DaemonTest, SagasAreKeptAsLongAsTheMessagesThatStartThem) {
       << enough.error().message;
 }
 
+TEST_F(DaemonTest, AReloadDoesNotLetMessagesOutliveTheKeysOfInboxes) {
+  open(one_table + std::string("idempotency: { inbox_window: 10d }\n"));
+  const auto reloaded = daemon->reload(
+      read(one_table + std::string("retention: 30d\nidempotency: { inbox_window: 31d }\n")));
+  ASSERT_FALSE(reloaded.ok()) << "the window waits for a restart, the retention does not";
+  EXPECT_EQ(reloaded.error().code, Code::config_invalid);
+  EXPECT_NE(reloaded.error().message.find("restart the daemon"), std::string::npos);
+  EXPECT_EQ(daemon->configuration().stores.at(0).tables.at(0).options.retention,
+            std::chrono::hours(7 * 24));
+}
+
 TEST_F(DaemonTest, KeysOfInboxesAreKeptLongerFromAReloadOn) {
   const testing::SqliteFolder folder;
   const auto file = folder.file("keys.db");

@@ -250,6 +250,8 @@ class SagaVerbs(FolderTestCase):
         self.assertEqual(replayed["results"], [{"id": sagas[1], "moved": True}], "the third one is set aside")
         for saga in sagas[:2]:
             self.assertIn("completed", self.saga("show", saga, "--watch", "--every", "20ms").stdout)
+        foreign = self.sagabox("dead", "replay", "--kind", "saga", "--tenant", "other", sagas[0], "--yes")
+        self.assertIn("there is no saga", foreign.stderr)
         self.assertIn("is completed, not dead", self.sagabox("dead", "replay", "--kind", "saga", sagas[0]).stderr)
         self.assertIn("released", self.dead("release", sagas[2], "--yes"))
         self.assertIn(sagas[2], self.dead("list"))

@@ -48,6 +48,15 @@ TEST_P(SagasTest, ARetryIsMadeUpToItsBound) {
                                 "cancel flight 1"}));
 }
 
+TEST_P(SagasTest, ASecretOfTokensThatCanBeGuessedIsRefused) {
+  auto options = quick();
+  options.reply_secret = "fifteen letters";
+  const auto refused = Sagas::create(*store, options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::config_invalid);
+  EXPECT_NE(refused.error().message.find("give at least 16"), std::string::npos);
+}
+
 TEST_P(SagasTest, BarriersAreRememberedAfterTheDeadlineOfTheSaga) {
   auto options = quick();
   options.remember = std::chrono::hours(240);
