@@ -98,22 +98,31 @@ struct Guard::Parts {
   Counter& last_failed;
   Counter& mismatch;
 
+  /// Sleeps until `moment_of` the first lease, or until one is held whose moment is earlier.
+  void sleep(const std::stop_token& stop, BootTime& wakes_at,
+             BootTime (HeldLease::*moment_of)() const noexcept);
+
   std::mutex mutex;
   std::condition_variable_any changed;
   std::vector<std::shared_ptr<Held::Holding>> held;
+  /// What the threads sleep until: most requests end long before, and wake nobody.
+  BootTime renewer_wakes_at = BootTime::max();
+  BootTime watcher_wakes_at = BootTime::max();
   std::jthread renewer;  // last, like the watcher: they use the rest
   std::jthread watcher;
 };
 
 void Guard::Parts::add(std::shared_ptr<Held::Holding> holding) {
   const std::lock_guard lock(mutex);
+  const auto& lease = holding->lease;
+  const bool earlier = lease.next() < renewer_wakes_at || lease.until() < watcher_wakes_at;
   held.push_back(std::move(holding));
   if (!options.renews_itself) return;
   if (!renewer.joinable()) {
     renewer = std::jthread([this](const std::stop_token& stop) { renew_until_stopped(stop); });
     watcher = std::jthread([this](const std::stop_token& stop) { watch_until_stopped(stop); });
   }
-  changed.notify_all();
+  if (earlier) changed.notify_all();
 }
 
 void Guard::Parts::remove(const Held::Holding& holding) {
@@ -142,21 +151,27 @@ void Guard::Parts::stop_what_is_over(BootTime now) {
   });
 }
 
+void Guard::Parts::sleep(const std::stop_token& stop, BootTime& wakes_at,
+                         BootTime (HeldLease::*moment_of)() const noexcept) {
+  const auto first = [&] {
+    auto moment = BootTime::max();
+    for (const auto& one : held) moment = std::min(moment, (one->lease.*moment_of)());
+    return moment;
+  };
+  std::unique_lock lock(mutex);
+  wakes_at = first();
+  const auto earlier = [&] { return first() < wakes_at; };
+  if (wakes_at == BootTime::max()) {
+    changed.wait(lock, stop, earlier);
+  } else {
+    const auto wait = wakes_at - options.clock->boot_now();
+    changed.wait_for(lock, stop, std::max(wait, Duration(std::chrono::milliseconds(1))), earlier);
+  }
+}
+
 void Guard::Parts::watch_until_stopped(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    {
-      std::unique_lock lock(mutex);
-      auto first = BootTime::max();
-      for (const auto& one : held) first = std::min(first, one->lease.until());
-      const auto known = held.size();
-      const auto grown = [&] { return held.size() > known; };
-      if (first == BootTime::max()) {
-        changed.wait(lock, stop, grown);
-      } else {
-        const auto wait = first - options.clock->boot_now();
-        changed.wait_for(lock, stop, std::max(wait, Duration(std::chrono::milliseconds(1))), grown);
-      }
-    }
+    sleep(stop, watcher_wakes_at, &HeldLease::until);
     stop_what_is_over(options.clock->boot_now());
   }
 }
@@ -189,19 +204,7 @@ Status Guard::Parts::renew_due() {
 
 void Guard::Parts::renew_until_stopped(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    {
-      std::unique_lock lock(mutex);
-      auto next = BootTime::max();
-      for (const auto& one : held) next = std::min(next, one->lease.next());
-      const auto known = held.size();
-      const auto grown = [&] { return held.size() > known; };
-      if (next == BootTime::max()) {
-        changed.wait(lock, stop, grown);
-      } else {
-        const auto wait = next - options.clock->boot_now();
-        changed.wait_for(lock, stop, std::max(wait, Duration(std::chrono::milliseconds(1))), grown);
-      }
-    }
+    sleep(stop, renewer_wakes_at, &HeldLease::next);
     if (!stop.stop_requested()) (void)renew_due();
   }
 }

@@ -67,8 +67,9 @@ struct IdempotencyListRequest {
   std::uint32_t rows_max = 100;
 };
 
-/// Which requests are under way or done. Each call takes many, is one transaction and, except for
-/// `purge` of a key with an actor, one round trip; its answers are in the order of what was asked.
+/// Which requests are under way or done. Each call takes many, is one transaction and one round
+/// trip, except for `purge` of a key with an actor, and for `check`, which looks at what it did not
+/// let through in another one; its answers are in the order of what was asked.
 /// Times are the database's. Every call may be repeated with the same arguments when its answer
 /// was lost. Calls block; safe from any thread.
 class IdempotencyStore {

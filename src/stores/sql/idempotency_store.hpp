@@ -14,7 +14,8 @@ namespace sagabox::sql {
 struct IdempotencyStatements {
   explicit IdempotencyStatements(Sections& sections);
 
-  Statement check;
+  Statement take;
+  Statement look;
   Statement finish;
   Statement fail;
   Statement renew;
@@ -56,6 +57,10 @@ class IdempotencyStore final : public spi::IdempotencyStore {
  private:
   /// In one transaction and, where the database can do that, one round trip.
   static Result<std::vector<Rows>> run(Sessions& sessions, std::span<const Call> calls);
+  using FoundReplies = std::vector<std::optional<spi::IdempotencyCheckReply>>;
+  /// Takes the keys of `open`, or looks at what stands in their way. One round trip.
+  Status ask(bool taking, std::span<const spi::IdempotencyCheck> checks,
+             std::span<const std::size_t> open, FoundReplies& found);
   /// Runs `statement` for each, in the order of their keys so that two batches do not lock each
   /// other out. Answers whether it found a row.
   template <class Change, class ValuesOf>

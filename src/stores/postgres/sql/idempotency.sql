@@ -1,49 +1,43 @@
 -- Records of requests. $1 tenant, $2 consumer, $3 key.
 
--- name: idempotency_check
+-- name: idempotency_take
 -- $4 hash, $5 ticket, $6 lease and $7 ttl in microseconds. Inserts the request or takes a free
--- record over; otherwise shows what stands in the way. No row if that was committed after this
--- statement began: it is not in its snapshot.
-WITH moment AS MATERIALIZED (
-  SELECT clock_timestamp() AS at
-), taken AS (
-  INSERT INTO "{schema}".idempotency AS known
-    (tenant, consumer, key, request_hash, ticket, created_at, changed_at, lease_until, expires_at)
-  SELECT $1, $2, $3, $4, $5, at, at, at + $6 * interval '1 microsecond',
-         at + $7 * interval '1 microsecond'
-  FROM moment
-  ON CONFLICT (tenant, consumer, key) DO UPDATE
-  SET (request_hash, state, ticket, changed_at, lease_until, expires_at, result, result_digest,
-       code, error) =
-      (excluded.request_hash, 'in_flight', excluded.ticket, excluded.changed_at,
-       excluded.lease_until, excluded.expires_at, NULL, NULL, NULL, NULL),
-      created_at = CASE WHEN known.expires_at <= excluded.created_at
-                         AND (known.state <> 'in_flight'
-                              OR known.lease_until <= excluded.created_at)
-                        THEN excluded.created_at ELSE known.created_at END,
-      attempts = CASE WHEN known.expires_at <= excluded.created_at
+-- record over. No row if something stands in the way.
+INSERT INTO "{schema}".idempotency AS known
+  (tenant, consumer, key, request_hash, ticket, created_at, changed_at, lease_until, expires_at)
+SELECT $1, $2, $3, $4, $5, at, at, at + $6 * interval '1 microsecond',
+       at + $7 * interval '1 microsecond'
+FROM clock_timestamp() AS at
+ON CONFLICT (tenant, consumer, key) DO UPDATE
+SET (request_hash, state, ticket, changed_at, lease_until, expires_at, result, result_digest,
+     code, error) =
+    (excluded.request_hash, 'in_flight', excluded.ticket, excluded.changed_at,
+     excluded.lease_until, excluded.expires_at, NULL, NULL, NULL, NULL),
+    created_at = CASE WHEN known.expires_at <= excluded.created_at
                        AND (known.state <> 'in_flight'
                             OR known.lease_until <= excluded.created_at)
-                      THEN 1
-                      WHEN known.state = 'in_flight' AND known.ticket = excluded.ticket
-                      THEN known.attempts
-                      ELSE known.attempts + 1 END
-  WHERE known.state = 'released'
-     OR (known.expires_at <= excluded.created_at
-         AND (known.state <> 'in_flight' OR known.lease_until <= excluded.created_at))
-     OR (known.state = 'in_flight' AND known.lease_until <= excluded.created_at
-         AND known.request_hash = excluded.request_hash)
-     OR (known.state = 'in_flight' AND known.ticket = excluded.ticket)
-  RETURNING *
-)
-SELECT true, at, tenant, consumer, key, request_hash, state, ticket, attempts, created_at,
+                      THEN excluded.created_at ELSE known.created_at END,
+    attempts = CASE WHEN known.expires_at <= excluded.created_at
+                     AND (known.state <> 'in_flight'
+                          OR known.lease_until <= excluded.created_at)
+                    THEN 1
+                    WHEN known.state = 'in_flight' AND known.ticket = excluded.ticket
+                    THEN known.attempts
+                    ELSE known.attempts + 1 END
+WHERE known.state = 'released'
+   OR (known.expires_at <= excluded.created_at
+       AND (known.state <> 'in_flight' OR known.lease_until <= excluded.created_at))
+   OR (known.state = 'in_flight' AND known.lease_until <= excluded.created_at
+       AND known.request_hash = excluded.request_hash)
+   OR (known.state = 'in_flight' AND known.ticket = excluded.ticket)
+RETURNING attempts, created_at, changed_at;
+
+-- name: idempotency_look
+-- What stands in the way, and when it was looked at.
+SELECT clock_timestamp(), tenant, consumer, key, request_hash, state, ticket, attempts, created_at,
        changed_at, lease_until, expires_at, result, result_digest, code, error
-FROM taken, moment
-UNION ALL
-SELECT false, at, tenant, consumer, key, request_hash, state, ticket, attempts, created_at,
-       changed_at, lease_until, expires_at, result, result_digest, code, error
-FROM "{schema}".idempotency, moment
-WHERE tenant = $1 AND consumer = $2 AND key = $3 AND NOT EXISTS (SELECT FROM taken);
+FROM "{schema}".idempotency
+WHERE tenant = $1 AND consumer = $2 AND key = $3;
 
 -- name: idempotency_finish
 -- $4 ticket, $6 result, $7 its digest. A row if the ticket is the holder's.

@@ -1,8 +1,8 @@
 -- Records of requests. ?1 tenant, ?2 consumer, ?3 key. Times are microseconds.
 
--- name: idempotency_check
--- ?4 hash, ?5 ticket, ?6 lease, ?7 ttl, ?8 now. Inserts the request or takes a free record over,
--- and shows the record as it is then. Let through is the one whose ticket it has.
+-- name: idempotency_take
+-- ?4 hash, ?5 ticket, ?6 lease, ?7 ttl, ?8 now. Inserts the request or takes a free record over. No
+-- row if something stands in the way.
 INSERT INTO sagabox_idempotency AS known
   (tenant, consumer, key, request_hash, ticket, created_at, changed_at, lease_until, expires_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?8, ?8, ?8 + ?6, ?8 + ?7)
@@ -22,9 +22,13 @@ WHERE known.state = 'released'
    OR (known.expires_at <= ?8 AND (known.state <> 'in_flight' OR known.lease_until <= ?8))
    OR (known.state = 'in_flight' AND known.lease_until <= ?8
        AND known.request_hash = excluded.request_hash)
-   OR (known.state = 'in_flight' AND known.ticket = ?5);
-SELECT ticket = ?5 AND state = 'in_flight', ?8, tenant, consumer, key, request_hash, state, ticket,
-       attempts, created_at, changed_at, lease_until, expires_at, result, result_digest, code, error
+   OR (known.state = 'in_flight' AND known.ticket = ?5)
+RETURNING attempts, created_at, changed_at;
+
+-- name: idempotency_look
+-- ?4 now. What stands in the way, and when it was looked at.
+SELECT ?4, tenant, consumer, key, request_hash, state, ticket, attempts, created_at, changed_at,
+       lease_until, expires_at, result, result_digest, code, error
 FROM sagabox_idempotency
 WHERE tenant = ?1 AND consumer = ?2 AND key = ?3;
 

@@ -1,7 +1,6 @@
+#include "integration/stores/postgres/kept_plans.hpp"
 #include "integration/stores/postgres/world.hpp"
 #include "spi/barrier_rules.hpp"
-#include "stores/postgres/driver/context.hpp"
-#include "stores/postgres/sql_files.hpp"
 
 #include <array>
 #include <optional>
@@ -11,17 +10,6 @@ namespace sagabox::postgres {
 namespace {
 
 using sagabox::testing::run_sql;
-
-/// All lines.
-std::string plan_of(PGconn* connection, const std::string& call) {
-  const std::unique_ptr<PGresult, decltype(&PQclear)> result(
-      PQexec(connection, ("EXPLAIN EXECUTE " + call).c_str()), &PQclear);
-  std::string plan = PQresultErrorMessage(result.get());
-  for (int row = 0; row < PQntuples(result.get()); ++row) {
-    plan += std::string(PQgetvalue(result.get(), row, 0)) + '\n';
-  }
-  return plan;
-}
 
 /// Records of requests, the inbox and the barrier as other sessions and languages meet them.
 class PostgresRequests : public PostgresTest {
@@ -116,42 +104,32 @@ TEST_F(PostgresRequests, PlansOfAnEmptyTableUseItsIndexes) {
     const char* values;
   };
   constexpr std::array statements{
-      Prepared{"idempotency_check", "text, text, text, bytea, bigint, bigint, bigint, timestamptz",
-               "'acme', 'billing', 'k', '', 1, 1, 1, NULL"},
-      Prepared{"idempotency_finish", "text, text, text, bigint, timestamptz, bytea, bytea",
-               "'acme', 'billing', 'k', 1, NULL, '', ''"},
-      Prepared{"idempotency_fail", "text, text, text, bigint, timestamptz, text, text, text",
-               "'acme', 'billing', 'k', 1, NULL, 'failed', '', ''"},
-      Prepared{"idempotency_renew", "text, text, text, bigint, timestamptz, bigint",
-               "'acme', 'billing', 'k', 1, NULL, 1"},
-      Prepared{"idempotency_purge_expired", "bigint, timestamptz", "10, NULL"},
-      Prepared{"idempotency_purge_key", "text, text, text", "'acme', 'billing', 'k'"},
-      Prepared{"idempotency_list", "text, text, text, text, text, bigint",
-               "'', '', '', NULL, NULL, 10"},
-      Prepared{"idempotency_list_of_tenant", "text, text, text, text, text, bigint",
-               "'acme', '', '', NULL, NULL, 10"},
-      Prepared{"idempotency_list_of_consumer", "text, text, text, text, text, bigint",
-               "'acme', 'billing', '', 'billing', NULL, 10"},
-      Prepared{"idempotency_get", "text, text, text", "'acme', 'billing', 'k'"},
-      Prepared{"inbox_taken", "text, text, text", "'acme', 'billing', 'k'"},
-      Prepared{"inbox_purge_keys", "bigint, bigint, timestamptz", "10, 1, NULL"},
-      Prepared{"inbox_purge_barriers", "bigint, timestamptz", "10, NULL"},
+      KeptStatement{"idempotency_check",
+                    "text, text, text, bytea, bigint, bigint, bigint, timestamptz",
+                    "'acme', 'billing', 'k', '', 1, 1, 1, NULL"},
+      KeptStatement{"idempotency_finish", "text, text, text, bigint, timestamptz, bytea, bytea",
+                    "'acme', 'billing', 'k', 1, NULL, '', ''"},
+      KeptStatement{"idempotency_fail", "text, text, text, bigint, timestamptz, text, text, text",
+                    "'acme', 'billing', 'k', 1, NULL, 'failed', '', ''"},
+      KeptStatement{"idempotency_renew", "text, text, text, bigint, timestamptz, bigint",
+                    "'acme', 'billing', 'k', 1, NULL, 1"},
+      KeptStatement{"idempotency_purge_expired", "bigint, timestamptz", "10, NULL"},
+      KeptStatement{"idempotency_purge_key", "text, text, text", "'acme', 'billing', 'k'"},
+      KeptStatement{"idempotency_list", "text, text, text, text, text, bigint",
+                    "'', '', '', NULL, NULL, 10"},
+      KeptStatement{"idempotency_list_of_tenant", "text, text, text, text, text, bigint",
+                    "'acme', '', '', NULL, NULL, 10"},
+      KeptStatement{"idempotency_list_of_consumer", "text, text, text, text, text, bigint",
+                    "'acme', 'billing', '', 'billing', NULL, 10"},
+      KeptStatement{"idempotency_get", "text, text, text", "'acme', 'billing', 'k'"},
+      KeptStatement{"inbox_taken", "text, text, text", "'acme', 'billing', 'k'"},
+      KeptStatement{"inbox_purge_keys", "bigint, bigint, timestamptz", "10, 1, NULL"},
+      KeptStatement{"inbox_purge_barriers", "bigint, timestamptz", "10, NULL"},
   };
-  const auto connection = Connection::open(Context::for_requests(settings())).value();
-  auto sections = sql::Sections::parse(sql_files, database_->schema()).value();
-  database_->sql("VACUUM " + in_schema("idempotency"));
-  database_->sql("VACUUM " + in_schema("inbox"));
-  database_->sql("VACUUM " + in_schema("barrier"));
-  run_sql(connection->handle(), "SET plan_cache_mode = force_generic_plan");
-  for (const auto& one : statements) {
-    const auto statement = sections.take(one.name);
-    const std::string name(one.name);
-    run_sql(connection->handle(),
-            "PREPARE " + name + " (" + one.types + ") AS " + statement.parts().front().sql);
-    const auto plan = plan_of(connection->handle(), name + "(" + one.values + ")");
-    EXPECT_EQ(plan.find("Seq Scan"), std::string::npos) << name << '\n' << plan;
-    EXPECT_NE(plan.find("Index"), std::string::npos) << name << '\n' << plan;
+  for (const auto* table : {"idempotency", "inbox", "barrier"}) {
+    database_->sql("VACUUM " + in_schema(table));
   }
+  expect_kept_plans_use_indexes(settings(), database_->schema(), statements);
 }
 
 TEST_F(PostgresRequests, FirstTimeInSqlSharesTheFateOfItsTransaction) {
