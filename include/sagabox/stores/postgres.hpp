@@ -32,7 +32,8 @@ struct Options {
   /// Transactions of `begin()` at once; those of borrowed connections do not count. As many
   /// connections again serve guards, while they are used.
   std::uint32_t writers_max = 8;
-  /// Connections that relays and operators share. Leases have one more of their own.
+  /// Connections that relays and operators share. Leases have one more of their own, and owners of
+  /// sagas as many again, where there are any.
   std::uint32_t relay_connections_max = 4;
   /// Relays sleep until a commit wakes them: one more connection that listens, for all outboxes.
   /// Switch it off behind a pooler in transaction mode, where only polling works.

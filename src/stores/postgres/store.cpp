@@ -93,7 +93,7 @@ class PostgresStore final : public Store {
   }
   sql::SagaStore::Parts saga_parts() {
     return {
-        .sessions = context_.sessions,
+        .sessions = context_.saga_sessions,
         .audit = chain_,
         .clock = nullptr,
         .capabilities = outbox_.capabilities(),

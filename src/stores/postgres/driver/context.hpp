@@ -27,6 +27,7 @@ struct Context {
         owners(settings, limits(options, 1), "shard ownership"),
         leases(settings, limits(options, 1), "lease renewals"),
         requests(for_requests(settings), limits(options, options.writers_max), "requests"),
+        sagas(for_requests(settings), limits(options, options.relay_connections_max), "sagas"),
         migrations(sections, with_names, settings, options.shards),
         inserts(with_names),
         inbox(sections),
@@ -45,6 +46,7 @@ struct Context {
     return settings;
   }
 
+  /// Where every statement has an index, it is planned once.
   static ConnectSettings for_requests(ConnectSettings settings) {
     settings.custom_plans = false;
     settings.index_scans_only = true;
@@ -64,6 +66,8 @@ struct Context {
   PostgresSessions lease_sessions{leases};
   Pool requests;  ///< records of requests, and the upkeep of the inbox
   PostgresSessions request_sessions{requests};
+  Pool sagas;  ///< what their owners read and write
+  PostgresSessions saga_sessions{sagas};
   Migrations migrations;
   InsertCache inserts;
   const sql::InboxStatements inbox;

@@ -1,6 +1,8 @@
+#include "integration/stores/postgres/kept_plans.hpp"
 #include "integration/stores/postgres/world.hpp"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 namespace sagabox::postgres {
@@ -192,6 +194,27 @@ TEST_F(PostgresSagas, OwnersFindTheirRowsByIndexes) {
   uses("saga_failed",
        "SELECT count(*) FROM saga WHERE definition = 'travel' AND state = 'failed' "
        "AND NOT quarantined");
+}
+
+// Statements of owners are prepared while the tables are empty, and their plans stay.
+TEST_F(PostgresSagas, PlansOfEmptyTablesUseTheirIndexes) {
+  constexpr std::array statements{
+      KeptStatement{"saga_read_inbox", "text, bigint[], bigint[], bigint[], bigint",
+                    "'travel', '{1}', '{0}', '{10}', 1000"},
+      KeptStatement{"saga_load", "text[]", "'{s1}'"},
+      KeptStatement{"saga_load_due", "text, bigint, timestamptz, text, bigint, timestamptz",
+                    "'travel', 1, now(), '', 10, NULL"},
+      KeptStatement{"saga_results", "text[]", "'{c1}'"},
+      KeptStatement{"saga_hold", "text, text, bigint[], bigint[]", "'saga:x', 'me', '{1}', '{1}'"},
+      KeptStatement{"saga_versions", "text[]", "'{s1}'"},
+      KeptStatement{"saga_holders", "text, text[], text[]", "'travel', '{acme}', '{k}'"},
+      KeptStatement{"saga_cut_history", "text[], bigint[], bigint", "'{s1}', '{5}', 100"},
+      KeptStatement{"saga_take", "text, bigint[], bigint[]", "'travel', '{1}', '{1}'"},
+  };
+  for (const auto* table : {"saga", "saga_inbox", "saga_history", "saga_command", "shard_owner"}) {
+    database_->sql("VACUUM " + in_schema(table));
+  }
+  expect_kept_plans_use_indexes(settings(), database_->schema(), statements);
 }
 
 }  // namespace
