@@ -394,12 +394,17 @@ Result<std::vector<SagaCommandResult>> SagaStore::results(std::span<const Comman
   return results;
 }
 
-std::vector<Call> SagaStore::look_calls(const spi::SagaBatch& batch) const {
+Call SagaStore::hold_call(const spi::SagaBatch& batch) const {
   std::vector<std::int64_t> shards, epochs;
   for (const auto& fence : batch.fencing.fences) {
     shards.push_back(fence.shard.value);
     epochs.push_back(static_cast<std::int64_t>(fence.epoch.value));
   }
+  return {&statements_.hold,
+          {batch.fencing.scope, batch.fencing.owner.view(), std::move(shards), std::move(epochs)}};
+}
+
+std::vector<Call> SagaStore::look_calls(const spi::SagaBatch& batch) const {
   std::vector<std::string> ids, tenants, keys;
   for (const auto& write : batch.writes) {
     ids.push_back(write.record.id.str());
@@ -407,9 +412,7 @@ std::vector<Call> SagaStore::look_calls(const spi::SagaBatch& batch) const {
     tenants.push_back(write.record.tenant);
     keys.push_back(write.record.isolate);
   }
-  std::vector<Call> calls{
-      {&statements_.hold,
-       {batch.fencing.scope, batch.fencing.owner.view(), std::move(shards), std::move(epochs)}}};
+  std::vector<Call> calls{hold_call(batch)};
   if (!ids.empty()) calls.push_back({&statements_.versions, {std::move(ids)}});
   if (!keys.empty()) {
     const auto count = keys.size();
@@ -419,13 +422,18 @@ std::vector<Call> SagaStore::look_calls(const spi::SagaBatch& batch) const {
   return calls;
 }
 
-SagaStore::Look SagaStore::look_from(const spi::SagaBatch& batch, std::span<const Rows> answers) {
+SagaStore::Look SagaStore::held_from(const spi::SagaBatch& batch, const Rows& answer) {
   Look look;
   for (const auto& fence : batch.fencing.fences) {
     const bool held = std::ranges::any_of(
-        answers[0], [&](const Row row) { return row.integer(0) == fence.shard.value; });
+        answer, [&](const Row row) { return row.integer(0) == fence.shard.value; });
     look.reply.held.push_back(held);
   }
+  return look;
+}
+
+SagaStore::Look SagaStore::look_from(const spi::SagaBatch& batch, std::span<const Rows> answers) {
+  auto look = held_from(batch, answers[0]);
   if (!look.reply.written() || batch.writes.empty()) return look;
   for (const auto row : answers[1]) {
     look.stored.versions.emplace(id_from<SagaId>(row.text(0)), row.natural(1));
@@ -458,36 +466,38 @@ std::vector<Call> SagaStore::write_calls(const spi::SagaBatch& batch) const {
   return calls;
 }
 
-// Everything is sent at once, and undone in the rare case that the look which comes first in it
-// found something: a batch costs one round trip beside its BEGIN and COMMIT.
+// Everything is sent at once, and undone in the rare case that a fence does not hold or a version
+// is not the one before: a batch costs one round trip beside its COMMIT.
 Result<SagaStore::Look> SagaStore::write_in(Session& session, const spi::SagaBatch& batch,
-                                            bool& complete) const {
-  auto calls = look_calls(batch);
+                                            Try& tried) const {
+  auto calls = tried.looks ? look_calls(batch) : std::vector<Call>{hold_call(batch)};
   const auto looks = calls.size();
   for (auto& call : write_calls(batch)) calls.push_back(std::move(call));
   auto answers = session.run(calls);
   if (!answers.ok()) return answers.error();
-  auto look = look_from(batch, std::span(*answers).first(looks));
+  auto look = tried.looks ? look_from(batch, std::span(*answers).first(looks))
+                          : held_from(batch, answers->front());
   look.reply.timeline = session.timeline();
   if (!look.reply.written() || batch.writes.empty()) return look;
+  // Without a look, `stored` is empty: all of them have to be written.
   const auto to_write = std::ranges::count_if(batch.writes, [&](const spi::SagaWrite& write) {
     const auto stored = look.stored.versions.find(write.record.id);
     return stored == look.stored.versions.end() || stored->second != write.record.version;
   });
-  complete = std::cmp_equal((*answers)[looks].size(), to_write);
+  tried.complete = std::cmp_equal((*answers)[looks].size(), to_write);
   return look;
 }
 
-Result<SagaStore::Look> SagaStore::write_plain(const spi::SagaBatch& batch, bool& complete) {
+Result<SagaStore::Look> SagaStore::write_plain(const spi::SagaBatch& batch, Try& tried) {
   auto session = parts_.sessions.begin();
   if (!session.ok()) return session.error();
-  auto look = write_in(**session, batch, complete);
-  if (look.ok() && look->reply.written() && complete && !batch.audit.empty() &&
+  auto look = write_in(**session, batch, tried);
+  if (look.ok() && look->reply.written() && tried.complete && !batch.audit.empty() &&
       !spi::is_repeated(batch, look->stored)) {
     auto head = parts_.audit.append(**session, batch.audit);
     if (!head.ok()) look = head.error();
   }
-  if (!look.ok() || !look->reply.written() || !complete) {
+  if (!look.ok() || !look->reply.written() || !tried.complete) {
     (void)(*session)->rollback();
     return look;
   }
@@ -495,14 +505,14 @@ Result<SagaStore::Look> SagaStore::write_plain(const spi::SagaBatch& batch, bool
   return look;
 }
 
-Result<SagaStore::Look> SagaStore::write_with_messages(const spi::SagaBatch& batch,
-                                                       bool& complete) {
+Result<SagaStore::Look> SagaStore::write_with_messages(const spi::SagaBatch& batch, Try& tried) {
   auto tx = parts_.begin();
   if (!tx.ok()) return tx.error();
   auto session = parts_.session_of(**tx);
   if (!session.ok()) return session.error();
-  auto look = write_in(**session, batch, complete);
-  if (look.ok() && look->reply.written() && complete && !spi::is_repeated(batch, look->stored)) {
+  auto look = write_in(**session, batch, tried);
+  if (look.ok() && look->reply.written() && tried.complete &&
+      !spi::is_repeated(batch, look->stored)) {
     if (auto written = insert_messages_of(**tx, batch.messages); !written.ok()) {
       look = written.error();
     } else if (!batch.audit.empty()) {
@@ -511,7 +521,7 @@ Result<SagaStore::Look> SagaStore::write_with_messages(const spi::SagaBatch& bat
     }
   }
   session->reset();
-  if (!look.ok() || !look->reply.written() || !complete) {
+  if (!look.ok() || !look->reply.written() || !tried.complete) {
     (void)(*tx)->rollback();
     return look;
   }
@@ -532,11 +542,11 @@ Result<SagaStore::Look> SagaStore::look(const spi::SagaBatch& batch) {
 
 Result<spi::SagaBatchReply> SagaStore::write(const spi::SagaBatch& batch) {
   if (auto valid = spi::check_batch(batch); !valid.ok()) return valid.error();
-  for (int tried = 1;; ++tried) {
-    bool complete = true;
-    auto written = batch.messages.empty() ? write_plain(batch, complete)
-                                          : write_with_messages(batch, complete);
-    if (written.ok() && complete) return std::move(written->reply);
+  for (int tries = 1;; ++tries) {
+    Try tried{.looks = tries > 1};
+    auto written =
+        batch.messages.empty() ? write_plain(batch, tried) : write_with_messages(batch, tried);
+    if (written.ok() && tried.complete) return std::move(written->reply);
     const auto code = written.ok() ? Code::storage_conflict : written.error().code;
     const bool met = code == Code::storage_conflict;
     // The unique index on isolation keys speaks for all of the batch, without saying of whom.
@@ -544,7 +554,7 @@ Result<spi::SagaBatchReply> SagaStore::write(const spi::SagaBatch& batch) {
       auto found = look(batch);
       if (found.ok() && !found->reply.written()) return std::move(found->reply);
     }
-    if (!met || tried == write_tries_max) {
+    if (!met || tries == write_tries_max) {
       if (!written.ok()) return written.error();
       return Error{Code::storage_conflict, "sagas of the batch changed at every try; try again"};
     }

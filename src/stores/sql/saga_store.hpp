@@ -98,15 +98,22 @@ class SagaStore final : public spi::SagaStore {
   Result<spi::SagaInboxReply> read_inbox_once(std::string_view definition,
                                               std::span<const spi::SagaInboxRange> ranges,
                                               std::size_t bytes_max);
+  [[nodiscard]] Call hold_call(const spi::SagaBatch& batch) const;
   [[nodiscard]] std::vector<Call> look_calls(const spi::SagaBatch& batch) const;
   [[nodiscard]] std::vector<Call> write_calls(const spi::SagaBatch& batch) const;
+  /// From the answer of `hold_call`.
+  static Look held_from(const spi::SagaBatch& batch, const Rows& answer);
   /// From the answers of `look_calls`.
   static Look look_from(const spi::SagaBatch& batch, std::span<const Rows> answers);
   Result<Look> look(const spi::SagaBatch& batch);
-  /// In its transaction. False in `complete`: another one wrote some of it meanwhile.
-  Result<Look> write_in(Session& session, const spi::SagaBatch& batch, bool& complete) const;
-  Result<Look> write_plain(const spi::SagaBatch& batch, bool& complete);
-  Result<Look> write_with_messages(const spi::SagaBatch& batch, bool& complete);
+  struct Try {
+    bool looks = false;    ///< at what is stored; the first try just writes
+    bool complete = true;  ///< false: some of it is stored otherwise than it had to be
+  };
+  /// In its transaction.
+  Result<Look> write_in(Session& session, const spi::SagaBatch& batch, Try& tried) const;
+  Result<Look> write_plain(const spi::SagaBatch& batch, Try& tried);
+  Result<Look> write_with_messages(const spi::SagaBatch& batch, Try& tried);
 
   const Parts parts_;
   const SagaStatements statements_;

@@ -266,6 +266,19 @@ Status Connection::begin() {
   return {};
 }
 
+Result<std::vector<Rows>> Connection::begin_and_run(std::span<const Call> calls) {
+  const Params none;
+  if (pooled_) {
+    const Call begin{&begin_pooled_statement, &none};
+    return run_pooled(&begin, calls, Effect::none);
+  }
+  std::vector<Call> all{{&begin_statement, &none}};
+  all.insert(all.end(), calls.begin(), calls.end());
+  auto answers = link_.run(all, Effect::none);
+  if (answers.ok()) answers->erase(answers->begin());
+  return answers;
+}
+
 Status Connection::commit() {
   if (PQtransactionStatus(handle_.get()) == PQTRANS_INERROR) {
     (void)rollback();

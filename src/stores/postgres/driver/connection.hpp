@@ -66,6 +66,8 @@ class Connection {
   Result<std::string> script_value(const std::string& sql);
 
   Status begin();
+  /// `begin` and `run` in one round trip. Rolled back by the caller if it fails.
+  Result<std::vector<Rows>> begin_and_run(std::span<const Call> calls);
   /// `storage_in_doubt` when the answer is lost. `storage_conflict` when the server rolled back.
   Status commit();
   /// Nothing to do where the connection is lost: the server rolls back.

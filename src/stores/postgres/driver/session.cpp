@@ -127,7 +127,7 @@ Result<WallTime> clock_of(sql::Session& session) {
   return rows->front().time(0);
 }
 
-/// In a transaction or not.
+/// In a transaction or not. BEGIN goes out with the first statements: one round trip less.
 class PooledSession final : public sql::OwnedSession {
  public:
   using sql::Session::run;
@@ -135,17 +135,19 @@ class PooledSession final : public sql::OwnedSession {
       : lease_(std::move(lease)), session_(*lease_, effect) {}
 
   Result<std::vector<sql::Rows>> run(std::span<const sql::Call> calls) override {
-    return session_.run(calls);
+    if (!std::exchange(begins_, false)) return session_.run(calls);
+    return run_parts(calls, [&](std::span<const Call> all) { return lease_->begin_and_run(all); });
   }
-  Result<WallTime> now() override { return session_.now(); }
+  Result<WallTime> now() override { return clock_of(*this); }
   [[nodiscard]] Timeline timeline() const override { return session_.timeline(); }
-  Status begin() { return lease_->begin(); }
-  Status commit() override { return lease_->commit(); }
-  Status rollback() override { return lease_->rollback(); }
+  void begin() { begins_ = true; }
+  Status commit() override { return begins_ ? Status() : lease_->commit(); }
+  Status rollback() override { return begins_ ? Status() : lease_->rollback(); }
 
  private:
   Pool::Lease lease_;
   ConnectionSession session_;
+  bool begins_ = false;  ///< with the next statements
 };
 
 }  // namespace
@@ -211,7 +213,7 @@ Result<std::unique_ptr<sql::OwnedSession>> PostgresSessions::begin() {
   auto lease = pool_.take();
   if (!lease.ok()) return lease.error();
   auto session = std::make_unique<PooledSession>(std::move(lease).value(), Effect::none);
-  if (auto begun = session->begin(); !begun.ok()) return begun.error();
+  session->begin();
   return std::unique_ptr<sql::OwnedSession>(std::move(session));
 }
 
