@@ -123,7 +123,7 @@ JOIN "{schema}".saga AS s
 -- $1 definition; then lists: $2 ids, $3 tenants, $4 versions of the definition, $5 states,
 -- $6 quarantined, $7 versions, $8 due, $9 keys, $10 isolation keys, $11 started, $12 changed,
 -- $13 ended, $14 bodies; the epoch stands for no time. In this order, which gives isolation keys
--- away before others take them. A row for each saga that was written.
+-- away before others take them. A row for each saga that was written: a new one has version 1.
 INSERT INTO "{schema}".saga AS s
   (id, tenant, definition, definition_version, state, quarantined, version, due, key, isolate,
    started_at, changed_at, ended_at, body)
@@ -135,6 +135,7 @@ FROM unnest($2::text[], $3::text[], $4::int8[], $5::text[], $6::int8[], $7::int8
             $13::timestamptz[], $14::text[])
      AS w(id, tenant, definition_version, state, quarantined, version, due, key, isolate,
           started_at, changed_at, ended_at, body)
+WHERE w.version = 1 OR EXISTS (SELECT FROM "{schema}".saga AS known WHERE known.id = w.id)
 ON CONFLICT (id) DO UPDATE
 SET (definition_version, state, quarantined, version, due, key, isolate, started_at, changed_at,
      ended_at, body) =

@@ -96,12 +96,12 @@ WHERE definition = ?1 AND tenant = ?2 AND isolate = ?3 AND isolate <> ''
 -- name: saga_write
 -- ?1 definition, ?2 id, ?3 tenant, ?4 version of the definition, ?5 state, ?6 quarantined,
 -- ?7 version, ?8 due, ?9 key, ?10 isolation key, ?11 started, ?12 changed, ?13 ended, ?14 body; 0
--- stands for no time. Each saga in turn. A row for each that was written.
+-- stands for no time. Each saga in turn. A row for each that was written: a new one has version 1.
 INSERT INTO sagabox_saga AS s
   (id, tenant, definition, definition_version, state, quarantined, version, due, key, isolate,
    started_at, changed_at, ended_at, body)
-VALUES (?2, ?3, ?1, ?4, ?5, ?6, ?7, nullif(?8, 0), ?9, ?10, ?11, ?12,
-        nullif(?13, 0), ?14)
+SELECT ?2, ?3, ?1, ?4, ?5, ?6, ?7, nullif(?8, 0), ?9, ?10, ?11, ?12, nullif(?13, 0), ?14
+WHERE ?7 = 1 OR EXISTS (SELECT 1 FROM sagabox_saga WHERE id = ?2)
 ON CONFLICT (id) DO UPDATE
 SET definition_version = excluded.definition_version, state = excluded.state,
     quarantined = excluded.quarantined, version = excluded.version, due = excluded.due,

@@ -40,6 +40,7 @@ inline void expect_kept_plans_use_indexes(const ConnectSettings& settings,
   for (const auto& one : statements) {
     const auto statement = sections.take(one.name);
     const std::string name(one.name);
+    ASSERT_EQ(statement.parts().size(), 1U) << name;
     sagabox::testing::run_sql(connection->handle(), "PREPARE " + name + " (" + one.types + ") AS " +
                                                         statement.parts().front().sql);
     const auto plan = kept_plan(connection->handle(), name + "(" + one.values + ")");

@@ -104,9 +104,11 @@ TEST_F(PostgresRequests, PlansOfAnEmptyTableUseItsIndexes) {
     const char* values;
   };
   constexpr std::array statements{
-      KeptStatement{"idempotency_check",
+      KeptStatement{"idempotency_take",
                     "text, text, text, bytea, bigint, bigint, bigint, timestamptz",
                     "'acme', 'billing', 'k', '', 1, 1, 1, NULL"},
+      KeptStatement{"idempotency_look", "text, text, text, timestamptz",
+                    "'acme', 'billing', 'k', NULL"},
       KeptStatement{"idempotency_finish", "text, text, text, bigint, timestamptz, bytea, bytea",
                     "'acme', 'billing', 'k', 1, NULL, '', ''"},
       KeptStatement{"idempotency_fail", "text, text, text, bigint, timestamptz, text, text, text",
