@@ -1,0 +1,157 @@
+#pragma once
+
+#include "delivery/secret_box.hpp"
+#include "delivery/store_retry.hpp"
+#include "delivery/subscription_book.hpp"
+#include "delivery/worker/targets.hpp"
+#include "feed/read_schedule.hpp"
+#include "observe/error_figures.hpp"
+
+#include <sagabox/hub_record.hpp>
+#include <sagabox/log.hpp>
+#include <sagabox/metrics.hpp>
+#include <sagabox/spi/job_store.hpp>
+#include <sagabox/spi/subscription_store.hpp>
+#include <sagabox/spi/transport.hpp>
+#include <sagabox/time.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace sagabox::delivery {
+
+/// What a worker works with; all of it outlives the worker, transports included.
+struct JobWorkerParts {
+  spi::JobStore& jobs;
+  spi::SubscriptionStore& secrets;  ///< `secrets` only
+  /// Subscriptions with a `change` above this one: `DeliveryStore::subscriptions`.
+  std::function<Result<std::vector<SubscriptionRecord>>(std::uint64_t after)> subscriptions;
+  const Transports& transports;
+  const SecretBox* box = nullptr;  ///< null: subscriptions with secrets get nothing
+  UlidSource& ids;                 ///< of leases
+  const Clock& clock;
+  Metrics& metrics = no_metrics();
+  Logger& log = no_log();
+  /// Called without a lock, by threads of transports, too: a result has come, so that a step is
+  /// due.
+  std::function<void()> wake = [] {};
+};
+
+struct JobWorkerOptions {
+  std::string name = "worker";  ///< of its leases, for people
+  /// Leased, under way, or with a result that is not written yet.
+  std::uint32_t in_flight_max = 256;
+  std::uint32_t lease_rows_max = 256;
+  /// Of one write.
+  std::uint32_t finish_rows_max = 256;
+  /// Longer than the deadline of any request and the margin.
+  Duration lease = SubscriptionSettings::timeout_max + std::chrono::seconds(30);
+  /// A request is sent only if its lease outlives its deadline by this: the time to write the
+  /// result.
+  Duration lease_margin = std::chrono::seconds(10);
+  Duration poll_interval = std::chrono::milliseconds(100);
+  /// How often all subscriptions are read again, as a safety net.
+  Duration reread_interval = std::chrono::minutes(5);
+};
+
+struct JobWorkerSnapshot {
+  std::uint64_t under_way = 0;  ///< leased or sent
+  std::uint64_t unwritten = 0;  ///< results
+  std::uint64_t completed = 0;  ///< attempts since the start, as all below
+  std::uint64_t failed = 0;
+  std::uint64_t lost = 0;  ///< results whose lease another one had
+};
+
+/// Leases jobs, makes one attempt of each, many at a time, and writes what became of them. Never
+/// makes an attempt twice: what it cannot make is a failed attempt, and what it loses comes back
+/// through the cleaner.
+///
+/// Has no thread. `step` and `next` belong to one thread; everything else is safe from any thread.
+class Worker final {
+ public:
+  explicit Worker(JobWorkerParts parts, JobWorkerOptions options = {});
+  /// What comes of requests under way is dropped: their leases run out.
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  /// One write at most: results of one lease, or a new lease. Or sends what was leased. False:
+  /// nothing is due before `next`.
+  bool step();
+  [[nodiscard]] BootTime next(BootTime now) const;
+  /// Jobs may have been made.
+  void wake() noexcept { schedule_.wake(); }
+  /// Leases nothing more; what is under way ends as usual.
+  void stop() noexcept { stopped_.store(true); }
+  /// Nothing is leased by it, and every result is written.
+  [[nodiscard]] bool idle() const;
+
+  [[nodiscard]] JobWorkerSnapshot snapshot() const;
+
+ private:
+  /// One call of `lease`: its token and when it runs out by our count, never too late.
+  struct Lease {
+    LeaseToken token{};
+    BootTime until{};
+  };
+  struct Held {
+    spi::LeasedJob leased;
+    Lease lease;
+  };
+  struct Inbox;
+  using Secrets = std::map<SubscriptionId, std::vector<spi::SealedSecret>>;
+  /// Either a parcel and where it goes, or the result of an attempt that is not made.
+  struct Prepared {
+    std::shared_ptr<spi::Transport> transport{};
+    spi::Parcel parcel{};
+    JobResult refusal{};
+  };
+
+  bool write_results(BootTime now);
+  void apply_finish(const LeaseToken& token, std::vector<spi::FinishedJob> jobs,
+                    const Result<std::vector<bool>>& reply, BootTime now);
+  bool send_leased(BootTime now);
+  Status read_subscriptions(BootTime now);
+  Result<Secrets> read_secrets() const;
+  [[nodiscard]] Prepared prepare(const Held& held, const Secrets& secrets, BootTime now);
+  void hand_over(std::vector<std::pair<Held, Prepared>> prepared, BootTime now);
+  bool lease_more(BootTime now);
+  void refuse_expired(BootTime now);
+  void ended(const Held& held, JobResult result);
+  void take_sent();
+  void log_attempt(const Held& held, const JobResult& result) const;
+  void failed(std::string_view what, const Error& error, BootTime now);
+  [[nodiscard]] std::uint32_t room() const;
+
+  const JobWorkerParts parts_;
+  const JobWorkerOptions options_;
+  ErrorFigures errors_;
+  Counter& completed_;
+  Counter& failed_;
+  Histogram& seconds_;
+  Targets targets_;
+  SubscriptionBook book_;
+  BootTime reread_at_{};
+  feed::ReadSchedule schedule_;
+  StoreRetry retry_;
+  std::atomic<bool> stopped_{false};
+
+  std::shared_ptr<Inbox> inbox_;
+  std::vector<Held> leased_;  ///< and not sent yet
+  std::map<LeaseToken, std::vector<spi::FinishedJob>> results_;
+  std::atomic<std::uint64_t> waiting_{0};    ///< in `leased_`
+  std::atomic<std::uint64_t> unwritten_{0};  ///< in `results_`
+  std::atomic<std::uint64_t> completed_count_{0};
+  std::atomic<std::uint64_t> failed_count_{0};
+  std::atomic<std::uint64_t> lost_count_{0};
+};
+
+}  // namespace sagabox::delivery
