@@ -23,7 +23,7 @@ bool is_unreachable(const JobResult& result) {
 bool is_refused_for_good(const JobResult& result) {
   if (result.status != 0 || !result.code) return false;
   return *result.code == Code::provider_rejected || *result.code == Code::tx_unroutable ||
-         *result.code == Code::schema_validation_failed;
+         *result.code == Code::schema_validation_failed || *result.code == Code::auth_denied;
 }
 
 /// One event and what follows from it.

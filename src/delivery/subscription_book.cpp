@@ -31,6 +31,21 @@ void SubscriptionBook::apply(std::span<const SubscriptionRecord> changed) {
   }
 }
 
+void SubscriptionBook::replace(std::span<const SubscriptionRecord> all) {
+  SubscriptionBook fresh;
+  for (const auto& record : all) {
+    auto known = find(record.id);
+    // Reading the settings of thousands takes its time.
+    if (!known || known->record.change != record.change) {
+      known = std::make_shared<const Subscription>(record);
+    }
+    fresh.change_ = std::max(fresh.change_, record.change);
+    if (takes_events(record.state)) fresh.put_in(known);
+    fresh.all_.emplace(record.id, std::move(known));
+  }
+  *this = std::move(fresh);
+}
+
 void SubscriptionBook::take_out(const Subscription& subscription) {
   const auto tenant = tenants_.find(subscription.record.tenant);
   if (tenant == tenants_.end()) return;

@@ -24,6 +24,8 @@ class SubscriptionBook {
   /// What changed, ascending. Records at or below a change that is known of their subscription are
   /// ignored.
   void apply(std::span<const SubscriptionRecord> changed);
+  /// All that there are: others are forgotten, and a record replaces one with another `change`.
+  void replace(std::span<const SubscriptionRecord> all);
   /// The highest change that was applied: where the next read of changes begins.
   [[nodiscard]] std::uint64_t change() const noexcept { return change_; }
 

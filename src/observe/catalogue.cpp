@@ -1,5 +1,6 @@
 #include "observe/catalogue.hpp"
 
+#include "observe/hub_metric_names.hpp"
 #include "observe/metric_names.hpp"
 #include "observe/saga_metric_names.hpp"
 
@@ -116,6 +117,14 @@ constexpr std::array catalogue{
                "Transactions that wrote sagas, by result: ok or failed"},
     MetricInfo{metric::saga_batch_sagas, histogram, "definition",
                "Sagas written by one transaction"},
+    MetricInfo{metric::hub_routed_total, counter, "", "Events that have their deliveries"},
+    MetricInfo{metric::hub_deliveries_total, counter, "", "Deliveries that the router made"},
+    MetricInfo{metric::hub_attempts_total, counter, "result",
+               "Attempts of deliveries by result: completed or failed"},
+    MetricInfo{metric::hub_attempt_seconds, histogram, "result",
+               "Time from sending an event to the end of the attempt"},
+    MetricInfo{metric::hub_lost_leases_total, counter, "result",
+               "Jobs whose worker was lost, by what became of them: pending or failed"},
     MetricInfo{metric::transport_sends_total, counter, "transport result",
                "Sends to targets by result: delivered, rejected, failed, unreachable, timed_out, "
                "busy, later"},

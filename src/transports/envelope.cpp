@@ -34,7 +34,8 @@ bool same(std::string_view name, std::string_view lower_case) {
 Envelope::Envelope(const spi::Parcel& parcel) {
   const auto& message = *parcel.message;
   const auto& trace = message.trace();
-  source_.append(source_prefix).append(parcel.table->str());
+  const bool is_of_outbox = parcel.source.empty();
+  source_ = is_of_outbox ? std::string(source_prefix) + parcel.table->str() : parcel.source;
   time_ = utc_text(message.occurred_at());
   add("specversion", "1.0");
   add("id", message.id().view());
@@ -49,6 +50,7 @@ Envelope::Envelope(const spi::Parcel& parcel) {
   add("tracestate", trace.tracestate);
   add("requestid", trace.request_id);
   add("correlationid", trace.correlation_id);
+  if (!is_of_outbox) return;
   add("outboxsequence", parcel.sequence.value);
   add("outboxshard", parcel.shard.value);
   add("outboxepoch", parcel.epoch.value);

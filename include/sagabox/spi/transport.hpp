@@ -48,6 +48,8 @@ struct Parcel {
   /// The transport sends it once at most. Otherwise it may send it again by itself, as HTTP clients
   /// do when a connection that was kept is cut before the answer.
   bool once = false;
+  /// Who tells it, as CloudEvents name it; the numbers above do not travel then. Empty: the table.
+  std::string source{};
 };
 
 /// For callers of `send` that want the answer and have no bound of their own.

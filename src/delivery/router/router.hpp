@@ -19,6 +19,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -98,7 +99,12 @@ class Router final : public ownership::Holder {
     std::vector<feed::RowPlace> events{};
     std::size_t added = 0;     ///< of `deliveries`
     std::size_t rows_max = 0;  ///< of the next write
+    bool is_void = false;      ///< its events may not be there any more
     [[nodiscard]] bool empty() const noexcept { return events.empty(); }
+  };
+  struct Reading {
+    feed::ReadPlan plan{};
+    std::uint64_t subscriptions_after = 0;
   };
   struct Moves {
     WorkerId owner{};
@@ -111,11 +117,15 @@ class Router final : public ownership::Holder {
   bool add_deliveries(BootTime now);
   void fill_batch();
   void added(std::size_t rows, Result<std::uint64_t> fresh, BootTime now);
+  void refused(const DeliveryRecord& delivery, const Error& error);
   void end_batch();
   bool move_positions(BootTime now);
   [[nodiscard]] Moves plan_moves() const;
+  /// Returns the fences that do not hold.
+  std::vector<spi::Fence> apply_moves(const Moves& moves, const Result<std::vector<bool>>& held,
+                                      BootTime now);
   bool read_events(BootTime now);
-  void apply_read(const feed::ReadPlan& plan, Result<spi::RoutingReply> reply, BootTime now);
+  void apply_read(const Reading& reading, Result<spi::RoutingReply> reply, BootTime now);
   void failed(std::string_view what, const Error& error, BootTime now);
   void forget(Shard shard);
   [[nodiscard]] bool moves_wait() const;

@@ -26,7 +26,9 @@ inline constexpr std::string_view attempt = "Hub-Attempt";  ///< 1 is the first
 std::shared_ptr<const Message> message_of(const spi::LeasedJob& leased,
                                           const Subscription& subscription);
 
-/// Without ticket, address and deadline.
+/// A parcel of the hub, without ticket, address and deadline. `source` may be empty.
+spi::Parcel hub_parcel(std::shared_ptr<const Message> message, std::string_view source);
+/// The one of this attempt.
 spi::Parcel parcel_of(const spi::LeasedJob& leased, const Subscription& subscription);
 
 /// What became of an attempt. Its texts have neither the payload nor a secret.

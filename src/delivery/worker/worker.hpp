@@ -20,10 +20,9 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <span>
+#include <optional>
 #include <string>
-#include <unordered_map>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 namespace sagabox::delivery {
@@ -47,8 +46,8 @@ struct JobWorkerParts {
 
 struct JobWorkerOptions {
   std::string name = "worker";  ///< of its leases, for people
-  /// Leased, under way, or with a result that is not written yet.
-  std::uint32_t in_flight_max = 256;
+  /// Leased, sent, or with a result that is not written yet.
+  std::uint32_t in_hand_max = 256;
   std::uint32_t lease_rows_max = 256;
   /// Of one write.
   std::uint32_t finish_rows_max = 256;
@@ -63,8 +62,7 @@ struct JobWorkerOptions {
 };
 
 struct JobWorkerSnapshot {
-  std::uint64_t under_way = 0;  ///< leased or sent
-  std::uint64_t unwritten = 0;  ///< results
+  std::uint64_t in_hand = 0;    ///< leased, sent, or with a result that is not written
   std::uint64_t completed = 0;  ///< attempts since the start, as all below
   std::uint64_t failed = 0;
   std::uint64_t lost = 0;  ///< results whose lease another one had
@@ -97,7 +95,7 @@ class Worker final {
   [[nodiscard]] JobWorkerSnapshot snapshot() const;
 
  private:
-  /// One call of `lease`: its token and when it runs out by our count, never too late.
+  /// One call of `lease`: its token, and when it runs out by our count, never too late.
   struct Lease {
     LeaseToken token{};
     BootTime until{};
@@ -106,52 +104,61 @@ class Worker final {
     spi::LeasedJob leased;
     Lease lease;
   };
-  struct Inbox;
-  using Secrets = std::map<SubscriptionId, std::vector<spi::SealedSecret>>;
-  /// Either a parcel and where it goes, or the result of an attempt that is not made.
+  /// Where it goes, or the result of an attempt that is not made.
   struct Prepared {
+    Held held;
     std::shared_ptr<spi::Transport> transport{};
     spi::Parcel parcel{};
     JobResult refusal{};
   };
+  struct Inbox;
+  using Secrets = std::map<SubscriptionId, std::vector<spi::SealedSecret>>;
+
+  void take_arrived();
+  void ended(const Held& held, JobResult result);
+  void log_attempt(const Held& held, const JobResult& result) const;
 
   bool write_results(BootTime now);
   void apply_finish(const LeaseToken& token, std::vector<spi::FinishedJob> jobs,
                     const Result<std::vector<bool>>& reply, BootTime now);
   bool send_leased(BootTime now);
   Status read_subscriptions(BootTime now);
-  Result<Secrets> read_secrets() const;
-  [[nodiscard]] Prepared prepare(const Held& held, const Secrets& secrets, BootTime now);
-  void hand_over(std::vector<std::pair<Held, Prepared>> prepared, BootTime now);
+  [[nodiscard]] Result<Secrets> read_secrets() const;
+  [[nodiscard]] std::optional<JobResult> refusal_of(const Held& held,
+                                                    const Subscription* subscription,
+                                                    BootTime now) const;
+  [[nodiscard]] Prepared prepare(Held held, const Secrets& secrets, BootTime now);
+  void hand_over(std::vector<Prepared> prepared, BootTime now);
   bool lease_more(BootTime now);
-  void refuse_expired(BootTime now);
-  void ended(const Held& held, JobResult result);
-  void take_sent();
-  void log_attempt(const Held& held, const JobResult& result) const;
+
   void failed(std::string_view what, const Error& error, BootTime now);
+  [[nodiscard]] bool outlives(const Held& held, BootTime deadline) const {
+    return deadline + options_.lease_margin <= held.lease.until;
+  }
   [[nodiscard]] std::uint32_t room() const;
 
   const JobWorkerParts parts_;
   const JobWorkerOptions options_;
   ErrorFigures errors_;
-  Counter& completed_;
-  Counter& failed_;
-  Histogram& seconds_;
+  Counter& completed_total_;
+  Counter& failed_total_;
+  Histogram& completed_seconds_;
+  Histogram& failed_seconds_;
   Targets targets_;
   SubscriptionBook book_;
   BootTime reread_at_{};
   feed::ReadSchedule schedule_;
   StoreRetry retry_;
-  std::atomic<bool> stopped_{false};
-
-  std::shared_ptr<Inbox> inbox_;
+  bool lease_next_ = false;   ///< results and leases take turns
   std::vector<Held> leased_;  ///< and not sent yet
   std::map<LeaseToken, std::vector<spi::FinishedJob>> results_;
-  std::atomic<std::uint64_t> waiting_{0};    ///< in `leased_`
-  std::atomic<std::uint64_t> unwritten_{0};  ///< in `results_`
-  std::atomic<std::uint64_t> completed_count_{0};
-  std::atomic<std::uint64_t> failed_count_{0};
-  std::atomic<std::uint64_t> lost_count_{0};
+  std::shared_ptr<Inbox> inbox_;
+
+  std::atomic<bool> stopped_{false};
+  std::atomic<std::uint32_t> in_hand_{0};
+  std::atomic<std::uint64_t> completed_{0};
+  std::atomic<std::uint64_t> failed_{0};
+  std::atomic<std::uint64_t> lost_{0};
 };
 
 }  // namespace sagabox::delivery

@@ -1,0 +1,41 @@
+#include "delivery/cleaner/cleaner.hpp"
+
+#include "observe/hub_metric_names.hpp"
+
+#include <algorithm>
+
+namespace sagabox::delivery {
+
+Cleaner::Cleaner(CleanerParts parts, CleanerOptions options)
+    : parts_(parts),
+      options_(options),
+      errors_(parts.metrics),
+      reset_(parts.metrics.counter(metric::hub_lost_leases_total, {{"result", "pending"}})),
+      failed_(parts.metrics.counter(metric::hub_lost_leases_total, {{"result", "failed"}})) {}
+
+bool Cleaner::step() {
+  const auto now = parts_.clock.boot_now();
+  if (now < next(now)) return false;
+  const auto reply = parts_.jobs.reset(options_.rows_max);
+  if (!reply.ok()) {
+    retry_.failed(now);
+    errors_.count(reply.error().code);
+    parts_.log.log(LogLevel::warning, "leases of jobs were not looked at, will be tried again",
+                   {{"code", code_name(reply.error().code)},
+                    {"error", std::string_view(reply.error().message)}});
+    return true;
+  }
+  retry_.succeeded();
+  const auto found = reply->reset + reply->failed;
+  if (found < options_.rows_max) due_ = now + options_.interval;
+  if (found == 0) return true;
+  reset_.add(static_cast<double>(reply->reset));
+  failed_.add(static_cast<double>(reply->failed));
+  parts_.log.log(LogLevel::warning, "jobs lost their worker",
+                 {{"pending", reply->reset}, {"failed", reply->failed}});
+  return true;
+}
+
+BootTime Cleaner::next(BootTime now) const { return std::max({due_, retry_.at(), now}); }
+
+}  // namespace sagabox::delivery
