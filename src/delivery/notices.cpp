@@ -15,10 +15,10 @@ Result<HubEvent> subscription_disabled(const SubscriptionRecord& record, UlidSou
   const auto target = masked_url(record.target);
   NewMessage draft{.topic = Topic(subscription_disabled_type),
                    .key = record.id.str(),
-                   .payload = json(json_object({{"subscription", record.id.view()},
-                                                {"name", record.name},
-                                                {"target", target},
-                                                {"reason", record.reason}})),
+                   .payload = sagabox::json(json_object({{"subscription", record.id.view()},
+                                                         {"name", record.name},
+                                                         {"target", target},
+                                                         {"reason", record.reason}})),
                    .tenant = record.tenant,
                    .occurred_at = record.changed_at,
                    .id = id.str()};

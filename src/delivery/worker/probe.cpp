@@ -62,7 +62,7 @@ Result<std::shared_ptr<const Message>> probe_message(const ProbeParts& parts,
                                                      std::string_view type, std::string payload) {
   UlidSource ids(parts.clock, parts.random);
   NewMessage draft{.topic = Topic(type),
-                   .payload = json(std::move(payload)),
+                   .payload = sagabox::json(std::move(payload)),
                    .tenant = subscription.record.tenant};
   if (!is_webhook(subscription.record.target)) draft.headers = subscription.settings.headers;
   return Message::build_shared(std::move(draft), {}, ids, parts.clock);
