@@ -205,6 +205,7 @@ void Router::added(std::size_t rows, Result<std::uint64_t> fresh, BootTime now) 
     retry_.succeeded();
     totals_.deliveries += *fresh;
     made_.add(static_cast<double>(*fresh));
+    log_made(std::span(batch_.deliveries).subspan(batch_.added, rows));
     batch_.added += rows;
   } else if (fresh.error().code != Code::schema_validation_failed) {
     return failed("add", fresh.error(), now);
@@ -218,6 +219,19 @@ void Router::added(std::size_t rows, Result<std::uint64_t> fresh, BootTime now) 
   }
   batch_.rows_max = std::min(batch_.rows_max * 2, options_.deliveries_max);
   if (batch_.added == batch_.deliveries.size()) end_batch();
+}
+
+void Router::log_made(std::span<const DeliveryRecord> deliveries) const {
+  if (!parts_.log.enabled(LogLevel::debug)) return;
+  for (const auto& delivery : deliveries) {
+    parts_.log.log(LogLevel::debug, "an event has a delivery",
+                   {{"correlation_id", std::string_view(delivery.correlation_id)},
+                    {"event_id", delivery.event.view()},
+                    {"subscription_id", delivery.subscription.view()},
+                    {"delivery_id", delivery.id.view()},
+                    {"delivery_status", delivery_state_name(delivery.state)},
+                    {"tenant", std::string_view(delivery.tenant)}});
+  }
 }
 
 void Router::refused(const DeliveryRecord& delivery, const Error& error) {

@@ -117,6 +117,7 @@ class Router final : public ownership::Holder {
   bool add_deliveries(BootTime now);
   void fill_batch();
   void added(std::size_t rows, Result<std::uint64_t> fresh, BootTime now);
+  void log_made(std::span<const DeliveryRecord> deliveries) const;
   void refused(const DeliveryRecord& delivery, const Error& error);
   void end_batch();
   bool move_positions(BootTime now);
