@@ -22,11 +22,11 @@ HubEvent event_of(std::string type, Payload payload) {
   return event;
 }
 
-TEST(EventTypes, WithoutACatalogueEverythingIsTaken) {
+TEST(HubEventTypes, WithoutACatalogueEverythingIsTaken) {
   EXPECT_TRUE(EventTypes{}.check(event_of("any", bytes("x"))).ok());
 }
 
-TEST(EventTypes, PayloadFitsTheSchemaOfItsType) {
+TEST(HubEventTypes, PayloadFitsTheSchemaOfItsType) {
   EventTypes types;
   types.known["shop.order.v1"].schema =
       JsonSchema::parse(R"({"type": "object", "required": ["total"]})").value();
@@ -42,7 +42,7 @@ TEST(EventTypes, PayloadFitsTheSchemaOfItsType) {
   }
 }
 
-TEST(EventTypes, OtherTypesMayBeRefused) {
+TEST(HubEventTypes, OtherTypesMayBeRefused) {
   EventTypes types{.known_only = true};
   types.known["a"] = {};
   EXPECT_TRUE(types.check(event_of("a", json("1"))).ok());

@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HookTransport;
 
-class ProbeTest : public ::testing::Test {
+class HubProbeTest : public ::testing::Test {
  protected:
   static SecretBox make_box() {
     std::string text = "k1:";
@@ -62,7 +62,7 @@ class ProbeTest : public ::testing::Test {
   SecretBox box = make_box();
 };
 
-TEST_F(ProbeTest, EndpointProvesItselfByItsChallenge) {
+TEST_F(HubProbeTest, EndpointProvesItselfByItsChallenge) {
   EXPECT_TRUE(proved([](const std::string& said) { return said; }).passed);
   EXPECT_TRUE(proved([](const std::string& said) { return " " + said + "\r\n"; }).passed);
   const auto probed = proved(
@@ -76,7 +76,7 @@ TEST_F(ProbeTest, EndpointProvesItselfByItsChallenge) {
   EXPECT_NE(challenge_in(sent), challenge_in(http->log.front()));
 }
 
-TEST_F(ProbeTest, AnythingElseIsNoProof) {
+TEST_F(HubProbeTest, AnythingElseIsNoProof) {
   const std::vector<std::function<std::string(const std::string&)>> answers{
       [](const std::string&) { return ""; },
       [](const std::string&) { return "ok"; },
@@ -98,7 +98,7 @@ TEST_F(ProbeTest, AnythingElseIsNoProof) {
   EXPECT_EQ(refused.error, "the endpoint answered 500");
 }
 
-TEST_F(ProbeTest, IsSignedWithTheSecretsOfTheSubscription) {
+TEST_F(HubProbeTest, IsSignedWithTheSecretsOfTheSubscription) {
   const auto random_of_box = seeded_random(2);
   const auto id = SubscriptionId::parse("a").value();
   spi::SealedSecret secret;
@@ -116,7 +116,7 @@ TEST_F(ProbeTest, IsSignedWithTheSecretsOfTheSubscription) {
             R"({"subscription":"a","name":"the \"shop\""})");
 }
 
-TEST_F(ProbeTest, SaysWhatKeptItFromBeingSent) {
+TEST_F(HubProbeTest, SaysWhatKeptItFromBeingSent) {
   EXPECT_NE(ping(parts(), subscription("pigeon:home"), {}).error, "");
   EXPECT_NE(ping(parts(), subscription("http://refused/"), {}).error, "");
   EXPECT_NE(ping(parts(), subscription("https://a/", R"({"newer": 1})"), {}).error, "");
@@ -126,14 +126,14 @@ TEST_F(ProbeTest, SaysWhatKeptItFromBeingSent) {
   EXPECT_EQ(http->log.size(), 0U);
 }
 
-TEST_F(ProbeTest, TargetsThatAreNoWebhooksNeedNoProof) {
+TEST_F(HubProbeTest, TargetsThatAreNoWebhooksNeedNoProof) {
   EXPECT_TRUE(needs_proof("https://hooks.example/a"));
   EXPECT_FALSE(needs_proof("bus:orders"));
   EXPECT_TRUE(prove(parts(), subscription("bus:orders"), {}).passed);
   EXPECT_EQ(http->log.size(), 0U);
 }
 
-TEST(Notices, DisabledSubscriptionIsToldOnce) {
+TEST(HubNotices, DisabledSubscriptionIsToldOnce) {
   testing::FakeClock clock;
   const auto random = seeded_random(1);
   UlidSource ids(clock, *random);

@@ -85,9 +85,9 @@ class RefusingDeliveries final : public spi::DeliveryStore {
   EventId refused_;
 };
 
-class RouterTest : public ::testing::Test {
+class HubRouterTest : public ::testing::Test {
  protected:
-  RouterTest() {
+  HubRouterTest() {
     store.set_faults([this](Operation operation) {
       ++calls[operation];
       const auto planned = faults.find(operation);
@@ -150,7 +150,7 @@ class RouterTest : public ::testing::Test {
   WorkerId me{};
 };
 
-TEST_F(RouterTest, EachMatchingSubscriptionGetsOneDelivery) {
+TEST_F(HubRouterTest, EachMatchingSubscriptionGetsOneDelivery) {
   hand.subscribe("a");
   hand.subscribe("b", R"({"filter": {"n": 2}})");
   hand.subscribe("c", R"({"order": "key"})");
@@ -169,7 +169,7 @@ TEST_F(RouterTest, EachMatchingSubscriptionGetsOneDelivery) {
   EXPECT_EQ(metrics.counter_value("hub_deliveries_total", {}), 2);
 }
 
-TEST_F(RouterTest, AnotherOneAfterACrashMakesNothingTwice) {
+TEST_F(HubRouterTest, AnotherOneAfterACrashMakesNothingTwice) {
   hand.subscribe("a");
   for (int i = 0; i < 5; ++i) hand.publish("k");
   faults[Operation::hub_move] = Fault::refused;
@@ -187,7 +187,7 @@ TEST_F(RouterTest, AnotherOneAfterACrashMakesNothingTwice) {
   EXPECT_GT(position(), Sequence{});
 }
 
-TEST_F(RouterTest, PositionStaysWhileDeliveriesAreNotAdded) {
+TEST_F(HubRouterTest, PositionStaysWhileDeliveriesAreNotAdded) {
   hand.subscribe("a");
   hand.publish("k");
   for (const auto fault : {Fault::refused, Fault::lost_before}) {
@@ -208,7 +208,7 @@ TEST_F(RouterTest, PositionStaysWhileDeliveriesAreNotAdded) {
   EXPECT_GT(position(), Sequence{});
 }
 
-TEST_F(RouterTest, NextOwnerBeginsWhereTheOneBeforeStopped) {
+TEST_F(HubRouterTest, NextOwnerBeginsWhereTheOneBeforeStopped) {
   hand.subscribe("a");
   hand.publish("k");
   auto first = owner();
@@ -223,7 +223,7 @@ TEST_F(RouterTest, NextOwnerBeginsWhereTheOneBeforeStopped) {
   EXPECT_EQ(hand.deliveries().size(), 2U);
 }
 
-TEST_F(RouterTest, WritesOfALargeFanOutAreBounded) {
+TEST_F(HubRouterTest, WritesOfALargeFanOutAreBounded) {
   for (int i = 0; i < 10; ++i) hand.subscribe("s" + std::to_string(i));
   hand.publish("k");
   hand.publish("k");
@@ -234,7 +234,7 @@ TEST_F(RouterTest, WritesOfALargeFanOutAreBounded) {
   EXPECT_GT(position(), Sequence{});
 }
 
-TEST_F(RouterTest, DeliveriesOfAKeyAreMadeInTheOrderOfTheirEvents) {
+TEST_F(HubRouterTest, DeliveriesOfAKeyAreMadeInTheOrderOfTheirEvents) {
   hand.subscribe("a", R"({"order": "key"})");
   std::vector<EventId> sent;
   for (int i = 0; i < 20; ++i) sent.push_back(hand.publish("k").id);
@@ -245,7 +245,7 @@ TEST_F(RouterTest, DeliveriesOfAKeyAreMadeInTheOrderOfTheirEvents) {
   EXPECT_EQ(made, sent);
 }
 
-TEST_F(RouterTest, SubscriptionThatCannotBeReadHoldsUpNoOther) {
+TEST_F(HubRouterTest, SubscriptionThatCannotBeReadHoldsUpNoOther) {
   auto broken = hand.subscribe("a");
   broken.settings = R"({"from_a_newer_version": 1})";
   hand.subscribe(broken);
@@ -260,7 +260,7 @@ TEST_F(RouterTest, SubscriptionThatCannotBeReadHoldsUpNoOther) {
   EXPECT_EQ(made[1].subscription.str(), "c");
 }
 
-TEST_F(RouterTest, DeliveryThatTheStoreRefusesHoldsUpNoOther) {
+TEST_F(HubRouterTest, DeliveryThatTheStoreRefusesHoldsUpNoOther) {
   hand.subscribe("a");
   hand.subscribe("b");
   std::vector<HubEvent> sent;
@@ -274,7 +274,7 @@ TEST_F(RouterTest, DeliveryThatTheStoreRefusesHoldsUpNoOther) {
   EXPECT_LT(refusing.calls, 30);
 }
 
-TEST_F(RouterTest, EventsBeforeTheActivationAreNotForIt) {
+TEST_F(HubRouterTest, EventsBeforeTheActivationAreNotForIt) {
   hand.publish("k");
   clock.advance(1s);
   hand.subscribe("a");
@@ -287,7 +287,7 @@ TEST_F(RouterTest, EventsBeforeTheActivationAreNotForIt) {
   EXPECT_EQ(hand.deliveries().size(), 1U);
 }
 
-TEST_F(RouterTest, ChangedSubscriptionCountsFromItsOwnTimeOn) {
+TEST_F(HubRouterTest, ChangedSubscriptionCountsFromItsOwnTimeOn) {
   auto record = hand.subscribe("a");
   auto router = owner();
   hand.publish("k");
@@ -299,7 +299,7 @@ TEST_F(RouterTest, ChangedSubscriptionCountsFromItsOwnTimeOn) {
   EXPECT_EQ(hand.deliveries().size(), 1U);
 }
 
-TEST_F(RouterTest, WhoHasLostItsShardsMovesNoPosition) {
+TEST_F(HubRouterTest, WhoHasLostItsShardsMovesNoPosition) {
   hand.subscribe("a");
   auto old = owner({.move_interval = 0s});
   run(*old);
@@ -318,7 +318,7 @@ TEST_F(RouterTest, WhoHasLostItsShardsMovesNoPosition) {
   EXPECT_EQ(old->snapshot().events, after);
 }
 
-TEST_F(RouterTest, DrainedShardIsIdleOnceItsDeliveriesAreAdded) {
+TEST_F(HubRouterTest, DrainedShardIsIdleOnceItsDeliveriesAreAdded) {
   hand.subscribe("a");
   const auto event = hand.publish("k");
   const auto shard = spi::event_shard(event, hand.shards());
@@ -338,7 +338,7 @@ TEST_F(RouterTest, DrainedShardIsIdleOnceItsDeliveriesAreAdded) {
   EXPECT_EQ(router->snapshot().shards_owned, hand.shards() - 1U);
 }
 
-TEST_F(RouterTest, AfterAFailOverItKnowsOnlyWhatIsThere) {
+TEST_F(HubRouterTest, AfterAFailOverItKnowsOnlyWhatIsThere) {
   hand.subscribe("a");
   auto router = owner();
   run(*router);

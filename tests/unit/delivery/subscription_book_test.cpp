@@ -124,6 +124,24 @@ TEST_F(SubscriptionBookTest, ChangesReplaceWhatWasKnown) {
   EXPECT_EQ(book.find(SubscriptionId::parse("x").value()), nullptr);
 }
 
+TEST_F(SubscriptionBookTest, AllThatThereIsReplacesWhatWasKnown) {
+  const auto kept = record("kept", {"t"});
+  auto other = record("other", {"t"});
+  apply(kept);
+  apply(other);
+  apply(record("lost", {"t"}));
+  const auto known = book.find(kept.id);
+  // Another history: counted anew, and some of it never happened.
+  other.types = {"u"};
+  other.change = 1;
+  book.replace(std::vector{kept, other});
+  EXPECT_EQ(matching(event("t")), Ids{"kept"});
+  EXPECT_EQ(matching(event("u")), Ids{"other"});
+  EXPECT_EQ(book.find(SubscriptionId::parse("lost").value()), nullptr);
+  EXPECT_EQ(book.find(kept.id), known) << "read again though nothing has changed";
+  EXPECT_EQ(book.change(), 1U);
+}
+
 TEST_F(SubscriptionBookTest, DeliveryHasTheKeyOnlyWhereItsOrderIsKept) {
   auto stored = record("a", {"t"});
   const auto happened = event("t");

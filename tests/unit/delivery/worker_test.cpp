@@ -30,9 +30,9 @@ SecretBox test_box() {
   return SecretBox::create(text).value();
 }
 
-class WorkerTest : public ::testing::Test {
+class HubWorkerTest : public ::testing::Test {
  protected:
-  WorkerTest() {
+  HubWorkerTest() {
     store.set_faults([this](Operation operation) {
       ++calls[operation];
       const auto planned = faults.find(operation);
@@ -93,7 +93,7 @@ class WorkerTest : public ::testing::Test {
   int wakes = 0;
 };
 
-TEST_F(WorkerTest, MakesOneAttemptAndWritesWhatBecameOfIt) {
+TEST_F(HubWorkerTest, MakesOneAttemptAndWritesWhatBecameOfIt) {
   const auto delivery = ready(hand.subscribe("a"));
   hooks().hold = true;
   const auto worker = worker_with({.name = "w-7"});
@@ -121,7 +121,7 @@ TEST_F(WorkerTest, MakesOneAttemptAndWritesWhatBecameOfIt) {
   EXPECT_EQ(metrics.counter_value("hub_attempts_total", {{"result", "completed"}}), 1);
 }
 
-TEST_F(WorkerTest, FailureIsWrittenAndNotRepeated) {
+TEST_F(HubWorkerTest, FailureIsWrittenAndNotRepeated) {
   const auto delivery = ready(hand.subscribe("a"));
   hooks().script = [](const spi::Parcel&) {
     auto result = HookTransport::answered(503, "no \"4111 1111\" today\n" + std::string(3000, 'x'));
@@ -142,7 +142,7 @@ TEST_F(WorkerTest, FailureIsWrittenAndNotRepeated) {
   EXPECT_EQ(worker->snapshot().failed, 1U);
 }
 
-TEST_F(WorkerTest, RequestSaysWhichAttemptOfWhatItIs) {
+TEST_F(HubWorkerTest, RequestSaysWhichAttemptOfWhatItIs) {
   NewMessage draft{.topic = "t", .payload = json("{}")};
   draft.headers = {{"hub-attempt", "99"}, {"X-Shop", "7"}};
   draft.trace.correlation_id = "c-1";
@@ -169,7 +169,7 @@ TEST_F(WorkerTest, RequestSaysWhichAttemptOfWhatItIs) {
   EXPECT_EQ(HookTransport::setting(hook, "secrets"), "");
 }
 
-TEST_F(WorkerTest, SecondAttemptHasTheSameIdAndAnotherNumber) {
+TEST_F(HubWorkerTest, SecondAttemptHasTheSameIdAndAnotherNumber) {
   ready(hand.subscribe("a"));
   hooks().script = [](const spi::Parcel&) { return HookTransport::answered(500); };
   const auto worker = worker_with();
@@ -182,7 +182,7 @@ TEST_F(WorkerTest, SecondAttemptHasTheSameIdAndAnotherNumber) {
   EXPECT_EQ(HookTransport::header(hooks().log[1], "Hub-Attempt"), "2");
 }
 
-TEST_F(WorkerTest, SignsWithThePresentSecretAndThoseThatOverlap) {
+TEST_F(HubWorkerTest, SignsWithThePresentSecretAndThoseThatOverlap) {
   const auto record = hand.subscribe("a");
   add_secret(record, "whsec_old");
   ready(record);
@@ -202,7 +202,7 @@ TEST_F(WorkerTest, SignsWithThePresentSecretAndThoseThatOverlap) {
   EXPECT_EQ(hooks().addresses, 2) << "opened again only when something has changed";
 }
 
-TEST_F(WorkerTest, SecretThatCannotBeOpenedIsNoAttemptAtTheEndpoint) {
+TEST_F(HubWorkerTest, SecretThatCannotBeOpenedIsNoAttemptAtTheEndpoint) {
   const auto record = hand.subscribe("a");
   const auto theirs =
       box.seal("whsec_x", secret_context(SubscriptionId::parse("b").value()), *random).value();
@@ -215,7 +215,7 @@ TEST_F(WorkerTest, SecretThatCannotBeOpenedIsNoAttemptAtTheEndpoint) {
   EXPECT_EQ(hand.attempt(delivery.id).result.error.find("whsec_x"), std::string::npos);
 }
 
-TEST_F(WorkerTest, WhatMayNotGoIsNotSent) {
+TEST_F(HubWorkerTest, WhatMayNotGoIsNotSent) {
   struct Case {
     std::string id;
     SubscriptionState state;
@@ -250,7 +250,7 @@ TEST_F(WorkerTest, WhatMayNotGoIsNotSent) {
   }
 }
 
-TEST_F(WorkerTest, PausedSubscriptionGetsWhatWasUnderWay) {
+TEST_F(HubWorkerTest, PausedSubscriptionGetsWhatWasUnderWay) {
   auto record = hand.subscribe("a");
   ready(record);
   record.state = SubscriptionState::paused;
@@ -260,7 +260,7 @@ TEST_F(WorkerTest, PausedSubscriptionGetsWhatWasUnderWay) {
   EXPECT_EQ(hooks().log.size(), 1U);
 }
 
-TEST_F(WorkerTest, EventOfAnotherTenantIsNotSent) {
+TEST_F(HubWorkerTest, EventOfAnotherTenantIsNotSent) {
   const auto record = hand.subscribe("a");
   const auto delivery = ready(record, {.topic = "t", .payload = json("{}"), .tenant = "umbrella"});
   const auto worker = worker_with();
@@ -269,7 +269,7 @@ TEST_F(WorkerTest, EventOfAnotherTenantIsNotSent) {
   EXPECT_EQ(hand.attempt(delivery.id).result.code, Code::auth_denied);
 }
 
-TEST_F(WorkerTest, LeaseThatIsTooShortByNowSendsNothing) {
+TEST_F(HubWorkerTest, LeaseThatIsTooShortByNowSendsNothing) {
   const auto delivery = ready(hand.subscribe("a", R"({"timeout": "20s"})"));
   const auto worker = worker_with({.lease = 60s, .lease_margin = 10s});
   worker->wake();
@@ -287,7 +287,7 @@ TEST_F(WorkerTest, LeaseThatIsTooShortByNowSendsNothing) {
   EXPECT_EQ(hooks().log.size(), 1U);
 }
 
-TEST_F(WorkerTest, ResultInDoubtIsWrittenAgainAndNotSentAgain) {
+TEST_F(HubWorkerTest, ResultInDoubtIsWrittenAgainAndNotSentAgain) {
   for (const auto fault : {Fault::refused, Fault::lost_before, Fault::lost_after}) {
     const auto delivery = ready(hand.subscribe("a" + std::to_string(static_cast<int>(fault))));
     faults[Operation::hub_finish] = fault;
@@ -304,7 +304,7 @@ TEST_F(WorkerTest, ResultInDoubtIsWrittenAgainAndNotSentAgain) {
   EXPECT_EQ(hooks().log.size(), 3U);
 }
 
-TEST_F(WorkerTest, JobsOfALeaseInDoubtComeBackThroughTheCleaner) {
+TEST_F(HubWorkerTest, JobsOfALeaseInDoubtComeBackThroughTheCleaner) {
   const auto delivery = ready(hand.subscribe("a"));
   faults[Operation::hub_lease] = Fault::lost_after;
   const auto worker = worker_with();
@@ -320,7 +320,7 @@ TEST_F(WorkerTest, JobsOfALeaseInDoubtComeBackThroughTheCleaner) {
   EXPECT_EQ(metrics.counter_value("hub_lost_leases_total", {{"result", "pending"}}), 1);
 }
 
-TEST_F(WorkerTest, ResultOfALeaseThatAnotherHasCountsForNothing) {
+TEST_F(HubWorkerTest, ResultOfALeaseThatAnotherHasCountsForNothing) {
   const auto delivery = ready(hand.subscribe("a"));
   hooks().hold = true;
   const auto slow = worker_with({.name = "slow"});
@@ -339,7 +339,7 @@ TEST_F(WorkerTest, ResultOfALeaseThatAnotherHasCountsForNothing) {
   EXPECT_EQ(hand.attempt(delivery.id).state, HubJobState::completed);
 }
 
-TEST_F(WorkerTest, HasNoMoreInHandThanItMay) {
+TEST_F(HubWorkerTest, HasNoMoreInHandThanItMay) {
   const auto record = hand.subscribe("a");
   for (int i = 0; i < 10; ++i) ready(record);
   hooks().hold = true;
@@ -353,7 +353,7 @@ TEST_F(WorkerTest, HasNoMoreInHandThanItMay) {
   EXPECT_TRUE(worker->idle());
 }
 
-TEST_F(WorkerTest, WhatComesAfterItsEndIsDropped) {
+TEST_F(HubWorkerTest, WhatComesAfterItsEndIsDropped) {
   const auto delivery = ready(hand.subscribe("a"));
   hooks().hold = true;
   auto worker = worker_with();
@@ -364,7 +364,7 @@ TEST_F(WorkerTest, WhatComesAfterItsEndIsDropped) {
   EXPECT_EQ(hand.attempt(delivery.id).state, HubJobState::leased);
 }
 
-TEST_F(WorkerTest, StoppedItEndsWhatIsUnderWayAndLeasesNothing) {
+TEST_F(HubWorkerTest, StoppedItEndsWhatIsUnderWayAndLeasesNothing) {
   const auto record = hand.subscribe("a");
   ready(record);
   hooks().hold = true;
@@ -380,7 +380,7 @@ TEST_F(WorkerTest, StoppedItEndsWhatIsUnderWayAndLeasesNothing) {
   EXPECT_EQ(hand.attempt(later.id).state, HubJobState::pending);
 }
 
-TEST_F(WorkerTest, OtherTransportsGetTheHeadersWithTheMessage) {
+TEST_F(HubWorkerTest, OtherTransportsGetTheHeadersWithTheMessage) {
   const auto delivery = ready(
       hand.subscribe("a", R"({"headers": {"X-A": "1"}, "mode": "structured"})", "bus:orders"));
   bus->script = [](const spi::Parcel&) { return spi::SendResult{}; };
@@ -393,7 +393,7 @@ TEST_F(WorkerTest, OtherTransportsGetTheHeadersWithTheMessage) {
   EXPECT_EQ(hand.attempt(delivery.id).result.status, 0);
 }
 
-TEST_F(WorkerTest, SubscriptionsThatCannotBeReadMakeItWait) {
+TEST_F(HubWorkerTest, SubscriptionsThatCannotBeReadMakeItWait) {
   ready(hand.subscribe("a"));
   faults[Operation::hub_look] = Fault::refused;
   const auto worker = worker_with();
@@ -405,7 +405,7 @@ TEST_F(WorkerTest, SubscriptionsThatCannotBeReadMakeItWait) {
   EXPECT_EQ(hooks().log.size(), 1U);
 }
 
-TEST(CleanerTest, ThirdLostLeaseFailsTheJob) {
+TEST(HubCleanerTest, ThirdLostLeaseFailsTheJob) {
   testing::FakeClock clock;
   const auto random = seeded_random(1);
   testing::RecordingMetrics metrics;

@@ -78,6 +78,16 @@ TEST(EnvelopeTest, WhatTheMessageDoesNotHaveIsLeftOut) {
   }
 }
 
+TEST(EnvelopeTest, SourceOfItsOwnStandsForTheTableAndItsNumbers) {
+  const auto table = TableName::parse("hub").value();
+  spi::Parcel parcel{.message = built({.topic = "t", .payload = json("1")}), .table = &table};
+  parcel.sequence = Sequence{7};
+  parcel.source = "shop";
+  const auto found = all_of(parcel);
+  EXPECT_EQ(found.at("source"), "shop");
+  for (const auto& [name, value] : found) EXPECT_FALSE(name.starts_with("outbox")) << name;
+}
+
 TEST(EnvelopeTest, HeadersThatWouldSpeakForTheEnvelopeDoNotTravel) {
   for (const auto* name : {"ce-id", "CE_Type", "cloudEvents:id", "Content-Type", "traceparent",
                            "X-Request-ID", "Webhook-Signature", "Authorization", "Host",
