@@ -41,8 +41,19 @@ enum class AuditKind : std::uint8_t {
   saga_compensated,
   saga_approved,
   saga_step_set,
+  // What operators and customers do to the delivery hub.
+  hub_subscription_created,
+  hub_subscription_changed,
+  hub_subscription_verified,
+  hub_subscription_paused,
+  hub_subscription_resumed,
+  hub_subscription_disabled,
+  hub_subscription_enabled,
+  hub_secret_created,
+  hub_endpoint_pinged,
+  hub_delivery_requeued,
 };
-inline constexpr std::size_t audit_kind_count = 26;
+inline constexpr std::size_t audit_kind_count = 36;
 
 /// "TxOutboxEnqueued", "DeadLetter" …
 std::string_view audit_name(AuditKind kind) noexcept;

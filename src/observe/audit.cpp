@@ -40,7 +40,17 @@ constexpr std::array<std::string_view, audit_kind_count> names{"TxOutboxEnqueued
                                                                "SagaCancelled",
                                                                "SagaCompensated",
                                                                "SagaApproved",
-                                                               "SagaStepSet"};
+                                                               "SagaStepSet",
+                                                               "HubSubscriptionCreated",
+                                                               "HubSubscriptionChanged",
+                                                               "HubSubscriptionVerified",
+                                                               "HubSubscriptionPaused",
+                                                               "HubSubscriptionResumed",
+                                                               "HubSubscriptionDisabled",
+                                                               "HubSubscriptionEnabled",
+                                                               "HubSecretCreated",
+                                                               "HubEndpointPinged",
+                                                               "HubDeliveryRequeued"};
 
 }  // namespace
 
