@@ -118,6 +118,9 @@ Status ApiOptions::check() const {
     return Error{Code::config_invalid,
                  "metrics, audit, log and clock must not be null; leave them out for none"};
   }
+  if (hub && hub->store == nullptr) {
+    return Error{Code::config_invalid, "hub: its store must be given"};
+  }
   return {};
 }
 
@@ -128,12 +131,17 @@ Api::Api(ApiOptions options, std::unique_ptr<KeyRing> keys)
       replies_(options_.saga_replies, *options_.clock) {
   for (const auto& table : options_.tables) {
     writers_.push_back(std::make_unique<GroupWriter>(*table.store, table.outbox, options_.writing));
-    auto* const keys_kept = table.store->idempotency();
-    auto& keyed = keyed_writes_[table.store];
-    if (options_.idempotency && keys_kept != nullptr && !keyed) {
-      keyed = std::make_unique<KeyedWrites>(*keys_kept, *options_.idempotency, *options_.log,
-                                            *options_.clock);
-    }
+    keep_keys_of(*table.store);
+  }
+  if (options_.hub) keep_keys_of(*options_.hub->store);
+}
+
+void Api::keep_keys_of(Store& store) {
+  auto* const keys_kept = store.idempotency();
+  auto& keyed = keyed_writes_[&store];
+  if (options_.idempotency && keys_kept != nullptr && !keyed) {
+    keyed = std::make_unique<KeyedWrites>(*keys_kept, *options_.idempotency, *options_.log,
+                                          *options_.clock);
   }
 }
 
@@ -181,6 +189,10 @@ std::variant<Caller, Response> Api::caller_of(const Request& request, Needs need
 }
 
 KeyedWrites* Api::keyed_writes_of(const RouteMatch& match) const {
+  if (match.route->writes() && match.route->of_hub() && options_.hub) {
+    if (match.route->answers_secret()) return nullptr;
+    return keyed_writes_.at(options_.hub->store).get();
+  }
   const auto* const table = match.route->writes() ? find_table(match) : nullptr;
   return table == nullptr ? nullptr : keyed_writes_.at(table->store).get();
 }

@@ -49,6 +49,8 @@ class Api final : public RequestHandler {
                  const Reply& reply);
   void call(const Request& request, const RouteMatch& match, const Caller& caller,
             const HttpIdempotency::Pass& pass, const Reply& reply);
+  /// Answers to requests with an `Idempotency-Key` are kept there, if it can.
+  void keep_keys_of(Store& store);
   /// Null: keys are not taken there.
   [[nodiscard]] KeyedWrites* keyed_writes_of(const RouteMatch& match) const;
   /// It must have an `Idempotency-Key` and has none.

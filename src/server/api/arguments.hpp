@@ -1,10 +1,14 @@
 #pragma once
 
 #include "server/api/query.hpp"
+#include "server/http/request.hpp"
 #include "wire/fields.hpp"
 
+#include <sagabox/idempotency_http.hpp>
+#include <sagabox/message.hpp>
 #include <sagabox/records.hpp>
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +19,8 @@ using wire::Fields;
 
 /// Of an act whose path says all: the body is left out, or an object without fields.
 Status no_fields(std::string_view body);
+/// The body may be left out where nothing must be said.
+Result<Fields> fields_of(const Request& request);
 
 Result<MessageId> id_from(std::string_view text);
 /// Of the field `ids`. Every other field must have been asked for before.
@@ -22,5 +28,14 @@ Result<std::vector<MessageId>> ids_from(Fields& fields);
 /// Which row each id stands for; empty when it is left out. Ask before `ids_from`, which reports
 /// what is wrong.
 std::vector<Sequence> sequences_from(Fields& fields);
+
+/// What the request's headers say, where they make sense: a caller's tracing must not fail its
+/// writes.
+TraceContext trace_of(const Request& request);
+/// The same whenever this request is run: one that was written before a crash is not written twice.
+/// `where`: its place among several.
+std::string id_of_request(const HttpIdempotency::Pass& pass, const std::string& where);
+/// Of the request's `Idempotency-Key`: without the quotes that it may have. Empty: it has none.
+Result<std::string> idempotency_key_of(const Request& request);
 
 }  // namespace sagabox::server

@@ -2,7 +2,6 @@
 #include "core/http_status.hpp"
 #include "core/message_check.hpp"
 #include "core/text.hpp"
-#include "core/ulid.hpp"
 #include "server/api/arguments.hpp"
 #include "server/api/json_response.hpp"
 #include "server/api/operations.hpp"
@@ -17,18 +16,6 @@ namespace sagabox::server::operations {
 namespace {
 
 constexpr std::size_t batch_messages_max = 1000;
-
-/// What the request's headers say, where they make sense: a caller's tracing must not fail his
-/// writes.
-TraceContext trace_of(const Request& request) {
-  TraceContext trace;
-  trace.request_id = fitting_header(request, "x-request-id", MessageRules::request_id_length_max);
-  const auto traceparent = request.header("traceparent");
-  if (!is_traceparent(traceparent)) return trace;
-  trace.traceparent = traceparent;
-  trace.tracestate = fitting_header(request, "tracestate", MessageRules::tracestate_length_max);
-  return trace;
-}
 
 Priority priority_from(Fields& fields) {
   const auto name = fields.maybe_text("priority").value_or("normal");
@@ -71,22 +58,12 @@ Result<std::string> tenant_for(const Caller& caller, std::optional<std::string> 
   return *caller.tenant;
 }
 
-/// The same whenever this request is run: one that was written before a crash is not written twice.
-std::string id_for(const HttpIdempotency::Pass& pass, const std::string& where) {
-  std::string text(reinterpret_cast<const char*>(pass.request_hash.data()),
-                   pass.request_hash.size());
-  for (const auto* part : {&pass.key->tenant, &pass.key->consumer, &pass.key->key, &where}) {
-    text += std::to_string(part->size()) + ":" + *part;
-  }
-  return ulid_of(pass.first_at, sha256(text));
-}
-
 Result<NewMessage> message_from(Fields fields, const Call& call, const std::string& where) {
   NewMessage message;
   message.topic = fields.text("topic");
   message.payload = payload_from(fields);
   message.id = fields.text("id");
-  if (message.id.empty() && call.pass != nullptr) message.id = id_for(*call.pass, where);
+  if (message.id.empty() && call.pass != nullptr) message.id = id_of_request(*call.pass, where);
   message.key = fields.text("key");
   auto tenant = fields.maybe_text("tenant");
   message.aggregate_type =

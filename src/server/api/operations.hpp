@@ -58,6 +58,29 @@ Result<Response> reply_to_saga(const Call& call);
 Result<Response> list_saga_definitions(const Call& call);
 Result<Response> define_saga(const Call& call);
 
+Result<Response> publish_event(const Call& call);
+Result<Response> publish_events(const Call& call);
+Result<Response> list_events(const Call& call);
+Result<Response> get_event(const Call& call);
+Result<Response> create_subscription(const Call& call);
+Result<Response> list_subscriptions(const Call& call);
+Result<Response> get_subscription(const Call& call);
+Result<Response> change_subscription(const Call& call);
+Result<Response> pause_subscription(const Call& call);
+Result<Response> resume_subscription(const Call& call);
+Result<Response> disable_subscription(const Call& call);
+Result<Response> enable_subscription(const Call& call);
+Result<Response> verify_subscription(const Call& call);
+Result<Response> ping_subscription(const Call& call);
+Result<Response> rotate_secret(const Call& call);
+Result<Response> get_subscription_health(const Call& call);
+Result<Response> list_deliveries(const Call& call);
+Result<Response> count_deliveries(const Call& call);
+Result<Response> get_delivery(const Call& call);
+Result<Response> explain_delivery(const Call& call);
+Result<Response> requeue_deliveries(const Call& call);
+Result<Response> requeue_matching(const Call& call);
+
 Result<Response> export_audit(const Call& call);
 Result<Response> verify_audit(const Call& call);
 

@@ -74,6 +74,15 @@ struct Route {
 
   /// It changes something, so it may have an `Idempotency-Key`.
   [[nodiscard]] bool writes() const noexcept { return method == "POST" && needs >= Needs::operate; }
+  /// It works on the store of the hub.
+  [[nodiscard]] bool of_hub() const noexcept {
+    return path.starts_with("/v1/events") || path.starts_with("/v1/subscriptions") ||
+           path.starts_with("/v1/deliveries");
+  }
+  /// Its answer has a secret, which must not be kept for a repetition.
+  [[nodiscard]] bool answers_secret() const noexcept {
+    return operation == "createSubscription" || operation == "rotateSecret";
+  }
 };
 
 std::span<const Route> routes();

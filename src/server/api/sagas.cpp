@@ -21,7 +21,6 @@
 namespace sagabox::server::operations {
 namespace {
 
-constexpr std::string_view key_header = "idempotency-key";
 constexpr std::uint32_t wait_ms_max = 5000;
 
 Response no_saga(const Call& call) {
@@ -93,21 +92,6 @@ class OwnerWait {
   std::atomic<std::uint32_t>& waits_;
   const Duration duration_;
 };
-
-/// Of the request's `Idempotency-Key`: without the quotes that it may have. Empty: it has none.
-Result<std::string> idempotency_key_of(const Request& request) {
-  auto text = request.header(key_header);
-  if (text.empty()) return std::string();
-  const bool quotes = text.size() >= 2 && text.front() == '"' && text.back() == '"';
-  if (quotes) text = text.substr(1, text.size() - 2);
-  const bool printable = std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
-  if (printable && !text.empty() && text.size() <= IdempotencyKey::key_length_max) {
-    return std::string(text);
-  }
-  return Error{Code::request_invalid,
-               "Idempotency-Key: give 1 to 255 printable ASCII characters, for instance a UUID, "
-               "with or without quotes"};
-}
 
 /// The same for the same key of the same caller on the same path, so that a command that is sent
 /// again is applied once.

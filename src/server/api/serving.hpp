@@ -4,6 +4,7 @@
 #include "server/api/reply_gate.hpp"
 
 #include <sagabox/admin.hpp>
+#include <sagabox/hub_admin.hpp>
 #include <sagabox/idempotency_http.hpp>
 #include <sagabox/outbox.hpp>
 #include <sagabox/router.hpp>
@@ -29,6 +30,15 @@ struct ServedTable {
   std::string store_name{"default"};  ///< as `?store=` of the audit operations names it
 };
 
+/// The delivery hub that is served. The store outlives the server.
+struct ServedHub {
+  Store* store = nullptr;
+  /// See HubAdminOptions.
+  std::string secret_key{};
+  ProbeEndpoint probe{};
+  std::function<Status(std::string_view target)> check_target{};
+};
+
 /// When a process counts as ready: it is not while something has been pending too long and nothing
 /// was delivered lately, nor while its store cannot be reached.
 struct ReadyLimits {
@@ -39,6 +49,7 @@ struct ReadyLimits {
 struct ApiOptions {
   /// The first is meant by paths that name none.
   std::vector<ServedTable> tables{};
+  std::optional<ServedHub> hub{};
   ReadyLimits ready{};
   GroupWriterOptions writing{};
   /// Bodies up to this size are read and checked where they arrive; longer ones by a worker.

@@ -15,12 +15,6 @@ namespace {
 /// A request lasts so long at most; whoever has more to purge asks again.
 constexpr std::uint64_t purge_rows_max = 10'000;
 
-/// The body may be left out where nothing must be said.
-Result<Fields> fields_of(const Call& call) {
-  const auto& body = call.request.body;
-  return Fields::parse(body.empty() ? std::string_view("{}") : std::string_view(body));
-}
-
 /// Of the messages whose result the store refuses, so many are named.
 constexpr std::size_t refused_max = 10;
 
@@ -43,7 +37,7 @@ Result<wire::TableState> table_state_of(const Call& call, const ServedTable& tab
 }
 
 Result<Response> change_pause(const Call& call, bool pauses) {
-  auto fields = fields_of(call);
+  auto fields = fields_of(call.request);
   if (!fields.ok()) return fields.error();
   const auto topic = fields->maybe_text("topic");
   const auto note = pauses ? fields->text("note") : std::string();
