@@ -51,7 +51,9 @@ std::string without_secrets(int argc, char** argv, std::string text) {
   for (const auto* name : {"SAGABOX_STORE", "SAGABOX_SERVER"}) {
     if (const char* const said = std::getenv(name)) add(said);
   }
-  if (const char* const key = std::getenv("SAGABOX_KEY")) secrets.add_secret(key);
+  for (const auto* name : {"SAGABOX_KEY", "SAGABOX_HUB_SECRET_KEY"}) {
+    if (const char* const key = std::getenv(name)) secrets.add_secret(key);
+  }
   return secrets.masked(std::move(text));
 }
 
@@ -91,6 +93,7 @@ int command_line(int argc, char** argv) {
   add_looking_verbs(app, run);
   add_acting_verbs(app, run);
   add_saga_verbs(app, run);
+  add_hub_verbs(app, run);
   add_schema_verbs(app, run);
   add_document_verbs(app, run);
   try {

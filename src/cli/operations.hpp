@@ -2,6 +2,7 @@
 
 #include "admin/doctor.hpp"
 #include "admin/owners.hpp"
+#include "cli/hub_operations.hpp"
 #include "cli/saga_operations.hpp"
 
 #include <sagabox/admin.hpp>
@@ -92,6 +93,8 @@ class Operations {
 
   /// As long as this. Throws Failure where the store has no sagas.
   virtual SagaOperations& sagas() = 0;
+  /// The same; throws Failure where the store has no delivery hub.
+  virtual HubOperations& hub() = 0;
 
   virtual Result<AuditReport> verify_audit(const std::optional<AuditHead>& anchor) = 0;
   virtual Result<std::uint64_t> export_audit(const Admin::LineSink& sink, std::uint64_t after) = 0;

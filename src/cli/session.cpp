@@ -54,10 +54,23 @@ std::string api_key_of(const ServerArguments& arguments) {
   return *std::move(key);
 }
 
+/// What seals the secrets of endpoints; empty: none.
+std::string hub_key_of(const StoreArguments& arguments) {
+  if (arguments.hub_key_file.empty()) return variable("SAGABOX_HUB_SECRET_KEY");
+  std::ifstream file(arguments.hub_key_file);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!file) throw WrongUse("--secret-key-file: cannot read " + arguments.hub_key_file);
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  return text;
+}
+
 /// What only a store takes must not be passed over in silence.
 void check_for_server(const OperatorArguments& arguments) {
   if (Said{arguments.actor, variable("SAGABOX_ACTOR")}.typed()) {
     throw WrongUse("--actor is for --store: a daemon takes the name of the key that is given");
+  }
+  if (Said{arguments.hub_key_file, variable("SAGABOX_HUB_SECRET_KEY_FILE")}.typed()) {
+    throw WrongUse("--secret-key-file is for --store: a daemon has its own key");
   }
   const auto schema = variable("SAGABOX_SCHEMA");
   if (arguments.schema != StoreArguments{}.schema && arguments.schema != schema) {
@@ -101,7 +114,8 @@ std::unique_ptr<Operations> operations_of(const OperatorArguments& arguments) {
     throw WrongUse(store.error().text());
   }
   auto opened =
-      operate_on(std::move(store).value(), arguments.actor.empty() ? login() : arguments.actor);
+      operate_on(std::move(store).value(), arguments.actor.empty() ? login() : arguments.actor,
+                 hub_key_of(arguments));
   if (!opened.ok()) throw WrongUse("--actor: " + opened.error().message);
   return std::move(opened).value();
 }

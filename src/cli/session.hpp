@@ -20,6 +20,7 @@ struct StoreArguments {
   std::string schema = "sagabox";
   std::string actor{};  ///< empty: who is logged in
   bool json = false;
+  std::string hub_key_file{};  ///< has `hub.secret_key`; empty: it is in $SAGABOX_HUB_SECRET_KEY
   assembly::BackendOptions backend{};  ///< of a configuration; the command line has none
 };
 

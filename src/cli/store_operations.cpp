@@ -1,5 +1,7 @@
 #include "cli/store_operations.hpp"
 
+#include "cli/store_hub.hpp"
+
 #include <sagabox/random.hpp>
 
 #include <array>
@@ -48,8 +50,11 @@ class StoreSagas final : public SagaOperations {
 
 class StoreOperations final : public Operations {
  public:
-  StoreOperations(std::unique_ptr<Store> store, Admin admin, std::string actor)
-      : store_(std::move(store)), admin_(std::move(admin)), actor_(std::move(actor)) {}
+  StoreOperations(std::unique_ptr<Store> store, Admin admin, std::string actor, std::string hub_key)
+      : store_(std::move(store)),
+        admin_(std::move(admin)),
+        actor_(std::move(actor)),
+        hub_key_(std::move(hub_key)) {}
 
   [[nodiscard]] std::string name() const override { return store_->name(); }
 
@@ -179,6 +184,13 @@ class StoreOperations final : public Operations {
     if (!sagas_) sagas_.emplace(SagaAdmin::open(*store_, {.actor = actor_}).value());
     return *sagas_;
   }
+  HubOperations& hub() override {
+    if (!hub_) {
+      hub_.emplace(
+          HubAdmin::open(*store_, {.admin = {.actor = actor_}, .secret_key = hub_key_}).value());
+    }
+    return *hub_;
+  }
 
   Result<AuditReport> verify_audit(const std::optional<AuditHead>& anchor) override {
     return admin_.verify_audit(anchor);
@@ -196,17 +208,20 @@ class StoreOperations final : public Operations {
   const std::unique_ptr<Store> store_;
   Admin admin_;
   const std::string actor_;
+  const std::string hub_key_;
   std::optional<StoreSagas> sagas_;
+  std::optional<StoreHub> hub_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Operations>> operate_on(std::unique_ptr<Store> store,
-                                               const std::string& actor) {
+                                               const std::string& actor,
+                                               const std::string& hub_key) {
   auto admin = Admin::open(*store, {.actor = actor});
   if (!admin.ok()) return admin.error();
   return std::unique_ptr<Operations>(
-      std::make_unique<StoreOperations>(std::move(store), *std::move(admin), actor));
+      std::make_unique<StoreOperations>(std::move(store), *std::move(admin), actor, hub_key));
 }
 
 }  // namespace sagabox::cli

@@ -4,6 +4,7 @@
 #include "cli/exit_codes.hpp"
 #include "cli/remote/daemon_talk.hpp"
 #include "cli/remote/rest_requests.hpp"
+#include "cli/remote/server_hub.hpp"
 #include "cli/remote/server_sagas.hpp"
 #include "core/text.hpp"
 #include "wire/idempotency.hpp"
@@ -245,6 +246,7 @@ class ServerOperations final : public Operations {
   }
 
   SagaOperations& sagas() override { return sagas_; }
+  HubOperations& hub() override { return hub_; }
 
   Result<AuditReport> verify_audit(const std::optional<AuditHead>& anchor) override {
     Target target("/v1/audit/verify");
@@ -306,6 +308,7 @@ class ServerOperations final : public Operations {
   DaemonTalk daemon_;
   const std::string store_;
   ServerSagas sagas_{daemon_, [this] { return named_store(); }};
+  ServerHub hub_{daemon_};
 };
 
 }  // namespace

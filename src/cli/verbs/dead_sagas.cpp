@@ -1,4 +1,5 @@
 #include "cli/exit_codes.hpp"
+#include "cli/verbs/hub_arguments.hpp"
 #include "cli/verbs/saga_arguments.hpp"
 #include "cli/views/saga_view.hpp"
 #include "cli/views/view_json.hpp"
@@ -163,11 +164,13 @@ int run_dead_sagas(const ListArguments& arguments) {
 }
 
 int run_dead_list(const ListArguments& arguments) {
+  if (arguments.kind == DeadKind::delivery) return run_dead_deliveries(arguments);
   return arguments.kind == DeadKind::saga ? run_dead_sagas(arguments) : run_list(arguments);
 }
 
 int run_dead_show(const MessageArguments& arguments) {
   if (arguments.kind == DeadKind::message) return run_show(arguments);
+  if (arguments.kind == DeadKind::delivery) return run_dead_delivery_show(arguments);
   SagaShowArguments show;
   static_cast<OperatorArguments&>(show) = arguments;
   show.id = SagaId::parse(arguments.id.view()).value();

@@ -13,14 +13,16 @@ constexpr const char* acting = "Act";
 Result<DeadKind> parse_kind(std::string_view text) {
   if (text == "message") return DeadKind::message;
   if (text == "saga") return DeadKind::saga;
-  return Error{Code::config_invalid, "\"" + std::string(text) + "\"; give message or saga"};
+  if (text == "delivery") return DeadKind::delivery;
+  return Error{Code::config_invalid,
+               "\"" + std::string(text) + "\"; give message, saga or delivery"};
 }
 
 template <class Arguments>
 void add_kind(CLI::App& verb, Arguments& arguments) {
   add_option(verb, "--kind", "KIND", arguments.kind, parse_kind,
-             "message (unless told) or saga; sagas take --tenant, --since and --until, by when "
-             "they were started");
+             "message (unless told), saga or delivery; sagas take --tenant, --since and --until, "
+             "by when they were started, deliveries also --code and --topic, the event's type");
   verb.add_option("--of", arguments.server.store,
                   "of sagas: the store of the daemon that is meant, where it has several")
       ->type_name("NAME");

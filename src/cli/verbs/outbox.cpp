@@ -1,5 +1,7 @@
 #include "cli/exit_codes.hpp"
+#include "cli/verbs/hub_arguments.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "cli/views/hub_json.hpp"
 #include "cli/views/message_view.hpp"
 #include "cli/views/view_json.hpp"
 
@@ -157,6 +159,10 @@ int run_show(const MessageArguments& arguments) {
 
 int run_explain(const MessageArguments& arguments) {
   Session session(arguments);
+  if (const auto delivery = explanation_of_delivery(session, arguments.id)) {
+    session.out().print(session.json() ? hub_json(*delivery) : delivery->text());
+    return exit_fine;
+  }
   const auto table = found_table(session, arguments);
   const auto explanation =
       session.operations().explain(table, arguments.id, arguments.tenant).value();

@@ -1,6 +1,7 @@
 #include "admin/replay_notes.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/signals.hpp"
+#include "cli/verbs/hub_arguments.hpp"
 #include "cli/verbs/saga_arguments.hpp"
 #include "cli/views/message_view.hpp"
 #include "cli/views/operator_view.hpp"
@@ -317,6 +318,11 @@ int follow(Session& session, StopSignals& signals, const TableName& table, Repla
   return exit_fine;
 }
 
+void refuse_deliveries(const MoveArguments& arguments) {
+  if (arguments.kind != DeadKind::delivery) return;
+  throw WrongUse("a dead delivery stays as it is for ever: it can only be requeued (dead replay)");
+}
+
 }  // namespace
 
 // An empty shell variable must not choose everything.
@@ -371,6 +377,7 @@ int run_replay(const MoveArguments& arguments) {
 
 int run_dead_replay(const MoveArguments& arguments) {
   if (arguments.kind == DeadKind::saga) return run_replay_sagas(arguments);
+  if (arguments.kind == DeadKind::delivery) return run_replay_deliveries(arguments);
   if (arguments.into_compensation) throw WrongUse("--into-compensation is for --kind saga");
   check_choice(arguments);
   if (arguments.ids.empty()) return run_replay(arguments);
@@ -382,11 +389,13 @@ int run_dead_replay(const MoveArguments& arguments) {
 }
 
 int run_quarantine(const MoveArguments& arguments) {
+  refuse_deliveries(arguments);
   if (arguments.kind == DeadKind::saga) return run_quarantine_sagas(arguments);
   return move_some(arguments, quarantine_act);
 }
 
 int run_release(const MoveArguments& arguments) {
+  refuse_deliveries(arguments);
   if (arguments.kind == DeadKind::saga) return run_release_sagas(arguments);
   return move_some(arguments, release_act);
 }

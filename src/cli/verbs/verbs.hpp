@@ -32,7 +32,7 @@ struct MessagesArguments {
 };
 
 /// Which dead letters a verb of `dead` acts on.
-enum class DeadKind : std::uint8_t { message, saga };
+enum class DeadKind : std::uint8_t { message, saga, delivery };
 
 /// For what changes data.
 struct ActArguments {

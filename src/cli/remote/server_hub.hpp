@@ -1,0 +1,41 @@
+#pragma once
+
+#include "cli/hub_operations.hpp"
+#include "cli/remote/daemon_talk.hpp"
+
+#include <string>
+
+namespace sagabox::cli {
+
+/// Over a daemon's REST API, which outlives it.
+class ServerHub final : public HubOperations {
+ public:
+  explicit ServerHub(DaemonTalk& daemon) : daemon_(daemon) {}
+
+  Result<Published> publish(const EventOrder& order) override;
+  Result<EventPage> events(const EventQuery& query) override;
+  Result<std::optional<EventView>> event(const EventId& id, Admin::PayloadToo payload) override;
+  Result<CreatedSubscription> create(const SubscriptionOrder& order) override;
+  Result<SubscriptionPage> subscriptions(const SubscriptionQuery& query) override;
+  Result<std::optional<SubscriptionView>> subscription(const SubscriptionId& id,
+                                                       Admin::PayloadToo payload) override;
+  Result<SubscriptionView> change(const SubscriptionChange& change) override;
+  Result<SubscriptionView> act(const SubscriptionId& id, SubscriptionAct act,
+                               const std::string& note) override;
+  Result<Verified> verify(const SubscriptionId& id, HubAdmin::Proof proof) override;
+  Result<ProbeReport> ping(const SubscriptionId& id) override;
+  Result<NewSecret> rotate_secret(const SubscriptionId& id, Duration overlap) override;
+  Result<std::optional<SubscriptionHealth>> health(const SubscriptionId& id,
+                                                   Duration since) override;
+  Result<DeliveryPage> deliveries(const DeliveryQuery& query) override;
+  Result<std::optional<DeliveryView>> delivery(const DeliveryId& id,
+                                               Admin::PayloadToo payload) override;
+  Result<std::optional<DeliveryExplanation>> explain(const DeliveryId& id) override;
+  Result<std::vector<spi::Requeued>> requeue(std::span<const DeliveryId> ids,
+                                             const std::string& note) override;
+
+ private:
+  DaemonTalk& daemon_;
+};
+
+}  // namespace sagabox::cli

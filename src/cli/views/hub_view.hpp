@@ -1,0 +1,34 @@
+#pragma once
+
+#include "cli/terminal.hpp"
+
+#include <sagabox/hub_admin.hpp>
+
+#include <span>
+#include <string>
+#include <vector>
+
+/// The delivery hub as lines. Pure.
+namespace sagabox::cli {
+
+/// A line each, or that there is none.
+std::vector<Line> event_list(std::span<const EventView> events, WallTime now);
+/// Headers and payload where the view has them.
+std::vector<Line> event_details(const EventView& event);
+
+std::vector<Line> subscription_list(std::span<const SubscriptionView> subscriptions);
+std::vector<Line> subscription_details(const SubscriptionView& subscription, WallTime now);
+/// A secret that was made just now, and that it is not shown again.
+std::vector<Line> new_secret_lines(const NewSecret& secret);
+Line probe_line(const ProbeReport& report);
+std::vector<Line> health_lines(const SubscriptionHealth& health, WallTime now);
+
+std::vector<Line> delivery_list(std::span<const DeliveryRecord> deliveries, WallTime now);
+/// With a line for each attempt.
+std::vector<Line> delivery_details(const DeliveryView& delivery);
+Line requeued_line(const spi::Requeued& requeued);
+
+/// "3 deliveries"
+std::string deliveries_text(std::uint64_t count);
+
+}  // namespace sagabox::cli
