@@ -23,11 +23,11 @@ class SecretBox;
 struct EndpointProbe {
   enum class Kind : std::uint8_t {
     challenge,  ///< the endpoint has to answer what it was sent: it wants events
-    ping,       ///< an event `hub.ping.v1`, signed as every other
+    ping,       ///< signed as every event
   };
   Kind kind = Kind::ping;
   SubscriptionRecord subscription{};
-  std::vector<std::string> secrets{};  ///< those that sign now, the newest first
+  std::vector<spi::SealedSecret> secrets{};  ///< those that sign now, the newest first
 };
 
 /// How the endpoint answered.
@@ -356,7 +356,6 @@ class HubAdmin {
   Result<NewSecret> add_secret(const SubscriptionRecord& record, Duration overlap, AuditKind kind);
   Result<CreatedSubscription> created_before(const SubscriptionRecord& wanted, bool verify);
   Result<std::vector<SecretView>> secrets_of(const SubscriptionId& id) const;
-  Result<std::vector<std::string>> opened_secrets(const SubscriptionId& id) const;
   Result<ProbeReport> send_probe(EndpointProbe::Kind kind, const SubscriptionRecord& record) const;
   Result<std::vector<DeliveryRecord>> matching(const RequeueOrder& order) const;
   Result<std::optional<EventView>> event_of(const DeliveryRecord& delivery,

@@ -8,6 +8,7 @@
 #include "core/text.hpp"
 #include "delivery/json_node.hpp"
 #include "delivery/subscription.hpp"
+#include "delivery/worker/targets.hpp"
 #include "observe/audit_events.hpp"
 #include "spi/hub_rules.hpp"
 
@@ -95,9 +96,7 @@ void append_node(std::string& out, const JsonNode& node) {
 
 }  // namespace
 
-bool is_http_target(std::string_view target) noexcept {
-  return target.starts_with("http:") || target.starts_with("https:");
-}
+bool is_http_target(std::string_view target) noexcept { return delivery::is_webhook(target); }
 
 Status check_hub_target(std::string_view target) {
   using Bounds = spi::HubBounds;

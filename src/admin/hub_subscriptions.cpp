@@ -5,6 +5,7 @@
 #include "core/text.hpp"
 #include "delivery/decide.hpp"
 #include "delivery/secret_box.hpp"
+#include "delivery/worker/targets.hpp"
 
 #include <sagabox/hub_admin.hpp>
 #include <sagabox/random.hpp>
@@ -165,7 +166,7 @@ Result<NewSecret> HubAdmin::add_secret(const SubscriptionRecord& record, Duratio
   }
   auto& random = options_.random != nullptr ? *options_.random : secret_random();
   NewSecret made{.secret = admin::new_webhook_secret(random)};
-  const auto sealed = box_->seal(made.secret, record.id.view(), random);
+  const auto sealed = box_->seal(made.secret, delivery::secret_context(record.id), random);
   if (!sealed.ok()) return sealed.error();
   const auto now = options_.admin.clock->wall_now();
   const auto event = admin::subscription_event(kind, record, options_.admin.actor,
@@ -348,22 +349,6 @@ Result<SubscriptionView> HubAdmin::act(const SubscriptionId& id, SubscriptionAct
   }
 }
 
-Result<std::vector<std::string>> HubAdmin::opened_secrets(const SubscriptionId& id) const {
-  const auto found = hub_.subscriptions.secrets(std::span(&id, 1));
-  if (!found.ok()) return found.error();
-  std::vector<std::string> secrets;
-  for (const auto& secret : found->front().secrets) {
-    if (box_ == nullptr) {
-      return Error{Code::tx_invalid_state,
-                   "there is no key to open the endpoint's secrets with; set hub.secret_key"};
-    }
-    auto opened = box_->open(secret.sealed, id.view());
-    if (!opened.ok()) return opened.error();
-    secrets.push_back(*std::move(opened));
-  }
-  return secrets;
-}
-
 Result<ProbeReport> HubAdmin::send_probe(EndpointProbe::Kind kind,
                                          const SubscriptionRecord& record) const {
   if (!admin::is_http_target(record.target)) {
@@ -374,9 +359,10 @@ Result<ProbeReport> HubAdmin::send_probe(EndpointProbe::Kind kind,
     return Error{Code::tx_invalid_state,
                  "this process does not send to endpoints; ask a daemon that runs the hub"};
   }
-  auto secrets = opened_secrets(record.id);
+  auto secrets = hub_.subscriptions.secrets(std::span(&record.id, 1));
   if (!secrets.ok()) return secrets.error();
-  return options_.probe({.kind = kind, .subscription = record, .secrets = *std::move(secrets)});
+  return options_.probe(
+      {.kind = kind, .subscription = record, .secrets = std::move(secrets->front().secrets)});
 }
 
 Result<Verified> HubAdmin::verify(const SubscriptionId& id, Proof proof) {
