@@ -49,7 +49,7 @@ struct HubAdminOptions {
   std::string secret_key{};
   /// Empty: this process cannot reach endpoints, so nothing is verified or pinged here.
   ProbeEndpoint probe{};
-  /// Whether something can be sent there; http and https always can. Empty: any scheme is taken.
+  /// Whether something can be sent there. Empty: any scheme is taken.
   std::function<Status(std::string_view target)> check_target{};
   /// Fit for keys; null: the operating system's.
   Random* random = nullptr;
@@ -110,7 +110,7 @@ struct SubscriptionOrder {
   std::optional<std::string> tenant{};  ///< as in EventOrder
   std::string name{};
   std::vector<std::string> types{};
-  std::string target{};
+  std::string target{};    ///< for callers bound to a tenant an HTTP endpoint
   std::string settings{};  ///< JSON, see docs/hub.md; empty: all as it is by default
   /// False: it is active at once, whatever its endpoint says. Not for callers bound to a tenant.
   bool verify = true;

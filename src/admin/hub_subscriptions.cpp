@@ -118,7 +118,11 @@ Result<SubscriptionState> state_after(const SubscriptionRecord& before,
 Status HubAdmin::check(const SubscriptionRecord& record, bool verify) const {
   if (auto status = admin::check_subscription_texts(record); !status.ok()) return status;
   const bool http = admin::is_http_target(record.target);
-  if (!http && options_.check_target) {
+  if (!http) {
+    auto status = admin::everybodys(options_.admin, "a target that is not an HTTP endpoint");
+    if (!status.ok()) return status;
+  }
+  if (options_.check_target) {
     if (auto status = options_.check_target(record.target); !status.ok()) return status;
   }
   if (http && box_ == nullptr) {

@@ -119,6 +119,17 @@ struct SagaSettings {
   [[nodiscard]] Status check() const { return options.check(); }
 };
 
+/// The delivery hub that this daemon has.
+struct HubSettings {
+  bool enabled = false;
+  std::string store{};       ///< empty: the only one
+  std::string secret_key{};  ///< see delivery::SecretBox
+  /// What targets may go by: their names under `transports`.
+  std::vector<std::string> transports{"http"};
+
+  [[nodiscard]] Status check() const;
+};
+
 /// Everything a daemon can be told. `settings.cpp` describes how each part is written, and
 /// docs/configuration.md what it means.
 struct Configuration {
@@ -138,6 +149,7 @@ struct Configuration {
   std::vector<StoreSettings> stores{};
   std::vector<RouteSettings> routes{};
   SagaSettings sagas{};
+  HubSettings hub{};
   TransportSettings transports{};
   /// Limits, breaker and the like; routes and transports are those above.
   RouterOptions traffic{};

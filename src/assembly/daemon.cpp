@@ -212,6 +212,9 @@ Status Daemon::check(const Configuration& configuration) {
     if (!read.ok()) return read.error();
     surroundings.saga_definitions = definition_names(*read);
   }
+  if (configuration.hub.enabled) {
+    if (const auto store = hub_store(configuration); !store.ok()) return store.error();
+  }
   const auto router = open_routes(configuration, surroundings);
   return router.ok() ? Status() : Status(router.error());
 }
@@ -250,7 +253,8 @@ Status Daemon::open_all() {
   if (!router.ok()) return router.error();
   sink_ = std::make_shared<SwitchingSink>(std::move(*router));
   if (auto opened = open_tables(); !opened.ok()) return opened;
-  return open_sagas();
+  if (auto opened = open_sagas(); !opened.ok()) return opened;
+  return open_hub();
 }
 
 Status Daemon::open_stores() {
@@ -317,6 +321,17 @@ Status Daemon::open_sagas() {
     }
   }
   sagas_.emplace(std::move(sagas).value());
+  return {};
+}
+
+Status Daemon::open_hub() {
+  if (!configuration_.hub.enabled) return {};
+  const auto name = hub_store(configuration_);
+  if (!name.ok()) return name.error();
+  auto& store = *std::ranges::find(stores_, *name, &OpenStore::name)->store;
+  auto hub = DaemonHub::open(store, configuration_, route_surroundings());
+  if (!hub.ok()) return hub.error();
+  hub_ = std::move(hub).value();
   return {};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "assembly/configuration.hpp"
+#include "assembly/daemon_hub.hpp"
 #include "assembly/routes.hpp"
 #include "assembly/switching_sink.hpp"
 
@@ -92,6 +93,8 @@ class Daemon {
                                             const std::string& tenant) const;
   /// Where its sagas are; null: it runs none.
   [[nodiscard]] Store* store_of_sagas() const noexcept { return saga_store_; }
+  /// Null: it has none.
+  [[nodiscard]] DaemonHub* hub() const noexcept { return hub_.get(); }
   /// What is in effect.
   [[nodiscard]] Configuration configuration() const;
   [[nodiscard]] PrometheusMetrics& metrics() noexcept { return *metrics_; }
@@ -112,6 +115,7 @@ class Daemon {
   Status open_tracing();
   Status start_upkeep();
   Status open_sagas();
+  Status open_hub();
   Result<std::shared_ptr<Outbox>> open_table(Store& store, const TableSettings& table);
   Status reopen(std::size_t number, const TableSettings& settings);
   [[nodiscard]] bool running() const;
@@ -124,8 +128,9 @@ class Daemon {
   std::vector<OpenStore> stores_;
   std::shared_ptr<SwitchingSink> sink_;
   std::vector<SagaDefinition> definitions_;
-  Store* saga_store_ = nullptr;  // null: no definitions
-  std::optional<Sagas> sagas_;   // empty: it runs none
+  Store* saga_store_ = nullptr;     // null: no definitions
+  std::optional<Sagas> sagas_;      // empty: it runs none
+  std::unique_ptr<DaemonHub> hub_;  // null: switched off
 
   std::mutex acting_;         // start, stop and reload, one at a time
   mutable std::mutex mutex_;  // of all below

@@ -1,6 +1,7 @@
 #include "assembly/configuration.hpp"
 #include "assembly/describe.hpp"
 #include "assembly/setting.hpp"
+#include "assembly/settings_of_hub.hpp"
 #include "assembly/settings_of_sagas.hpp"
 #include "assembly/settings_of_stores.hpp"
 #include "assembly/settings_of_tracing.hpp"
@@ -507,6 +508,7 @@ Parts all_settings() {
   all.push_back(limits().changed_by(Change::routing));
   all.push_back(breaker().changed_by(Change::routing));
   all.push_back(saga_settings());
+  all.push_back(hub_settings());
   all.push_back(section<C>("transports", &C::transports, transports_parts(),
                            "servers and credentials of what routes name")
                     .changed_by(Change::routing));

@@ -168,6 +168,14 @@ class Serving {
     options.api.inbox_window = [this] { return daemon_->configuration().inbox_window(); };
     options.api.saga_replies = {.store = daemon_->store_of_sagas(),
                                 .secret = configuration.sagas.options.reply_secret};
+    if (auto* const hub = daemon_->hub()) {
+      make_place_for_keys(hub->store());
+      options.api.hub = server::ServedHub{
+          .store = &hub->store(),
+          .secret_key = hub->secret_key(),
+          .probe = [hub](const EndpointProbe& probe) { return hub->probe(probe); },
+          .check_target = [hub](std::string_view target) { return hub->check_target(target); }};
+    }
     options.api.destinations = [this] { return daemon_->destinations(); };
     options.api.held_up = [this](const std::string& topic, const std::string& tenant) {
       return daemon_->held_up(topic, tenant);

@@ -216,8 +216,8 @@ TEST_F(HubAdminTest, ActsLeadFromStateToStateAndAreNoOpsTwice) {
   using Act = SubscriptionAct;
   using State = SubscriptionState;
   const auto id = active_id();
-  const auto act = [&](Act act, const std::string& note = "") {
-    return admin().act(id, act, note).value().record;
+  const auto act = [&](Act what, const std::string& note = "") {
+    return admin().act(id, what, note).value().record;
   };
   EXPECT_EQ(act(Act::pause, "their release").reason, "their release");
   const auto version = act(Act::pause).version;

@@ -1,0 +1,93 @@
+#include "assembly/daemon_hub.hpp"
+
+#include "core/secret_random.hpp"
+#include "core/text.hpp"
+#include "delivery/subscription.hpp"
+#include "delivery/worker/probe.hpp"
+
+#include <utility>
+
+namespace sagabox::assembly {
+namespace {
+
+std::string transport_named_by(std::string_view target) {
+  if (delivery::is_webhook(target)) return "http";
+  return std::string(target.substr(0, target.find(':')));
+}
+
+}  // namespace
+
+Status HubSettings::check() const {
+  if (!enabled || secret_key.empty()) return {};
+  const auto box = delivery::SecretBox::create(secret_key);
+  return box.ok() ? Status() : Status(box.error());
+}
+
+Result<std::string> hub_store(const Configuration& configuration) {
+  const auto& wanted = configuration.hub.store;
+  std::string names;
+  for (const auto& store : configuration.stores) {
+    if (store.name == wanted) return store.name;
+    names += (names.empty() ? "" : ", ") + store.name;
+  }
+  if (wanted.empty() && configuration.stores.size() == 1) return configuration.stores.front().name;
+  return Error{Code::config_invalid,
+               "hub.store: " + (wanted.empty() ? std::string("missing") : wanted + " is none") +
+                   "; write one of " + names};
+}
+
+Result<std::unique_ptr<DaemonHub>> DaemonHub::open(Store& store, const Configuration& configuration,
+                                                   const RouteSurroundings& surroundings) {
+  auto roles = store.hub();
+  if (!roles) {
+    return Error{Code::config_invalid,
+                 "hub.store: " + store.name() + " has no delivery hub; name another store"};
+  }
+  std::unique_ptr<DaemonHub> hub(new DaemonHub(store, configuration.hub, surroundings));
+  if (!configuration.hub.secret_key.empty()) {
+    auto box = delivery::SecretBox::create(configuration.hub.secret_key);
+    if (!box.ok()) return Error{box.error().code, "hub.secret_key: " + box.error().message};
+    hub->box_ = std::make_unique<const delivery::SecretBox>(std::move(box).value());
+  }
+  for (const auto& name : configuration.hub.transports) {
+    auto transport = open_named_transport(name, "hub.transports", configuration, surroundings);
+    if (!transport.ok()) return transport.error();
+    hub->transports_.emplace(name, *std::move(transport));
+  }
+  if (auto prepared = roles->events.prepare(); !prepared.ok()) {
+    return Error{prepared.error().code, "hub: " + prepared.error().message};
+  }
+  return hub;
+}
+
+Result<ProbeReport> DaemonHub::probe(const EndpointProbe& probe) {
+  const delivery::ProbeParts parts{.transports = transports_,
+                                   .box = box_.get(),
+                                   .clock = *surroundings_.clock,
+                                   .random = secret_random()};
+  const delivery::Subscription subscription(probe.subscription);
+  auto probed = probe.kind == EndpointProbe::Kind::challenge
+                    ? delivery::prove(parts, subscription, probe.secrets)
+                    : delivery::ping(parts, subscription, probe.secrets);
+  return ProbeReport{.passed = probed.passed,
+                     .status = probed.status,
+                     .error = std::move(probed.error),
+                     .answer = std::move(probed.answer),
+                     .took = probed.took};
+}
+
+Status DaemonHub::check_target(std::string_view target) const {
+  const auto transport = transports_.find(transport_named_by(target));
+  if (transport == transports_.end()) {
+    std::string names;
+    for (const auto& [name, opened] : transports_) names += (names.empty() ? "" : ", ") + name;
+    return Error{Code::request_invalid,
+                 "target: this hub sends by " + (names.empty() ? "nothing" : names) +
+                     "; name one of them, or add its transport to hub.transports"};
+  }
+  const auto address = transport->second->address(target, {});
+  if (address.ok()) return {};
+  return Error{Code::request_invalid, "target: " + address.error().message};
+}
+
+}  // namespace sagabox::assembly

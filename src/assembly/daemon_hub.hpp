@@ -1,0 +1,43 @@
+#pragma once
+
+#include "assembly/configuration.hpp"
+#include "assembly/routes.hpp"
+#include "delivery/secret_box.hpp"
+
+#include <sagabox/hub_admin.hpp>
+#include <sagabox/store.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace sagabox::assembly {
+
+/// CONFIG.INVALID: `hub.store` does not say in which store the hub is.
+Result<std::string> hub_store(const Configuration& configuration);
+
+/// The delivery hub of a daemon. The store outlives it.
+class DaemonHub {
+ public:
+  /// Makes its tables, opens its transports; connects to nothing and delivers nothing yet.
+  static Result<std::unique_ptr<DaemonHub>> open(Store& store, const Configuration& configuration,
+                                                 const RouteSurroundings& surroundings);
+
+  [[nodiscard]] Store& store() noexcept { return store_; }
+  [[nodiscard]] const std::string& secret_key() const noexcept { return settings_.secret_key; }
+  /// See HubAdminOptions.
+  Result<ProbeReport> probe(const EndpointProbe& probe);
+  [[nodiscard]] Status check_target(std::string_view target) const;
+
+ private:
+  DaemonHub(Store& store, HubSettings settings, RouteSurroundings surroundings)
+      : store_(store), settings_(std::move(settings)), surroundings_(std::move(surroundings)) {}
+
+  Store& store_;
+  const HubSettings settings_;
+  const RouteSurroundings surroundings_;
+  std::unique_ptr<const delivery::SecretBox> box_;  // null: no key
+  OpenTransports transports_;
+};
+
+}  // namespace sagabox::assembly
