@@ -26,7 +26,10 @@ SubscriptionState subscription_state_in(Fields& fields, std::string_view name) {
 }
 
 std::string settings_from(Fields& fields) {
-  return std::string(fields.raw("settings").value_or(""));
+  const auto text = fields.raw("settings").value_or("");
+  // It must not be taken for no settings.
+  if (text == "null") fields.wrong("settings", "is null; give a value, or leave it out");
+  return std::string(text);
 }
 
 void put_types(JsonOut& json, const std::vector<std::string>& types) {
@@ -158,7 +161,7 @@ SubscriptionChange read_subscription_change(Fields& fields) {
                             .verify = read_verify(fields),
                             .version = maybe_number_in(fields, "version")};
   if (fields.has("types")) change.types = fields.texts("types");
-  if (const auto settings = fields.raw("settings")) change.settings = std::string(*settings);
+  if (fields.has("settings")) change.settings = settings_from(fields);
   return change;
 }
 

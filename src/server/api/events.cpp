@@ -54,8 +54,7 @@ Result<Response> publish_events(const Call& call) {
     body->wrong("events", std::to_string(count) + " given; give an array of 1 to " +
                               std::to_string(HubAdmin::events_max) + " events");
   }
-  auto admin = hub_for(call, *body);
-  if (!admin.ok()) return admin.error();
+  if (auto status = body->status(); !status.ok()) return status.error();
   std::vector<EventOrder> orders;
   orders.reserve(count);
   for (const auto element : *elements) {
@@ -65,6 +64,8 @@ Result<Response> publish_events(const Call& call) {
     orders.push_back(event_from(call, *fields, where));
     if (auto status = fields->status(); !status.ok()) return status.error();
   }
+  auto admin = hub_admin_of(call);
+  if (!admin.ok()) return admin.error();
   const auto published = admin->publish(orders);
   if (!published.ok()) return refused_events(published.error());
   auto response = ok_with(std::span<const Published>(*published));

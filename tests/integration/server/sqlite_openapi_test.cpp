@@ -1,6 +1,7 @@
 #include "integration/server/sqlite_rest_world.hpp"
 #include "saga/calls/reply_token.hpp"
 #include "server/api/openapi_document.hpp"
+#include "support/hub_scene.hpp"
 #include "support/outside_program.hpp"
 #include "support/saga_hand.hpp"
 #include "wire/json_out.hpp"
@@ -127,6 +128,70 @@ class SqliteOpenApi : public SqliteRest {
     get("listSagaDefinitions", "/v1/saga-definitions");
   }
 
+  void call_hub() {
+    testing::HubScene scene(*store_);
+    const std::string event = R"({"type":"shop.order.placed.v1","payload":{"n":1},"source":"erp",
+      "key":"k","external_id":"17","correlation_id":"c-1","headers":{"a":"b"}})";
+    post("publishEvent", "/v1/events", event, 201);
+    post("publishEvent", "/v1/events", event, 200);
+    post("publishEvent", "/v1/events",
+         R"({"type":"a.b.c.v1","payload":2,"source":"erp","external_id":"17"})", 409);
+    post("publishEvent", "/v1/events", R"({"type":7})", 400);
+    post("publishEvents", "/v1/events/batch",
+         R"({"events":[{"type":"a.b.c.v1","payload_base64":"AAEC"}]})", 201);
+    get("listEvents", "/v1/events?limit=1");
+    get("listEvents", "/v1/events?limit=0", 400);
+    const auto published = HubAdmin::open(*store_, {.admin = {.actor = "ann"}}).value();
+    const auto events = published.events({}).value().rows;
+    get("getEvent", "/v1/events/" + events.front().id.str() + "?payload=true");
+    get("getEvent", "/v1/events/" + events.back().id.str() + "?payload=true");
+    get("getEvent", "/v1/events/nobody", 404);
+
+    const std::string all = "/v1/subscriptions";
+    post("createSubscription", all,
+         R"({"target":"https://hooks.example.com/","types":["shop.**"],"name":"shop",
+             "settings":{"order":"key"},"verify":"none"})",
+         201);
+    post("createSubscription", all, R"({"target":"example.com","types":["**"]})", 400);
+    const auto subscription = published.subscriptions({}).value().rows.front().record.id;
+    const auto one = all + "/" + subscription.str();
+    get("listSubscriptions", all + "?state=active");
+    get("listSubscriptions", all + "?state=lost", 400);
+    get("getSubscription", one);
+    get("getSubscription", all + "/nobody", 404);
+    post("changeSubscription", one, R"({"name":"renamed"})");
+    post("changeSubscription", one, R"({"name":"late","version":1})", 409);
+    post("pauseSubscription", one + "/pause", R"({"note":"their release"})");
+    post("enableSubscription", one + "/enable", "", 409);
+    post("resumeSubscription", one + "/resume", "");
+    post("rotateSecret", one + "/secrets", R"({"overlap_seconds":3600})", 201);
+    post("pingSubscription", one + "/ping", "");
+    call_deliveries(scene, events.back().id, subscription);
+    get("getSubscriptionHealth", one + "/health?since_seconds=60");
+    get("getSubscriptionHealth", all + "/nobody/health", 404);
+    post("disableSubscription", one + "/disable", "");
+    post("enableSubscription", one + "/enable", "");
+    post("verifySubscription", one + "/verify", "");
+    post("verifySubscription", all + "/nobody/verify", "", 404);
+  }
+
+  void call_deliveries(testing::HubScene& scene, const EventId& event,
+                       const SubscriptionId& subscription) {
+    const auto id = scene.dead(scene.routed(event, subscription).id).id;
+    const std::string all = "/v1/deliveries";
+    get("listDeliveries", all + "?state=dead&subscription=" + subscription.str());
+    get("listDeliveries", all + "?code=LOST", 400);
+    get("countDeliveries", all + "/count");
+    get("getDelivery", all + "/" + id.str() + "?payload=true");
+    get("getDelivery", all + "/nobody", 404);
+    get("explainDelivery", all + "/" + id.str() + "/explain");
+    post("requeueMatching", all + "/requeue-matching", R"({"all":true,"dry_run":true})");
+    post("requeueMatching", all + "/requeue-matching", "{}", 400);
+    post("requeueDeliveries", all + "/requeue", R"({"ids":[")" + id.str() + R"(","nobody"]})");
+    post("requeueDeliveries", all + "/requeue", R"({"ids":[]})", 400);
+    get("explainDelivery", all + "/" + id.str() + "/explain");
+  }
+
   void call_reads() {
     get("live", "/health/live");
     get("ready", "/health/ready");
@@ -171,6 +236,12 @@ TEST_F(SqliteOpenApi, EveryAnswerIsAsTheDocumentSays) {
                                           .next_probe = 2s,
                                           .last_error = "refused"}};
   };
+  options.api.hub = server::ServedHub{
+      .store = store_.get(),
+      .secret_key = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+      .probe = [](const EndpointProbe&) -> Result<ProbeReport> {
+        return ProbeReport{.passed = true, .status = 204, .answer = "thanks", .took = 40ms};
+      }};
   serve(std::move(options));
   post("enqueue", messages, R"({"topic":"t","payload":{"n":1},"id":"json","key":"k",
     "headers":{"a":"b"},"not_before":"2099-01-01T00:00:00Z"})",
@@ -208,6 +279,7 @@ TEST_F(SqliteOpenApi, EveryAnswerIsAsTheDocumentSays) {
   post("purgeIdempotencyKeys", purge_keys, R"({"expired":true})");
   post("purgeIdempotencyKeys", purge_keys, "{}", 400);
   call_sagas();
+  call_hub();
   get("exportAudit", "/v1/audit");
   get("verifyAudit", "/v1/audit/verify");
 

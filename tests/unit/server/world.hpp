@@ -50,6 +50,7 @@ class ApiTest : public ::testing::Test {
     options.destinations = [this] { return destinations_; };
     options.idempotency = idempotency_;
     options.saga_replies = replies_;
+    options.hub = hub_;
     return std::make_unique<Api>(std::move(options), std::move(keys));
   }
 
@@ -153,6 +154,7 @@ class ApiTest : public ::testing::Test {
   std::vector<ServedTable> tables_;
   std::vector<DestinationState> destinations_;
   std::optional<HttpIdempotencyOptions> idempotency_;
+  std::optional<ServedHub> hub_;
   SagaReplyOptions replies_{.store = &store_, .secret = "a secret of this test"};
   std::unique_ptr<Api> api_;
   std::string key_;

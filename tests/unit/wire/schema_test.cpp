@@ -1,5 +1,6 @@
 #include "server/api/openapi_document.hpp"
 #include "wire/filters.hpp"
+#include "wire/hub.hpp"
 #include "wire/idempotency.hpp"
 #include "wire/messages.hpp"
 #include "wire/problems.hpp"
@@ -582,6 +583,241 @@ TEST_F(WireSchema, HealthAndErrors) {
     least.field.clear();
     expect_described("Problem", written(problem), written(least));
   }
+}
+
+EventView full_event() {
+  return {.id = EventId::parse("e1").value(),
+          .tenant = "acme",
+          .type = "shop.order.placed.v1",
+          .key = "k",
+          .source = "erp",
+          .external_id = "17",
+          .sequence = Sequence{7},
+          .published_at = noon,
+          .occurred_at = noon,
+          .content_type = "application/json",
+          .correlation_id = "c-1",
+          .digest = sha256("{}"),
+          .payload_bytes = 2,
+          .headers = {{"a", "b"}},
+          .payload = sagabox::json("{}")};
+}
+
+TEST_F(WireSchema, HubEvents) {
+  const auto full = full_event();
+  const EventView least{.id = full.id};
+  expect_described("HubEvent", written(full), written(least), {"payload_base64"});
+  auto in_bytes = full;
+  in_bytes.payload = bytes(std::string("\0\1", 2));
+  EXPECT_EQ(schemas_.problem("HubEvent", written(in_bytes)), "");
+  for (const auto& event : {full, least, in_bytes}) {
+    EXPECT_EQ(again(written(event), read_event), written(event));
+  }
+  const EventPage page{.rows = {full, least}, .next = "7"};
+  expect_described("HubEventPage", written(page), written(EventPage{}));
+  EXPECT_EQ(again(written(page), read_event_page), written(page));
+  const EventOrder order{.tenant = "acme",
+                         .type = "shop.order.placed.v1",
+                         .key = "k",
+                         .source = "erp",
+                         .external_id = "17",
+                         .payload = sagabox::json("{}"),
+                         .content_type = "application/json",
+                         .headers = {{"a", "b"}},
+                         .occurred_at = noon,
+                         .trace = {"00-1", "s", "r-1", "c-1"}};
+  expect_described("HubEventOrder", written(order), R"({"type":"t"})", {"payload_base64"});
+  EXPECT_EQ(again(written(order), read_event_order), written(order));
+  const std::vector published{Published{full.id, true}};
+  expect_described("Published", written(published.front()));
+  expect_described("PublishedEvents", written(std::span<const Published>(published)));
+  EXPECT_EQ(again(written(published.front()), read_published), written(published.front()));
+}
+
+SubscriptionView full_subscription() {
+  SubscriptionView full{.record = {.id = SubscriptionId::parse("s1").value(),
+                                   .tenant = "acme",
+                                   .name = "shop",
+                                   .types = {"shop.**"},
+                                   .target = "https://hooks.example.com/",
+                                   .settings = R"({"order":"key"})",
+                                   .reason = "by hand",
+                                   .active_since = noon,
+                                   .version = 3,
+                                   .created_at = noon,
+                                   .changed_at = noon},
+                        .problem = "a newer version wrote it"};
+  full.secrets = {{2, noon, std::nullopt}, {1, noon, noon}};
+  return full;
+}
+
+TEST_F(WireSchema, Subscriptions) {
+  auto full = full_subscription();
+  SubscriptionView least;
+  least.record.id = full.record.id;
+  for (std::size_t state = 0; state < subscription_state_count; ++state) {
+    full.record.state = static_cast<SubscriptionState>(state);
+    expect_described("Subscription", written(full), written(least));
+    EXPECT_EQ(again(written(full), read_subscription), written(full));
+  }
+  const SubscriptionPage page{.rows = {full, least}, .next = "s1"};
+  expect_described("SubscriptionPage", written(page), written(SubscriptionPage{}));
+  EXPECT_EQ(again(written(page), read_subscription_page), written(page));
+  const NewSecret secret{.number = 2, .secret = "whsec_x", .overlap_until = noon};
+  expect_described("NewSecret", written(secret), written(NewSecret{}));
+  EXPECT_EQ(again(written(secret), read_new_secret), written(secret));
+  const CreatedSubscription created{.subscription = full, .secret = secret, .duplicate = true};
+  expect_described("CreatedSubscription", written(created),
+                   written(CreatedSubscription{.subscription = least}));
+  EXPECT_EQ(again(written(created), read_created_subscription), written(created));
+  const SubscriptionOrder order{.tenant = "acme",
+                                .name = "shop",
+                                .types = {"shop.**"},
+                                .target = "https://hooks.example.com/",
+                                .settings = "{}",
+                                .verify = false};
+  expect_described("SubscriptionOrder", written(order), R"({"target":"a:b","types":["**"]})");
+  EXPECT_EQ(again(written(order), read_subscription_order), written(order));
+  const SubscriptionChange change{.name = "shop",
+                                  .types = std::vector<std::string>{"shop.**"},
+                                  .target = "https://hooks.example.com/",
+                                  .settings = "{}",
+                                  .version = 3};
+  expect_described("SubscriptionChange", written(change), "{}");
+  EXPECT_EQ(again(written(change), read_subscription_change), written(change));
+}
+
+TEST_F(WireSchema, HealthOfEndpoints) {
+  const ProbeReport report{
+      .passed = true, .status = 204, .error = "e", .answer = "a", .took = 250ms};
+  expect_described("ProbeReport", written(report), written(ProbeReport{}));
+  EXPECT_EQ(again(written(report), read_probe_report), written(report));
+  const Verified verified{.subscription = full_subscription(), .report = report};
+  expect_described("Verified", written(verified),
+                   written(Verified{.subscription = verified.subscription}));
+  EXPECT_EQ(again(written(verified), read_verified), written(verified));
+  SubscriptionHealth health{.id = SubscriptionId::parse("s1").value(), .since = 60s};
+  const auto least = written(health);
+  health.name = "shop";
+  health.reason = "by hand";
+  health.attempts = {.completed = 3,
+                     .failed = 1,
+                     .p50 = 250ms,
+                     .p95 = 500ms,
+                     .last_completed_at = noon,
+                     .last_failed_at = noon,
+                     .last_error = "slow"};
+  health.open = 2;
+  health.dead = 1;
+  health.oldest_open = noon;
+  expect_described("SubscriptionHealth", written(health), least);
+  EXPECT_EQ(again(written(health), read_subscription_health), written(health));
+}
+
+DeliveryRecord full_delivery() {
+  return {.id = DeliveryId::parse("d1").value(),
+          .event = EventId::parse("e1").value(),
+          .subscription = SubscriptionId::parse("s1").value(),
+          .generation = 1,
+          .tenant = "acme",
+          .type = "shop.order.placed.v1",
+          .key = "k",
+          .shard = Shard{3},
+          .sequence = Sequence{7},
+          .attempt = 2,
+          .failures = 1,
+          .next_attempt_at = noon,
+          .created_at = noon,
+          .ended_at = noon,
+          .correlation_id = "c-1",
+          .code = Code::provider_rejected,
+          .error = "422",
+          .status = 422};
+}
+
+TEST_F(WireSchema, Deliveries) {
+  auto full = full_delivery();
+  DeliveryRecord least;
+  least.id = full.id;
+  least.event = full.event;
+  least.subscription = full.subscription;
+  for (std::size_t state = 0; state < delivery_state_count; ++state) {
+    full.state = static_cast<DeliveryState>(state);
+    expect_described("Delivery", written(full), written(least));
+    EXPECT_EQ(again(written(full), read_delivery_record), written(full));
+  }
+  const DeliveryPage page{.rows = {full, least}, .next = "7"};
+  expect_described("DeliveryPage", written(page), written(DeliveryPage{}));
+  EXPECT_EQ(again(written(page), read_delivery_page), written(page));
+  JobRecord attempt;
+  const auto least_attempt = written(attempt);
+  attempt.attempt = 2;
+  attempt.state = HubJobState::failed;
+  attempt.attempt_at = noon;
+  attempt.resets = 1;
+  attempt.worker = "w";
+  attempt.lease_until = noon;
+  attempt.ended_at = noon;
+  attempt.result = {.code = Code::provider_rejected,
+                    .error = "422",
+                    .status = 422,
+                    .answer = "no\x1b",
+                    .retry_after = 60s,
+                    .took = 250ms};
+  expect_described("DeliveryAttempt", written(attempt), least_attempt);
+  DeliveryView view{.delivery = full,
+                    .subscription_name = "shop",
+                    .target = "https://hooks.example.com/",
+                    .attempts = {attempt, JobRecord{}},
+                    .event = full_event(),
+                    .seen_at = noon};
+  expect_described("DeliveryDetails", written(view), written(DeliveryView{.delivery = least}));
+  EXPECT_EQ(again(written(view), read_delivery), written(view));
+  const std::vector counts{spi::DeliveryCount{full.subscription, DeliveryState::dead, 3, noon}};
+  expect_described("DeliveryCount", written(counts.front()),
+                   written(spi::DeliveryCount{.subscription = full.subscription}));
+  const std::span<const spi::DeliveryCount> all(counts);
+  expect_described("DeliveryCounts", written(all));
+  const auto write_all = [](const std::vector<spi::DeliveryCount>& read) {
+    return written(std::span<const spi::DeliveryCount>(read));
+  };
+  EXPECT_EQ(again(written(all), read_delivery_counts, write_all), written(all));
+}
+
+TEST_F(WireSchema, WhatBecomesOfDeliveries) {
+  DeliveryExplanation full{.state = "pending", .owner = "hub-a", .next = "nothing"};
+  for (std::size_t why = 0; why < delivery_why_count; ++why) {
+    full.reasons.push_back({static_cast<DeliveryWhy>(why), "because"});
+    expect_described("DeliveryReason", written(full.reasons.back()));
+  }
+  expect_described("DeliveryExplanation", written(full), written(DeliveryExplanation{}));
+  EXPECT_EQ(again(written(full), read_delivery_explanation), written(full));
+  const auto id = DeliveryId::parse("d1").value();
+  using Outcome = spi::Requeued::Outcome;
+  std::vector<spi::Requeued> requeued;
+  for (const auto outcome :
+       {Outcome::made, Outcome::repeated, Outcome::not_dead, Outcome::not_newest}) {
+    requeued.push_back({id, outcome, id});
+    expect_described("Requeued", written(requeued.back()), written(spi::Requeued{.from = id}));
+  }
+  const std::span<const spi::Requeued> all(requeued);
+  expect_described("RequeuedMany", written(all));
+  const auto write_all = [](const std::vector<spi::Requeued>& read) {
+    return written(std::span<const spi::Requeued>(read));
+  };
+  EXPECT_EQ(again(written(all), read_requeued, write_all), written(all));
+  const RequeueOrder order{.tenant = "acme",
+                           .subscription = SubscriptionId::parse("s1").value(),
+                           .type = "shop.order.placed.v1",
+                           .code = Code::provider_rejected,
+                           .failed_from = noon,
+                           .failed_to = noon,
+                           .dry_run = true};
+  expect_described("RequeueOrder", written(order), "{}", {"all", "note"});
+  EXPECT_EQ(again(written(order), read_requeue_order), written(order));
+  const RequeueReport report{.matched = 3, .requeued = 2, .already = 1, .first = {full_delivery()}};
+  expect_described("RequeueReport", written(report));
+  EXPECT_EQ(again(written(report), read_requeue_report), written(report));
 }
 
 }  // namespace

@@ -111,7 +111,19 @@ TEST_F(RestNulls, AreRefusedForEveryFieldOfEveryRequest) {
       {"commandSaga", R"({"command":"pause"})"},
       {"purgeSagas", R"({"definition":"travel","older_than_seconds":0})"},
       {"replyToSaga", R"({"result":"ok"})"},
-      {"defineSaga", R"({"definition":{}})"}};
+      {"defineSaga", R"({"definition":{}})"},
+      {"publishEvent", R"({"type":"a.b.c.v1","payload":1})"},
+      {"publishEvents", R"({"events":[{"type":"a.b.c.v1","payload":1}]})"},
+      {"createSubscription", R"({"target":"https://example.com/","types":["**"]})"},
+      {"changeSubscription", R"({"name":"n"})"},
+      {"pauseSubscription", R"({"note":"n"})"},
+      {"resumeSubscription", R"({"note":"n"})"},
+      {"disableSubscription", R"({"note":"n"})"},
+      {"enableSubscription", R"({"note":"n"})"},
+      {"verifySubscription", R"({"verify":"challenge"})"},
+      {"rotateSecret", R"({"overlap_seconds":1})"},
+      {"requeueDeliveries", R"({"ids":["d1"]})"},
+      {"requeueMatching", R"({"all":true})"}};
   std::size_t operations = 0;
   for (const auto& [path, methods] : document().at("paths").as_object()) {
     for (const auto& [method, operation] : methods.as_object()) {
