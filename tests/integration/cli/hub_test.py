@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""The delivery hub from the command line, on a file and over a daemon.
+
+usage: hub_test.py SAGABOX [unittest arguments]
+"""
+
+import http.server
+import json
+import re
+import threading
+import unittest
+
+from daemon_folder import FolderTestCase
+
+KEY = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+TARGET = "https://hooks.example.com/shop?token=abc"
+
+CONFIG = """stores:
+  default: { url: "sqlite:sagabox.db" }
+routes:
+  - { topic: "**", to: "fn:show" }
+hub: { enabled: true, secret_key_file: hub.key }
+transports: { http: { allow: [127.0.0.1] } }
+"""
+
+
+class Receiver:
+    """An endpoint that answers challenges, unless it is stubborn."""
+
+    def __init__(self):
+        self.stubborn = False
+        self.calls = []
+        receiver = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+                receiver.calls.append({name.lower(): value for name, value in self.headers.items()})
+                answer = json.dumps({"challenge": body.get("challenge")}).encode()
+                self.send_response(404 if receiver.stubborn else 200)
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/hooks"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class HubVerbs(FolderTestCase):
+    def setUp(self):
+        super().setUp()
+        made = self.sagabox("migrate", "up", "--store", "sqlite:sagabox.db")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        (self.folder / "hub.key").write_text(KEY + "\n", encoding="utf-8")
+        self.over = ()
+
+    def run_verb(self, *arguments, code=0, **environment):
+        result = self.sagabox(*arguments, *self.over, **environment)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result
+
+    def json_of(self, *arguments, code=0):
+        return json.loads(self.run_verb(*arguments, "--json", code=code).stdout)
+
+    def add(self, *arguments, target=TARGET, code=0):
+        key = () if self.over else ("--secret-key-file", "hub.key")
+        return self.run_verb("subscription", "add", target, "--type", "shop.order.*.v1", *key, *arguments, code=code)
+
+    def added(self, *arguments, target=TARGET):
+        return json.loads(self.add(*arguments, "--json", target=target).stdout)
+
+    def serve_hub(self):
+        self.config.write_text(CONFIG, encoding="utf-8")
+        self.serve("--config", "sagabox.yaml")
+        self.over = ("--server", f"http://{self.address()}")
+
+    def publish(self, *arguments, code=0):
+        return self.run_verb("event", "publish", "shop.order.placed.v1", *arguments, code=code)
+
+    def check_events(self):
+        """The same on a store and over a daemon."""
+        first = self.json_of(
+            "event", "publish", "shop.order.placed.v1", "--payload", '{"order": 17}',
+            "--source", "erp", "--external-id", "17", "--key", "c-1", "--header", "a: b",
+        )  # fmt: skip
+        self.assertFalse(first["duplicate"])
+        again = self.publish("--payload", '{"order": 17}', "--source", "erp", "--external-id", "17")
+        self.assertIn("it was there already", again.stdout)
+        other = self.publish("--payload", '{"order": 18}', "--source", "erp", "--external-id", "17", code=1)
+        self.assertIn("TX.IDEMPOTENT_MISMATCH", other.stderr)
+        self.assertIn("payload", self.publish("--payload", "{", code=2).stderr)
+        self.assertIn("give the payload", self.publish(code=2).stderr)
+        events = self.json_of("event", "list", "--source", "erp")["events"]
+        self.assertEqual([one["id"] for one in events], [first["id"]])
+        self.assertEqual(self.json_of("event", "list", "--until", "1d")["events"], [])
+        shown = self.run_verb("event", "show", first["id"]).stdout
+        self.assertIn("shop.order.placed.v1 · published", shown)
+        self.assertNotIn("order\"", shown)
+        full = self.json_of("event", "show", first["id"], "--payload")
+        self.assertEqual((full["payload"], full["headers"]), ({"order": 17}, {"a": "b"}))
+        self.assertIn("there is no event nobody", self.run_verb("event", "show", "nobody", code=1).stderr)
+
+    def check_subscriptions(self):
+        text = self.add("--name", "shop", "--header", "authorization: Bearer abc", "--order", "key").stdout
+        self.assertRegex(text, r"(?s)subscription \S+ is unverified\nsecret whsec_\S+\n.*sagabox subscription verify ")
+        one = re.search(r"subscription (\S+) is", text).group(1)
+        secret = re.search(r"whsec_\S+", text).group(0)
+        for verb in (("show", one), ("list",)):
+            shown = self.run_verb("subscription", *verb).stdout
+            self.assertNotIn("abc", shown)
+            self.assertNotIn(secret, shown)
+        full = self.json_of("subscription", "show", one, "--payload")
+        self.assertEqual(full["settings"]["headers"], {"authorization": "Bearer abc"})
+        self.assertEqual(full["target"], TARGET)
+
+        wrong = self.add("--filter", '{"a": {"gtt": 1}}', code=2)
+        self.assertIn("settings.filter.a.gtt: is ", wrong.stderr)
+        self.assertIn("has no scheme", self.add(target="hooks.example.com", code=2).stderr)
+        self.assertIn("--filter: is not JSON", self.add("--filter", "{", code=2).stderr)
+        self.assertIn("--settings has all", self.add("--settings", "{}", "--order", "key", code=2).stderr)
+
+        active = self.added("--no-proof", "--name", "second")
+        self.assertEqual(active["state"], "active")
+        two = active["id"]
+        self.assertEqual(self.json_of("subscription", "pause", two, "--note", "their release")["reason"], "their release")
+        refused = self.run_verb("subscription", "enable", two, code=1)
+        self.assertIn("is paused and cannot be enabled; resume it first", refused.stderr)
+        self.assertIn("is active", self.run_verb("subscription", "resume", two).stdout)
+        changed = self.json_of("subscription", "change", two, "--type", "shop.**", "--name", "other")
+        self.assertEqual((changed["types"], changed["name"]), (["shop.**"], "other"))
+        late = self.run_verb("subscription", "change", two, "--name", "late", "--if-version", "1", code=1)
+        self.assertIn("STORAGE.CONFLICT", late.stderr)
+        self.assertIn("what is to change?", self.run_verb("subscription", "change", two, code=2).stderr)
+        listed = self.json_of("subscription", "list", "--state", "active")["subscriptions"]
+        self.assertEqual([found["id"] for found in listed], [two])
+        health = self.run_verb("subscription", "health", two).stdout
+        self.assertIn("none in 1d", health)
+        self.assertIn("nobody can be asked", self.run_verb("subscription", "disable", two, code=2).stderr)
+        self.assertIn("is disabled", self.run_verb("subscription", "disable", two, "--yes").stdout)
+        self.assertIn("there is no subscription", self.run_verb("subscription", "show", "nobody", code=1).stderr)
+        return one
+
+    def check_deliveries(self):
+        self.assertIn("no delivery", self.run_verb("delivery", "list").stdout)
+        self.assertIn("no delivery", self.run_verb("dead", "list", "--kind", "delivery").stdout)
+        for verb in ("show", "explain"):
+            missing = self.run_verb("delivery", verb, "d" + 32 * "0", code=1)
+            self.assertIn("there is no delivery", missing.stderr)
+        self.assertIn("which deliveries?", self.run_verb("delivery", "requeue", code=2).stderr)
+        both = self.run_verb("delivery", "requeue", "d1", "--since", "2h", code=2)
+        self.assertIn("do not go together", both.stderr)
+        self.assertIn("no dead delivery fits", self.run_verb("delivery", "requeue", "--all", "--yes").stdout)
+        self.assertEqual(self.json_of("delivery", "requeue", "--since", "2h", "--yes")["requeued"], 0)
+        stays = self.run_verb("dead", "quarantine", "--kind", "delivery", "d1", "--note", "n", code=2)
+        self.assertIn("it can only be requeued", stays.stderr)
+
+    def test_events(self):
+        self.check_events()
+
+    def test_subscriptions(self):
+        self.check_subscriptions()
+        self.assertIn("set hub.secret_key", self.run_verb(
+            "subscription", "add", TARGET, "--type", "**", code=1).stderr)  # fmt: skip
+        wrong = self.run_verb("subscription", "add", TARGET, "--type", "**", code=1, SAGABOX_HUB_SECRET_KEY="k1:abc")
+        self.assertNotIn("k1:abc", wrong.stderr)
+
+    def test_deliveries(self):
+        self.check_deliveries()
+
+    def test_the_same_over_a_daemon(self):
+        self.serve_hub()
+        self.check_events()
+        self.check_subscriptions()
+        self.check_deliveries()
+
+    def test_an_endpoint_proves_itself_and_secrets_rotate(self):
+        receiver = Receiver()
+        self.addCleanup(receiver.close)
+        self.serve_hub()
+        made = self.added("--name", "shop", target=receiver.url)
+        self.assertEqual(made["state"], "unverified")
+        receiver.stubborn = True
+        refused = self.run_verb("subscription", "verify", made["id"], code=1)
+        self.assertIn("failed  404", refused.stdout)
+        receiver.stubborn = False
+        verified = self.run_verb("subscription", "verify", made["id"]).stdout
+        self.assertIn("answered  200", verified)
+        self.assertIn("is active", verified)
+        self.assertEqual(len(receiver.calls[-1]["webhook-signature"].split()), 1)
+        rotated = self.json_of("subscription", "rotate-secret", made["id"], "--overlap", "1h")
+        self.assertNotEqual(rotated["secret"], made["secret"]["secret"])
+        self.assertIn("answered  200", self.run_verb("subscription", "ping", made["id"]).stdout)
+        self.assertEqual(len(receiver.calls[-1]["webhook-signature"].split()), 2, "both while one replaces the other")
+        kinds = [json.loads(line)["kind"] for line in self.run_verb("audit", "export").stdout.splitlines()]
+        self.assertEqual(kinds.count("HubSecretCreated"), 2)
+        self.assertIn("HubSubscriptionVerified", kinds)
+        self.assertNotIn("whsec_", self.run_verb("audit", "export").stdout)
+
+    def test_a_daemon_without_a_hub_says_so(self):
+        self.serve()
+        self.over = ("--server", f"http://{self.address()}")
+        self.assertIn("set hub.enabled", self.run_verb("event", "list", code=1).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
