@@ -125,11 +125,6 @@ Status HubAdmin::check(const SubscriptionRecord& record, bool verify) const {
   if (options_.check_target) {
     if (auto status = options_.check_target(record.target); !status.ok()) return status;
   }
-  if (http && box_ == nullptr) {
-    return Error{Code::tx_invalid_state,
-                 "requests to HTTP endpoints are signed, and there is no key to keep their "
-                 "secrets with; set hub.secret_key"};
-  }
   if (verify) return {};
   return admin::everybodys(options_.admin, "an endpoint that need not prove itself");
 }
@@ -196,6 +191,11 @@ Result<CreatedSubscription> HubAdmin::create(const SubscriptionOrder& order) {
                             .settings = order.settings};
   if (auto status = check(record, order.verify); !status.ok()) return status.error();
   const bool http = admin::is_http_target(record.target);
+  if (http && box_ == nullptr) {
+    return Error{Code::tx_invalid_state,
+                 "requests to HTTP endpoints are signed, and there is no key to keep their "
+                 "secrets with; set hub.secret_key"};
+  }
   // Active only once its secret is there: nothing goes out unsigned.
   if (!http) record.state = SubscriptionState::active;
   const auto known = hub_.subscriptions.get(record.id);

@@ -17,8 +17,9 @@ int run_event_publish(const EventPublishArguments& arguments) {
         "bytes (--payload-file FILE)");
   }
   auto order = arguments.order;
-  order.payload = arguments.payload_file.empty() ? json(hub_text(arguments.payload))
-                                                 : bytes(hub_file(arguments.payload_file));
+  order.payload = arguments.payload_file.empty()
+                      ? json(hub_json_text("--payload", arguments.payload))
+                      : bytes(hub_file(arguments.payload_file));
   order.headers = hub_headers(arguments.headers);
   Session session(arguments);
   const auto published = right_use(session.operations().hub().publish(order));

@@ -19,6 +19,13 @@ std::string all_of(std::istream& in) {
 
 std::string hub_text(const std::string& typed) { return typed == "-" ? all_of(std::cin) : typed; }
 
+std::string hub_json_text(std::string_view option, const std::string& typed) {
+  auto text = hub_text(typed);
+  const auto problem = json_problem(text);
+  if (!problem.empty()) throw WrongUse(fmt::format("{}: is not JSON: {}", option, problem));
+  return text;
+}
+
 std::string hub_file(const std::string& name) {
   std::ifstream file(name, std::ios::binary);
   auto text = all_of(file);

@@ -16,6 +16,8 @@ namespace sagabox::cli {
 
 /// What was typed; "-": standard input.
 std::string hub_text(const std::string& typed);
+/// The same; throws WrongUse if it is not JSON. `option` names it.
+std::string hub_json_text(std::string_view option, const std::string& typed);
 /// Throws WrongUse if it cannot be read.
 std::string hub_file(const std::string& name);
 /// Of NAME:VALUE. Throws WrongUse.

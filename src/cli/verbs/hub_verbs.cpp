@@ -175,7 +175,6 @@ void add_subscription_change(CLI::App& subscription, Chosen& run) {
       },
       "only if it still has this version");
   change->add_flag("--no-proof", arguments->no_proof, "another endpoint need not prove itself");
-  add_secret_key(*change, *arguments);
 }
 
 void add_subscription_looks(CLI::App& subscription, Chosen& run) {

@@ -20,17 +20,13 @@ std::optional<std::string> settings_of(const SubscriptionSettingsArguments& type
       throw WrongUse(
           "--settings has all of them: leave out --filter, --order, --mode and --header");
     }
-    return hub_text(typed.settings);
+    return hub_json_text("--settings", typed.settings);
   }
   if (!parts) return std::nullopt;
   wire::JsonOut json;
   json.begin_object();
   if (!typed.filter.empty()) {
-    auto filter = hub_text(typed.filter);
-    if (auto problem = json_problem(filter); !problem.empty()) {
-      throw WrongUse("--filter: is not JSON: " + problem);
-    }
-    json.name("filter").raw(filter);
+    json.name("filter").raw(hub_json_text("--filter", typed.filter));
   }
   json.field_if("order", typed.order).field_if("mode", typed.mode);
   if (!typed.headers.empty()) {

@@ -82,6 +82,12 @@ class HubVerbs(FolderTestCase):
         self.serve("--config", "sagabox.yaml")
         self.over = ("--server", f"http://{self.address()}")
 
+    def make_tables(self):
+        """A daemon with a hub does."""
+        self.serve_hub()
+        self.stop()
+        self.over = ()
+
     def publish(self, *arguments, code=0):
         return self.run_verb("event", "publish", "shop.order.placed.v1", *arguments, code=code)
 
@@ -163,9 +169,11 @@ class HubVerbs(FolderTestCase):
         self.assertIn("it can only be requeued", stays.stderr)
 
     def test_events(self):
+        self.make_tables()
         self.check_events()
 
     def test_subscriptions(self):
+        self.make_tables()
         self.check_subscriptions()
         self.assertIn("set hub.secret_key", self.run_verb(
             "subscription", "add", TARGET, "--type", "**", code=1).stderr)  # fmt: skip
@@ -173,6 +181,7 @@ class HubVerbs(FolderTestCase):
         self.assertNotIn("k1:abc", wrong.stderr)
 
     def test_deliveries(self):
+        self.make_tables()
         self.check_deliveries()
 
     def test_the_same_over_a_daemon(self):
