@@ -62,7 +62,7 @@ TEST(HubView, ADeliveryHasALineForEachAttemptAndNothingActsOnTheTerminal) {
             "  event     e1\n"
             "  endpoint  s1  https://hooks.example.com/\n"
             "  tenant    acme\n"
-            "  ✗  1  1970-01-01T11:59:00.000Z  120 ms  422  PROVIDER.REJECTED 422 no such shop\n"
+            "  ✗  1  2026-01-01T11:59:00.000Z  120 ms  422  PROVIDER.REJECTED 422 no such shop\n"
             "        answer \"\\u001b[31mno\\n\"\n"
             "  its event is gone\n");
 }
@@ -120,7 +120,7 @@ TEST(HubView, ASubscriptionSaysItsStateAndNeverASecret) {
             "  target    https://hooks.example.com/\n"
             "  reason    their release\n"
             "  version   3\n"
-            "  secret    2, made 1970-01-01T12:00:00.000Z\n");
+            "  secret    2, made 2026-01-01T12:00:00.000Z\n");
 }
 
 }  // namespace
