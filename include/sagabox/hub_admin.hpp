@@ -51,6 +51,8 @@ struct HubAdminOptions {
   ProbeEndpoint probe{};
   /// Whether something can be sent there. Empty: any scheme is taken.
   std::function<Status(std::string_view target)> check_target{};
+  /// Whether an event may be published: the catalogue of event types. Empty: every event may.
+  std::function<Status(const HubEvent& event)> check_event{};
   /// Fit for keys; null: the operating system's.
   Random* random = nullptr;
 };

@@ -57,6 +57,10 @@ Result<std::vector<Published>> HubAdmin::publish(std::span<const EventOrder> ord
     if (!tenant.ok()) return in_event(tenant.error(), events.size(), orders.size());
     auto event = event_from(order, tenant->value_or(std::string(tenant_default)), ids, clock);
     if (!event.ok()) return in_event(event.error(), events.size(), orders.size());
+    if (options_.check_event) {
+      auto fits = options_.check_event(*event);
+      if (!fits.ok()) return in_event(fits.error(), events.size(), orders.size());
+    }
     events.push_back(*std::move(event));
   }
   auto published = store_->transaction(

@@ -2,6 +2,7 @@
 
 #include "assembly/open_store.hpp"
 
+#include <sagabox/json_schema.hpp>
 #include <sagabox/log.hpp>
 #include <sagabox/open.hpp>
 #include <sagabox/outbox.hpp>
@@ -119,6 +120,14 @@ struct SagaSettings {
   [[nodiscard]] Status check() const { return options.check(); }
 };
 
+/// A type in the hub's catalogue.
+struct EventTypeSettings {
+  std::string type{};
+  std::string description{};
+  std::string schema_file{};  ///< where `schema` was read
+  std::optional<JsonSchema> schema{};
+};
+
 /// The delivery hub that this daemon has.
 struct HubSettings {
   bool enabled = false;
@@ -126,6 +135,8 @@ struct HubSettings {
   std::string secret_key{};  ///< see delivery::SecretBox
   /// What targets may go by: their names under `transports`.
   std::vector<std::string> transports{"http"};
+  std::vector<EventTypeSettings> event_types{};
+  bool known_types_only = false;
 
   [[nodiscard]] Status check() const;
 };

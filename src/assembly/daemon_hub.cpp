@@ -49,6 +49,10 @@ Result<std::unique_ptr<DaemonHub>> DaemonHub::open(Store& store, const Configura
     if (!box.ok()) return Error{box.error().code, "hub.secret_key: " + box.error().message};
     hub->box_ = std::make_unique<const delivery::SecretBox>(std::move(box).value());
   }
+  hub->types_.known_only = configuration.hub.known_types_only;
+  for (const auto& type : configuration.hub.event_types) {
+    hub->types_.known[type.type] = {.description = type.description, .schema = type.schema};
+  }
   for (const auto& name : configuration.hub.transports) {
     auto transport = open_named_transport(name, "hub.transports", configuration, surroundings);
     if (!transport.ok()) return transport.error();

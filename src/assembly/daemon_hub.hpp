@@ -2,6 +2,7 @@
 
 #include "assembly/configuration.hpp"
 #include "assembly/routes.hpp"
+#include "delivery/event_types.hpp"
 #include "delivery/secret_box.hpp"
 
 #include <sagabox/hub_admin.hpp>
@@ -28,6 +29,7 @@ class DaemonHub {
   /// See HubAdminOptions.
   Result<ProbeReport> probe(const EndpointProbe& probe);
   [[nodiscard]] Status check_target(std::string_view target) const;
+  [[nodiscard]] Status check_event(const HubEvent& event) const { return types_.check(event); }
 
  private:
   DaemonHub(Store& store, HubSettings settings, RouteSurroundings surroundings)
@@ -38,6 +40,7 @@ class DaemonHub {
   const RouteSurroundings surroundings_;
   std::unique_ptr<const delivery::SecretBox> box_;  // null: no key
   OpenTransports transports_;
+  delivery::EventTypes types_;
 };
 
 }  // namespace sagabox::assembly

@@ -5,6 +5,9 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -103,6 +106,17 @@ std::string show_bytes(std::uint64_t value) {
     }
   }
   return std::to_string(value);
+}
+
+std::string read_schema_file(const std::string& path, std::optional<JsonSchema>& schema) {
+  if (!std::filesystem::is_regular_file(path)) return "it is no file that can be read";
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) return "it cannot be read";
+  auto parsed = JsonSchema::parse(text);
+  if (!parsed.ok()) return parsed.error().message;
+  schema = *std::move(parsed);
+  return {};
 }
 
 }  // namespace sagabox::assembly

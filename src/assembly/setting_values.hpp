@@ -2,6 +2,7 @@
 
 #include "assembly/setting.hpp"
 
+#include <sagabox/json_schema.hpp>
 #include <sagabox/time.hpp>
 
 #include <concepts>
@@ -47,5 +48,8 @@ std::string show_value(Count value) {
 
 /// How an optional setting says that it is not set.
 inline constexpr std::string_view unset_word = "none";
+
+/// Empty if it is a JSON Schema, else what is wrong with the file.
+std::string read_schema_file(const std::string& path, std::optional<JsonSchema>& schema);
 
 }  // namespace sagabox::assembly

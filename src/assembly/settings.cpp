@@ -8,9 +8,6 @@
 #include "assembly/settings_of_transports.hpp"
 #include "core/text.hpp"
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 namespace sagabox::assembly {
 namespace {
@@ -237,18 +234,6 @@ Parts store_parts() {
   return parts;
 }
 
-std::string read_schema(RouteSettings& route, const std::string& path) {
-  if (!std::filesystem::is_regular_file(path)) return "it is no file that can be read";
-  std::ifstream file(path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) return "it cannot be read";
-  auto schema = JsonSchema::parse(text);
-  if (!schema.ok()) return schema.error().message;
-  route.schema_file = path;
-  route.options.schema = std::move(*schema);
-  return {};
-}
-
 Parts route_parts() {
   using R = RouteSettings;
   Parts target;
@@ -282,7 +267,10 @@ Parts route_parts() {
   Setting schema = value<R>("schema_file", &R::schema_file,
                             "JSON Schema (draft 4); payloads that do not fit are dead", Kind::path);
   schema.read = [](const Setting&, void* holder, const std::string& text) {
-    return read_schema(*static_cast<R*>(holder), text);
+    auto& route = *static_cast<R*>(holder);
+    auto problem = read_schema_file(text, route.options.schema);
+    if (problem.empty()) route.schema_file = text;
+    return problem;
   };
   parts.push_back(std::move(schema));
   parts.push_back(values<R>(

@@ -4,6 +4,28 @@
 #include "assembly/describe.hpp"
 
 namespace sagabox::assembly {
+namespace {
+
+std::vector<Setting> event_type_parts() {
+  using Held = EventTypeSettings;
+  std::vector<Setting> parts;
+  parts.push_back(value<Held>("type", &Held::type, "such as `shop.order.placed.v1`"));
+  parts.push_back(value<Held>("description", &Held::description, "for people"));
+  Setting schema = value<Held>("schema_file", &Held::schema_file,
+                               "JSON Schema (draft 4); events whose payload does not fit are "
+                               "refused when they are published",
+                               Setting::Kind::path);
+  schema.read = [](const Setting&, void* holder, const std::string& text) {
+    auto& type = *static_cast<Held*>(holder);
+    auto problem = read_schema_file(text, type.schema);
+    if (problem.empty()) type.schema_file = text;
+    return problem;
+  };
+  parts.push_back(std::move(schema));
+  return parts;
+}
+
+}  // namespace
 
 Setting hub_settings() {
   using Held = HubSettings;
@@ -19,6 +41,11 @@ Setting hub_settings() {
   parts.push_back(values<Held>("transports", &Held::transports,
                                "what targets of subscriptions may go by. Tenants' own keys make "
                                "HTTP endpoints only"));
+  parts.push_back(list<Held>("event_types", &Held::event_types, event_type_parts(),
+                             "the catalogue of event types; a type alone is enough")
+                      .short_for("type"));
+  parts.push_back(value<Held>("known_types_only", &Held::known_types_only,
+                              "events of types that are not in the catalogue are refused"));
   return section<Configuration>("hub", &Configuration::hub, std::move(parts),
                                 "events, subscriptions and deliveries: docs/hub.md")
       .checked(own_check<Held>());

@@ -174,7 +174,8 @@ class Serving {
           .store = &hub->store(),
           .secret_key = hub->secret_key(),
           .probe = [hub](const EndpointProbe& probe) { return hub->probe(probe); },
-          .check_target = [hub](std::string_view target) { return hub->check_target(target); }};
+          .check_target = [hub](std::string_view target) { return hub->check_target(target); },
+          .check_event = [hub](const HubEvent& event) { return hub->check_event(event); }};
     }
     options.api.destinations = [this] { return daemon_->destinations(); };
     options.api.held_up = [this](const std::string& topic, const std::string& tenant) {

@@ -18,7 +18,8 @@ Result<HubAdmin> hub_admin_of(const Call& call) {
                                                 .clock = call.options.clock},
                                       .secret_key = hub->secret_key,
                                       .probe = hub->probe,
-                                      .check_target = hub->check_target});
+                                      .check_target = hub->check_target,
+                                      .check_event = hub->check_event});
 }
 
 Result<Admin::PayloadToo> payload_too(const Call& call, bool asked) {

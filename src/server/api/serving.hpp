@@ -37,6 +37,7 @@ struct ServedHub {
   std::string secret_key{};
   ProbeEndpoint probe{};
   std::function<Status(std::string_view target)> check_target{};
+  std::function<Status(const HubEvent& event)> check_event{};
 };
 
 /// When a process counts as ready: it is not while something has been pending too long and nothing

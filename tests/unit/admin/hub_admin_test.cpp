@@ -80,7 +80,8 @@ class HubAdminTest : public ::testing::Test {
   }
   std::vector<std::string> audited() {
     std::vector<std::string> names;
-    for (const auto& entry : store_.audit().read(0, 1000).value()) {
+    const auto entries = store_.audit().read(0, 1000).value();
+    for (const auto& entry : entries) {
       names.emplace_back(audit_name(entry.event.kind));
     }
     return names;
@@ -253,7 +254,8 @@ TEST_F(HubAdminTest, ASecretThatIsReplacedSignsForAWhile) {
   EXPECT_EQ(opened_secrets(probes_.back()), std::vector{next.secret});
   EXPECT_EQ(error_of(admin().rotate_secret(id, -1s)).substr(0, 24), "REQUEST.INVALID: overlap");
   // Neither the store nor the audit log has it.
-  for (const auto& entry : store_.audit().read(0, 1000).value()) {
+  const auto entries = store_.audit().read(0, 1000).value();
+  for (const auto& entry : entries) {
     EXPECT_EQ(audit_json(entry).find("whsec_"), std::string::npos);
   }
   const auto sealed = hand_.hub().subscriptions.secrets(std::span(&id, 1)).value();
@@ -289,6 +291,22 @@ TEST_F(HubAdminTest, SaysWhichEventIsWrong) {
       .payload = bytes(std::string(MessageRules::payload_bytes_ceiling + 1, 'x'))};
   EXPECT_FALSE(admin().publish(std::span(&large, 1)).ok());
   EXPECT_FALSE(admin().publish({}).ok());
+}
+
+TEST_F(HubAdminTest, EventsThatTheCatalogueRefusesAreNotPublished) {
+  auto refusing =
+      HubAdmin::open(store_, {.admin = {.actor = "ann"},
+                              .check_event = [](const HubEvent& event) -> Status {
+                                if (event.message->topic() == "a.b.c.v1") return {};
+                                return Error{Code::schema_validation_failed, "type is not known"};
+                              }})
+          .value();
+  const std::vector<EventOrder> both{{.type = "a.b.c.v1", .payload = json("1")},
+                                     {.type = "a.b.d.v1", .payload = json("1")}};
+  EXPECT_EQ(error_of(refusing.publish(both)),
+            "SCHEMA.VALIDATION_FAILED: events[1].type is not known");
+  EXPECT_EQ(admin().events({}).value().rows.size(), 0U);
+  EXPECT_TRUE(refusing.publish(std::span(both).first(1)).ok());
 }
 
 TEST_F(HubAdminTest, ListsPageByPage) {
@@ -405,7 +423,8 @@ TEST_F(HubAdminTest, ExplainsWhatADeliveryWaitsFor) {
   const auto id = active_id(R"({"order":"key"})");
   const auto why = [&](const DeliveryId& delivery) {
     std::vector<std::string> names;
-    for (const auto& reason : admin().explain(delivery).value()->reasons) {
+    const auto explanation = admin().explain(delivery).value().value();
+    for (const auto& reason : explanation.reasons) {
       names.emplace_back(delivery_why_name(reason.why));
     }
     return names;
