@@ -5,6 +5,7 @@
 #include "delivery/subscription.hpp"
 #include "delivery/worker/probe.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace sagabox::assembly {
@@ -14,6 +15,20 @@ std::string transport_named_by(std::string_view target) {
   if (delivery::is_webhook(target)) return "http";
   return std::string(target.substr(0, target.find(':')));
 }
+
+/// One of those that are counted, for as long as it lives.
+class UnderWay {
+ public:
+  explicit UnderWay(std::atomic<std::uint32_t>& count) : count_(count), number_(++count) {}
+  ~UnderWay() { --count_; }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+  [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
+
+ private:
+  std::atomic<std::uint32_t>& count_;
+  const std::uint32_t number_;
+};
 
 }  // namespace
 
@@ -65,11 +80,16 @@ Result<std::unique_ptr<DaemonHub>> DaemonHub::open(Store& store, const Configura
 }
 
 Result<ProbeReport> DaemonHub::probe(const EndpointProbe& probe) {
+  const UnderWay place(probes_);
+  if (place.number() > probes_max) {
+    return Error{Code::server_busy, "other endpoints are being asked; try again after a second"};
+  }
   const delivery::ProbeParts parts{.transports = transports_,
                                    .box = box_.get(),
                                    .clock = *surroundings_.clock,
                                    .random = secret_random()};
-  const delivery::Subscription subscription(probe.subscription);
+  delivery::Subscription subscription(probe.subscription);
+  subscription.settings.timeout = std::min(subscription.settings.timeout, probe_timeout_max);
   auto probed = probe.kind == EndpointProbe::Kind::challenge
                     ? delivery::prove(parts, subscription, probe.secrets)
                     : delivery::ping(parts, subscription, probe.secrets);

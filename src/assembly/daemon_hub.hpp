@@ -8,6 +8,9 @@
 #include <sagabox/hub_admin.hpp>
 #include <sagabox/store.hpp>
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,10 +29,15 @@ class DaemonHub {
 
   [[nodiscard]] Store& store() noexcept { return store_; }
   [[nodiscard]] const std::string& secret_key() const noexcept { return settings_.secret_key; }
-  /// See HubAdminOptions.
+  /// See HubAdminOptions. SERVER.BUSY while `probes_max` are under way: whoever asks waits for slow
+  /// endpoints, and must leave room for others.
   Result<ProbeReport> probe(const EndpointProbe& probe);
   [[nodiscard]] Status check_target(std::string_view target) const;
   [[nodiscard]] Status check_event(const HubEvent& event) const { return types_.check(event); }
+
+  static constexpr std::uint32_t probes_max = 2;
+  /// However long the subscription would wait for an attempt.
+  static constexpr Duration probe_timeout_max = std::chrono::seconds(15);
 
  private:
   DaemonHub(Store& store, HubSettings settings, RouteSurroundings surroundings)
@@ -41,6 +49,7 @@ class DaemonHub {
   std::unique_ptr<const delivery::SecretBox> box_;  // null: no key
   OpenTransports transports_;
   delivery::EventTypes types_;
+  std::atomic<std::uint32_t> probes_{0};
 };
 
 }  // namespace sagabox::assembly

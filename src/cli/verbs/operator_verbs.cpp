@@ -330,8 +330,12 @@ void add_looking_verbs(CLI::App& app, Chosen& run) {
   add_outbox(app, run);
   {
     auto [verb, arguments] =
-        add_verb(app, "explain", "Why a message has not been delivered", run, run_explain);
+        add_verb(app, "explain", "Why a message, or a delivery of the hub, has not arrived", run,
+                 run_explain);
     verb->group(looking);
+    verb->footer(R"(Examples:
+  sagabox explain 01JC9Y3B6W8QK3T5V0ZC2N7A4F          a message
+  sagabox explain d0a1b2c3d4e5f60718293a4b5c6d7e8f9   a delivery)");
     add_id(*verb, *arguments);
   }
   {
