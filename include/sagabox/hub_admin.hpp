@@ -360,6 +360,9 @@ class HubAdmin {
   Result<std::vector<SecretView>> secrets_of(const SubscriptionId& id) const;
   Result<ProbeReport> send_probe(EndpointProbe::Kind kind, const SubscriptionRecord& record) const;
   Result<std::vector<DeliveryRecord>> matching(const RequeueOrder& order) const;
+  /// `audit`: one event an id.
+  Result<std::vector<spi::Requeued>> send_again(std::span<const DeliveryId> ids,
+                                                std::span<const AuditEvent> audit);
   Result<std::optional<EventView>> event_of(const DeliveryRecord& delivery,
                                             Admin::PayloadToo payload) const;
   void tell(const AuditEvent& event) const noexcept;

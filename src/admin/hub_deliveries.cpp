@@ -169,6 +169,11 @@ Result<std::vector<spi::Requeued>> HubAdmin::requeue(std::span<const DeliveryId>
     audit.push_back(admin::requeue_event(found->value_or(DeliveryRecord()), options_.admin.actor,
                                          note, options_.admin.clock->wall_now()));
   }
+  return send_again(ids, audit);
+}
+
+Result<std::vector<spi::Requeued>> HubAdmin::send_again(std::span<const DeliveryId> ids,
+                                                        std::span<const AuditEvent> audit) {
   auto answers = hub_.admin.requeue(ids, options_.admin.tenant, audit);
   if (!answers.ok()) return answers;
   std::uint64_t made = 0;
@@ -216,6 +221,7 @@ Result<std::vector<DeliveryRecord>> HubAdmin::matching(const RequeueOrder& order
 
 Result<RequeueReport> HubAdmin::requeue_matching(const RequeueOrder& order,
                                                  const std::string& note) {
+  if (auto status = admin::check_hub_note(note); !status.ok()) return status.error();
   auto rows = matching(order);
   if (!rows.ok()) return rows.error();
   RequeueReport report{.matched = rows->size()};
@@ -224,10 +230,13 @@ Result<RequeueReport> HubAdmin::requeue_matching(const RequeueOrder& order,
   if (order.dry_run) return report;
   for (std::size_t at = 0; at < rows->size(); at += requeue_batch) {
     std::vector<DeliveryId> ids;
+    std::vector<AuditEvent> audit;
     for (const auto& row : *rows | std::views::drop(at) | std::views::take(requeue_batch)) {
       ids.push_back(row.id);
+      audit.push_back(
+          admin::requeue_event(row, options_.admin.actor, note, options_.admin.clock->wall_now()));
     }
-    const auto answers = requeue(ids, note);
+    const auto answers = send_again(ids, audit);
     if (!answers.ok()) {
       return Error{answers.error().code, "after " + std::to_string(report.requeued) +
                                              " were requeued: " + answers.error().message};

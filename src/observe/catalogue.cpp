@@ -135,7 +135,7 @@ constexpr std::array catalogue{
     MetricInfo{metric::relay_leader, gauge, "table",
                "Mode leader: 1 while this process delivers the table, 0 while it stands by"},
     MetricInfo{metric::replay_total, counter, "kind",
-               "What was replayed, by its kind: outbox (messages) or saga"},
+               "What was replayed, by its kind: outbox (messages), saga or delivery"},
     MetricInfo{metric::ownership_shards, gauge, "scope", "Shards that this process owns"},
     MetricInfo{metric::ownership_taken_total, counter, "scope unclean",
                "Shards taken, and whether their owner before had not released them"},

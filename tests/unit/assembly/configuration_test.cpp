@@ -467,6 +467,25 @@ TEST(Configuration, TheSchemaIsJsonAndKnowsEverySetting) {
   EXPECT_NE(schema.find("\"password_file\""), std::string::npos);
 }
 
+TEST(Configuration, TheHubsKeyAndTypesAreCheckedAndTheKeyIsNeverRepeated) {
+  const std::string key = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+  EXPECT_EQ(problems("hub: { enabled: true, secret_key: \"" + key + "\" }"), Problems{});
+  const auto wrong = problems("hub: { enabled: true, secret_key: \"k1:geheim\" }");
+  ASSERT_EQ(wrong.size(), 1U);
+  EXPECT_EQ(wrong.front().find("geheim"), std::string::npos) << wrong.front();
+  const auto schema = written("order.json", R"({"type":"object","required":["order"]})");
+  const auto made = read_more(
+      "hub: { enabled: true, known_types_only: true, event_types: "
+      "[a.b.c.v1, { type: shop.order.placed.v1, schema_file: " +
+      schema.string() + " }] }");
+  ASSERT_EQ(made.problems, Problems{});
+  const auto& types = made.configuration.hub.event_types;
+  ASSERT_EQ(types.size(), 2U);
+  EXPECT_EQ(types[0].type, "a.b.c.v1");
+  EXPECT_FALSE(types[1].schema->problem("{}").empty());
+  EXPECT_EQ(problems("hub: { event_types: [{ type: a, schema_file: nowhere.json }] }").size(), 1U);
+}
+
 std::string document() {
   std::ifstream file(testing::project_folder() / "docs/configuration.md");
   return {std::istreambuf_iterator<char>(file), {}};
