@@ -39,8 +39,8 @@ Setting hub_settings() {
                               "the first one seals. Default: none, and then no HTTP endpoints")
                       .hidden());
   parts.push_back(values<Held>("transports", &Held::transports,
-                               "what targets of subscriptions may go by. Tenants' own keys make "
-                               "HTTP endpoints only"));
+                               "what targets of subscriptions may go by; default: `http`. Keys of "
+                               "tenants make HTTP endpoints only"));
   parts.push_back(list<Held>("event_types", &Held::event_types, event_type_parts(),
                              "the catalogue of event types; a type alone is enough")
                       .short_for("type"));

@@ -63,7 +63,7 @@ TEST(HubView, ADeliveryHasALineForEachAttemptAndNothingActsOnTheTerminal) {
             "  endpoint  s1  https://hooks.example.com/\n"
             "  tenant    acme\n"
             "  ✗  1  2026-01-01T11:59:00.000Z  120 ms  422  PROVIDER.REJECTED 422 no such shop\n"
-            "        answer \"\\u001b[31mno\\n\"\n"
+            "        answer \"\\u001b[31mno\\u000a\"\n"
             "  its event is gone\n");
 }
 
