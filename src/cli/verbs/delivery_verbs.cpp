@@ -336,7 +336,7 @@ void add_deliveries(CLI::App& app, Chosen& run) {
 
 }  // namespace
 
-void add_hub_verbs(CLI::App& app, Chosen& run) {
+void add_delivery_verbs(CLI::App& app, Chosen& run) {
   add_events(app, run);
   add_subscriptions(app, run);
   add_deliveries(app, run);
