@@ -3,6 +3,7 @@
 #include "cli/verbs/operator_verbs.hpp"
 #include "core/text.hpp"
 
+#include <array>
 #include <limits>
 #include <string>
 #include <utility>
@@ -221,11 +222,11 @@ std::pair<CLI::App*, std::shared_ptr<SubscriptionArguments>> add_subscription_ac
 
 void add_subscription_acts(CLI::App& subscription, Chosen& run) {
   using Act = SubscriptionAct;
-  const std::pair<Act, const char*> acts[] = {
-      {Act::pause, "Its events are matched, and their deliveries wait"},
-      {Act::resume, "A paused subscription goes on"},
-      {Act::disable, "It matches nothing any more, and its open deliveries die"},
-      {Act::enable, "A disabled one is there again; an HTTP endpoint has to prove itself"}};
+  const std::array<std::pair<Act, const char*>, subscription_act_count> acts{
+      {{Act::pause, "Its events are matched, and their deliveries wait"},
+       {Act::resume, "A paused subscription goes on"},
+       {Act::disable, "It matches nothing any more, and its open deliveries die"},
+       {Act::enable, "A disabled one is there again; an HTTP endpoint has to prove itself"}}};
   for (const auto& [what, description] : acts) {
     auto [verb, arguments] =
         add_subscription_act(subscription, run, std::string(subscription_act_name(what)),
