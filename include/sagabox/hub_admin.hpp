@@ -53,6 +53,8 @@ struct HubAdminOptions {
   std::function<Status(std::string_view target)> check_target{};
   /// Whether an event may be published: the catalogue of event types. Empty: every event may.
   std::function<Status(const HubEvent& event)> check_event{};
+  /// Told after a subscription or its secrets were written: `Hub::subscriptions_changed`.
+  std::function<void()> changed{};
   /// Fit for keys; null: the operating system's.
   Random* random = nullptr;
 };
@@ -366,6 +368,8 @@ class HubAdmin {
   Result<std::optional<EventView>> event_of(const DeliveryRecord& delivery,
                                             Admin::PayloadToo payload) const;
   void tell(const AuditEvent& event) const noexcept;
+  /// Whoever delivers reads the subscriptions again.
+  void wake_deliveries() const;
 
   Store* store_;
   HubRoles hub_;

@@ -55,6 +55,11 @@ Result<SubscriptionRecord> HubAdmin::existing(const SubscriptionId& id) const {
   return Error{Code::request_not_found, "subscription \"" + id.str() + "\" is not there"};
 }
 
+void HubAdmin::wake_deliveries() const {
+  hub_.deliveries.wake();
+  if (options_.changed) options_.changed();
+}
+
 void HubAdmin::tell(const AuditEvent& event) const noexcept {
   const auto& audit = *options_.admin.audit;
   if (audit.wants(event.kind)) options_.admin.audit->record(event);

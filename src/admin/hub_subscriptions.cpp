@@ -146,6 +146,7 @@ Result<SubscriptionRecord> HubAdmin::write(SubscriptionRecord record, AuditKind 
                            {"act", audit_name(kind)},
                            {"state", subscription_state_name(record.state)},
                            {"actor", std::string_view(options_.admin.actor)}});
+  wake_deliveries();
   return existing(record.id);
 }
 
@@ -174,6 +175,7 @@ Result<NewSecret> HubAdmin::add_secret(const SubscriptionRecord& record, Duratio
       hub_.subscriptions.add_secret(record.id, *sealed, overlap, std::span(&event, 1));
   if (!number.ok()) return number.error();
   tell(event);
+  wake_deliveries();
   made.number = *number;
   if (*number > 1) made.overlap_until = now + std::chrono::ceil<WallTime::duration>(overlap);
   return made;
@@ -344,10 +346,7 @@ Result<SubscriptionView> HubAdmin::act(const SubscriptionId& id, SubscriptionAct
     const bool stops = act == SubscriptionAct::pause || act == SubscriptionAct::disable;
     next.reason = stops ? note : std::string();
     const auto written = write(std::move(next), plan.kind, note);
-    if (written.ok()) {
-      hub_.deliveries.wake();
-      return admin::subscription_view(*written, Admin::PayloadToo::no);
-    }
+    if (written.ok()) return admin::subscription_view(*written, Admin::PayloadToo::no);
     const bool again = written.error().code == Code::storage_conflict;
     if (!again || tries == change_tries) return written.error();
   }

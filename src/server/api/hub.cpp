@@ -19,7 +19,8 @@ Result<HubAdmin> hub_admin_of(const Call& call) {
                                       .secret_key = hub->secret_key,
                                       .probe = hub->probe,
                                       .check_target = hub->check_target,
-                                      .check_event = hub->check_event});
+                                      .check_event = hub->check_event,
+                                      .changed = hub->changed});
 }
 
 Result<Admin::PayloadToo> payload_too(const Call& call, bool asked) {

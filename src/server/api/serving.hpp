@@ -38,6 +38,7 @@ struct ServedHub {
   ProbeEndpoint probe{};
   std::function<Status(std::string_view target)> check_target{};
   std::function<Status(const HubEvent& event)> check_event{};
+  std::function<void()> changed{};
 };
 
 /// When a process counts as ready: it is not while something has been pending too long and nothing

@@ -309,6 +309,19 @@ TEST_F(HubAdminTest, EventsThatTheCatalogueRefusesAreNotPublished) {
   EXPECT_TRUE(refusing.publish(std::span(both).first(1)).ok());
 }
 
+TEST_F(HubAdminTest, TellsWhoeverDeliversOfChangedSubscriptions) {
+  int told = 0;
+  auto admin = HubAdmin::open(store_, {.admin = {.actor = "ann"},
+                                       .secret_key = std::string(hub_key),
+                                       .changed = [&told] { ++told; }})
+                   .value();
+  const auto id = admin.create(order()).value().subscription.record.id;
+  EXPECT_EQ(told, 2) << "the subscription and its secret";
+  ASSERT_TRUE(admin.act(id, SubscriptionAct::disable).ok());
+  ASSERT_TRUE(admin.act(id, SubscriptionAct::disable).ok());
+  EXPECT_EQ(told, 3);
+}
+
 TEST_F(HubAdminTest, ListsPageByPage) {
   for (int i = 0; i < 3; ++i) event();
   EventQuery query{.rows_max = 2};
