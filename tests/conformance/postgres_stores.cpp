@@ -1,4 +1,5 @@
 #include "conformance/claim_conformance.hpp"
+#include "conformance/hub/hub_conformance.hpp"
 #include "conformance/idempotency/idempotency_conformance.hpp"
 #include "conformance/idempotency/inbox_conformance.hpp"
 #include "conformance/saga/saga_conformance.hpp"
@@ -63,6 +64,7 @@ class StoreInMode final : public Store {
   spi::InboxStore* inbox() override { return store_->inbox(); }
   spi::SagaStore* sagas() override { return store_->sagas(); }
   spi::SagaAdminStore* saga_admin() override { return store_->saga_admin(); }
+  std::optional<HubRoles> hub() override { return store_->hub(); }
   Result<std::unique_ptr<OwnedTransaction>> begin() override { return store_->begin(); }
   [[nodiscard]] std::string name() const override { return store_->name(); }
 
@@ -183,6 +185,9 @@ INSTANTIATE_TEST_SUITE_P(Postgres, IdempotencyConformance,
                          ::testing::Values(in_mode("Store", ClaimMode::sharded), pooled()),
                          kind_name);
 INSTANTIATE_TEST_SUITE_P(Postgres, SagaConformance,
+                         ::testing::Values(in_mode("Store", ClaimMode::sharded), pooled()),
+                         kind_name);
+INSTANTIATE_TEST_SUITE_P(Postgres, HubConformance,
                          ::testing::Values(in_mode("Store", ClaimMode::sharded), pooled()),
                          kind_name);
 INSTANTIATE_TEST_SUITE_P(Postgres, InboxConformance,

@@ -19,9 +19,9 @@ inline constexpr std::string_view outbox_engine = "outbox";
 inline constexpr std::string_view idempotency_engine = "idempotency";
 inline constexpr std::string_view inbox_engine = "inbox";
 inline constexpr std::string_view saga_engine = "saga";
-inline constexpr std::string_view hub_engine = "hub";  ///< not on every store yet
+inline constexpr std::string_view hub_engine = "hub";
 inline constexpr std::array schema_engines{outbox_engine, idempotency_engine, inbox_engine,
-                                           saga_engine};
+                                           saga_engine, hub_engine};
 
 /// One numbered step of the schema of an engine.
 struct SchemaStep {
@@ -57,6 +57,15 @@ struct ReshardRequest {
   bool dry_run = false;  ///< changes nothing
 };
 
+/// What a process of the delivery hub may do, for a database user that can do nothing else.
+inline constexpr std::array<std::string_view, 6> hub_roles{"ingest", "router",   "orchestrator",
+                                                           "worker", "operator", "admin"};
+
+struct HubGrants {
+  std::string role{};
+  std::string user{};  ///< empty: "sagabox_" and the role
+};
+
 struct ReshardReport {
   std::uint16_t shards_before = 0;
   std::uint16_t shards = 0;
@@ -87,6 +96,9 @@ class SchemaStore {
   /// process that still runs with the former count gets no messages, and an error that says so,
   /// until it is restarted with the new count. CONFIG.INVALID where an outbox has one shard.
   virtual Result<ReshardReport> reshard(const ReshardRequest& request) = 0;
+  /// Statements that give a database user what this role of the hub needs. Does not connect.
+  /// CONFIG.INVALID for an unknown role, and where a database has no users.
+  virtual Result<std::string> hub_grants(const HubGrants& request) = 0;
 };
 
 }  // namespace sagabox::spi

@@ -79,6 +79,7 @@ class Enlisted final : public Transaction, private OutboxWriter {
   OutboxWriter& outbox() override { return *this; }
   Inbox& inbox() override;
   SagaInbox& sagas() override;
+  EventWriter& events() override;
 
  private:
   friend Result<Enlisted> enlist(PGconn* connection, std::string_view schema);

@@ -2,14 +2,20 @@
 #include "stores/postgres/driver/transaction.hpp"
 #include "stores/postgres/operate/admin_store.hpp"
 #include "stores/postgres/operate/doctor_store.hpp"
+#include "stores/postgres/operate/hub_grants.hpp"
 #include "stores/postgres/outbox/competing_store.hpp"
-#include "stores/postgres/outbox/decode.hpp"
 #include "stores/postgres/outbox/leader.hpp"
 #include "stores/postgres/outbox/outbox_store.hpp"
 #include "stores/postgres/sql_files.hpp"
+#include "stores/postgres/wake/hub_waits.hpp"
 #include "stores/postgres/wake/wake.hpp"
 #include "stores/sql/audit_store.hpp"
 #include "stores/sql/control_store.hpp"
+#include "stores/sql/hub_admin.hpp"
+#include "stores/sql/hub_deliveries.hpp"
+#include "stores/sql/hub_events.hpp"
+#include "stores/sql/hub_jobs.hpp"
+#include "stores/sql/hub_subscriptions.hpp"
 #include "stores/sql/idempotency_store.hpp"
 #include "stores/sql/ownership_store.hpp"
 #include "stores/sql/saga_admin.hpp"
@@ -42,6 +48,13 @@ class PostgresStore final : public Store {
                           [this] { return make_tables(spi::inbox_engine); }}),
         sagas_(sections, saga_parts()),
         saga_admin_(sections, context_.sessions, nullptr),
+        hub_waits_(sections, context_, wake_),
+        hub_parts_(hub_parts()),
+        hub_events_(sections, hub_parts_),
+        hub_subscriptions_(sections, hub_parts_),
+        hub_deliveries_(sections, hub_parts_),
+        hub_jobs_(sections, hub_parts_),
+        hub_admin_(sections, hub_parts_),
         ownership_(sections, context_.owner_sessions, context_.lease_sessions),
         leader_(sections, context_, ownership_),
         competing_(sections, context_, chain_, wake_),
@@ -57,6 +70,9 @@ class PostgresStore final : public Store {
   spi::InboxStore* inbox() override { return &inbox_; }
   spi::SagaStore* sagas() override { return &sagas_; }
   spi::SagaAdminStore* saga_admin() override { return &saga_admin_; }
+  std::optional<HubRoles> hub() override {
+    return HubRoles{hub_events_, hub_subscriptions_, hub_deliveries_, hub_jobs_, hub_admin_};
+  }
   std::optional<ClaimRoles> claim_roles(ClaimMode mode) override {
     switch (mode) {
       case ClaimMode::sharded:
@@ -83,13 +99,7 @@ class PostgresStore final : public Store {
 
  private:
   Status make_tables(std::string_view engine) {
-    return context_.migrations.up({.engine = std::string(engine)});
-  }
-  /// From the first row of a read of the inbox.
-  static std::optional<spi::Horizon> saga_horizon(const sql::Row& row) {
-    constexpr std::uint32_t counted_from = 3;
-    const auto next = static_cast<std::uint32_t>(row.integer(2)) + counted_from;
-    return decode_horizon(row.text(1), next, row.text(3));
+    return context_.migrations.prepare(engine);
   }
   sql::SagaStore::Parts saga_parts() {
     return {
@@ -105,11 +115,30 @@ class PostgresStore final : public Store {
             },
         .begin = [this] { return begin(); },
         .session_of = [](Transaction& tx) { return session_of(tx); },
-        .horizon = &saga_horizon,
+        .horizon = &horizon_in,
         .looked = [this](const spi::Horizon& unseen,
                          std::size_t rows) { wake_.looked(saga_commands, unseen, rows); },
         .wait = [this](std::string_view, Duration timeout) { wake_.wait(saga_commands, timeout); },
         .wake = [this](std::string_view) { wake_.ring(saga_commands); }};
+  }
+  sql::HubParts hub_parts() {
+    return {
+        .sessions = context_.hub_sessions,
+        .audit = chain_,
+        .clock = nullptr,
+        .capabilities = outbox_.capabilities(),
+        .prepare =
+            [this] {
+              // Owners and the audit log are among the tables of the outbox.
+              auto made = make_tables(spi::outbox_engine);
+              return made.ok() ? make_tables(spi::hub_engine) : made;
+            },
+        .horizon = &horizon_in,
+        .looked = [this](const spi::Horizon& unseen,
+                         std::size_t rows) { hub_waits_.looked(unseen, rows); },
+        .found = [this](std::string_view feed, std::size_t rows) { hub_waits_.found(feed, rows); },
+        .wait = [this](std::string_view feed, Duration timeout) { hub_waits_.wait(feed, timeout); },
+        .wake = [this](std::string_view feed) { hub_waits_.ring(feed); }};
   }
   sql::OperatorParts operator_parts() {
     return {context_.sessions, chain_, replay_, known_,
@@ -131,6 +160,13 @@ class PostgresStore final : public Store {
   sql::InboxStore inbox_;
   sql::SagaStore sagas_;
   sql::SagaAdminStore saga_admin_;
+  HubWaits hub_waits_;
+  const sql::HubParts hub_parts_;
+  sql::HubEventStore hub_events_;
+  sql::HubSubscriptionStore hub_subscriptions_;
+  sql::HubDeliveryStore hub_deliveries_;
+  sql::HubJobStore hub_jobs_;
+  sql::HubAdminStore hub_admin_;
   sql::OwnershipStore ownership_;
   LeaderOwnership leader_;
   CompetingOutbox competing_;
@@ -185,6 +221,9 @@ class PostgresSchema final : public spi::SchemaStore {
   Result<spi::ReshardReport> reshard(const spi::ReshardRequest& request) override {
     if (auto checked = check_shards(request.shards); !checked.ok()) return checked.error();
     return Migrations(sections_, names_, settings_, request.shards).reshard(request);
+  }
+  Result<std::string> hub_grants(const spi::HubGrants& request) override {
+    return postgres::hub_grants(names_, request);
   }
 
  private:

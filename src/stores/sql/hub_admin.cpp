@@ -58,7 +58,7 @@ HubAdminStatements::HubAdminStatements(Sections& sections)
       health(sections.take("hub_health")),
       took(sections.take("hub_took")),
       generations(sections.take("hub_generations")),
-      add(sections.take("hub_add")),
+      add(sections.take("hub_requeue")),
       purge_jobs(sections.take("hub_purge_jobs")),
       purge_deliveries(sections.take("hub_purge_deliveries")),
       purge_events(sections.take("hub_purge_events")),

@@ -128,8 +128,10 @@ Result<std::vector<DeliveryRecord>> HubDeliveryStore::deliveries(const Statement
 
 Result<std::vector<DeliveryRecord>> HubDeliveryStore::due(Shard shard,
                                                           const spi::PendingPage& page) {
-  return deliveries(statements_.due, {shard.value, page.subscription.view(), page.after_due,
-                                      page.after, page.rows_max, parts_.now()});
+  auto found = deliveries(statements_.due, {shard.value, page.subscription.view(), page.after_due,
+                                            page.after, page.rows_max, parts_.now()});
+  if (found.ok()) parts_.tell_found(hub_deliveries_feed, found->size());
+  return found;
 }
 
 Result<std::vector<DeliveryRecord>> HubDeliveryStore::in_progress(Shard shard,
@@ -258,6 +260,7 @@ Result<std::vector<spi::EndedJob>> HubDeliveryStore::ended(Shard shard, std::uin
                      .result = std::move(job.result),
                      .ended_at = job.ended_at.value_or(WallTime{})});
   }
+  parts_.tell_found(hub_deliveries_feed, found.size());
   return found;
 }
 

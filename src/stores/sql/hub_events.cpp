@@ -232,11 +232,23 @@ HubEventStore::HubEventStore(Sections& sections, const HubParts& parts)
     : parts_(parts),
       fences_(sections),
       made_(sections.take("hub_made")),
+      shards_(sections.take("hub_shards")),
       read_(sections.take("hub_read")),
       draw_transaction_(sections.take("hub_draw_transaction")),
       changed_(sections.take("hub_changed")),
       positions_(sections.take("hub_positions")),
       move_(sections.take("hub_move")) {}
+
+Status HubEventStore::prepare() {
+  if (auto made = parts_.prepare(); !made.ok()) return made;
+  auto rows = parts_.read(shards_, {});
+  if (!rows.ok()) return rows.error();
+  const auto shards = rows->empty() ? 0 : rows->front().integer(0);
+  if (shards == parts_.capabilities.shards) return {};
+  return Error{Code::config_invalid,
+               "the tables of the hub were made for " + std::to_string(shards) + " shards, not " +
+                   std::to_string(parts_.capabilities.shards) + "; open the store with this count"};
+}
 
 Result<spi::FeedReply<HubEvent>> HubEventStore::read_once(std::span<const spi::FeedRange> ranges,
                                                           std::size_t bytes_max) {
@@ -284,6 +296,7 @@ Result<spi::RoutingReply> HubEventStore::read(std::span<const spi::FeedRange> ra
   }
   if (!events.ok()) return events.error();
   reply.events = std::move(events).value();
+  if (parts_.looked) parts_.looked(*reply.events.horizon, reply.events.rows.size());
   auto changed = parts_.read(changed_, {subscriptions_after});
   if (!changed.ok()) return changed.error();
   for (const auto row : *changed) reply.changed.push_back(hub_subscription(row));

@@ -56,7 +56,7 @@ class HubEventStore final : public spi::EventStore {
   HubEventStore(Sections& sections, const HubParts& parts);
 
   [[nodiscard]] spi::Capabilities capabilities() const override { return parts_.capabilities; }
-  Status prepare() override { return parts_.prepare(); }
+  Status prepare() override;
   Result<spi::RoutingReply> read(std::span<const spi::FeedRange> ranges, std::size_t bytes_max,
                                  std::uint64_t subscriptions_after) override;
   Result<std::vector<spi::RoutingPosition>> positions(std::span<const Shard> shards) override;
@@ -72,6 +72,7 @@ class HubEventStore final : public spi::EventStore {
   const HubParts& parts_;
   const HubFences fences_;
   const Statement made_;
+  const Statement shards_;
   const Statement read_;
   const Statement draw_transaction_;
   const Statement changed_;

@@ -26,6 +26,7 @@ Result<std::vector<spi::LeasedJob>> HubJobStore::lease(std::string_view worker,
                     .delivery = hub_delivery(row, hub_job_columns),
                     .event = hub_event(row, hub_job_columns + hub_delivery_columns)});
   }
+  parts_.tell_found(hub_jobs_feed, jobs.size());
   return jobs;
 }
 

@@ -35,11 +35,18 @@ struct HubParts {
   std::function<Status()> prepare;
   /// What a read could not see, from its first row; null where commits come in order.
   std::optional<spi::Horizon> (*horizon)(const Row& row);
+  /// A read of events is through: what it could not see, and how many there were. May be null.
+  std::function<void(const spi::Horizon& unseen, std::size_t rows)> looked{};
+  /// A read of another feed is through, and found so many rows. May be null.
+  std::function<void(std::string_view feed, std::size_t rows)> found{};
   std::function<void(std::string_view feed, Duration timeout)> wait;
   std::function<void(std::string_view feed)> wake;
 
   [[nodiscard]] std::optional<WallTime> now() const {
     return clock == nullptr ? std::nullopt : std::optional(clock->wall_now());
+  }
+  void tell_found(std::string_view feed, std::size_t rows) const {
+    if (found) found(feed, rows);
   }
   Result<Rows> read(const Statement& statement, Values values) const;
   Result<Rows> write(const Statement& statement, Values values) const;

@@ -37,6 +37,13 @@ Error sagas_are_active() {
           "them, or force it"};
 }
 
+Error deliveries_are_open() {
+  return {
+      Code::tx_invalid_state,
+      "deliveries are open or events not routed yet, and would be lost; let the hub finish them "
+      "or disable their subscriptions, or force it"};
+}
+
 }  // namespace
 
 MigratorStatements::MigratorStatements(Sections& sections)
@@ -50,6 +57,7 @@ MigratorStatements::MigratorStatements(Sections& sections)
       remove(sections.take("record_remove")),
       undelivered(sections.take("outbox_undelivered")),
       active_sagas(sections.take("saga_active")),
+      open_deliveries(sections.take("hub_deliveries_open")),
       empty(sections.take("outbox_empty")) {}
 
 Status Migrator::check(const spi::SchemaUp& request) const {
@@ -98,6 +106,16 @@ Result<bool> Migrator::is_complete(Session& session, const TableName& outbox) co
   return schema::missing(**engine, *done, std::span(&outbox, 1)).empty();
 }
 
+Result<bool> Migrator::is_complete(Session& session, std::string_view name) const {
+  auto engine = schema::find_engine(engines_, name);
+  if (!engine.ok()) return engine.error();
+  auto done = read(session, **engine);
+  if (!done.ok()) return done.error();
+  auto outboxes = schema::outboxes_of(*done);
+  if (!outboxes.ok()) return outboxes.error();
+  return schema::missing(**engine, *done, *outboxes).empty();
+}
+
 Status Migrator::up(SchemaSession& session, const spi::SchemaUp& request) const {
   if (auto checked = check(request); !checked.ok()) return checked;
   const auto& engine = **schema::find_engine(engines_, request.engine);
@@ -138,10 +156,8 @@ Status Migrator::down(SchemaSession& session, const spi::SchemaDown& request) co
   auto parts = schema::removable(engine, *done, *request.to);
   if (!parts.ok()) return parts.error();
   const bool everything = *request.to == 0;
-  if (everything && engine.name == spi::saga_engine && !parts->empty() && !request.force) {
-    auto active = has_row(session, statements_.active_sagas);
-    if (!active.ok()) return active.error();
-    if (*active) return sagas_are_active();
+  if (everything && !parts->empty() && !request.force) {
+    if (auto idle = check_idle(session, engine); !idle.ok()) return idle;
   }
   if (everything) {
     auto emptied = empty_outboxes(session, *outboxes, request.force);
@@ -154,6 +170,20 @@ Status Migrator::down(SchemaSession& session, const spi::SchemaDown& request) co
     if (auto dropped = drop_record(session, engine); !dropped.ok()) return dropped;
   }
   return session.commit();
+}
+
+Status Migrator::check_idle(Session& session, const schema::Engine& engine) const {
+  if (engine.name == spi::saga_engine) {
+    auto active = has_row(session, statements_.active_sagas);
+    if (!active.ok()) return active.error();
+    if (*active) return sagas_are_active();
+  }
+  if (engine.name == spi::hub_engine) {
+    auto open = has_row(session, statements_.open_deliveries);
+    if (!open.ok()) return open.error();
+    if (*open) return deliveries_are_open();
+  }
+  return {};
 }
 
 Status Migrator::empty_outboxes(Session& session, std::span<const TableName> outboxes,

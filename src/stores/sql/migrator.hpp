@@ -51,6 +51,7 @@ struct MigratorStatements {
   Statement remove;
   Statement undelivered;
   Statement active_sagas;
+  Statement open_deliveries;
   Statement empty;
 };
 
@@ -71,6 +72,8 @@ class Migrator {
 
   /// Whether the engine "outbox" and this outbox have all steps.
   Result<bool> is_complete(Session& session, const TableName& outbox) const;
+  /// Whether this engine has all steps, for all of its outboxes.
+  Result<bool> is_complete(Session& session, std::string_view engine) const;
   /// Commits.
   Status up(SchemaSession& session, const spi::SchemaUp& request) const;
   Status down(SchemaSession& session, const spi::SchemaDown& request) const;
@@ -92,6 +95,8 @@ class Migrator {
   Status apply(SchemaSession& session, const schema::Engine& engine,
                const schema::Part& part) const;
   Status undo(SchemaSession& session, const schema::Engine& engine, const schema::Part& part) const;
+  /// Before all of an engine is removed: TX.INVALID_STATE while something of it is under way.
+  Status check_idle(Session& session, const schema::Engine& engine) const;
   /// Before all of an engine is removed. `force`: with what is undelivered.
   Status empty_outboxes(Session& session, std::span<const TableName> outboxes, bool force) const;
   Status drop_record(Session& session, const schema::Engine& engine) const;

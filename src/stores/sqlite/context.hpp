@@ -34,7 +34,7 @@ struct Context {
         writer(std::move(with_writer)),
         readers(path, options),
         sessions(*writer, readers, clock),
-        migrations(sections, clock, engines_with_hub()),
+        migrations(sections, clock),
         durable(*writer),
         inbox(sections),
         saga_inbox(sections),

@@ -1,5 +1,6 @@
 #include "stores/sqlite/schema.hpp"
 
+#include "stores/sqlite/schema_hub.hpp"
 #include "stores/sqlite/schema_requests.hpp"
 #include "stores/sqlite/schema_saga.hpp"
 
@@ -356,6 +357,7 @@ std::span<const Engine> engines() {
       Engine{
           .name = spi::inbox_engine, .record = "sagabox_inbox_migration", .steps = inbox_steps()},
       Engine{.name = spi::saga_engine, .record = "sagabox_saga_migration", .steps = saga_steps()},
+      Engine{.name = spi::hub_engine, .record = "sagabox_hub_migration", .steps = hub_steps()},
   };
   return all;
 }

@@ -1,9 +1,6 @@
 #include "stores/sqlite/schema_hub.hpp"
 
-#include <sagabox/spi/schema_store.hpp>
-
 #include <array>
-#include <vector>
 
 namespace sagabox::sqlite {
 namespace {
@@ -184,16 +181,5 @@ constexpr std::array hub_list{Migration{1, "hub", hub_up, hub_down}};
 }  // namespace
 
 std::span<const Migration> hub_steps() noexcept { return hub_list; }
-
-std::span<const Engine> engines_with_hub() {
-  static const auto all = [] {
-    const auto others = engines();
-    std::vector<Engine> list(others.begin(), others.end());
-    list.push_back(
-        {.name = spi::hub_engine, .record = "sagabox_hub_migration", .steps = hub_steps()});
-    return list;
-  }();
-  return all;
-}
 
 }  // namespace sagabox::sqlite

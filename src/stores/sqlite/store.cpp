@@ -193,6 +193,10 @@ class SqliteSchema final : public spi::SchemaStore {
     return Error{Code::config_invalid,
                  "a SQLite file has one shard for each outbox; there is nothing to reshard"};
   }
+  Result<std::string> hub_grants(const spi::HubGrants&) override {
+    return Error{Code::config_invalid,
+                 "a SQLite file has no users: all roles of the hub run in one process"};
+  }
 
  private:
   const std::string path_;

@@ -70,7 +70,8 @@ TEST_P(SchemaConformance, NothingIsAppliedBeforeUpAndLookingMakesNothing) {
 }
 
 TEST_P(SchemaConformance, EngineIsMadeAndRemovedWithoutTheOthers) {
-  for (const auto engine : {spi::inbox_engine, spi::idempotency_engine, spi::saga_engine}) {
+  for (const auto engine :
+       {spi::inbox_engine, spi::idempotency_engine, spi::saga_engine, spi::hub_engine}) {
     const std::string name(engine);
     schema_->up({.engine = name}).value();
     schema_->up({.engine = name}).value();

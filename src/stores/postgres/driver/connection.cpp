@@ -37,6 +37,12 @@ SELECT pg_catalog.pg_is_in_recovery(),
        pg_catalog.set_config(
          'enable_seqscan',
          CASE WHEN $6 THEN 'off' ELSE pg_catalog.current_setting('enable_seqscan') END, shared),
+       pg_catalog.set_config(
+         'enable_bitmapscan',
+         CASE WHEN $7 THEN 'off' ELSE pg_catalog.current_setting('enable_bitmapscan') END, shared),
+       pg_catalog.set_config(
+         'enable_sort',
+         CASE WHEN $7 THEN 'off' ELSE pg_catalog.current_setting('enable_sort') END, shared),
        pg_catalog.set_config('jit', 'off', shared),
        pg_catalog.set_config('default_transaction_isolation', 'read committed', shared),
        -- Ours are never prepared for a two-phase commit.
@@ -154,7 +160,8 @@ Status Connection::set_up(const ConnectSettings& settings) {
       .text(settings.custom_plans ? "force_custom_plan" : "auto")
       .int4(settings.pooled ? nobody : PQbackendPID(handle_.get()))
       .text(milliseconds_text(settings.idle_max))
-      .boolean(settings.index_scans_only);
+      .boolean(settings.index_scans_only)
+      .boolean(settings.in_index_order);
   auto facts = link_.run(set_up_statement, limits_, Effect::none);
   if (!facts.ok()) return facts.error();
   may_ask_system_ = facts->boolean(0, 2);

@@ -31,6 +31,8 @@ struct ConnectSettings {
   /// For sessions whose every statement has an index: plans are kept, and a plan made while a table
   /// was empty serves a full one.
   bool index_scans_only = false;
+  /// What is asked for in the order of an index is read along it, never sorted or through a bitmap.
+  bool in_index_order = false;
   /// A transaction that we leave lying for so long is rolled back by the server, so that a process
   /// that was stopped in the middle holds nothing for good; 0: no limit.
   Duration idle_max = std::chrono::seconds(5);

@@ -6,6 +6,7 @@
 #include "stores/postgres/operate/migrations.hpp"
 #include "stores/postgres/outbox/insert.hpp"
 #include "stores/postgres/outbox/vacuum.hpp"
+#include "stores/sql/hub_events.hpp"
 #include "stores/sql/inbox.hpp"
 #include "stores/sql/saga_inbox.hpp"
 
@@ -28,10 +29,12 @@ struct Context {
         leases(settings, limits(options, 1), "lease renewals"),
         requests(for_requests(settings), limits(options, options.writers_max), "requests"),
         sagas(for_requests(settings), limits(options, options.relay_connections_max), "sagas"),
+        hub(for_hub(settings), limits(options, options.relay_connections_max), "the hub"),
         migrations(sections, with_names, settings, options.shards),
         inserts(with_names),
         inbox(sections),
         saga_inbox(sections),
+        hub_publish(sections),
         vacuum(with_names, settings, {.rows_min = options.vacuum_after}) {}
 
   static Pool::Limits limits(const Options& options, std::uint32_t connections_max) {
@@ -53,6 +56,13 @@ struct Context {
     return settings;
   }
 
+  static ConnectSettings for_hub(ConnectSettings settings) {
+    settings.custom_plans = false;
+    settings.index_scans_only = true;
+    settings.in_index_order = true;
+    return settings;
+  }
+
   const Names names;
   const std::uint16_t shards;
   bool notify;  ///< never behind a pooler: nothing stays with us that could be reached
@@ -68,10 +78,13 @@ struct Context {
   PostgresSessions request_sessions{requests};
   Pool sagas;  ///< what their owners read and write
   PostgresSessions saga_sessions{sagas};
+  Pool hub;  ///< all roles of the delivery hub but those who publish
+  PostgresSessions hub_sessions{hub};
   Migrations migrations;
   InsertCache inserts;
   const sql::InboxStatements inbox;
   const sql::SagaInboxStatements saga_inbox;
+  const sql::HubPublishStatements hub_publish;
   Vacuum vacuum;
 };
 

@@ -3,6 +3,7 @@
 #include "stores/postgres/driver/transaction.hpp"
 #include "stores/postgres/outbox/insert.hpp"
 #include "stores/postgres/sql_files.hpp"
+#include "stores/sql/hub_events.hpp"
 #include "stores/sql/inbox.hpp"
 
 #include <sagabox/stores/postgres.hpp>
@@ -26,8 +27,9 @@ struct KnownSchema {
   explicit KnownSchema(Names of) : names(std::move(of)) {}
   Names names;
   std::map<TableName, InsertStatements> statements;
-  std::optional<sql::InboxStatements> inbox{};      ///< once it was asked for
-  std::optional<sql::SagaInboxStatements> sagas{};  ///< the same
+  std::optional<sql::InboxStatements> inbox{};        ///< once it was asked for
+  std::optional<sql::SagaInboxStatements> sagas{};    ///< the same
+  std::optional<sql::HubPublishStatements> events{};  ///< the same
 
   const sql::InboxStatements& inbox_statements() {
     if (!inbox) {
@@ -42,6 +44,13 @@ struct KnownSchema {
       sagas.emplace(sections);
     }
     return *sagas;
+  }
+  const sql::HubPublishStatements& event_statements() {
+    if (!events) {
+      auto sections = sql::Sections::parse(sql_files, names.schema()).value();
+      events.emplace(sections);
+    }
+    return *events;
   }
 };
 
@@ -152,8 +161,9 @@ struct Enlisted::Borrowed {
   };
   std::optional<Row> lasting{};
   bool ended = false;  ///< the caller rolled back and chained another transaction
-  std::optional<sql::TransactionInbox> inbox{};  ///< once it was asked for
-  std::optional<sql::TransactionSagas> sagas{};  ///< the same
+  std::optional<sql::TransactionInbox> inbox{};    ///< once it was asked for
+  std::optional<sql::TransactionSagas> sagas{};    ///< the same
+  std::optional<sql::TransactionEvents> events{};  ///< the same
 
   [[nodiscard]] const InsertStatements& statements_of(const TableName& table) const;
   /// `written`: one for each of the messages.
@@ -268,6 +278,17 @@ SagaInbox& Enlisted::sagas() {
                   [borrowed = borrowed_.get()] { return borrowed->sql_session(); });
   }
   return *sagas;
+}
+
+EventWriter& Enlisted::events() {
+  auto& events = borrowed_->events;
+  if (!events) {
+    // The table computes shards: how many there are need not be known here.
+    constexpr std::uint16_t any_shards = 1;
+    events.emplace(borrowed_->schema->event_statements(), nullptr, any_shards,
+                   [borrowed = borrowed_.get()] { return borrowed->sql_session(); });
+  }
+  return *events;
 }
 
 Result<std::vector<Written>> Enlisted::insert(

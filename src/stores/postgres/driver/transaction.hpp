@@ -23,6 +23,7 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
   OutboxWriter& outbox() override { return *this; }
   Inbox& inbox() override { return inbox_; }
   SagaInbox& sagas() override { return sagas_; }
+  EventWriter& events() override { return events_; }
   Status commit() override;
   Status rollback() override;
 
@@ -42,13 +43,16 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
       : context_(context),
         lease_(std::move(lease)),
         inbox_(context.inbox, nullptr, [this] { return session_of(*this); }),
-        sagas_(context.saga_inbox, nullptr, [this] { return session_of(*this); }) {}
+        sagas_(context.saga_inbox, nullptr, [this] { return session_of(*this); }),
+        events_(context.hub_publish, nullptr, context.shards,
+                [this] { return session_of(*this); }) {}
 
   Context& context_;
   Pool::Lease lease_;
   bool open_ = true;
   sql::TransactionInbox inbox_;
   sql::TransactionSagas sagas_;
+  sql::TransactionEvents events_;
 };
 
 }  // namespace sagabox::postgres

@@ -110,6 +110,18 @@ Status Migrations::prepare(const TableName& table) {
   return check_shards(**connection, table);
 }
 
+Status Migrations::prepare(std::string_view engine) {
+  auto connection = connect();
+  if (!connection.ok()) return connection.error();
+  ConnectionSession reader(**connection);
+  auto complete = migrator_.is_complete(reader, engine);
+  if (!complete.ok()) return complete.error();
+  if (*complete) return {};
+  auto session = begin(**connection);
+  if (!session.ok()) return session.error();
+  return migrator_.up(**session, {.engine = std::string(engine)});
+}
+
 Status Migrations::up(const spi::SchemaUp& request) {
   if (auto checked = migrator_.check(request); !checked.ok()) return checked;
   auto connection = connect();

@@ -30,6 +30,8 @@ class Migrations : private sql::SchemaDialect {
   /// The engine "outbox", and this outbox. Looks first, and needs no right to make tables when
   /// everything is there. CONFIG.INVALID when it was made with another count of shards.
   Status prepare(const TableName& table);
+  /// This engine, with the outboxes that it has. Looks first as well.
+  Status prepare(std::string_view engine);
   Status up(const spi::SchemaUp& request);
   Status down(const spi::SchemaDown& request);
   Result<std::vector<spi::SchemaStep>> status();

@@ -336,6 +336,7 @@ std::span<const Engine> engines() {
   static const std::array idempotency_steps{idempotency_step()};
   static const std::array inbox_steps{inbox_step()};
   static const std::array saga_steps{saga_step()};
+  static const std::array hub_steps{hub_step()};
   static const std::array all{
       Engine{.name = spi::outbox_engine, .record = "migration", .steps = outbox_steps},
       Engine{.name = spi::idempotency_engine,
@@ -343,6 +344,7 @@ std::span<const Engine> engines() {
              .steps = idempotency_steps},
       Engine{.name = spi::inbox_engine, .record = "inbox_migration", .steps = inbox_steps},
       Engine{.name = spi::saga_engine, .record = "saga_migration", .steps = saga_steps},
+      Engine{.name = spi::hub_engine, .record = "hub_migration", .steps = hub_steps},
   };
   return all;
 }

@@ -20,6 +20,7 @@ Migration replays_step() noexcept;    ///< 7: replays as new
 Migration idempotency_step() noexcept;
 Migration inbox_step() noexcept;
 Migration saga_step() noexcept;
+Migration hub_step();
 
 /// Among which messages an id is there once.
 enum class IdScope : std::uint8_t { outbox, tenant };

@@ -56,6 +56,24 @@ LOCK TABLE "{schema}".saga IN ACCESS EXCLUSIVE MODE;
 SELECT 1
 WHERE EXISTS (SELECT FROM "{schema}".saga WHERE state IN ('running', 'compensating', 'paused'));
 
+-- name: hub_deliveries_open
+-- A row if there is a delivery that has not ended, or an event that is not routed yet. Nobody may
+-- write between the look and the drop.
+LOCK TABLE "{schema}".hub_event, "{schema}".hub_delivery IN ACCESS EXCLUSIVE MODE;
+SELECT 1
+WHERE EXISTS (SELECT FROM "{schema}".hub_delivery WHERE state = 'pending')
+   OR EXISTS (SELECT FROM "{schema}".hub_delivery WHERE state = 'waiting')
+   OR EXISTS (SELECT FROM "{schema}".hub_delivery WHERE state = 'in_progress')
+   OR EXISTS (
+     SELECT
+     FROM generate_series(0, (SELECT s.shards FROM "{schema}".hub_setting AS s) - 1) AS part(shard)
+     CROSS JOIN LATERAL (
+       SELECT FROM "{schema}".hub_event AS e
+       WHERE e.shard = part.shard AND e.seq > coalesce((
+         SELECT p.position FROM "{schema}".hub_position AS p WHERE p.shard = part.shard), 0)
+       LIMIT 1
+     ) AS unrouted);
+
 -- name: outbox_empty
 TRUNCATE "{schema}"."{table}_outbox", "{schema}"."{table}_dead";
 

@@ -56,6 +56,8 @@ class Sleep {
 
   /// Somebody must send NOTIFYs.
   [[nodiscard]] bool flag_is_up() const noexcept { return phase_ != Phase::awake; }
+  /// Transactions that did not see the flag may still be open.
+  [[nodiscard]] bool is_falling() const noexcept { return phase_ == Phase::falling; }
 
  private:
   enum class Phase : std::uint8_t { awake, falling, asleep };

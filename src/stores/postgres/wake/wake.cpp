@@ -100,6 +100,13 @@ void Wake::looked(const WatchedFeed& feed, const spi::Horizon& unseen, std::size
   lower_flag(at.flags);
 }
 
+bool Wake::is_falling_asleep(const WatchedFeed& feed) {
+  Place& at = place(feed);
+  const std::lock_guard lock(at.flags.mutex);
+  const auto mine = at.flags.sleeps.find(sleeper(at));
+  return mine != at.flags.sleeps.end() && mine->second.is_falling();
+}
+
 void Wake::lower_flag(Flags& flags) {
   const std::lock_guard change(flags.change);
   {

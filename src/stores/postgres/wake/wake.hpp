@@ -49,6 +49,9 @@ class Wake {
   /// The calling thread has read fresh rows: what it could not see, and how many there were.
   void looked(const WatchedFeed& feed, const spi::Horizon& unseen, std::size_t rows);
 
+  /// The flag of the calling thread has gone up, and transactions that did not see it may be open.
+  [[nodiscard]] bool is_falling_asleep(const WatchedFeed& feed);
+
   void wait(const TableName& table, Duration timeout) { wait(WatchedFeed::outbox(table), timeout); }
   void ring(const TableName& table) { ring(WatchedFeed::outbox(table)); }
   void looked(const TableName& table, const spi::Horizon& unseen, std::size_t rows) {

@@ -4,6 +4,9 @@
 -- name: hub_made
 SELECT 1 FROM sqlite_schema WHERE name = 'sagabox_hub_event';
 
+-- name: hub_shards
+SELECT 1 FROM sqlite_schema WHERE name = 'sagabox_hub_event';
+
 -- name: hub_publish
 -- ?1 id, ?2 tenant, ?3 source, ?4 external id, ?5 type, ?6 key, ?7 whether it is JSON, ?8 digest,
 -- ?9 aggregate type and ?10 id, ?11 priority, ?12 content type, ?13 headers, ?14 time, ?15
@@ -512,6 +515,15 @@ FROM sagabox_hub_delivery AS d
 LEFT JOIN sagabox_hub_delivery AS n
   ON n.event = d.event AND n.subscription = d.subscription AND n.generation = d.generation + 1
 WHERE d.id IN (SELECT value FROM json_each(?1));
+
+-- name: hub_requeue
+-- ?1 id, ?2 event, ?3 subscription, ?4 generation, ?5 tenant, ?6 type, ?7 key, ?8 shard, ?9
+-- correlation id, ?10 now; each delivery in turn, the next generation of a dead one.
+INSERT INTO sagabox_hub_delivery (
+  id, event, subscription, generation, tenant, type, key, correlation_id, next_attempt_at,
+  created_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?9, ?10, ?10)
+ON CONFLICT DO NOTHING;
 
 -- name: hub_purge_jobs
 -- ?1 age in microseconds, ?2 rows at most, ?3 now. A row each.

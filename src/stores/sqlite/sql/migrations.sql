@@ -51,5 +51,14 @@ WHERE EXISTS (SELECT 1 FROM "{table}_pending") OR EXISTS (SELECT 1 FROM "{table}
 SELECT 1
 WHERE EXISTS (SELECT 1 FROM sagabox_saga WHERE state IN ('running', 'compensating', 'paused'));
 
+-- name: hub_deliveries_open
+-- A row if there is a delivery that has not ended, or an event that is not routed yet.
+SELECT 1
+WHERE EXISTS (SELECT 1 FROM sagabox_hub_delivery WHERE state = 'pending')
+   OR EXISTS (SELECT 1 FROM sagabox_hub_delivery WHERE state = 'waiting')
+   OR EXISTS (SELECT 1 FROM sagabox_hub_delivery WHERE state = 'in_progress')
+   OR EXISTS (SELECT 1 FROM sagabox_hub_event
+              WHERE seq > coalesce((SELECT position FROM sagabox_hub_position), 0));
+
 -- name: outbox_empty
 DELETE FROM "{table}_pending";

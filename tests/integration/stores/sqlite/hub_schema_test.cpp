@@ -1,6 +1,4 @@
 #include "integration/stores/sqlite/world.hpp"
-#include "stores/sqlite/migrations.hpp"
-#include "stores/sqlite/schema_hub.hpp"
 #include "stores/sqlite/sql_files.hpp"
 
 #include <string>
@@ -11,10 +9,6 @@ namespace {
 
 class SqliteHubSchema : public SqliteTest {
  protected:
-  static Migrations migrations() {
-    auto sections = sql::Sections::parse(sql_files).value();
-    return Migrations(sections, system_clock(), engines_with_hub());
-  }
   std::string hub_objects() { return count("sqlite_schema WHERE name LIKE 'sagabox_hub%'"); }
 
   /// One line a step, as the shell shows them; of every statement of a section.
@@ -38,8 +32,7 @@ TEST_F(SqliteHubSchema, IsMadeByTheHubAloneAndRemovedAsAWhole) {
   store->hub()->events.prepare().value();
   store->hub()->events.prepare().value();
   EXPECT_NE(hub_objects(), "0");
-  const auto writer = Writer::open(path(), {}).value();
-  migrations().down(*writer, {.engine = std::string(spi::hub_engine), .to = 0}).value();
+  schema()->down({.engine = std::string(spi::hub_engine), .to = 0}).value();
   EXPECT_EQ(hub_objects(), "0");
   store->hub()->events.prepare().value();
   EXPECT_TRUE(store->hub()->admin.deliveries({}).value().empty());

@@ -25,7 +25,8 @@ constexpr std::array frozen{
 };
 
 TEST(SqliteFrozenSteps, ReleasedStepsNeverChange) {
-  sagabox::testing::expect_frozen(engines(), frozen, reference_sql);
+  // The hub, which is the last of them, is not released yet.
+  sagabox::testing::expect_frozen(engines().first(engines().size() - 1), frozen, reference_sql);
 }
 
 }  // namespace

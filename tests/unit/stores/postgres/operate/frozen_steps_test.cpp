@@ -33,7 +33,8 @@ constexpr std::array released{
 };
 
 TEST(PostgresFrozenSteps, ReleasedStepsNeverChange) {
-  sagabox::testing::expect_frozen(engines(), released, reference_sql);
+  // The hub, which is the last of them, is not released yet.
+  sagabox::testing::expect_frozen(engines().first(engines().size() - 1), released, reference_sql);
 }
 
 }  // namespace

@@ -1,0 +1,863 @@
+-- The delivery hub. The first three run on connections of callers: what they use is qualified.
+--
+-- Plans are kept, and made while a table was empty as well as when it is full, without sequential
+-- scans, bitmaps and sorts where an index has the order (context.hpp). Single rows are found by
+-- their primary key in a subquery with LIMIT 1 of its own: outside of it nothing can lead the
+-- planner to a partial index. What is found is changed by its ctid: nobody but the holder of the
+-- fence changes deliveries, and jobs are locked before.
+--
+-- Adding, beginning, making jobs and leasing do not wait for the disk (docs/decisions/044-hub.md).
+
+-- name: hub_publish
+-- Lists: $1 ids, $2 tenants, $3 sources, $4 external ids, $5 types, $6 keys, $7 whether it is JSON,
+-- $8 digests, $9 aggregate types and $10 ids, $11 priorities, $12 content types, $13 headers, $14
+-- times, $15 traceparents, $16 tracestates, $17 request ids, $18 correlation ids, $19 payloads. The
+-- ids of those that were not there. The table has shard and time.
+INSERT INTO "{schema}".hub_event (
+  id, tenant, source, external_id, type, key, is_json, digest, aggregate_type, aggregate_id,
+  priority, content_type, headers, occurred_at, traceparent, tracestate, request_id,
+  correlation_id, payload)
+SELECT e.id, e.tenant, e.source, e.external_id, e.type, e.key, e.is_json OPERATOR(pg_catalog.<>) 0,
+       e.digest, e.aggregate_type, e.aggregate_id, e.priority, e.content_type, e.headers,
+       e.occurred_at, e.traceparent, e.tracestate, e.request_id, e.correlation_id, e.payload
+FROM ROWS FROM (
+  pg_catalog.unnest($1::pg_catalog.text[]), pg_catalog.unnest($2::pg_catalog.text[]),
+  pg_catalog.unnest($3::pg_catalog.text[]), pg_catalog.unnest($4::pg_catalog.text[]),
+  pg_catalog.unnest($5::pg_catalog.text[]), pg_catalog.unnest($6::pg_catalog.text[]),
+  pg_catalog.unnest($7::pg_catalog.int8[]), pg_catalog.unnest($8::pg_catalog.bytea[]),
+  pg_catalog.unnest($9::pg_catalog.text[]), pg_catalog.unnest($10::pg_catalog.text[]),
+  pg_catalog.unnest($11::pg_catalog.int8[]), pg_catalog.unnest($12::pg_catalog.text[]),
+  pg_catalog.unnest($13::pg_catalog.text[]), pg_catalog.unnest($14::pg_catalog.timestamptz[]),
+  pg_catalog.unnest($15::pg_catalog.text[]), pg_catalog.unnest($16::pg_catalog.text[]),
+  pg_catalog.unnest($17::pg_catalog.text[]), pg_catalog.unnest($18::pg_catalog.text[]),
+  pg_catalog.unnest($19::pg_catalog.bytea[]))
+  AS e(id, tenant, source, external_id, type, key, is_json, digest, aggregate_type, aggregate_id,
+       priority, content_type, headers, occurred_at, traceparent, tracestate, request_id,
+       correlation_id, payload)
+ON CONFLICT DO NOTHING
+RETURNING id;
+
+-- name: hub_known
+-- Lists: $1 ids, $2 tenants, $3 sources, $4 external ids.
+SELECT known.*
+FROM ROWS FROM (
+  pg_catalog.unnest($1::pg_catalog.text[]), pg_catalog.unnest($2::pg_catalog.text[]),
+  pg_catalog.unnest($3::pg_catalog.text[]), pg_catalog.unnest($4::pg_catalog.text[]))
+  AS wanted(id, tenant, source, external_id)
+CROSS JOIN LATERAL (
+  (SELECT e.id, e.tenant, e.source, e.external_id, e.type, e.digest
+   FROM "{schema}".hub_event AS e
+   WHERE e.id OPERATOR(pg_catalog.=) wanted.id
+   LIMIT 1)
+  UNION ALL
+  (SELECT e.id, e.tenant, e.source, e.external_id, e.type, e.digest
+   FROM "{schema}".hub_event AS e
+   WHERE e.tenant OPERATOR(pg_catalog.=) wanted.tenant
+     AND e.source OPERATOR(pg_catalog.=) wanted.source
+     AND e.external_id OPERATOR(pg_catalog.=) wanted.external_id
+     AND e.external_id OPERATOR(pg_catalog.<>) ''
+   LIMIT 1)
+) AS known;
+
+-- name: hub_unpublish
+-- $1 ids. In the transaction that published them.
+SELECT "{schema}".hub_unpublish($1::pg_catalog.text[]);
+
+-- name: hub_made
+-- No row if there is no table.
+SELECT 1 WHERE to_regclass('"{schema}".hub_event') IS NOT NULL;
+
+-- name: hub_shards
+SELECT shards FROM "{schema}".hub_setting;
+
+-- name: hub_read
+-- Shards $1, after $2, rows at most $3; bytes at most $4. The first row has the snapshot, the next
+-- transaction id counted from 3 and the transactions that have locked a row of ownership (see
+-- read.sql: they bring no event that this read could miss). The others have the number of the range
+-- and the event; of each range one row more than asked for, if there is one, and after the bytes
+-- one more than fits. Ranges come in turn: nothing else can drive the join.
+SELECT 0::int8, pg_current_snapshot(), age('3'::xid)::int8,
+       (SELECT string_agg(DISTINCT owner.xmax::text, ',')
+        FROM "{schema}".shard_owner AS owner
+        WHERE owner.scope IN ('hub:router', 'hub:deliveries') AND owner.xmax <> '0'::xid),
+       NULL::int8, NULL, NULL, NULL, NULL, NULL, NULL, NULL::boolean, NULL::bytea, NULL, NULL,
+       NULL::int2, NULL, NULL, NULL::timestamptz, NULL, NULL, NULL, NULL, NULL::timestamptz,
+       NULL::int2, NULL::bytea
+UNION ALL
+SELECT number, NULL, NULL, NULL,
+       seq, id, tenant, source, external_id, type, key, is_json, digest, aggregate_type,
+       aggregate_id, priority, content_type, headers, occurred_at, traceparent, tracestate,
+       request_id, correlation_id, published_at, shard, payload
+FROM (
+  SELECT r.number, e.*,
+         row_number() OVER so_far AS place,
+         sum(octet_length(e.payload)) OVER so_far AS octets_to
+  FROM unnest($1::int8[], $2::int8[], $3::int8[])
+       WITH ORDINALITY AS r(of_shard, after, rows_max, number)
+  CROSS JOIN LATERAL (
+    SELECT *
+    FROM "{schema}".hub_event AS i
+    WHERE i.shard = r.of_shard::int2 AND i.seq > r.after
+    ORDER BY i.seq
+    LIMIT r.rows_max + 1
+  ) AS e
+  WINDOW so_far AS (ROWS UNBOUNDED PRECEDING)
+) AS found
+WHERE place <= 2 OR octets_to - octet_length(payload) <= $4;
+
+-- name: hub_unseen
+-- The first row of hub_read alone.
+SELECT 0::int8, pg_current_snapshot(), age('3'::xid)::int8,
+       (SELECT string_agg(DISTINCT owner.xmax::text, ',')
+        FROM "{schema}".shard_owner AS owner
+        WHERE owner.scope IN ('hub:router', 'hub:deliveries') AND owner.xmax <> '0'::xid);
+
+-- name: hub_draw_transaction
+-- On its own it ends a transaction with a number, so that snapshots name all before it.
+SELECT pg_current_xact_id();
+
+-- name: hub_positions
+-- $1 shards.
+SELECT shard, position FROM "{schema}".hub_position WHERE shard = ANY ($1::int8[]);
+
+-- name: hub_hold
+-- $1 scope, $2 owner; shards $3, epochs $4. The shards whose fence holds; their rows of ownership
+-- are locked until the transaction ends, as in settle.sql.
+WITH held AS MATERIALIZED (
+  SELECT o.shard
+  FROM "{schema}".shard_owner AS o
+  JOIN unnest($3::int8[], $4::int8[]) AS fence(shard, epoch)
+    ON fence.shard = o.shard AND fence.epoch = o.epoch
+  WHERE o.scope = $1 AND o.owner = $2
+  ORDER BY o.shard
+  FOR NO KEY UPDATE OF o
+)
+SELECT shard FROM held;
+
+-- name: hub_move
+-- Lists: $1 shards, $2 positions.
+INSERT INTO "{schema}".hub_position AS p (shard, position)
+SELECT shard, position FROM unnest($1::int8[], $2::int8[]) AS to_be(shard, position)
+ON CONFLICT (shard) DO UPDATE SET position = excluded.position
+WHERE excluded.position > p.position;
+
+-- name: hub_changed
+-- After change $1.
+SELECT id, tenant, name, state, types, target, settings, reason, active_since, version, change,
+       created_at, changed_at
+FROM "{schema}".hub_subscription
+WHERE change > $1
+ORDER BY change;
+
+-- name: hub_subscription_lock
+-- $1 id. Whoever changes subscriptions or their secrets holds the counter: what is read after it is
+-- as it is until the transaction ends, and changes are seen in the order of their numbers.
+SELECT change FROM "{schema}".hub_counter FOR NO KEY UPDATE;
+SELECT id, tenant, name, state, types, target, settings, reason, active_since, version, change,
+       created_at, changed_at
+FROM "{schema}".hub_subscription
+WHERE id = $1;
+
+-- name: hub_subscription_get
+-- $1 id.
+SELECT id, tenant, name, state, types, target, settings, reason, active_since, version, change,
+       created_at, changed_at
+FROM "{schema}".hub_subscription
+WHERE id = $1;
+
+-- name: hub_subscription_write
+-- $1 id, $2 tenant, $3 name, $4 state, $5 types, $6 target, $7 settings, $8 reason, $9 active
+-- since, $10 version, $11 now. A row if it was written.
+WITH drawn AS (
+  UPDATE "{schema}".hub_counter SET change = change + 1 RETURNING change
+)
+INSERT INTO "{schema}".hub_subscription AS s (
+  id, tenant, name, state, types, target, settings, reason, active_since, version, change,
+  created_at, changed_at)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, drawn.change, $11, $11
+FROM drawn
+ON CONFLICT (id) DO UPDATE
+SET (name, state, types, target, settings, reason, active_since, version, change, changed_at) =
+    (excluded.name, excluded.state, excluded.types, excluded.target, excluded.settings,
+     excluded.reason, excluded.active_since, excluded.version, excluded.change,
+     excluded.changed_at)
+WHERE s.version = excluded.version - 1
+RETURNING 1;
+
+-- name: hub_subscription_list
+-- After $1; $2 tenant, $3 state, $4 name, where they are not null; $5 rows at most.
+SELECT id, tenant, name, state, types, target, settings, reason, active_since, version, change,
+       created_at, changed_at
+FROM "{schema}".hub_subscription
+WHERE id > $1 AND ($2 IS NULL OR tenant = $2) AND ($3 IS NULL OR state = $3)
+  AND ($4 IS NULL OR name = $4)
+ORDER BY id
+LIMIT $5;
+
+-- name: hub_disable
+-- $1 id, $2 reason. A row if it was not disabled.
+SELECT change FROM "{schema}".hub_counter FOR NO KEY UPDATE;
+WITH drawn AS (
+  UPDATE "{schema}".hub_counter SET change = change + 1 RETURNING change
+)
+UPDATE "{schema}".hub_subscription AS s
+SET state = 'disabled', reason = $2, version = s.version + 1, changed_at = clock_timestamp(),
+    change = drawn.change
+FROM drawn
+WHERE s.id = $1 AND s.state <> 'disabled'
+RETURNING 1;
+
+-- name: hub_secret_add
+-- $1 subscription, $2 sealed secret, $3 overlap in microseconds. Its number.
+UPDATE "{schema}".hub_secret
+SET expires_at = least(expires_at,
+                       (SELECT clock_timestamp()) + $3 * interval '1 microsecond')
+WHERE subscription = $1;
+INSERT INTO "{schema}".hub_secret (subscription, number, sealed, created_at)
+SELECT $1, coalesce(max(number), 0) + 1, $2, clock_timestamp()
+FROM "{schema}".hub_secret
+WHERE subscription = $1
+RETURNING number;
+
+-- name: hub_secrets
+-- $1 subscriptions.
+SELECT subscription, number, sealed, created_at, expires_at
+FROM "{schema}".hub_secret
+WHERE subscription = ANY ($1::text[])
+  AND (expires_at IS NULL OR expires_at > (SELECT clock_timestamp()))
+ORDER BY subscription, number DESC;
+
+-- name: hub_add
+-- Lists: $1 ids, $2 events, $3 subscriptions, $4 generations, $5 tenants, $6 types, $7 keys, $8
+-- shards, $9 correlation ids. Sequences in this order. The ids of those that were not there.
+INSERT INTO "{schema}".hub_delivery (
+  id, event, subscription, generation, tenant, type, key, shard, correlation_id, next_attempt_at,
+  created_at)
+SELECT d.id, d.event, d.subscription, d.generation, d.tenant, d.type, d.key, d.shard,
+       d.correlation_id, moment.at, moment.at
+FROM (SELECT clock_timestamp() AS at, set_config('synchronous_commit', 'off', true)) AS moment
+CROSS JOIN unnest($1::text[], $2::text[], $3::text[], $4::int8[], $5::text[], $6::text[],
+                  $7::text[], $8::int8[], $9::text[])
+  AS d(id, event, subscription, generation, tenant, type, key, shard, correlation_id)
+ON CONFLICT DO NOTHING
+RETURNING id;
+
+-- name: hub_open
+-- $1 shard, after subscription $2, $3 rows at most. From one subscription to the next.
+WITH RECURSIVE pending AS (
+  (SELECT subscription, next_attempt_at
+   FROM "{schema}".hub_delivery
+   WHERE state = 'pending' AND shard = $1::int2 AND subscription > $2
+   ORDER BY subscription, next_attempt_at
+   LIMIT 1)
+  UNION ALL
+  SELECT next.*
+  FROM pending
+  CROSS JOIN LATERAL (
+    SELECT d.subscription, d.next_attempt_at
+    FROM "{schema}".hub_delivery AS d
+    WHERE d.state = 'pending' AND d.shard = $1::int2 AND d.subscription > pending.subscription
+    ORDER BY d.subscription, d.next_attempt_at
+    LIMIT 1
+  ) AS next
+)
+SELECT subscription, next_attempt_at FROM pending LIMIT $3;
+
+-- name: hub_due
+-- Here and below the time is a subquery, so that the index is read to that time and no further: a
+-- volatile function would only filter rows.
+-- $1 shard, $2 subscription, after $3 time and $4 sequence, $5 rows at most.
+SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state, attempt, failures,
+       next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+FROM "{schema}".hub_delivery
+WHERE state = 'pending' AND shard = $1::int2 AND subscription = $2
+  AND (next_attempt_at, seq) > ($3, $4) AND next_attempt_at <= (SELECT clock_timestamp())
+ORDER BY next_attempt_at, seq
+LIMIT $5;
+
+-- name: hub_in_progress
+-- $1 shard, after id $2, $3 rows at most.
+SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state, attempt, failures,
+       next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+FROM "{schema}".hub_delivery
+WHERE state = 'in_progress' AND shard = $1::int2 AND id > $2
+ORDER BY id
+LIMIT $3;
+
+-- name: hub_begin
+-- Lists: $1 deliveries, $2 attempts. $3: the fenced shards. Delivery, attempt, and whether it has
+-- begun; no row for what does not fit.
+UPDATE "{schema}".hub_delivery AS d
+SET state = CASE WHEN found.is_first THEN 'in_progress' ELSE 'waiting' END,
+    attempt = CASE WHEN found.is_first THEN found.to_be ELSE d.attempt END
+FROM (
+  SELECT one.place, a.attempt AS to_be,
+         one.key = '' OR (
+           SELECT e.seq FROM "{schema}".hub_delivery AS e
+           WHERE e.subscription = one.subscription AND e.key = one.key AND e.seq < one.seq
+             AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')
+           LIMIT 1) IS NULL AS is_first
+  FROM unnest($1::text[], $2::int8[]) AS a(id, attempt)
+  CROSS JOIN LATERAL (
+    SELECT i.ctid AS place, i.subscription, i.key, i.seq, i.shard, i.state, i.attempt
+    FROM "{schema}".hub_delivery AS i
+    WHERE i.id = a.id
+    LIMIT 1
+  ) AS one
+  WHERE one.state = 'pending' AND one.attempt = a.attempt - 1
+    AND one.shard = ANY (string_to_array($3, ',')::int2[])
+  OFFSET 0  -- so that it looks for earlier ones once
+) AS found
+WHERE d.ctid = found.place AND (SELECT set_config('synchronous_commit', 'off', true)) = 'off';
+SELECT a.id, a.attempt, one.state = 'in_progress'
+FROM unnest($1::text[], $2::int8[]) AS a(id, attempt)
+CROSS JOIN LATERAL (
+  SELECT i.shard, i.state, i.attempt
+  FROM "{schema}".hub_delivery AS i
+  WHERE i.id = a.id
+  LIMIT 1
+) AS one
+WHERE one.shard = ANY (string_to_array($3, ',')::int2[])
+  AND ((one.state = 'in_progress' AND one.attempt = a.attempt)
+       OR (one.state = 'waiting' AND one.attempt = a.attempt - 1));
+
+-- name: hub_change
+-- Lists: $1 deliveries, $2 attempts, $3 states, $4 failures, $5 times of the next attempt, $6
+-- codes, $7 errors, $8 statuses. $10: the fenced shards. Those that are so now.
+UPDATE "{schema}".hub_delivery AS d
+SET state = c.state, failures = c.failures, code = c.code, error = c.error, status = c.status,
+    next_attempt_at = CASE WHEN c.state = 'pending' THEN c.next ELSE d.next_attempt_at END,
+    ended_at = CASE WHEN c.state <> 'pending' THEN c.now END
+FROM (
+  SELECT a.*, one.place, (SELECT clock_timestamp()) AS now
+  FROM unnest($1::text[], $2::int8[], $3::text[], $4::int8[], $5::timestamptz[], $6::text[],
+              $7::text[], $8::int8[])
+    AS a(id, attempt, state, failures, next, code, error, status)
+  CROSS JOIN LATERAL (
+    SELECT i.ctid AS place, i.shard, i.state, i.attempt
+    FROM "{schema}".hub_delivery AS i
+    WHERE i.id = a.id
+    LIMIT 1
+  ) AS one
+  WHERE one.state = 'in_progress' AND one.attempt = a.attempt
+    AND one.shard = ANY (string_to_array($10, ',')::int2[])
+) AS c
+WHERE d.ctid = c.place;
+UPDATE "{schema}".hub_delivery AS d
+SET state = 'pending'
+WHERE d.ctid = ANY (ARRAY(
+  SELECT first.place
+  FROM "{schema}".hub_delivery AS ended
+  CROSS JOIN LATERAL (
+    SELECT e.ctid AS place, e.state
+    FROM "{schema}".hub_delivery AS e
+    WHERE e.subscription = ended.subscription AND e.key = ended.key
+      AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')
+    ORDER BY e.seq
+    LIMIT 1
+  ) AS first
+  WHERE ended.id = ANY ($1::text[]) AND ended.key <> '' AND ended.state IN ('completed', 'dead')
+    AND first.state = 'waiting'));
+SELECT a.id, a.attempt
+FROM unnest($1::text[], $2::int8[], $3::text[]) AS a(id, attempt, state)
+CROSS JOIN LATERAL (
+  SELECT i.shard, i.state, i.attempt
+  FROM "{schema}".hub_delivery AS i
+  WHERE i.id = a.id
+  LIMIT 1
+) AS one
+WHERE one.attempt = a.attempt AND one.shard = ANY (string_to_array($10, ',')::int2[])
+  AND (one.state = a.state OR (a.state = 'pending' AND one.state = 'waiting'));
+
+-- name: hub_end_unsent
+-- The same for those that are not under way.
+UPDATE "{schema}".hub_delivery AS d
+SET state = c.state, failures = c.failures, code = c.code, error = c.error, status = c.status,
+    ended_at = c.now
+FROM (
+  SELECT a.*, one.place, (SELECT clock_timestamp()) AS now
+  FROM unnest($1::text[], $2::int8[], $3::text[], $4::int8[], $6::text[], $7::text[], $8::int8[])
+    AS a(id, attempt, state, failures, code, error, status)
+  CROSS JOIN LATERAL (
+    SELECT i.ctid AS place, i.shard, i.state, i.attempt
+    FROM "{schema}".hub_delivery AS i
+    WHERE i.id = a.id
+    LIMIT 1
+  ) AS one
+  WHERE one.state IN ('pending', 'waiting') AND one.attempt = a.attempt
+    AND one.shard = ANY (string_to_array($10, ',')::int2[])
+) AS c
+WHERE d.ctid = c.place;
+UPDATE "{schema}".hub_delivery AS d
+SET state = 'pending'
+WHERE d.ctid = ANY (ARRAY(
+  SELECT first.place
+  FROM "{schema}".hub_delivery AS ended
+  CROSS JOIN LATERAL (
+    SELECT e.ctid AS place, e.state
+    FROM "{schema}".hub_delivery AS e
+    WHERE e.subscription = ended.subscription AND e.key = ended.key
+      AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')
+    ORDER BY e.seq
+    LIMIT 1
+  ) AS first
+  WHERE ended.id = ANY ($1::text[]) AND ended.key <> '' AND ended.state IN ('completed', 'dead')
+    AND first.state = 'waiting'));
+SELECT a.id, a.attempt
+FROM unnest($1::text[], $2::int8[], $3::text[]) AS a(id, attempt, state)
+CROSS JOIN LATERAL (
+  SELECT i.shard, i.state, i.attempt
+  FROM "{schema}".hub_delivery AS i
+  WHERE i.id = a.id
+  LIMIT 1
+) AS one
+WHERE one.attempt = a.attempt AND one.shard = ANY (string_to_array($10, ',')::int2[])
+  AND one.state = a.state;
+
+-- name: hub_doomed
+-- $1 shard, $2 subscription, $3 rows at most.
+SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state, attempt, failures,
+       next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+FROM (
+  (SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state, attempt,
+          failures, next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+   FROM "{schema}".hub_delivery
+   WHERE state = 'waiting' AND shard = $1::int2 AND subscription = $2
+   ORDER BY seq
+   LIMIT $3)
+  UNION ALL
+  (SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state, attempt,
+          failures, next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+   FROM "{schema}".hub_delivery
+   WHERE state = 'pending' AND shard = $1::int2 AND subscription = $2
+   ORDER BY seq
+   LIMIT $3)
+) AS unsent
+ORDER BY seq
+LIMIT $3;
+
+-- name: hub_release_strays
+-- $1: the fenced shards, $2 rows at most. A row each.
+UPDATE "{schema}".hub_delivery
+SET state = 'pending'
+WHERE ctid = ANY (ARRAY(
+  SELECT d.ctid
+  FROM unnest(string_to_array($1, ',')::int2[]) AS fenced(shard)
+  CROSS JOIN LATERAL (
+    SELECT w.ctid
+    FROM "{schema}".hub_delivery AS w
+    WHERE w.state = 'waiting' AND w.shard = fenced.shard AND (
+      SELECT e.seq FROM "{schema}".hub_delivery AS e
+      WHERE e.subscription = w.subscription AND e.key = w.key AND e.seq < w.seq
+        AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')
+      LIMIT 1) IS NULL
+    LIMIT $2
+  ) AS d
+  LIMIT $2))
+RETURNING 1;
+
+-- name: hub_bury
+-- $1 deliveries.
+INSERT INTO "{schema}".hub_dead (
+  delivery, seq, id, tenant, source, external_id, type, key, is_json, digest, aggregate_type,
+  aggregate_id, priority, content_type, headers, occurred_at, traceparent, tracestate, request_id,
+  correlation_id, published_at, shard, payload)
+SELECT a.id, e.seq, e.id, e.tenant, e.source, e.external_id, e.type, e.key, e.is_json, e.digest,
+       e.aggregate_type, e.aggregate_id, e.priority, e.content_type, e.headers, e.occurred_at,
+       e.traceparent, e.tracestate, e.request_id, e.correlation_id, e.published_at, e.shard,
+       e.payload
+FROM unnest($1::text[]) AS a(id)
+CROSS JOIN LATERAL (
+  SELECT i.event FROM "{schema}".hub_delivery AS i WHERE i.id = a.id LIMIT 1
+) AS d
+CROSS JOIN LATERAL (
+  SELECT * FROM "{schema}".hub_event AS i WHERE i.id = d.event LIMIT 1
+) AS e
+ON CONFLICT (delivery) DO NOTHING;
+
+-- name: hub_make_jobs
+-- Lists: $1 deliveries, $2 attempts, $3 subscriptions, $4 shards.
+INSERT INTO "{schema}".hub_job (delivery, attempt, subscription, shard, attempt_at)
+SELECT j.delivery, j.attempt, j.subscription, j.shard, moment.at
+FROM (SELECT clock_timestamp() AS at, set_config('synchronous_commit', 'off', true)) AS moment
+CROSS JOIN unnest($1::text[], $2::int8[], $3::text[], $4::int8[])
+  AS j(delivery, attempt, subscription, shard)
+ON CONFLICT (delivery, attempt) DO NOTHING;
+
+-- name: hub_without_job
+-- Lists: $1 deliveries, $2 attempts.
+SELECT a.delivery, a.attempt
+FROM unnest($1::text[], $2::int8[]) AS a(delivery, attempt)
+WHERE (SELECT 1 FROM "{schema}".hub_job AS j
+       WHERE j.delivery = a.delivery AND j.attempt = a.attempt
+       LIMIT 1) IS NULL;
+
+-- name: hub_ended
+-- $1 shard, $2 rows at most.
+SELECT delivery, attempt, shard, subscription, state, attempt_at, resets, worker, lease_until,
+       ended_at, code, error, status, answer, retry_after, took
+FROM "{schema}".hub_job
+WHERE ended_at IS NOT NULL AND NOT seen AND shard = $1::int2
+ORDER BY ended_at, delivery, attempt
+LIMIT $2;
+
+-- name: hub_seen
+-- Lists: $1 deliveries, $2 attempts.
+UPDATE "{schema}".hub_job AS j
+SET seen = true
+FROM (
+  SELECT one.place
+  FROM unnest($1::text[], $2::int8[]) AS a(delivery, attempt)
+  CROSS JOIN LATERAL (
+    SELECT i.ctid AS place, i.ended_at, i.seen
+    FROM "{schema}".hub_job AS i
+    WHERE i.delivery = a.delivery AND i.attempt = a.attempt
+    LIMIT 1
+    FOR NO KEY UPDATE
+  ) AS one
+  WHERE one.ended_at IS NOT NULL AND NOT one.seen
+) AS ended
+WHERE j.ctid = ended.place;
+
+-- name: hub_lease
+-- $1 token, $2 worker, $3 lease in microseconds, $4 rows at most. The jobs, each with its delivery
+-- and event. Those that others are leasing are passed over.
+WITH picked AS MATERIALIZED (
+  SELECT j.ctid AS place
+  FROM "{schema}".hub_job AS j
+  WHERE j.state = 'pending' AND (
+    SELECT 1
+    FROM "{schema}".hub_delivery AS d
+    WHERE d.id = j.delivery AND (
+      SELECT 1 FROM "{schema}".hub_event AS e WHERE e.id = d.event LIMIT 1) IS NOT NULL
+    LIMIT 1) IS NOT NULL
+  ORDER BY j.attempt_at, j.delivery, j.attempt
+  LIMIT $4
+  FOR NO KEY UPDATE OF j SKIP LOCKED
+), leased AS (
+  UPDATE "{schema}".hub_job AS j
+  SET state = 'leased', token = $1, worker = $2,
+      lease_until = (SELECT clock_timestamp()) + $3 * interval '1 microsecond'
+  FROM picked
+  WHERE j.ctid = picked.place AND (SELECT set_config('synchronous_commit', 'off', true)) = 'off'
+  RETURNING j.*
+)
+SELECT j.delivery, j.attempt, j.shard, j.subscription, j.state, j.attempt_at, j.resets, j.worker,
+       j.lease_until, j.ended_at, j.code, j.error, j.status, j.answer, j.retry_after, j.took,
+       d.seq, d.id, d.event, d.subscription, d.generation, d.tenant, d.type, d.key, d.shard,
+       d.state, d.attempt, d.failures, d.next_attempt_at, d.created_at, d.ended_at,
+       d.correlation_id, d.code, d.error, d.status,
+       e.seq, e.id, e.tenant, e.source, e.external_id, e.type, e.key, e.is_json, e.digest,
+       e.aggregate_type, e.aggregate_id, e.priority, e.content_type, e.headers, e.occurred_at,
+       e.traceparent, e.tracestate, e.request_id, e.correlation_id, e.published_at, e.shard,
+       e.payload
+FROM leased AS j
+CROSS JOIN LATERAL (
+  SELECT * FROM "{schema}".hub_delivery AS i WHERE i.id = j.delivery LIMIT 1
+) AS d
+CROSS JOIN LATERAL (
+  SELECT * FROM "{schema}".hub_event AS i WHERE i.id = d.event LIMIT 1
+) AS e
+ORDER BY j.attempt_at, j.delivery, j.attempt;
+
+-- name: hub_finish
+-- Lists: $1 deliveries, $2 attempts, $3 tokens, $4 states, $5 codes, $6 errors, $7 statuses, $8
+-- answers, $9 retry after (-1: none), $10 times taken. Those that had the lease.
+UPDATE "{schema}".hub_job AS j
+SET state = f.state, code = f.code, error = f.error, status = f.status, answer = f.answer,
+    retry_after = CASE WHEN f.retry_after >= 0 THEN f.retry_after END, took = f.took,
+    lease_until = NULL, ended_at = f.now
+FROM (
+  SELECT a.*, one.place, (SELECT clock_timestamp()) AS now
+  FROM unnest($1::text[], $2::int8[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int8[],
+              $8::bytea[], $9::int8[], $10::int8[])
+    AS a(delivery, attempt, token, state, code, error, status, answer, retry_after, took)
+  CROSS JOIN LATERAL (
+    SELECT i.ctid AS place, i.token, i.state
+    FROM "{schema}".hub_job AS i
+    WHERE i.delivery = a.delivery AND i.attempt = a.attempt
+    LIMIT 1
+    FOR NO KEY UPDATE
+  ) AS one
+  WHERE one.token = a.token AND one.state = 'leased'
+) AS f
+WHERE j.ctid = f.place;
+SELECT a.delivery, a.attempt
+FROM unnest($1::text[], $2::int8[], $3::text[]) AS a(delivery, attempt, token)
+CROSS JOIN LATERAL (
+  SELECT i.token FROM "{schema}".hub_job AS i
+  WHERE i.delivery = a.delivery AND i.attempt = a.attempt
+  LIMIT 1
+) AS one
+WHERE one.token = a.token;
+
+-- name: hub_lost
+-- $1 rows at most, $2 now. Leases that have run out, the oldest first. Those whose result is being
+-- written are passed over.
+SELECT delivery, attempt, shard, subscription, state, attempt_at, resets, worker, lease_until,
+       ended_at, code, error, status, answer, retry_after, took
+FROM "{schema}".hub_job
+WHERE state = 'leased' AND lease_until <= $2
+ORDER BY lease_until
+LIMIT $1
+FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: hub_reset
+-- Lists: $1 deliveries, $2 attempts, $3 resets before, $4 states, $5 workers, $6 codes, $7 errors;
+-- $8 now. The state of each that was changed.
+UPDATE "{schema}".hub_job AS j
+SET state = r.state, resets = r.resets + 1, worker = r.worker, token = '', lease_until = NULL,
+    code = r.code, error = r.error, ended_at = CASE WHEN r.state = 'failed' THEN $8 END
+FROM (
+  SELECT a.*, one.place
+  FROM unnest($1::text[], $2::int8[], $3::int8[], $4::text[], $5::text[], $6::text[], $7::text[])
+    AS a(delivery, attempt, resets, state, worker, code, error)
+  CROSS JOIN LATERAL (
+    SELECT i.ctid AS place, i.state, i.resets, i.lease_until
+    FROM "{schema}".hub_job AS i
+    WHERE i.delivery = a.delivery AND i.attempt = a.attempt
+    LIMIT 1
+  ) AS one
+  WHERE one.state = 'leased' AND one.resets = a.resets AND one.lease_until <= $8
+) AS r
+WHERE j.ctid = r.place
+RETURNING j.state;
+
+-- name: hub_events
+-- Before sequence $1; $2 tenant, $3 type, $4 key, $5 source, $6 external id, $7 from, $8 to, where
+-- they are not null; $9 rows at most. The newest of each shard, and of these the newest.
+SELECT e.seq, e.id, e.tenant, e.source, e.external_id, e.type, e.key, e.is_json, e.digest,
+       e.aggregate_type, e.aggregate_id, e.priority, e.content_type, e.headers, e.occurred_at,
+       e.traceparent, e.tracestate, e.request_id, e.correlation_id, e.published_at, e.shard,
+       e.payload
+FROM generate_series(0, (SELECT s.shards FROM "{schema}".hub_setting AS s) - 1) AS part(shard)
+CROSS JOIN LATERAL (
+  SELECT *
+  FROM "{schema}".hub_event AS i
+  WHERE i.shard = part.shard
+    AND ($1 IS NULL OR i.seq < $1) AND ($2 IS NULL OR tenant = $2)
+    AND ($3 IS NULL OR type = $3) AND ($4 IS NULL OR key = $4) AND ($5 IS NULL OR source = $5)
+    AND ($6 IS NULL OR external_id = $6) AND ($7 IS NULL OR published_at >= $7)
+    AND ($8 IS NULL OR published_at < $8)
+  ORDER BY i.seq DESC
+  LIMIT $9
+) AS e
+ORDER BY e.seq DESC
+LIMIT $9;
+
+-- name: hub_event
+-- $1 id.
+SELECT seq, id, tenant, source, external_id, type, key, is_json, digest, aggregate_type,
+       aggregate_id, priority, content_type, headers, occurred_at, traceparent, tracestate,
+       request_id, correlation_id, published_at, shard, payload
+FROM "{schema}".hub_event
+WHERE id = $1;
+
+-- name: hub_deliveries
+-- Before sequence $1; $2 tenant, $3 subscription, $4 event, $5 state, $6 type, $7 code, $8 from, $9
+-- to, where they are not null; $10 rows at most.
+SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state, attempt, failures,
+       next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+FROM "{schema}".hub_delivery
+WHERE generation >= 0
+  AND seq < coalesce($1, 9223372036854775807) AND ($2 IS NULL OR tenant = $2)
+  AND ($3 IS NULL OR subscription = $3) AND ($4 IS NULL OR event = $4)
+  AND ($5 IS NULL OR state = $5) AND ($6 IS NULL OR type = $6) AND ($7 IS NULL OR code = $7)
+  AND ($8 IS NULL OR created_at >= $8) AND ($9 IS NULL OR created_at < $9)
+ORDER BY seq DESC
+LIMIT $10;
+
+-- name: hub_deliveries_of
+-- The same of one subscription.
+SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state, attempt, failures,
+       next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+FROM "{schema}".hub_delivery
+WHERE generation >= 0 AND subscription = $3
+  AND seq < coalesce($1, 9223372036854775807) AND ($2 IS NULL OR tenant = $2)
+  AND ($4 IS NULL OR event = $4)
+  AND ($5 IS NULL OR state = $5) AND ($6 IS NULL OR type = $6) AND ($7 IS NULL OR code = $7)
+  AND ($8 IS NULL OR created_at >= $8) AND ($9 IS NULL OR created_at < $9)
+ORDER BY seq DESC
+LIMIT $10;
+
+-- name: hub_deliveries_about
+-- The same of one event.
+SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state, attempt, failures,
+       next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+FROM "{schema}".hub_delivery
+WHERE event = $4
+  AND ($1 IS NULL OR seq < $1) AND ($2 IS NULL OR tenant = $2)
+  AND ($3 IS NULL OR subscription = $3)
+  AND ($5 IS NULL OR state = $5) AND ($6 IS NULL OR type = $6) AND ($7 IS NULL OR code = $7)
+  AND ($8 IS NULL OR created_at >= $8) AND ($9 IS NULL OR created_at < $9)
+ORDER BY seq DESC
+LIMIT $10;
+
+-- name: hub_delivery
+-- $1 id.
+SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state, attempt, failures,
+       next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+FROM "{schema}".hub_delivery
+WHERE id = $1;
+
+-- name: hub_attempts
+-- $1 delivery.
+SELECT delivery, attempt, shard, subscription, state, attempt_at, resets, worker, lease_until,
+       ended_at, code, error, status, answer, retry_after, took
+FROM "{schema}".hub_job
+WHERE delivery = $1
+ORDER BY attempt;
+
+-- name: hub_dead
+-- $1 delivery.
+SELECT seq, id, tenant, source, external_id, type, key, is_json, digest, aggregate_type,
+       aggregate_id, priority, content_type, headers, occurred_at, traceparent, tracestate,
+       request_id, correlation_id, published_at, shard, payload
+FROM "{schema}".hub_dead
+WHERE delivery = $1;
+
+-- name: hub_count
+-- $1 tenant; null means all.
+SELECT subscription, state, count(*), min(created_at)
+FROM (
+  SELECT subscription, state, created_at, tenant
+  FROM "{schema}".hub_delivery WHERE state = 'pending'
+  UNION ALL
+  SELECT subscription, state, created_at, tenant
+  FROM "{schema}".hub_delivery WHERE state = 'waiting'
+  UNION ALL
+  SELECT subscription, state, created_at, tenant
+  FROM "{schema}".hub_delivery WHERE state = 'in_progress'
+  UNION ALL
+  SELECT subscription, state, created_at, tenant
+  FROM "{schema}".hub_delivery WHERE state = 'dead') AS counted
+WHERE $1 IS NULL OR tenant = $1
+GROUP BY subscription, state;
+
+-- name: hub_health
+-- $1 subscription, $2 age in microseconds. Completed, failed, how many had an answer, the last
+-- times of both, the last error.
+SELECT count(*) FILTER (WHERE state = 'completed'), count(*) FILTER (WHERE state = 'failed'),
+       count(*) FILTER (WHERE state = 'completed' OR status <> 0),
+       max(ended_at) FILTER (WHERE state = 'completed'),
+       max(ended_at) FILTER (WHERE state = 'failed'),
+       coalesce((SELECT error FROM "{schema}".hub_job
+                 WHERE subscription = $1 AND ended_at IS NOT NULL AND state = 'failed'
+                   AND ended_at >= (SELECT clock_timestamp()) - $2 * interval '1 microsecond'
+                 ORDER BY ended_at DESC LIMIT 1), '')
+FROM "{schema}".hub_job
+WHERE subscription = $1 AND ended_at IS NOT NULL
+  AND ended_at >= (SELECT clock_timestamp()) - $2 * interval '1 microsecond';
+
+-- name: hub_took
+-- The same, and $4: how many were faster. The time of one that had an answer.
+SELECT took
+FROM "{schema}".hub_job
+WHERE subscription = $1 AND ended_at IS NOT NULL
+  AND ended_at >= (SELECT clock_timestamp()) - $2 * interval '1 microsecond'
+  AND (state = 'completed' OR status <> 0)
+ORDER BY took
+LIMIT 1 OFFSET $4;
+
+-- name: hub_generations
+-- $1 deliveries. Each with its next generation's state, if that is there.
+SELECT d.seq, d.id, d.event, d.subscription, d.generation, d.tenant, d.type, d.key, d.shard,
+       d.state, d.attempt, d.failures, d.next_attempt_at, d.created_at, d.ended_at,
+       d.correlation_id, d.code, d.error, d.status, n.state
+FROM unnest($1::text[]) AS a(id)
+CROSS JOIN LATERAL (
+  SELECT * FROM "{schema}".hub_delivery AS i WHERE i.id = a.id LIMIT 1
+) AS d
+LEFT JOIN LATERAL (
+  SELECT i.state FROM "{schema}".hub_delivery AS i
+  WHERE i.event = d.event AND i.subscription = d.subscription
+    AND i.generation = d.generation + 1
+  LIMIT 1
+) AS n ON true;
+
+-- name: hub_requeue
+-- Lists: $2 events, $3 subscriptions, $4 generations, each the next one of a dead delivery. Made by
+-- the function that operators have a right to, which goes by the id of the dead one.
+SELECT "{schema}".requeue(
+  'd' || left(encode(sha256(convert_to(
+    n.event || ' ' || n.subscription || ' ' || (n.generation - 1), 'UTF8')), 'hex'), 32))
+FROM unnest($2::text[], $3::text[], $4::int8[]) AS n(event, subscription, generation);
+
+-- name: hub_purge_jobs
+-- $1 age in microseconds, $2 rows at most. A row each.
+DELETE FROM "{schema}".hub_job
+WHERE ctid = ANY (ARRAY(
+  SELECT j.ctid
+  FROM "{schema}".hub_job AS j
+  WHERE j.seen AND j.ended_at <= (SELECT clock_timestamp()) - $1 * interval '1 microsecond'
+    AND coalesce((SELECT d.state FROM "{schema}".hub_delivery AS d WHERE d.id = j.delivery),
+                 'completed') = 'completed'
+  ORDER BY j.ended_at
+  LIMIT $2
+  FOR UPDATE SKIP LOCKED))
+RETURNING 1;
+
+-- name: hub_purge_deliveries
+-- The same.
+WITH old AS MATERIALIZED (
+  SELECT d.id, d.ctid AS place
+  FROM "{schema}".hub_delivery AS d
+  WHERE d.state = 'completed'
+    AND d.ended_at <= (SELECT clock_timestamp()) - $1 * interval '1 microsecond'
+    AND (SELECT 1 FROM "{schema}".hub_job AS j WHERE j.delivery = d.id LIMIT 1) IS NULL
+    AND (SELECT 1 FROM "{schema}".hub_delivery AS b
+         WHERE b.event = d.event AND b.subscription = d.subscription
+           AND b.generation = d.generation - 1
+         LIMIT 1) IS NULL
+  ORDER BY d.ended_at
+  LIMIT $2
+  FOR UPDATE SKIP LOCKED
+), snapshots AS (
+  DELETE FROM "{schema}".hub_dead WHERE delivery = ANY (ARRAY(SELECT id FROM old))
+)
+DELETE FROM "{schema}".hub_delivery WHERE ctid = ANY (ARRAY(SELECT place FROM old))
+RETURNING 1;
+
+-- name: hub_purge_events
+-- The same.
+DELETE FROM "{schema}".hub_event
+WHERE ctid = ANY (ARRAY(
+  SELECT old.place
+  FROM "{schema}".hub_position AS p
+  CROSS JOIN LATERAL (
+    SELECT e.ctid AS place
+    FROM "{schema}".hub_event AS e
+    WHERE e.shard = p.shard AND e.seq <= p.position
+      AND e.published_at <= (SELECT clock_timestamp()) - $1 * interval '1 microsecond'
+      AND (SELECT 1 FROM "{schema}".hub_delivery AS d WHERE d.event = e.id LIMIT 1) IS NULL
+    ORDER BY e.seq
+    LIMIT $2
+  ) AS old
+  LIMIT $2))
+RETURNING 1;
+
+-- name: hub_old_dead
+-- The same. The ids of dead deliveries that may go.
+SELECT d.id
+FROM "{schema}".hub_delivery AS d
+WHERE d.state = 'dead'
+  AND d.ended_at <= (SELECT clock_timestamp()) - $1 * interval '1 microsecond'
+  AND coalesce((SELECT n.state IN ('pending', 'waiting', 'in_progress')
+                FROM "{schema}".hub_delivery AS n
+                WHERE n.event = d.event AND n.subscription = d.subscription
+                  AND n.generation = d.generation + 1
+                LIMIT 1), false) IS FALSE
+ORDER BY d.ended_at
+LIMIT $2;
+
+-- name: hub_drop_jobs
+-- $1 deliveries. A row each.
+DELETE FROM "{schema}".hub_job WHERE delivery = ANY ($1::text[]) RETURNING 1;
+
+-- name: hub_drop_dead
+-- $1 deliveries. A row each.
+DELETE FROM "{schema}".hub_dead WHERE delivery = ANY ($1::text[]) RETURNING 1;
+
+-- name: hub_drop_deliveries
+-- $1 deliveries. A row each.
+DELETE FROM "{schema}".hub_delivery WHERE id = ANY ($1::text[]) RETURNING 1;

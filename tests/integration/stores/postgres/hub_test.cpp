@@ -1,0 +1,299 @@
+#include "integration/stores/postgres/world.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace sagabox::postgres {
+namespace {
+
+using sagabox::testing::run_sql;
+
+/// The delivery hub as SQL users meet it.
+class PostgresHub : public PostgresTest {
+ protected:
+  void SetUp() override {
+    PostgresTest::SetUp();
+    if (IsSkipped()) return;
+    store_ = open(database_->url(), database_->options()).value();
+    store_->hub()->events.prepare().value();
+    user_ = database_->connect();
+    sql("SET search_path = " + database_->schema());
+  }
+  std::vector<std::string> sql(const std::string& text) { return run_sql(user_.get(), text); }
+  std::string one(const std::string& text) { return sql(text).at(0); }
+  std::vector<HubEvent> events() {
+    std::vector<spi::FeedRange> ranges;
+    for (std::uint16_t s = 0; s < 16; ++s) ranges.push_back({Shard{s}, {}, 1000});
+    auto rows = store_->hub()->events.read(ranges, 1'000'000, 0).value().events.rows;
+    std::ranges::sort(rows, {}, &HubEvent::sequence);
+    return rows;
+  }
+  /// The message of the error that it ends with; empty if it works.
+  std::string refused(const std::string& text) {
+    try {
+      sql(text);
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return {};
+  }
+  void refused_with(const std::string& call, const std::string& part) {
+    const auto error = refused("SELECT " + call);
+    EXPECT_NE(error.find("ERROR:  " + part), std::string::npos) << call << ": " << error;
+  }
+  /// A delivery in this state, as the router would have made it; its id.
+  std::string add_delivery(const std::string& event, const std::string& state,
+                           const std::string& tenant = "default") {
+    return one(
+        "INSERT INTO hub_delivery (id, event, subscription, generation, tenant, type, key, shard, "
+        "state, next_attempt_at, created_at, correlation_id) VALUES ('d' || "
+        "left(encode(sha256(convert_to('" +
+        event + " s1 0', 'UTF8')), 'hex'), 32), '" + event + "', 's1', 0, '" + tenant +
+        "', 't', '', 3, '" + state + "', now(), now(), '') RETURNING id");
+  }
+
+  std::unique_ptr<Store> store_;
+  sagabox::testing::PgConnection user_;
+};
+
+TEST_F(PostgresHub, PublishedEventIsWhatItsArgumentsSay) {
+  const auto id = one(
+      R"(SELECT id FROM publish_event('shop.order.placed.v1', '{"city":"Köln"}', key => 'order-7',
+           external_id => 'o7', source => 'shop', tenant => 'acme', headers => '{"a":"b"}',
+           occurred_at => '2026-01-02 03:04:05Z', aggregate_type => 'order', aggregate_id => '7',
+           priority => 0, traceparent => '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+           tracestate => 'x=y', request_id => 'r1', correlation_id => 'c1'))");
+  const auto stored = events();
+  ASSERT_EQ(stored.size(), 1U);
+  const auto& event = stored[0];
+  EXPECT_EQ(event.id.view(), id);
+  EXPECT_EQ(event.source, "shop");
+  EXPECT_EQ(event.external_id, "o7");
+  const auto& message = *event.message;
+  EXPECT_EQ(message.topic(), "shop.order.placed.v1");
+  EXPECT_EQ(message.payload().view(), R"({"city":"Köln"})");
+  EXPECT_EQ(message.payload().form(), PayloadForm::json);
+  EXPECT_EQ(message.digest(), sha256(message.payload().view()));
+  EXPECT_EQ(message.tenant(), "acme");
+  EXPECT_EQ(message.key(), "order-7");
+  EXPECT_EQ(message.headers().at(0), std::pair(std::string("a"), std::string("b")));
+  EXPECT_EQ(message.content_type(), "application/json");
+  EXPECT_EQ(message.aggregate_type(), "order");
+  EXPECT_EQ(message.aggregate_id(), "7");
+  EXPECT_EQ(message.priority(), Priority::high);
+  EXPECT_EQ(message.trace().tracestate, "x=y");
+  EXPECT_EQ(message.trace().request_id, "r1");
+  EXPECT_EQ(message.trace().correlation_id, "c1");
+}
+
+TEST_F(PostgresHub, PayloadsOfEveryTypeAreStored) {
+  sql("SELECT publish_event('t', '{ \"a\" : 1 }')");
+  sql("SELECT publish_event('t', '{ \"a\" : 1 }'::json)");
+  sql("SELECT publish_event('t', '{ \"a\" : 1 }'::jsonb)");
+  sql("SELECT publish_event('t', '\\x0001'::bytea)");
+  const auto stored = events();
+  ASSERT_EQ(stored.size(), 4U);
+  EXPECT_EQ(stored[0].message->payload().view(), "{ \"a\" : 1 }");
+  EXPECT_EQ(stored[1].message->payload().view(), "{ \"a\" : 1 }");
+  EXPECT_EQ(stored[2].message->payload().view(), "{\"a\": 1}");
+  EXPECT_EQ(stored[3].message->payload().view(), std::string("\0\1", 2));
+  EXPECT_EQ(stored[3].message->payload().form(), PayloadForm::bytes);
+  EXPECT_EQ(stored[3].message->content_type(), "application/octet-stream");
+}
+
+TEST_F(PostgresHub, PublishingIsOneWithTheTransactionOfTheCaller) {
+  sql("BEGIN; SELECT publish_event('t', '{}')");
+  EXPECT_TRUE(events().empty());
+  sql("ROLLBACK");
+  EXPECT_TRUE(events().empty());
+  sql("BEGIN; SELECT publish_event('t', '{}'); COMMIT");
+  EXPECT_EQ(events().size(), 1U);
+}
+
+TEST_F(PostgresHub, RepeatedExternalIdIsTheSameEvent) {
+  const std::string call =
+      "publish_event('t', '{}', external_id => 'e1', source => 'shop', tenant => 'acme')";
+  const auto first = sql("SELECT * FROM " + call);
+  EXPECT_EQ(first.at(1), "f");
+  EXPECT_EQ(sql("SELECT * FROM " + call), (std::vector<std::string>{first[0], "t"}));
+  // Of another source or tenant it is another one, and without an id each is.
+  EXPECT_NE(one("SELECT id FROM publish_event('t', '{}', external_id => 'e1', tenant => 'acme')"),
+            first[0]);
+  EXPECT_NE(one("SELECT id FROM publish_event('t', '{}', external_id => 'e1', source => 'shop')"),
+            first[0]);
+  EXPECT_NE(one("SELECT id FROM publish_event('t', '{}')"),
+            one("SELECT id FROM publish_event('t', '{}')"));
+  EXPECT_EQ(events().size(), 5U);
+}
+
+TEST_F(PostgresHub, LibraryAndSqlKnowEachOthersEvents) {
+  sql("SELECT publish_event('orders.order.placed.v1', '{}', external_id => 'e1', source => 's')");
+  const auto published = [&](const std::string& external_id) {
+    const HubEvent event{.id = ids_.next<EventId>(),
+                         .message = message(),
+                         .source = "s",
+                         .external_id = external_id};
+    return store_
+        ->transaction(
+            [&](OwnedTransaction& tx) { return tx.events().publish(std::span(&event, 1)); })
+        .value()
+        .front();
+  };
+  EXPECT_TRUE(published("e1").duplicate);
+  const auto ours = published("e2");
+  EXPECT_FALSE(ours.duplicate);
+  EXPECT_EQ(sql("SELECT * FROM publish_event('orders.order.placed.v1', '{}', external_id => 'e2', "
+                "source => 's')"),
+            (std::vector<std::string>{ours.id.str(), "t"}));
+}
+
+TEST_F(PostgresHub, AnotherEventUnderAKnownExternalIdIsRefused) {
+  sql("SELECT publish_event('t', '{}', external_id => 'e1')");
+  refused_with("publish_event('t', '{\"a\":1}', external_id => 'e1')",
+               "external_id: an event with 'e1' of source '' was published with another type or "
+               "payload; another event needs another id");
+  refused_with("publish_event('u', '{}', external_id => 'e1')", "external_id: an event with 'e1'");
+  EXPECT_EQ(events().size(), 1U);
+}
+
+TEST_F(PostgresHub, WhatIsWrongWithAnEventIsSaid) {
+  refused_with("publish_event('', '{}')", "type: empty; give 1 to 128 printable characters");
+  refused_with("publish_event(NULL, '{}')", "type: empty");
+  refused_with("publish_event('t', '{')", "payload: not JSON");
+  refused_with("publish_event('t', NULL::text)", "payload: missing");
+  refused_with(R"(publish_event('t', '"\ud800"'))", "payload: not JSON");
+  refused_with("publish_event('t', repeat('[', 513) || repeat(']', 513))",
+               "payload: nested deeper than 512 levels");
+  refused_with("publish_event('t', '{}', tenant => '')", "tenant: empty");
+  refused_with("publish_event('t', '{}', key => E'a\\nb')", "key: has a control character");
+  refused_with("publish_event('t', '{}', source => repeat('s', 256))", "source: 256 characters");
+  refused_with("publish_event('t', '{}', external_id => E'\\x01')", "external_id: has a control");
+  refused_with("publish_event('t', '{}', headers => '[1]')", "headers: not a JSON object");
+  refused_with("publish_event('t', '{}', traceparent => 'x')", "traceparent: not W3C");
+  refused_with("publish_event('t', '{}', priority => 5)", "priority: 5 is none");
+  EXPECT_TRUE(events().empty());
+  // As the library does.
+  sql("SELECT publish_event('t', repeat('[', 512) || repeat(']', 512))");
+  sql(R"(SELECT publish_event('t', '"\u0000"'))");
+  EXPECT_EQ(events().size(), 2U);
+}
+
+TEST_F(PostgresHub, PublishingWakesARouterThatSleeps) {
+  auto& feed = store_->hub()->events;
+  // Until its flag is up and nothing is open that did not see it.
+  const auto flag_is_up = [&] {
+    return one("SELECT coalesce(pg_sequence_last_value('hub_events_flags'), 0) & 2147483647") !=
+           "0";
+  };
+  while (!flag_is_up()) {
+    feed.wait(std::chrono::milliseconds(50));
+    (void)events();
+  }
+  std::thread publisher([&] { sql("SELECT publish_event('t', '{}')"); });
+  std::vector<HubEvent> found;
+  while (found.empty()) {
+    feed.wait(std::chrono::minutes(5));
+    found = events();
+  }
+  publisher.join();
+  EXPECT_EQ(found.size(), 1U);
+}
+
+TEST_F(PostgresHub, OwnersAndWorkersOfOtherProcessesAreWoken) {
+  auto& deliveries = store_->hub()->deliveries;
+  auto& jobs = store_->hub()->jobs;
+  const auto sleeps = [&](const std::string& feed) {
+    return one("SELECT coalesce(pg_sequence_last_value('hub_" + feed +
+               "_flags'), 0) & 2147483647") != "0";
+  };
+  while (!sleeps("deliveries")) deliveries.wait(std::chrono::milliseconds(50));
+  std::thread router([&] { add_delivery("e1", "pending"); });
+  while (deliveries.open(Shard{3}, {}, 1).value().empty()) {
+    deliveries.wait(std::chrono::minutes(5));
+  }
+  router.join();
+  const auto token = ids_.next<LeaseToken>();
+  while (!sleeps("jobs")) {
+    jobs.wait(std::chrono::milliseconds(50));
+    (void)jobs.lease("w", token, std::chrono::seconds(1), 1);
+  }
+  std::thread owner([&] {
+    sql("INSERT INTO hub_job (delivery, attempt, shard, subscription) VALUES ('x', 1, 3, 's1')");
+  });
+  while (one("SELECT count(*) FROM hub_job") == "0") jobs.wait(std::chrono::minutes(5));
+  owner.join();
+}
+
+TEST_F(PostgresHub, ExecuteIsAllThatAPublisherNeeds) {
+  const auto role = database_->schema() + "_publisher";
+  database_->sql("CREATE ROLE " + role + " LOGIN");
+  database_->sql("GRANT USAGE ON SCHEMA " + database_->schema() + " TO " + role);
+  const auto as_role = [&](const std::string& text) {
+    sql("SET ROLE " + role);
+    const auto error = refused(text);
+    sql("RESET ROLE");
+    return error.empty();
+  };
+  EXPECT_FALSE(as_role("SELECT publish_event('t', '{}')"));
+  database_->sql("GRANT EXECUTE ON FUNCTION " +
+                 in_schema("publish_event(text, text, text, text, text, text, jsonb, text, "
+                           "timestamptz, text, text, integer, text, text, text, text)") +
+                 " TO " + role);
+  EXPECT_TRUE(as_role("SELECT publish_event('t', '{}')"));
+  EXPECT_FALSE(as_role("SELECT * FROM hub_event"));
+  EXPECT_FALSE(as_role("SELECT requeue('d')"));
+  database_->sql("DROP OWNED BY " + role + "; DROP ROLE " + role);
+}
+
+TEST_F(PostgresHub, DeadDeliveryIsRequeuedOnce) {
+  sql("SELECT publish_event('t', '{}')");
+  const auto event = one("SELECT id FROM hub_event");
+  const auto dead = add_delivery(event, "dead");
+  refused_with("requeue('nobody')", "delivery: there is no dead one 'nobody'");
+  refused_with("requeue('" + dead + "', 'acme')", "delivery: there is no dead one");
+  const auto made = one("SELECT requeue('" + dead + "', 'default')");
+  EXPECT_EQ(
+      made,
+      delivery_id_of(EventId::parse(event).value(), SubscriptionId::parse("s1").value(), 1).view());
+  EXPECT_EQ(one("SELECT requeue('" + dead + "')"), made) << "repeated, it is the same";
+  refused_with("requeue('" + made + "')", "delivery: there is no dead one");
+  EXPECT_EQ(
+      sql("SELECT generation, state, shard, attempt FROM hub_delivery WHERE id = '" + made + "'"),
+      (std::vector<std::string>{"1", "pending", "3", "0"}));
+  sql("UPDATE hub_delivery SET state = 'dead' WHERE id = '" + made + "'");
+  refused_with("requeue('" + dead + "')", "delivery: '" + dead + "' was sent again and died again");
+  EXPECT_EQ(one("SELECT state FROM hub_delivery WHERE id = '" + dead + "'"), "dead");
+}
+
+TEST_F(PostgresHub, TablesOfOtherShardsAreRefused) {
+  auto options = database_->options();
+  options.shards = 8;
+  const auto other = open(database_->url(), options).value();
+  EXPECT_EQ(other->hub()->events.prepare().error().code, Code::config_invalid);
+}
+
+TEST_F(PostgresHub, MigrateDownRefusesWhileSomethingIsOnItsWay) {
+  const spi::SchemaDown everything{.engine = "hub", .to = 0};
+  sql("SELECT publish_event('t', '{}')");
+  EXPECT_EQ(schema()->down(everything).error().code, Code::tx_invalid_state) << "not routed";
+  sql("INSERT INTO hub_position SELECT shard, seq FROM hub_event");
+  const auto delivery = add_delivery(one("SELECT id FROM hub_event"), "waiting");
+  const auto error = schema()->down(everything).error();
+  EXPECT_EQ(error.code, Code::tx_invalid_state);
+  EXPECT_NE(error.message.find("let the hub finish them"), std::string::npos) << error.message;
+  for (const auto* state : {"pending", "in_progress"}) {
+    sql("UPDATE hub_delivery SET state = '" + std::string(state) + "'");
+    EXPECT_EQ(schema()->down(everything).error().code, Code::tx_invalid_state) << state;
+  }
+  sql("UPDATE hub_delivery SET state = 'dead'");
+  schema()->down(everything).value();
+  EXPECT_NE(refused("SELECT * FROM hub_event"), "");
+  store_->hub()->events.prepare().value();
+  sql("SELECT publish_event('t', '{}')");
+  auto forced = everything;
+  forced.force = true;
+  schema()->down(forced).value();
+}
+
+}  // namespace
+}  // namespace sagabox::postgres
