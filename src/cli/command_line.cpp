@@ -95,6 +95,7 @@ int command_line(int argc, char** argv) {
   add_saga_verbs(app, run);
   add_delivery_verbs(app, run);
   add_schema_verbs(app, run);
+  add_hub_verbs(app, run);
   add_document_verbs(app, run);
   try {
     app.parse(argc, argv);

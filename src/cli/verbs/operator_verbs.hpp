@@ -21,6 +21,7 @@ void add_acting_verbs(CLI::App& app, Chosen& run);
 void add_saga_verbs(CLI::App& app, Chosen& run);
 void add_delivery_verbs(CLI::App& app, Chosen& run);
 void add_schema_verbs(CLI::App& app, Chosen& run);
+void add_hub_verbs(CLI::App& app, Chosen& run);
 
 void add_store_options(CLI::App& verb, StoreArguments& arguments);
 void add_server_options(CLI::App& verb, ServerArguments& arguments);
