@@ -13,6 +13,8 @@ namespace {
 using State = DeliveryState;
 
 constexpr int status_gone = 410;
+constexpr std::string_view reason_gone = "the endpoint answered 410 Gone";
+constexpr std::string_view reason_failing = "every attempt has failed for ";
 
 /// The event has not arrived, and a later attempt may succeed.
 bool is_unreachable(const JobResult& result) {
@@ -66,10 +68,10 @@ class DeliveryTurn {
     delivery().code = result.code.value_or(Code::unknown_internal);
     delivery().error = result.error;
     if (result.status == status_gone) {
-      decision_.disable = "the endpoint answered 410 Gone";
+      decision_.disable = reason_gone;
     } else if (failed_too_long()) {
       decision_.disable =
-          "every attempt has failed for " + exact_duration_text(endpoint_.disable_after);
+          std::string(reason_failing) + exact_duration_text(endpoint_.disable_after);
     }
     fail(result);
   }
@@ -181,6 +183,11 @@ DeliveryDecision decide(const DeliveryRecord& delivery, const DeliveryEvent& eve
   DeliveryTurn turn(delivery, endpoint, now, random);
   std::visit([&](const auto& happened) { turn.on(happened); }, event);
   return std::move(turn).finish();
+}
+
+bool is_disabled_by_owner(const SubscriptionRecord& record) noexcept {
+  return record.state == SubscriptionState::disabled &&
+         (record.reason == reason_gone || record.reason.starts_with(reason_failing));
 }
 
 std::span<const DeliveryTransition> delivery_transitions() noexcept { return all_of_deliveries; }

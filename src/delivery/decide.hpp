@@ -64,6 +64,10 @@ struct DeliveryDecision {
 DeliveryDecision decide(const DeliveryRecord& delivery, const DeliveryEvent& event,
                         const Endpoint& endpoint, WallTime now, Random& random);
 
+/// Disabled because of what its endpoint answered, or did not: by what `DeliveryDecision::disable`
+/// says.
+bool is_disabled_by_owner(const SubscriptionRecord& record) noexcept;
+
 struct DeliveryTransition {
   DeliveryState from = DeliveryState::pending;
   DeliveryState to = DeliveryState::pending;

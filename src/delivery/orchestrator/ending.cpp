@@ -1,0 +1,504 @@
+#include "delivery/orchestrator/orchestrator.hpp"
+#include "spi/hub_rules.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace sagabox::delivery {
+namespace {
+
+constexpr std::uint32_t ended_rows_max = 1000;
+constexpr std::uint32_t doomed_rows_max = 500;
+constexpr Duration audit_retry = std::chrono::seconds(1);
+constexpr std::size_t audit_kept_max = 10'000;
+
+/// The dead delivery in the audit log.
+AuditEvent death_of(const DeliveryRecord& delivery, WallTime at) {
+  return {.kind = AuditKind::dead_letter,
+          .at = at,
+          .table = "hub",
+          .tenant = delivery.tenant,
+          .topic = delivery.type,
+          .message_id = delivery.id.str(),
+          .attempt = delivery.attempt,
+          .digest = {},
+          .traceparent = {},
+          .code = std::string(code_name(delivery.code.value_or(Code::tx_deadletter))),
+          .detail = "event " + delivery.event.str() + " for subscription " +
+                    delivery.subscription.str() + ", generation " +
+                    std::to_string(delivery.generation),
+          .actor = {}};
+}
+
+}  // namespace
+
+EndAnswer Orchestrator::perform(const EndStep& step) const {
+  struct Visitor {
+    const OrchestratorParts& parts;
+    EndAnswer operator()(const ReadEnded& step) const {
+      return parts.store.ended(step.tenure.shard, ended_rows_max);
+    }
+    EndAnswer operator()(const ReadDoomed& step) const {
+      return parts.store.doomed(step.tenure.shard, step.subscription, doomed_rows_max);
+    }
+    EndAnswer operator()(const ReadHealth& step) const {
+      return parts.health.health(step.subscription, step.since);
+    }
+    EndAnswer operator()(const DisableSubscription& step) const {
+      return parts.store.disable(step.subscription, step.reason);
+    }
+    EndAnswer operator()(const Bury& step) const { return parts.store.bury(step.ids); }
+    EndAnswer operator()(const ChangeDeliveries& step) const {
+      const spi::Fencing fencing{scope, step.fences.owner, step.fences.of};
+      return step.unsent ? parts.store.end_unsent(fencing, step.changes)
+                         : parts.store.change(fencing, step.changes);
+    }
+    EndAnswer operator()(const MarkSeen& step) const { return parts.store.seen(step.jobs); }
+    EndAnswer operator()(const AppendAudit& step) const { return parts.audit->append(step.events); }
+  };
+  return std::visit(Visitor{parts_}, step);
+}
+
+void Orchestrator::apply(const EndStep& step, EndAnswer answer, BootTime now) {
+  const std::scoped_lock lock(mutex_);
+  std::visit([&](const auto& one) { apply_one(one, answer, now); }, step);
+}
+
+void Orchestrator::end_failed(const Error& error, std::string_view what, BootTime now) {
+  errors_.count(error.code);
+  end_retry_.failed(now);
+  parts_.log.log(LogLevel::warning, what,
+                 {{"code", code_name(error.code)}, {"error", std::string_view(error.message)}});
+}
+
+std::optional<EndStep> Orchestrator::plan_end(BootTime now) {
+  const std::scoped_lock lock(mutex_);
+  if (!live(now) || now < end_retry_.at()) return std::nullopt;
+  unpark(now);
+  if (auto step = plan_seen(false)) return step;
+  if (auto step = plan_stage()) return step;
+  return plan_ending(now);
+}
+
+std::optional<EndStep> Orchestrator::plan_ending(BootTime now) {
+  if (!audit_.empty() && now >= audit_at_) return AppendAudit{.events = audit_};
+  if (!questions_.empty()) {
+    const auto& question = questions_.front();
+    return ReadHealth{.subscription = question.subscription(), .since = *question.ask()};
+  }
+  // Where the store is slow, reading is always due: it takes turns with the rest.
+  read_ended_next_ = !read_ended_next_;
+  if (read_ended_next_) {
+    if (auto step = plan_ended(now)) return step;
+  }
+  next_batch();
+  if (auto step = plan_stage()) return step;
+  if (auto step = plan_doomed()) return step;
+  if (auto step = plan_ended(now)) return step;
+  return plan_seen(true);
+}
+
+std::optional<EndStep> Orchestrator::plan_ended(BootTime now) {
+  for (std::size_t looks = shards_.size(); looks > 0; --looks) {
+    if (known_results_.size() >= options_.results_max) break;
+    ended_turn_ = (ended_turn_ + 1) % shards_.size();
+    const Shard shard{static_cast<std::uint16_t>(ended_turn_)};
+    auto& one = shards_[shard.value];
+    // Before the first scan has ended it is not known what a result belongs to.
+    if (!works_on(shard) || !one.scanned || now < one.ended_at) continue;
+    one.ended_at = now + options_.look_interval;
+    return ReadEnded{.tenure = tenure_of(shard)};
+  }
+  return std::nullopt;
+}
+
+std::optional<EndStep> Orchestrator::plan_doomed() {
+  while (!doomed_.empty()) {
+    auto* const line = find_line(doomed_.front());
+    doomed_.pop_front();
+    if (line == nullptr) continue;
+    line->dooming = false;
+    if (!works_on(line->shard) || !line->doom) continue;
+    return ReadDoomed{.tenure = tenure_of(line->shard), .subscription = line->id};
+  }
+  return std::nullopt;
+}
+
+std::optional<EndStep> Orchestrator::plan_seen(bool any) {
+  if (unseen_.empty() || (!any && unseen_.size() < options_.batch_rows_max)) return std::nullopt;
+  return MarkSeen{.jobs = std::exchange(unseen_, {})};
+}
+
+void Orchestrator::see(const spi::AttemptOf& job) { unseen_.push_back(job); }
+
+/// What is not ours any more is shown to whoever has the shard now, which may be this process.
+void Orchestrator::keep_ours(EndBatch& batch) {
+  std::erase_if(batch.items, [&](const Ending& item) {
+    if (is_ours(item.tenure)) return false;
+    known_results_.erase({.delivery = item.delivery.id, .attempt = item.delivery.attempt});
+    return true;
+  });
+  std::erase_if(batch.stale, [&](const StaleResult& result) {
+    if (is_ours(result.tenure)) return false;
+    known_results_.erase(result.of);
+    return true;
+  });
+}
+
+std::optional<EndStep> Orchestrator::plan_stage() {
+  using Stage = EndBatch::Stage;
+  while (!batches_.empty()) {
+    auto& batch = batches_.front();
+    keep_ours(batch);
+    if (batch.empty()) {
+      batches_.pop_front();
+      continue;
+    }
+    if (batch.stage == Stage::disable) {
+      const auto first = std::ranges::find_if(
+          batch.items, [](const Ending& item) { return !item.disable.empty(); });
+      if (first != batch.items.end()) {
+        return DisableSubscription{.subscription = first->delivery.subscription,
+                                   .reason = first->disable};
+      }
+      batch.stage = Stage::bury;
+    }
+    if (batch.stage == Stage::bury) {
+      Bury step;
+      for (const auto& item : batch.items) {
+        if (item.bury) step.ids.push_back(item.delivery.id);
+      }
+      if (!step.ids.empty()) return step;
+      batch.stage = Stage::change;
+    }
+    ChangeDeliveries step{.fences = {}, .changes = {}, .unsent = batch.unsent};
+    for (const auto& item : batch.items) {
+      if (!add_fence(step.fences, item.tenure.shard)) continue;
+      step.changes.push_back(change_of(item.delivery));
+    }
+    for (const auto& result : batch.stale) (void)add_fence(step.fences, result.tenure.shard);
+    return step;
+  }
+  return std::nullopt;
+}
+
+void Orchestrator::next_batch() {
+  EndBatch batch;
+  while (!results_.empty() && batch.items.size() < options_.batch_rows_max) {
+    const auto job = std::move(results_.front());
+    results_.pop_front();
+    take_result(job, batch);
+  }
+  if (!batch.empty()) batches_.push_back(std::move(batch));
+}
+
+void Orchestrator::take_result(const spi::EndedJob& job, EndBatch& batch) {
+  using Phase = Attempt::Phase;
+  const auto shard =
+      spi::delivery_shard(job.subscription, static_cast<std::uint16_t>(shards_.size()));
+  const auto later = [&] { known_results_.erase(job.of); };  // it is shown again
+  if (!works_on(shard) || !owned(shard).scanned) return later();
+  const auto known = attempts_.find(job.of.delivery);
+  // All that is in progress is in memory.
+  const auto stale = [&] { batch.stale.push_back({tenure_of(shard), job.of}); };
+  if (known == attempts_.end()) return stale();
+  auto& attempt = known->second;
+  if (!attempt.under_way() || attempt.phase == Phase::beginning) return later();
+  if (attempt.delivery.attempt < job.of.attempt) return later();
+  if (attempt.delivery.attempt > job.of.attempt) return stale();
+  if (attempt.phase == Phase::ending) return;
+  auto* const line = find_line(attempt.delivery.subscription);
+  if (line == nullptr || !line->subscription) {
+    subscriptions_missing_ = true;
+    return later();
+  }
+  if (asks_health(*line, job)) {
+    deferred_.push_back(job);
+    return;
+  }
+  decide_end(*line, attempt, job, batch);
+}
+
+/// Whether it must be found out first since when this endpoint fails.
+bool Orchestrator::asks_health(Line& line, const spi::EndedJob& job) {
+  const auto longest = line.subscription->settings.disable_after;
+  const bool matters = !job.result.completed && longest > Duration{} && !line.health_known;
+  if (matters && !std::exchange(line.health_asked, true)) {
+    // What failed before that time is looked for.
+    questions_.emplace_back(line.id, 2 * longest);
+  }
+  return matters;
+}
+
+void Orchestrator::decide_end(Line& line, Attempt& attempt, const spi::EndedJob& job,
+                              EndBatch& batch) {
+  auto endpoint = Endpoint::of(*line.subscription, line.failing_since);
+  endpoint.state = line.state();
+  auto decision =
+      parts_.decide(attempt.delivery, AttemptEnded{.attempt = job.of.attempt, .result = job.result},
+                    endpoint, job.ended_at, parts_.random);
+  if (!decision.changed) return batch.stale.push_back({tenure_of(line.shard), job.of});
+  if (job.result.completed) {
+    line.health_known = true;
+    line.failing_since.reset();
+  } else if (!line.failing_since && job.result.code != Code::tx_lease_lost) {
+    line.failing_since = job.ended_at;
+  }
+  line.flow.ended(job.result, attempt.retry, attempt.began, parts_.clock.boot_now());
+  if (!job.result.completed) ++totals_.failed;
+  attempt.phase = Attempt::Phase::ending;
+  if (decision.disable) {
+    // Nothing else of it goes out from now on.
+    line.stopped = true;
+    line.doom = true;
+  }
+  batch.items.push_back({.tenure = tenure_of(line.shard),
+                         .delivery = std::move(decision.delivery),
+                         .disable = decision.disable.value_or(""),
+                         .bury = decision.bury});
+  consider(line, parts_.clock.boot_now());
+  parts_.wake_starter();
+}
+
+void Orchestrator::unpark(BootTime now) {
+  std::erase_if(parked_batches_, [&](auto& one) {
+    if (one.first > now) return false;
+    batches_.push_back(std::move(one.second));
+    return true;
+  });
+}
+
+void Orchestrator::apply_one(const ReadEnded& step, EndAnswer& answer, BootTime now) {
+  auto& jobs = std::get<Result<std::vector<spi::EndedJob>>>(answer);
+  if (!is_ours(step.tenure)) return;
+  auto& one = shards_[step.tenure.shard.value];
+  if (!jobs.ok()) {
+    one.ended_at = now;
+    return end_failed(jobs.error(), "ended jobs could not be read", now);
+  }
+  end_retry_.succeeded();
+  bool news = false;
+  for (auto& job : *jobs) {
+    if (!known_results_.insert(job.of).second) continue;
+    results_.push_back(std::move(job));
+    news = true;
+  }
+  if (news && jobs->size() == ended_rows_max) one.ended_at = now;
+  found_something(news);
+}
+
+void Orchestrator::apply_one(const ReadDoomed& step, EndAnswer& answer, BootTime now) {
+  auto& page = std::get<Result<std::vector<DeliveryRecord>>>(answer);
+  auto* const line = find_line(step.subscription);
+  if (line == nullptr || !is_ours(step.tenure)) return;
+  if (!page.ok()) {
+    consider(*line, now);
+    return end_failed(page.error(), "deliveries of a disabled subscription could not be read", now);
+  }
+  end_retry_.succeeded();
+  line->doom = page->size() == doomed_rows_max;
+  if (!line->subscription || line->state() != SubscriptionState::disabled) return;
+  auto endpoint = Endpoint::of(*line->subscription, line->failing_since);
+  endpoint.state = SubscriptionState::disabled;
+  EndBatch batch{.items = {}, .stale = {}, .unsent = true};
+  for (auto& delivery : *page) {
+    const auto known = attempts_.find(delivery.id);
+    if (known != attempts_.end()) continue;  // it has begun meanwhile
+    auto decision = parts_.decide(delivery, SubscriptionChanged{}, endpoint,
+                                  parts_.clock.wall_now(), parts_.random);
+    if (!decision.changed) continue;
+    batch.items.push_back({.tenure = step.tenure,
+                           .delivery = std::move(decision.delivery),
+                           .disable = {},
+                           .bury = decision.bury});
+  }
+  if (!batch.items.empty()) batches_.push_back(std::move(batch));
+}
+
+void Orchestrator::apply_one(const ReadHealth&, EndAnswer& answer, BootTime now) {
+  auto& health = std::get<Result<spi::EndpointHealth>>(answer);
+  auto& question = questions_.front();
+  const bool repeats = !health.ok() && may_be_repeated(health.error().code);
+  if (!health.ok()) end_failed(health.error(), "the health of an endpoint is not known", now);
+  if (repeats) return;
+  if (health.ok()) question.told(*health, parts_.clock.wall_now());
+  if (health.ok() && question.ask()) return;
+  if (auto* const line = find_line(question.subscription())) {
+    line->health_known = true;
+    if (!line->failing_since) line->failing_since = question.answer();
+  }
+  questions_.pop_front();
+  results_.insert(results_.end(), deferred_.begin(), deferred_.end());
+  deferred_.clear();
+}
+
+void Orchestrator::apply_one(const DisableSubscription& step, EndAnswer& answer, BootTime now) {
+  auto& disabled = std::get<Result<bool>>(answer);
+  if (!disabled.ok() && may_be_repeated(disabled.error().code)) {
+    return end_failed(disabled.error(), "a subscription could not be disabled", now);
+  }
+  if (!disabled.ok()) end_failed(disabled.error(), "a subscription cannot be disabled", now);
+  for (auto& item : batches_.front().items) {
+    if (item.delivery.subscription == step.subscription) item.disable.clear();
+  }
+  subscriptions_at_ = {};
+  parts_.wake_starter();
+  if (!disabled.ok() || !*disabled) return;
+  end_retry_.succeeded();
+  ++totals_.disabled;
+  figures_.disabled.increment();
+  parts_.log.log(
+      LogLevel::warning, "a subscription is disabled",
+      {{"subscription", step.subscription.view()}, {"reason", std::string_view(step.reason)}});
+}
+
+void Orchestrator::apply_one(const Bury&, EndAnswer& answer, BootTime now) {
+  const auto& buried = std::get<Status>(answer);
+  if (!buried.ok()) {
+    return batch_failed(buried.error(), "snapshots of dead deliveries could not be kept", now);
+  }
+  end_retry_.succeeded();
+  batches_.front().stage = EndBatch::Stage::change;
+}
+
+void Orchestrator::apply_one(const ChangeDeliveries& step, EndAnswer& answer, BootTime now) {
+  auto& reply = std::get<Result<spi::DeliveryStore::ChangeReply>>(answer);
+  if (!reply.ok()) {
+    return batch_failed(reply.error(), "results of deliveries could not be written", now);
+  }
+  end_retry_.succeeded();
+  fences_broken(step.fences, reply->held);
+  if (std::ranges::find(reply->held, false) != reply->held.end()) return;  // the rest: once more
+  auto batch = std::move(batches_.front());
+  batches_.pop_front();
+  keep_ours(batch);
+  for (const auto& result : batch.stale) see(result.of);
+  const std::set<spi::AttemptOf> done(reply->changed.begin(), reply->changed.end());
+  for (auto& item : batch.items) {
+    const spi::AttemptOf of{.delivery = item.delivery.id, .attempt = item.delivery.attempt};
+    if (done.contains(of)) {
+      changed(item, batch.unsent, now);
+    } else {
+      superseded(item, batch.unsent, now);
+    }
+  }
+}
+
+void Orchestrator::changed(const Ending& item, bool unsent, BootTime now) {
+  const auto& delivery = item.delivery;
+  findings_.remove(delivery.id);
+  show_end(item);
+  forget_ended(item, unsent);
+  auto* const line = find_line(delivery.subscription);
+  if (line == nullptr) return;
+  if (delivery.state == DeliveryState::pending) look_at(*line, delivery.next_attempt_at, now);
+  // The next of its key may go now.
+  if (!delivery.key.empty() && delivery.state != DeliveryState::pending) line->look_from_start();
+  consider(*line, now);
+  parts_.wake_starter();
+}
+
+/// No delivery is at that attempt any more: the result is another's, or has been counted.
+void Orchestrator::superseded(const Ending& item, bool unsent, BootTime now) {
+  if (!unsent) {
+    log_delivery(LogLevel::warning, "a result is not applied: its attempt has ended before",
+                 item.delivery);
+  }
+  forget_ended(item, unsent);
+  if (auto* const line = find_line(item.delivery.subscription)) consider(*line, now);
+}
+
+void Orchestrator::forget_ended(const Ending& item, bool unsent) {
+  if (unsent) return;
+  const auto& id = item.delivery.id;
+  if (attempts_.erase(id) > 0) --under_way_;
+  if (scan_out_) ended_meanwhile_.insert(id);
+  see({.delivery = id, .attempt = item.delivery.attempt});
+}
+
+void Orchestrator::show_end(const Ending& item) {
+  const auto& delivery = item.delivery;
+  switch (delivery.state) {
+    case DeliveryState::completed:
+      ++totals_.completed;
+      figures_.completed(
+          std::chrono::duration<double>(parts_.clock.wall_now() - delivery.created_at).count());
+      return log_delivery(LogLevel::debug, "a delivery is completed", delivery);
+    case DeliveryState::dead:
+      ++totals_.dead;
+      figures_.died(delivery.code.value_or(Code::tx_deadletter));
+      if (parts_.audit != nullptr && audit_.size() < audit_kept_max) {
+        audit_.push_back(death_of(delivery, parts_.clock.wall_now()));
+      }
+      return log_delivery(LogLevel::error, "a delivery is dead", delivery);
+    default:
+      figures_.retried();
+      return log_delivery(LogLevel::info, "an attempt of a delivery failed", delivery);
+  }
+}
+
+void Orchestrator::batch_failed(const Error& error, std::string_view what, BootTime now) {
+  if (may_be_repeated(error.code)) return end_failed(error, what, now);
+  auto batch = std::move(batches_.front());
+  batches_.pop_front();
+  if (!batch.stale.empty()) {
+    // Nothing is written for these; they are shown again.
+    for (const auto& result : batch.stale) known_results_.erase(result.of);
+    batch.stale.clear();
+  }
+  if (batch.items.empty()) return end_failed(error, what, now);
+  if (batch.items.size() > 1) {
+    std::size_t number = 0;
+    const auto half = batch.items.size() / 2;
+    batches_.push_back(batch.take([&](const Ending&) { return number++ < half; }));
+    batches_.push_back(std::move(batch));
+    return;
+  }
+  auto& delivery = batch.items.front().delivery;
+  findings_.add(delivery.id, error.code, "the store refuses what became of it: " + error.message,
+                parts_.clock.wall_now());
+  log_delivery(LogLevel::error, what, delivery);
+  parked_batches_.emplace_back(now + options_.parked_interval, std::move(batch));
+}
+
+void Orchestrator::apply_one(const MarkSeen& step, EndAnswer& answer, BootTime now) {
+  const auto& seen = std::get<Status>(answer);
+  if (!seen.ok()) {
+    unseen_.insert(unseen_.end(), step.jobs.begin(), step.jobs.end());
+    return end_failed(seen.error(), "jobs could not be marked as seen", now);
+  }
+  end_retry_.succeeded();
+  for (const auto& of : step.jobs) known_results_.erase(of);
+}
+
+void Orchestrator::apply_one(const AppendAudit& step, EndAnswer& answer, BootTime now) {
+  const auto& appended = std::get<Result<AuditHead>>(answer);
+  if (!appended.ok()) {
+    // Deliveries do not wait for the log.
+    audit_at_ = now + audit_retry;
+    errors_.count(appended.error().code);
+    parts_.log.log(LogLevel::warning, "dead deliveries could not be added to the audit log",
+                   {{"code", code_name(appended.error().code)},
+                    {"error", std::string_view(appended.error().message)}});
+    return;
+  }
+  audit_.erase(audit_.begin(), audit_.begin() + static_cast<std::ptrdiff_t>(step.events.size()));
+}
+
+BootTime Orchestrator::next_end(BootTime now) const {
+  const std::scoped_lock lock(mutex_);
+  if (!live(now)) return now + options_.poll_interval;
+  if (!results_.empty() || !batches_.empty() || !unseen_.empty() || !questions_.empty() ||
+      !doomed_.empty()) {
+    return std::max(now, end_retry_.at());
+  }
+  auto next = audit_.empty() ? BootTime::max() : audit_at_;
+  for (const auto& one : shards_) {
+    if (one.ours && !one.draining && one.scanned) next = std::min(next, one.ended_at);
+  }
+  for (const auto& [at, batch] : parked_batches_) next = std::min(next, at);
+  return std::max(next, end_retry_.at());
+}
+
+}  // namespace sagabox::delivery

@@ -1,0 +1,31 @@
+#include "delivery/orchestrator/hub_figures.hpp"
+
+#include "observe/hub_metric_names.hpp"
+
+namespace sagabox::delivery {
+
+HubFigures::HubFigures(Metrics& metrics)
+    : disabled(metrics.counter(metric::hub_disabled_total, {})),
+      ready(metrics.gauge(metric::hub_ready, {})),
+      in_progress(metrics.gauge(metric::hub_in_progress, {})),
+      endpoints_down(metrics.gauge(metric::hub_endpoints_down, {})),
+      findings(metrics.gauge(metric::hub_findings, {})),
+      metrics_(metrics),
+      completed_(metrics.counter(metric::hub_ended_total, {{"result", "completed"}})),
+      retried_(metrics.counter(metric::hub_ended_total, {{"result", "retry"}})),
+      dead_(metrics.counter(metric::hub_ended_total, {{"result", "dead"}})),
+      seconds_(metrics.histogram(metric::hub_delivery_seconds, {})) {}
+
+void HubFigures::completed(double seconds) {
+  completed_.increment();
+  seconds_.observe(seconds);
+}
+
+void HubFigures::retried() { retried_.increment(); }
+
+void HubFigures::died(Code code) {
+  dead_.increment();
+  metrics_.counter(metric::hub_dead_total, {{"code", code_name(code)}}).increment();
+}
+
+}  // namespace sagabox::delivery

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <sagabox/hub_record.hpp>
+#include <sagabox/result.hpp>
+#include <sagabox/spi/audit_store.hpp>
+#include <sagabox/spi/delivery_store.hpp>
+#include <sagabox/spi/fencing.hpp>
+#include <sagabox/spi/hub_admin_store.hpp>
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+/// The calls of the store that an orchestrator makes, one a step.
+namespace sagabox::delivery {
+
+/// A shard in one stretch of owning it: replies of an earlier one are ignored.
+struct Tenure {
+  Shard shard{};
+  std::uint32_t number = 0;
+};
+
+/// In whose name deliveries are changed.
+struct Fences {
+  WorkerId owner;
+  std::vector<spi::Fence> of;
+};
+
+// Starting attempts.
+struct ReadSubscriptions {
+  std::uint64_t after = 0;
+};
+struct ScanInProgress {
+  Tenure tenure;
+  DeliveryId after;
+};
+struct FindMissingJobs {
+  std::vector<JobRecord> jobs;
+};
+struct MakeJobs {
+  std::vector<JobRecord> jobs;
+};
+struct ScanOpen {
+  Tenure tenure;
+  SubscriptionId after;
+};
+struct ReadDue {
+  Tenure tenure;
+  spi::PendingPage page;
+};
+struct BeginAttempts {
+  Fences fences;
+  std::vector<spi::AttemptOf> attempts;
+};
+struct ReleaseStrays {
+  Fences fences;
+};
+using StartStep = std::variant<ReadSubscriptions, ScanInProgress, FindMissingJobs, MakeJobs,
+                               ScanOpen, ReadDue, BeginAttempts, ReleaseStrays>;
+using StartAnswer =
+    std::variant<Result<std::vector<SubscriptionRecord>>, Result<std::vector<DeliveryRecord>>,
+                 Result<std::vector<spi::AttemptOf>>, Status,
+                 Result<std::vector<spi::OpenSubscription>>, Result<spi::DeliveryStore::BeginReply>,
+                 Result<std::uint64_t>>;
+
+// Ending them.
+struct ReadEnded {
+  Tenure tenure;
+};
+struct ReadDoomed {
+  Tenure tenure;
+  SubscriptionId subscription;
+};
+struct ReadHealth {
+  SubscriptionId subscription;
+  Duration since{};
+};
+struct DisableSubscription {
+  SubscriptionId subscription;
+  std::string reason;
+};
+struct Bury {
+  std::vector<DeliveryId> ids;
+};
+struct ChangeDeliveries {
+  Fences fences;
+  std::vector<spi::DeliveryChange> changes;
+  bool unsent = false;  ///< none of them is in progress
+};
+struct MarkSeen {
+  std::vector<spi::AttemptOf> jobs;
+};
+struct AppendAudit {
+  std::vector<AuditEvent> events;
+};
+using EndStep = std::variant<ReadEnded, ReadDoomed, ReadHealth, DisableSubscription, Bury,
+                             ChangeDeliveries, MarkSeen, AppendAudit>;
+using EndAnswer =
+    std::variant<Result<std::vector<spi::EndedJob>>, Result<std::vector<DeliveryRecord>>,
+                 Result<spi::EndpointHealth>, Result<bool>, Status,
+                 Result<spi::DeliveryStore::ChangeReply>, Result<AuditHead>>;
+
+}  // namespace sagabox::delivery
