@@ -53,6 +53,7 @@ PUBLIC_ROOMS = {
     "routing": "router",
     "idempotency": "idempotency idempotency_http idempotency_upkeep",
     "saga": "saga_definition saga",
+    "delivery": "hub",
     "admin": "admin explanation saga_admin hub_admin",
     "assembly": "open",
     "top": "sagabox",

@@ -54,6 +54,8 @@ struct OrchestratorParts {
   /// There may be something to do for `plan_start`, or `plan_end`. Called with a lock held.
   std::function<void()> wake_starter = [] {};
   std::function<void()> wake_ender = [] {};
+  /// Jobs were made. Called with a lock held, too.
+  std::function<void()> made_jobs = [] {};
   Decider decide = &delivery::decide;
 };
 

@@ -59,10 +59,11 @@ void OrchestratorThreads::run_ends() {
 }
 
 void OrchestratorThreads::listen() {
-  constexpr Duration listen_timeout = std::chrono::seconds(1);
   while (!ending_.load()) {
-    store_.wait(listen_timeout);
-    if (!ending_.load()) orchestrator_.notified();
+    const auto began = clock_.boot_now();
+    store_.wait(thread_wait_max);
+    // Otherwise nobody said anything.
+    if (!ending_.load() && clock_.boot_now() - began < thread_wait_max) orchestrator_.notified();
   }
 }
 

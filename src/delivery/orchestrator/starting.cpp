@@ -236,6 +236,7 @@ void Orchestrator::apply_one(const MakeJobs& step, StartAnswer& answer, BootTime
   }
   start_retry_.succeeded();
   job_rows_max_ = std::min(options_.batch_rows_max, job_rows_max_ * 2);
+  parts_.made_jobs();
   for (const auto& job : step.jobs) {
     const auto known = attempts_.find(job.delivery);
     if (known == attempts_.end() || known->second.delivery.attempt != job.attempt) continue;

@@ -181,7 +181,9 @@ bool Router::add_deliveries(BootTime now) {
     }
   }
   // Only this thread changes the batch.
-  auto fresh = parts_.deliveries.add(std::span(batch_.deliveries).subspan(batch_.added, rows));
+  const auto some = std::span(batch_.deliveries).subspan(batch_.added, rows);
+  auto fresh = parts_.deliveries.add(some);
+  if (fresh.ok()) parts_.added(some);
   const std::scoped_lock lock(mutex_);
   added(rows, std::move(fresh), now);
   return true;

@@ -325,6 +325,7 @@ bool Worker::write_results(BootTime now) {
   const auto of = token;
   if (all.empty()) results_.erase(results_.begin());
   const auto reply = parts_.jobs.finish(of, jobs);
+  if (reply.ok() && std::ranges::find(*reply, false) == reply->end()) parts_.finished(jobs);
   apply_finish(of, std::move(jobs), reply, now);
   return true;
 }

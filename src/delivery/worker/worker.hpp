@@ -42,6 +42,9 @@ struct JobWorkerParts {
   /// Called without a lock, by threads of transports, too: a result has come, so that a step is
   /// due.
   std::function<void()> wake = [] {};
+  /// Called with results that have been written.
+  std::function<void(std::span<const spi::FinishedJob>)> finished =
+      [](std::span<const spi::FinishedJob>) {};
 };
 
 struct JobWorkerOptions {

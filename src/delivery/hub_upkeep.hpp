@@ -1,0 +1,98 @@
+#pragma once
+
+#include "delivery/orchestrator/orchestrator.hpp"
+#include "observe/error_figures.hpp"
+#include "runtime/periodic_work.hpp"
+
+#include <sagabox/log.hpp>
+#include <sagabox/metrics.hpp>
+#include <sagabox/spi/hub_admin_store.hpp>
+#include <sagabox/time.hpp>
+
+#include <deque>
+#include <functional>
+#include <string_view>
+
+namespace sagabox::delivery {
+
+/// Removes what ended longer ago than its retention, a page at a time. One process at a time does.
+class HubPurger final : public runtime::PeriodicWork {
+ public:
+  static constexpr Duration interval = std::chrono::minutes(10);
+  static constexpr std::uint32_t rows_max = 1000;
+
+  struct Parts {
+    spi::HubAdminStore& store;
+    const Clock& clock;
+    Metrics& metrics;
+    Logger& log;
+    Duration retention{};       ///< 0: nothing is removed
+    Duration dead_retention{};  ///< 0: the dead are kept
+    /// Whether this process is the one.
+    std::function<bool()> mine;
+  };
+  explicit HubPurger(Parts parts) : parts_(std::move(parts)), errors_(parts_.metrics) {}
+
+  bool step() override;
+  [[nodiscard]] BootTime next(BootTime now) const override;
+
+ private:
+  enum class Turn : std::uint8_t { none, ended, dead };
+  /// Returns whether there is more of it.
+  bool purge(const Result<spi::HubPurged>& purged);
+
+  const Parts parts_;
+  ErrorFigures errors_;
+  Turn turn_ = Turn::none;
+  BootTime due_{};
+  bool begun_ = false;
+};
+
+/// Shows what waits in the store as gauges. Every process with the role of orchestrator does: the
+/// gauges are the same in all of them.
+class HubBacklog final : public runtime::PeriodicWork {
+ public:
+  static constexpr Duration interval = std::chrono::seconds(15);
+
+  /// Without metrics it does nothing.
+  HubBacklog(spi::HubAdminStore& store, const Clock& clock, Metrics& metrics, Logger& log);
+
+  bool step() override;
+  [[nodiscard]] BootTime next(BootTime now) const override;
+
+ private:
+  void show(const std::vector<spi::DeliveryCount>& counts);
+
+  spi::HubAdminStore& store_;
+  const Clock& clock_;
+  Metrics& metrics_;
+  Logger& log_;
+  ErrorFigures errors_;
+  const bool shows_;
+  BootTime due_{};
+};
+
+/// Publishes an event about each subscription that was disabled because of its endpoint.
+class DisabledNotices final : public runtime::PeriodicWork {
+ public:
+  static constexpr Duration interval = std::chrono::seconds(1);
+
+  /// `publish`: the same event for the same change, so that it may be published again.
+  struct Parts {
+    Orchestrator& orchestrator;
+    const Clock& clock;
+    Logger& log;
+    std::function<Status(const SubscriptionRecord&)> publish;
+  };
+  explicit DisabledNotices(Parts parts) : parts_(std::move(parts)) {}
+
+  bool step() override;
+  [[nodiscard]] BootTime next(BootTime now) const override { return std::max(now, due_); }
+
+ private:
+  const Parts parts_;
+  std::deque<SubscriptionRecord> waiting_;
+  BootTime due_{};
+};
+
+}  // namespace sagabox::delivery
