@@ -306,7 +306,7 @@ class HubAdmin {
 
   /// All of them in one transaction, or none. TX.IDEMPOTENT_MISMATCH: one is known with another
   /// payload or type.
-  Result<std::vector<Published>> publish(std::span<const EventOrder> events);
+  Result<std::vector<Published>> publish(std::span<const EventOrder> orders);
   Result<EventPage> events(const EventQuery& query) const;
   /// Null if it is not there or belongs to another tenant; so for all below.
   Result<std::optional<EventView>> event(const EventId& id,
