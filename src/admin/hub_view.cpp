@@ -41,9 +41,9 @@ SubscriptionView subscription_view(const SubscriptionRecord& record, Admin::Payl
 Result<std::optional<Sequence>> sequence_cursor(std::string_view text) {
   if (text.empty()) return std::optional<Sequence>();
   Sequence place{};
-  const auto* const end = text.data() + text.size();
-  const auto [read, error] = std::from_chars(text.data(), end, place.value);
-  if (error == std::errc() && read == end) return std::optional(place);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), place.value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (whole) return std::optional(place);
   return wrong("cursor: " + quoted(text) + " is not one; give `next` of the page before");
 }
 
