@@ -2,6 +2,7 @@
 
 #include "assembly/open_store.hpp"
 
+#include <sagabox/hub.hpp>
 #include <sagabox/json_schema.hpp>
 #include <sagabox/log.hpp>
 #include <sagabox/open.hpp>
@@ -137,6 +138,9 @@ struct HubSettings {
   std::vector<std::string> transports{"http"};
   std::vector<EventTypeSettings> event_types{};
   bool known_types_only = false;
+  /// What this daemon does for the hub; see HubRole.
+  std::vector<std::string> roles{"router", "orchestrator", "worker", "cleaner"};
+  HubOptions options{};  ///< nothing that is not a setting is set
 
   [[nodiscard]] Status check() const;
 };

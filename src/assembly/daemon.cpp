@@ -376,6 +376,9 @@ Status Daemon::start() {
   if (sagas_) {
     if (auto started = sagas_->start(); !started.ok()) return started;
   }
+  if (hub_) {
+    if (auto started = hub_->start(); !started.ok()) return started;
+  }
   const std::scoped_lock lock(mutex_);
   running_ = true;
   return {};
@@ -401,6 +404,7 @@ Status Daemon::stop() {
   for (auto& store : stores_) store.upkeep.reset();
   std::vector<std::future<Status>> stops;
   if (sagas_) stops.push_back(std::async(std::launch::async, [&] { return sagas_->stop(); }));
+  if (hub_) stops.push_back(std::async(std::launch::async, [&] { return hub_->stop(); }));
   for (const auto& table : tables()) {
     stops.push_back(
         std::async(std::launch::async, [outbox = table.outbox] { return outbox->stop(); }));

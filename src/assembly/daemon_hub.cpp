@@ -30,9 +30,32 @@ class UnderWay {
   const std::uint32_t number_;
 };
 
+HubOptions engine_options(const Configuration& configuration, const RouteSurroundings& surroundings,
+                          const OpenTransports& transports) {
+  auto options = configuration.hub.options;
+  options.roles.clear();
+  for (const auto& role : configuration.hub.roles) {
+    options.roles.insert(hub_role_from_name(role).value());
+  }
+  options.secret_key = configuration.hub.secret_key;
+  options.transports = transports;
+  options.breaker = configuration.traffic.breaker;
+  options.metrics = surroundings.metrics;
+  options.log = surroundings.log;
+  options.clock = surroundings.clock;
+  options.random = surroundings.random;
+  return options;
+}
+
 }  // namespace
 
 Status HubSettings::check() const {
+  for (const auto& role : roles) {
+    if (hub_role_from_name(role)) continue;
+    return Error{Code::config_invalid,
+                 "roles: " + quoted(role) + "; write router, orchestrator, worker or cleaner"};
+  }
+  if (auto status = options.check(); !status.ok()) return status;
   if (!enabled || secret_key.empty()) return {};
   const auto box = delivery::SecretBox::create(secret_key);
   return box.ok() ? Status() : Status(box.error());
@@ -53,8 +76,7 @@ Result<std::string> hub_store(const Configuration& configuration) {
 
 Result<std::unique_ptr<DaemonHub>> DaemonHub::open(Store& store, const Configuration& configuration,
                                                    const RouteSurroundings& surroundings) {
-  auto roles = store.hub();
-  if (!roles) {
+  if (!store.hub()) {
     return Error{Code::config_invalid,
                  "hub.store: " + store.name() + " has no delivery hub; name another store"};
   }
@@ -73,9 +95,9 @@ Result<std::unique_ptr<DaemonHub>> DaemonHub::open(Store& store, const Configura
     if (!transport.ok()) return transport.error();
     hub->transports_.emplace(name, *std::move(transport));
   }
-  if (auto prepared = roles->events.prepare(); !prepared.ok()) {
-    return Error{prepared.error().code, "hub: " + prepared.error().message};
-  }
+  auto engine = Hub::create(store, engine_options(configuration, surroundings, hub->transports_));
+  if (!engine.ok()) return Error{engine.error().code, "hub: " + engine.error().message};
+  hub->engine_.emplace(std::move(engine).value());
   return hub;
 }
 

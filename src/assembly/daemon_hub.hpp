@@ -5,6 +5,7 @@
 #include "delivery/event_types.hpp"
 #include "delivery/secret_box.hpp"
 
+#include <sagabox/hub.hpp>
 #include <sagabox/hub_admin.hpp>
 #include <sagabox/store.hpp>
 
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,6 +28,11 @@ class DaemonHub {
   /// Makes its tables, opens its transports; connects to nothing and delivers nothing yet.
   static Result<std::unique_ptr<DaemonHub>> open(Store& store, const Configuration& configuration,
                                                  const RouteSurroundings& surroundings);
+
+  Status start() { return engine_->start(); }
+  /// TX.TIMEOUT when something still ran.
+  Status stop() { return engine_->stop(); }
+  void subscriptions_changed() { engine_->subscriptions_changed(); }
 
   [[nodiscard]] Store& store() noexcept { return store_; }
   [[nodiscard]] const std::string& secret_key() const noexcept { return settings_.secret_key; }
@@ -50,6 +57,7 @@ class DaemonHub {
   OpenTransports transports_;
   delivery::EventTypes types_;
   std::atomic<std::uint32_t> probes_{0};
+  std::optional<Hub> engine_;  // there once it is open
 };
 
 }  // namespace sagabox::assembly

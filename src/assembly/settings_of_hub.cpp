@@ -25,6 +25,41 @@ std::vector<Setting> event_type_parts() {
   return parts;
 }
 
+void add_hub_work(std::vector<Setting>& parts) {
+  using Held = HubSettings;
+  parts.push_back(values<Held>("roles", &Held::roles,
+                               "what this daemon does: `router`, `orchestrator`, `worker`, "
+                               "`cleaner`; default: all. On SQLite one process does all of it"));
+  parts.push_back(value<Held>(
+                      "requests_max", [](auto& h) -> auto& { return h.options.requests_max; },
+                      "requests that this daemon has in hand at most")
+                      .between("1", "100000"));
+  parts.push_back(value<Held>(
+                      "in_progress_max", [](auto& h) -> auto& { return h.options.in_progress_max; },
+                      "deliveries in progress at most, of those that this daemon decides about")
+                      .between("1", "1000000"));
+  parts.push_back(value<Held>(
+                      "retention", [](auto& h) -> auto& { return h.options.retention; },
+                      "how long completed deliveries and their events are kept; 0: for ever")
+                      .between("0", "3650d"));
+  parts.push_back(value<Held>(
+                      "dead_retention", [](auto& h) -> auto& { return h.options.dead_retention; },
+                      "how long dead deliveries are kept; 0: for ever")
+                      .between("0", "3650d"));
+  parts.push_back(value<Held>(
+                      "poll_interval", [](auto& h) -> auto& { return h.options.poll_interval; },
+                      "how often a store that wakes nobody is looked at")
+                      .between("1ms", "1m"));
+  parts.push_back(value<Held>(
+                      "lease", [](auto& h) -> auto& { return h.options.lease; },
+                      "after which the deliveries of a process that is gone are taken over")
+                      .between("1s", "1h"));
+  parts.push_back(value<Held>(
+                      "drain_timeout", [](auto& h) -> auto& { return h.options.drain_timeout; },
+                      "how long a stop waits for requests that are under way")
+                      .between("0", "1h"));
+}
+
 }  // namespace
 
 Setting hub_settings() {
@@ -46,6 +81,7 @@ Setting hub_settings() {
                       .short_for("type"));
   parts.push_back(value<Held>("known_types_only", &Held::known_types_only,
                               "events of types that are not in the catalogue are refused"));
+  add_hub_work(parts);
   return section<Configuration>("hub", &Configuration::hub, std::move(parts),
                                 "events, subscriptions and deliveries: docs/hub.md")
       .checked(own_check<Held>());

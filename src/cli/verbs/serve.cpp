@@ -175,7 +175,8 @@ class Serving {
           .secret_key = hub->secret_key(),
           .probe = [hub](const EndpointProbe& probe) { return hub->probe(probe); },
           .check_target = [hub](std::string_view target) { return hub->check_target(target); },
-          .check_event = [hub](const HubEvent& event) { return hub->check_event(event); }};
+          .check_event = [hub](const HubEvent& event) { return hub->check_event(event); },
+          .changed = [hub] { hub->subscriptions_changed(); }};
     }
     options.api.destinations = [this] { return daemon_->destinations(); };
     options.api.held_up = [this](const std::string& topic, const std::string& tenant) {

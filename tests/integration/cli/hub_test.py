@@ -10,7 +10,7 @@ import re
 import threading
 import unittest
 
-from daemon_folder import FolderTestCase
+from daemon_folder import FolderTestCase, eventually
 
 KEY = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 TARGET = "https://hooks.example.com/shop?token=abc"
@@ -212,6 +212,41 @@ class HubVerbs(FolderTestCase):
         self.assertEqual(kinds.count("HubSecretCreated"), 2)
         self.assertIn("HubSubscriptionVerified", kinds)
         self.assertNotIn("whsec_", self.run_verb("audit", "export").stdout)
+
+    def test_an_event_reaches_its_endpoint_and_a_dead_delivery_goes_again(self):
+        receiver = Receiver()
+        self.addCleanup(receiver.close)
+        self.serve_hub()
+        made = self.added("--settings", '{"retry": {"waits": []}}', target=receiver.url)
+        self.run_verb("subscription", "verify", made["id"])
+        asked = len(receiver.calls)
+        event = self.json_of("event", "publish", "shop.order.placed.v1", "--payload", '{"order": 17}')["id"]
+        eventually("it should be told", lambda: len(receiver.calls) > asked)
+        self.assertEqual(receiver.calls[-1]["webhook-id"], event)
+        self.eventually_in(made["id"], "completed")
+
+        receiver.stubborn = True
+        self.publish("--payload", '{"order": 18}')
+        dead = self.eventually_in(made["id"], "dead")
+        shown = self.run_verb("delivery", "show", dead).stdout
+        self.assertRegex(shown, r"✗  1  \S+  \d+ ms  404")
+        self.assertIn("attempt 1 was the last", self.run_verb("explain", dead).stdout)
+        self.assertIn("404", self.run_verb("subscription", "health", made["id"]).stdout)
+        preview = self.run_verb("delivery", "requeue", "--subscription", made["id"], "--since", "1h", "--dry-run").stdout
+        self.assertIn("1 delivery would be sent again", preview)
+        receiver.stubborn = False
+        again = self.run_verb("dead", "replay", "--kind", "delivery", "--since", "1h", "--yes").stdout
+        self.assertIn("1 delivery requeued", again)
+        eventually("both should be completed", lambda: len(self.in_state(made["id"], "completed")) == 2)
+        self.assertEqual(self.in_state(made["id"], "dead"), [dead], "what is dead stays so")
+        self.assertIn("it was requeued as", self.run_verb("explain", dead).stdout)
+
+    def in_state(self, subscription, state):
+        found = self.json_of("delivery", "list", "--subscription", subscription, "--state", state)
+        return [one["id"] for one in found["deliveries"]]
+
+    def eventually_in(self, subscription, state):
+        return eventually(f"a delivery should be {state}", lambda: self.in_state(subscription, state))[0]
 
     def test_a_daemon_without_a_hub_says_so(self):
         self.serve()
