@@ -32,6 +32,7 @@ class HubOperations {
                                                            Duration since) = 0;
 
   virtual Result<DeliveryPage> deliveries(const DeliveryQuery& query) = 0;
+  virtual Result<std::vector<spi::DeliveryCount>> count() = 0;
   virtual Result<std::optional<DeliveryView>> delivery(const DeliveryId& id,
                                                        Admin::PayloadToo payload) = 0;
   virtual Result<std::optional<DeliveryExplanation>> explain(const DeliveryId& id) = 0;

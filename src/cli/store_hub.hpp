@@ -53,6 +53,7 @@ class StoreHub final : public HubOperations {
   Result<DeliveryPage> deliveries(const DeliveryQuery& query) override {
     return admin_.deliveries(query);
   }
+  Result<std::vector<spi::DeliveryCount>> count() override { return admin_.count(); }
   Result<std::optional<DeliveryView>> delivery(const DeliveryId& id,
                                                Admin::PayloadToo payload) override {
     return admin_.delivery(id, payload);

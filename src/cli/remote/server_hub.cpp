@@ -152,6 +152,10 @@ Result<DeliveryPage> ServerHub::deliveries(const DeliveryQuery& query) {
   return daemon_.get(target, wire::read_delivery_page);
 }
 
+Result<std::vector<spi::DeliveryCount>> ServerHub::count() {
+  return daemon_.get(Target("/v1/deliveries/count"), wire::read_delivery_counts);
+}
+
 Result<std::optional<DeliveryView>> ServerHub::delivery(const DeliveryId& id,
                                                         Admin::PayloadToo payload) {
   return daemon_.find(looked_at("deliveries", id, payload), wire::read_delivery);

@@ -28,6 +28,7 @@ class ServerHub final : public HubOperations {
   Result<std::optional<SubscriptionHealth>> health(const SubscriptionId& id,
                                                    Duration since) override;
   Result<DeliveryPage> deliveries(const DeliveryQuery& query) override;
+  Result<std::vector<spi::DeliveryCount>> count() override;
   Result<std::optional<DeliveryView>> delivery(const DeliveryId& id,
                                                Admin::PayloadToo payload) override;
   Result<std::optional<DeliveryExplanation>> explain(const DeliveryId& id) override;

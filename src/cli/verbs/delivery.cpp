@@ -178,6 +178,17 @@ int run_delivery_list(const DeliveryListArguments& arguments) {
   return exit_fine;
 }
 
+int run_delivery_count(const DeliveryListArguments& arguments) {
+  Session session(arguments);
+  const auto counts = session.operations().hub().count().value();
+  if (session.json()) {
+    session.out().print(hub_json(std::span<const spi::DeliveryCount>(counts)));
+  } else {
+    session.print(delivery_count_list(counts, system_clock().wall_now()));
+  }
+  return exit_fine;
+}
+
 int run_delivery_show(const DeliveryShowArguments& arguments) {
   const auto payload = arguments.payload ? Admin::PayloadToo::yes : Admin::PayloadToo::no;
   Session session(arguments);

@@ -307,7 +307,7 @@ void add_delivery_requeue(CLI::App& delivery, Chosen& run) {
 
 void add_deliveries(CLI::App& app, Chosen& run) {
   auto* delivery =
-      app.add_subcommand("delivery", "Deliveries of events: list, show, explain, requeue");
+      app.add_subcommand("delivery", "Deliveries of events: list, count, show, explain, requeue");
   delivery->group(hub_group)->require_subcommand(1);
   {
     auto [list, arguments] =
@@ -320,6 +320,9 @@ void add_deliveries(CLI::App& app, Chosen& run) {
     add_hub_times(*list, *arguments, "only those made since then");
     add_hub_page(*list, arguments->query);
   }
+  add_verb(*delivery, "count", "How many are open or dead, by subscription and state", run,
+           run_delivery_count)
+      .first->footer("Example:\n  sagabox delivery count");
   const auto add_one = [&](const std::string& name, const std::string& description,
                            int (*act)(const DeliveryShowArguments&)) {
     auto [verb, arguments] = add_verb(*delivery, name, description, run, act);

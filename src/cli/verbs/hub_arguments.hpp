@@ -85,6 +85,7 @@ struct DeliveryListArguments : OperatorArguments {
   std::optional<When> until{};
 };
 int run_delivery_list(const DeliveryListArguments& arguments);
+int run_delivery_count(const DeliveryListArguments& arguments);
 
 struct DeliveryShowArguments : OperatorArguments {
   DeliveryId id{};

@@ -287,6 +287,21 @@ std::vector<Line> delivery_list(std::span<const DeliveryRecord> deliveries, Wall
   return table.lines();
 }
 
+std::vector<Line> delivery_count_list(std::span<const spi::DeliveryCount> counts, WallTime now) {
+  if (counts.empty()) return {Line().add("no delivery is open or dead", Style::faint)};
+  TextTable table({{.heading = "subscription"},
+                   {.heading = "state"},
+                   {.heading = "deliveries", .side = TextTable::Side::right},
+                   {.heading = "oldest", .side = TextTable::Side::right}});
+  for (const auto& count : counts) {
+    table.add({{count.subscription.str()},
+               {std::string(delivery_state_name(count.state)), delivery_style(count.state)},
+               {grouped(count.deliveries)},
+               {count.oldest ? age_text(now - *count.oldest) : ""}});
+  }
+  return table.lines();
+}
+
 std::vector<Line> delivery_details(const DeliveryView& view) {
   const auto& delivery = view.delivery;
   Line title;

@@ -24,6 +24,8 @@ Line probe_line(const ProbeReport& report);
 std::vector<Line> health_lines(const SubscriptionHealth& health, WallTime now);
 
 std::vector<Line> delivery_list(std::span<const DeliveryRecord> deliveries, WallTime now);
+/// By subscription and state.
+std::vector<Line> delivery_count_list(std::span<const spi::DeliveryCount> counts, WallTime now);
 /// With a line for each attempt.
 std::vector<Line> delivery_details(const DeliveryView& delivery);
 Line requeued_line(const spi::Requeued& requeued);

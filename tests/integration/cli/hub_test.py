@@ -157,6 +157,7 @@ class HubVerbs(FolderTestCase):
     def check_deliveries(self):
         self.assertIn("no delivery", self.run_verb("delivery", "list").stdout)
         self.assertIn("no delivery", self.run_verb("dead", "list", "--kind", "delivery").stdout)
+        self.assertEqual(self.json_of("delivery", "count")["counts"], [])
         for verb in ("show", "explain"):
             missing = self.run_verb("delivery", verb, "d" + 32 * "0", code=1)
             self.assertIn("there is no delivery", missing.stderr)
@@ -228,6 +229,8 @@ class HubVerbs(FolderTestCase):
         receiver.stubborn = True
         self.publish("--payload", '{"order": 18}')
         dead = self.eventually_in(made["id"], "dead")
+        counts = self.json_of("delivery", "count")["counts"]
+        self.assertEqual([(one["state"], one["deliveries"]) for one in counts], [("dead", 1)])
         shown = self.run_verb("delivery", "show", dead).stdout
         self.assertRegex(shown, r"✗  1  \S+  \d+ ms  404")
         self.assertIn("attempt 1 was the last", self.run_verb("explain", dead).stdout)
