@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -43,17 +44,19 @@ class HubWorkerTest : public ::testing::Test {
   std::unique_ptr<Worker> worker_with(JobWorkerOptions options = {}) {
     auto& roles = hand.roles();
     return std::make_unique<Worker>(
-        JobWorkerParts{
-            .jobs = roles.jobs,
-            .secrets = roles.subscriptions,
-            .subscriptions =
-                [&](std::uint64_t after) { return roles.deliveries.subscriptions(after); },
-            .transports = transports,
-            .box = &box,
-            .ids = hand.ids(),
-            .clock = clock,
-            .metrics = metrics,
-            .wake = [this] { ++wakes; }},
+        JobWorkerParts{.jobs = roles.jobs,
+                       .secrets = roles.subscriptions,
+                       .subscriptions =
+                           [&](std::uint64_t after) {
+                             reading();
+                             return roles.deliveries.subscriptions(after);
+                           },
+                       .transports = transports,
+                       .box = &box,
+                       .ids = hand.ids(),
+                       .clock = clock,
+                       .metrics = metrics,
+                       .wake = [this] { ++wakes; }},
         std::move(options));
   }
   static void run(Worker& worker) {
@@ -91,6 +94,7 @@ class HubWorkerTest : public ::testing::Test {
   Transports transports{{"http", http}, {"bus", bus}};
   SecretBox box = test_box();
   int wakes = 0;
+  std::function<void()> reading = [] {};  ///< happens while subscriptions are read
 };
 
 TEST_F(HubWorkerTest, MakesOneAttemptAndWritesWhatBecameOfIt) {
@@ -285,6 +289,14 @@ TEST_F(HubWorkerTest, LeaseThatIsTooShortByNowSendsNothing) {
   clock.advance(30s);
   run(*worker);
   EXPECT_EQ(hooks().log.size(), 1U);
+}
+
+TEST_F(HubWorkerTest, TimeThatReadingTookCountsToo) {
+  ready(hand.subscribe("a", R"({"timeout": "20s"})"));
+  reading = [this] { clock.advance(31s); };
+  const auto worker = worker_with({.lease = 60s, .lease_margin = 10s});
+  run(*worker);
+  EXPECT_EQ(hooks().log.size(), 0U);
 }
 
 TEST_F(HubWorkerTest, ResultInDoubtIsWrittenAgainAndNotSentAgain) {
