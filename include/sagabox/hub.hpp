@@ -53,7 +53,10 @@ struct HubOptions {
   std::set<HubRole> roles{HubRole::router, HubRole::orchestrator, HubRole::worker,
                           HubRole::cleaner};
   /// Requests that a worker has in hand at most: leased, under way, or to be written.
-  std::uint32_t requests_max = 512;
+  std::uint32_t requests_max = 1024;
+  /// Of these for one subscription, however fast its endpoint answers: so many are held up when it
+  /// hangs from one moment to the next.
+  std::uint32_t requests_of_one_max = 64;
   /// Deliveries that an orchestrator has in progress at most.
   std::uint32_t in_progress_max = 8192;
   /// `ID:BASE64` of 32 random bytes, several separated by space: the secrets of endpoints are

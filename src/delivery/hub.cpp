@@ -77,6 +77,7 @@ std::optional<HubRole> hub_role_from_name(std::string_view name) noexcept {
 Status HubOptions::check() const {
   const auto wrong = [](std::string text) { return Error{Code::config_invalid, std::move(text)}; };
   if (requests_max == 0) return wrong("requests_max is 0; a worker needs at least one");
+  if (requests_of_one_max == 0) return wrong("requests_of_one_max is 0; it must be at least 1");
   if (in_progress_max == 0) return wrong("in_progress_max is 0; nothing would ever be sent");
   if (poll_interval <= Duration{}) return wrong("poll_interval must be longer than 0");
   if (lease <= Duration{}) return wrong("lease must be longer than 0");
@@ -133,9 +134,11 @@ struct Hub::Parts {
 void Hub::Parts::add_orchestrator() {
   const auto capabilities = roles.events.capabilities();
   delivery::OrchestratorOptions settings{.in_progress_max = options.in_progress_max,
+                                         .window_max = options.requests_of_one_max,
                                          .poll_interval = options.poll_interval,
                                          .breaker = options.breaker};
   if (capabilities.notifies) settings.look_interval = look_interval_told;
+  if (options.retention > Duration{}) settings.history = options.retention;
   orchestrator = std::make_unique<delivery::Orchestrator>(
       delivery::OrchestratorParts{.store = roles.deliveries,
                                   .health = roles.admin,

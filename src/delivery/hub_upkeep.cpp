@@ -106,7 +106,7 @@ bool DisabledNotices::step() {
   if (!published.ok()) {
     due_ = now + interval;
     parts_.log.log(LogLevel::warning, "no event says that a subscription is disabled",
-                   {{"subscription", waiting_.front().id.view()},
+                   {{"subscription_id", waiting_.front().id.view()},
                     {"code", code_name(published.error().code)},
                     {"error", std::string_view(published.error().message)}});
     if (may_be_repeated(published.error().code)) return false;

@@ -30,9 +30,10 @@ struct StaleResult {
 };
 
 /// Deliveries that end together: subscriptions are disabled, then snapshots of those that die are
-/// kept, then the deliveries are changed.
+/// kept, then their deaths are in the audit log, then the deliveries are changed. What a crash
+/// interrupts is done once more: a death may be in the log twice, and is never missing.
 struct EndBatch {
-  enum class Stage : std::uint8_t { disable, bury, change };
+  enum class Stage : std::uint8_t { disable, bury, audit, change };
 
   std::vector<Ending> items{};
   std::vector<StaleResult> stale{};

@@ -10,8 +10,13 @@ namespace {
 
 constexpr std::uint32_t ended_rows_max = 1000;
 constexpr std::uint32_t doomed_rows_max = 500;
-constexpr Duration audit_retry = std::chrono::seconds(1);
-constexpr std::size_t audit_kept_max = 10'000;
+/// Where the store takes longer to say how an endpoint has fared, it is not asked again.
+constexpr Duration health_patience = std::chrono::seconds(1);
+
+/// Otherwise the fault may be ours: a worker that was lost, or that has no transport for it.
+bool was_sent(const JobResult& result) {
+  return result.took > Duration{} && result.code != Code::tx_lease_lost;
+}
 
 /// The dead delivery in the audit log.
 AuditEvent death_of(const DeliveryRecord& delivery, WallTime at) {
@@ -82,21 +87,27 @@ std::optional<EndStep> Orchestrator::plan_end(BootTime now) {
 }
 
 std::optional<EndStep> Orchestrator::plan_ending(BootTime now) {
-  if (!audit_.empty() && now >= audit_at_) return AppendAudit{.events = audit_};
-  if (!questions_.empty()) {
-    const auto& question = questions_.front();
-    return ReadHealth{.subscription = question.subscription(), .since = *question.ask()};
-  }
   // Where the store is slow, reading is always due: it takes turns with the rest.
-  read_ended_next_ = !read_ended_next_;
-  if (read_ended_next_) {
+  end_turn_ = (end_turn_ + 1) % 3;
+  if (end_turn_ == 0) {
     if (auto step = plan_ended(now)) return step;
+  }
+  if (end_turn_ == 1) {
+    if (auto step = plan_question(now)) return step;
   }
   next_batch();
   if (auto step = plan_stage()) return step;
   if (auto step = plan_doomed()) return step;
   if (auto step = plan_ended(now)) return step;
+  if (auto step = plan_question(now)) return step;
   return plan_seen(true);
+}
+
+std::optional<EndStep> Orchestrator::plan_question(BootTime now) {
+  if (questions_.empty()) return std::nullopt;
+  asked_at_ = now;
+  const auto& question = questions_.front();
+  return ReadHealth{.subscription = question.subscription(), .since = *question.ask()};
 }
 
 std::optional<EndStep> Orchestrator::plan_ended(BootTime now) {
@@ -170,17 +181,41 @@ std::optional<EndStep> Orchestrator::plan_stage() {
         if (item.bury) step.ids.push_back(item.delivery.id);
       }
       if (!step.ids.empty()) return step;
+      batch.stage = Stage::audit;
+    }
+    if (batch.stage == Stage::audit) {
+      if (auto step = plan_audit(batch)) return step;
       batch.stage = Stage::change;
     }
-    ChangeDeliveries step{.fences = {}, .changes = {}, .unsent = batch.unsent};
-    for (const auto& item : batch.items) {
-      if (!add_fence(step.fences, item.tenure.shard)) continue;
-      step.changes.push_back(change_of(item.delivery));
-    }
-    for (const auto& result : batch.stale) (void)add_fence(step.fences, result.tenure.shard);
-    return step;
+    return plan_change(batch);
   }
   return std::nullopt;
+}
+
+std::optional<EndStep> Orchestrator::plan_audit(const EndBatch& batch) const {
+  AppendAudit step;
+  for (const auto& item : batch.items) {
+    const bool dies = item.delivery.state == DeliveryState::dead;
+    if (dies) step.events.push_back(death_of(item.delivery, parts_.clock.wall_now()));
+  }
+  if (parts_.audit == nullptr || step.events.empty()) return std::nullopt;
+  return step;
+}
+
+EndStep Orchestrator::plan_change(EndBatch& batch) {
+  ChangeDeliveries step{.fences = {}, .changes = {}, .unsent = batch.unsent};
+  // One owner a call: of a worker that has started over there may be two.
+  auto mine =
+      batch.take([&](const Ending& item) { return add_fence(step.fences, item.tenure.shard); });
+  std::erase_if(batch.stale, [&](const StaleResult& result) {
+    if (!add_fence(step.fences, result.tenure.shard)) return false;
+    mine.stale.push_back(result);
+    return true;
+  });
+  std::swap(batch, mine);
+  for (const auto& item : batch.items) step.changes.push_back(change_of(item.delivery));
+  if (!mine.empty()) batches_.push_back(std::move(mine));
+  return step;
 }
 
 void Orchestrator::next_batch() {
@@ -223,17 +258,29 @@ void Orchestrator::take_result(const spi::EndedJob& job, EndBatch& batch) {
 /// Whether it must be found out first since when this endpoint fails.
 bool Orchestrator::asks_health(Line& line, const spi::EndedJob& job) {
   const auto longest = line.subscription->settings.disable_after;
-  const bool matters = !job.result.completed && longest > Duration{} && !line.health_known;
+  // Since it was changed, somebody looks after it.
+  const bool is_old = job.ended_at - line.subscription->record.changed_at >= longest;
+  const bool is_open = !line.health_known && !line.failing_since;
+  const bool failed = !job.result.completed && was_sent(job.result);
+  const bool matters = failed && longest > Duration{} && is_old && is_open;
   if (matters && !std::exchange(line.health_asked, true)) {
-    // What failed before that time is looked for.
-    questions_.emplace_back(line.id, 2 * longest);
+    // What failed before that time is looked for, as far back as successes are kept.
+    questions_.emplace_back(line.id, std::min(2 * longest, options_.history));
   }
   return matters;
 }
 
+/// Since when all attempts have failed, as far as that says something about the endpoint as it is
+/// now: what was before its subscription was changed or enabled does not count.
+std::optional<WallTime> Orchestrator::failing_since(const Line& line) {
+  if (!line.failing_since) return std::nullopt;
+  return std::max(*line.failing_since, line.subscription->record.changed_at);
+}
+
 void Orchestrator::decide_end(Line& line, Attempt& attempt, const spi::EndedJob& job,
                               EndBatch& batch) {
-  auto endpoint = Endpoint::of(*line.subscription, line.failing_since);
+  const auto since = was_sent(job.result) ? failing_since(line) : std::nullopt;
+  auto endpoint = Endpoint::of(*line.subscription, since);
   endpoint.state = line.state();
   auto decision =
       parts_.decide(attempt.delivery, AttemptEnded{.attempt = job.of.attempt, .result = job.result},
@@ -242,7 +289,7 @@ void Orchestrator::decide_end(Line& line, Attempt& attempt, const spi::EndedJob&
   if (job.result.completed) {
     line.health_known = true;
     line.failing_since.reset();
-  } else if (!line.failing_since && job.result.code != Code::tx_lease_lost) {
+  } else if (!line.failing_since && was_sent(job.result)) {
     line.failing_since = job.ended_at;
   }
   line.flow.ended(job.result, attempt.retry, attempt.began, parts_.clock.boot_now());
@@ -319,11 +366,10 @@ void Orchestrator::apply_one(const ReadDoomed& step, EndAnswer& answer, BootTime
 void Orchestrator::apply_one(const ReadHealth&, EndAnswer& answer, BootTime now) {
   auto& health = std::get<Result<spi::EndpointHealth>>(answer);
   auto& question = questions_.front();
-  const bool repeats = !health.ok() && may_be_repeated(health.error().code);
-  if (!health.ok()) end_failed(health.error(), "the health of an endpoint is not known", now);
-  if (repeats) return;
   if (health.ok()) question.told(*health, parts_.clock.wall_now());
-  if (health.ok() && question.ask()) return;
+  // Results do not wait for long: without an answer the time begins with this failure.
+  if (!health.ok()) end_failed(health.error(), "it is not known since when an endpoint fails", now);
+  if (health.ok() && question.ask() && now - asked_at_ < health_patience) return;
   if (auto* const line = find_line(question.subscription())) {
     line->health_known = true;
     if (!line->failing_since) line->failing_since = question.answer();
@@ -350,7 +396,7 @@ void Orchestrator::apply_one(const DisableSubscription& step, EndAnswer& answer,
   figures_.disabled.increment();
   parts_.log.log(
       LogLevel::warning, "a subscription is disabled",
-      {{"subscription", step.subscription.view()}, {"reason", std::string_view(step.reason)}});
+      {{"subscription_id", step.subscription.view()}, {"reason", std::string_view(step.reason)}});
 }
 
 void Orchestrator::apply_one(const Bury&, EndAnswer& answer, BootTime now) {
@@ -359,7 +405,7 @@ void Orchestrator::apply_one(const Bury&, EndAnswer& answer, BootTime now) {
     return batch_failed(buried.error(), "snapshots of dead deliveries could not be kept", now);
   }
   end_retry_.succeeded();
-  batches_.front().stage = EndBatch::Stage::change;
+  batches_.front().stage = EndBatch::Stage::audit;
 }
 
 void Orchestrator::apply_one(const ChangeDeliveries& step, EndAnswer& answer, BootTime now) {
@@ -428,9 +474,6 @@ void Orchestrator::show_end(const Ending& item) {
     case DeliveryState::dead:
       ++totals_.dead;
       figures_.died(delivery.code.value_or(Code::tx_deadletter));
-      if (parts_.audit != nullptr && audit_.size() < audit_kept_max) {
-        audit_.push_back(death_of(delivery, parts_.clock.wall_now()));
-      }
       return log_delivery(LogLevel::error, "a delivery is dead", delivery);
     default:
       figures_.retried();
@@ -474,16 +517,20 @@ void Orchestrator::apply_one(const MarkSeen& step, EndAnswer& answer, BootTime n
 
 void Orchestrator::apply_one(const AppendAudit& step, EndAnswer& answer, BootTime now) {
   const auto& appended = std::get<Result<AuditHead>>(answer);
-  if (!appended.ok()) {
-    // Deliveries do not wait for the log.
-    audit_at_ = now + audit_retry;
-    errors_.count(appended.error().code);
-    parts_.log.log(LogLevel::warning, "dead deliveries could not be added to the audit log",
-                   {{"code", code_name(appended.error().code)},
-                    {"error", std::string_view(appended.error().message)}});
-    return;
+  if (!appended.ok() && may_be_repeated(appended.error().code)) {
+    return end_failed(appended.error(), "dead deliveries could not be added to the audit log", now);
   }
-  audit_.erase(audit_.begin(), audit_.begin() + static_cast<std::ptrdiff_t>(step.events.size()));
+  if (appended.ok()) {
+    end_retry_.succeeded();
+  } else {
+    // Nothing would ever end where an operator has to put the log right first.
+    errors_.count(appended.error().code);
+    parts_.log.log(LogLevel::error, "dead deliveries are not in the audit log",
+                   {{"deliveries", std::uint64_t{step.events.size()}},
+                    {"code", code_name(appended.error().code)},
+                    {"error", std::string_view(appended.error().message)}});
+  }
+  batches_.front().stage = EndBatch::Stage::change;
 }
 
 BootTime Orchestrator::next_end(BootTime now) const {
@@ -493,7 +540,7 @@ BootTime Orchestrator::next_end(BootTime now) const {
       !doomed_.empty()) {
     return std::max(now, end_retry_.at());
   }
-  auto next = audit_.empty() ? BootTime::max() : audit_at_;
+  auto next = BootTime::max();
   for (const auto& one : shards_) {
     if (one.ours && !one.draining && one.scanned) next = std::min(next, one.ended_at);
   }

@@ -10,8 +10,9 @@ namespace sagabox::delivery {
 struct OrchestratorOptions {
   /// Deliveries in progress at most, of all shards of this process.
   std::uint32_t in_progress_max = 8192;
-  /// Of one subscription, however fast its endpoint answers.
-  std::uint32_t window_max = 1024;
+  /// Of one subscription, however fast its endpoint answers. A small part of what a worker has in
+  /// hand: an endpoint that hangs from now on keeps so many requests of others waiting.
+  std::uint32_t window_max = 64;
   /// Deliveries of one subscription that are read ahead.
   std::uint32_t page_rows = 256;
   /// One subscription begins so many before others have their turn.
@@ -33,6 +34,8 @@ struct OrchestratorOptions {
   Duration poll_interval = std::chrono::milliseconds(100);
   /// What the store refuses is tried again so often.
   Duration parked_interval = std::chrono::minutes(1);
+  /// Jobs of completed deliveries are kept for so long at least.
+  Duration history = Duration::max();
   BreakerOptions breaker{};
 };
 

@@ -313,12 +313,13 @@ std::vector<SubscriptionRecord> Orchestrator::take_disabled() {
 void Orchestrator::log_delivery(LogLevel level, std::string_view what,
                                 const DeliveryRecord& delivery) const {
   if (!parts_.log.enabled(level)) return;
+  const auto job = delivery.id.str() + '/' + std::to_string(delivery.attempt);
   parts_.log.log(level, what,
                  {{"correlation_id", std::string_view(delivery.correlation_id)},
-                  {"event", delivery.event.view()},
-                  {"subscription", delivery.subscription.view()},
-                  {"delivery", delivery.id.view()},
-                  {"attempt", std::uint64_t{delivery.attempt}},
+                  {"event_id", delivery.event.view()},
+                  {"subscription_id", delivery.subscription.view()},
+                  {"delivery_id", delivery.id.view()},
+                  {"job_id", std::string_view(job)},
                   {"delivery_status", delivery_state_name(delivery.state)},
                   {"tenant", std::string_view(delivery.tenant)},
                   {"status", static_cast<std::int64_t>(delivery.status)},

@@ -175,10 +175,14 @@ class Orchestrator final : public ownership::Holder {
   [[nodiscard]] std::optional<EndStep> plan_ending(BootTime now);
   [[nodiscard]] std::optional<EndStep> plan_ended(BootTime now);
   [[nodiscard]] std::optional<EndStep> plan_doomed();
+  [[nodiscard]] std::optional<EndStep> plan_question(BootTime now);
+  [[nodiscard]] std::optional<EndStep> plan_audit(const EndBatch& batch) const;
+  [[nodiscard]] EndStep plan_change(EndBatch& batch);
   [[nodiscard]] std::optional<EndStep> plan_stage();
   [[nodiscard]] std::optional<EndStep> plan_seen(bool any);
   void next_batch();
   [[nodiscard]] bool asks_health(Line& line, const spi::EndedJob& job);
+  [[nodiscard]] static std::optional<WallTime> failing_since(const Line& line);
   void take_result(const spi::EndedJob& job, EndBatch& batch);
   void decide_end(Line& line, Attempt& attempt, const spi::EndedJob& job, EndBatch& batch);
   void unpark(BootTime now);
@@ -278,13 +282,12 @@ class Orchestrator final : public ownership::Holder {
   std::deque<EndBatch> batches_;
   std::vector<std::pair<BootTime, EndBatch>> parked_batches_;
   std::vector<spi::AttemptOf> unseen_;
-  std::vector<AuditEvent> audit_;  ///< to be appended
-  BootTime audit_at_{};
+  BootTime asked_at_{};  ///< the question that is being answered
   std::deque<FailingSince> questions_;
   std::vector<spi::EndedJob> deferred_;  ///< until the answer is there
   std::deque<SubscriptionId> doomed_;
   std::size_t ended_turn_ = 0;
-  bool read_ended_next_ = false;
+  std::uint32_t end_turn_ = 0;
   StoreRetry end_retry_;
 };
 

@@ -104,11 +104,15 @@ std::optional<StartStep> Orchestrator::plan_begin(BootTime now) {
     auto again = std::move(begin_again_.front());
     begin_again_.pop_front();
     BeginAttempts step;
+    BeginAttempts rest;
     for (const auto& of : again.attempts) {
       const auto known = attempts_.find(of.delivery);
       if (known == attempts_.end() || known->second.phase != Attempt::Phase::beginning) continue;
-      if (add_fence(step.fences, known->second.delivery.shard)) step.attempts.push_back(of);
+      // One owner a call: of a worker that has started over there may be two.
+      const bool mine = add_fence(step.fences, known->second.delivery.shard);
+      (mine ? step : rest).attempts.push_back(of);
     }
+    if (!rest.attempts.empty()) begin_again_.push_back(std::move(rest));
     if (!step.attempts.empty()) return step;
   }
   BeginAttempts step;
@@ -205,7 +209,7 @@ void Orchestrator::begin_failed(const BeginAttempts& step, const Error& error, B
     findings_.add(id, error.code, "the store refuses to begin it: " + error.message,
                   parts_.clock.wall_now());
     parts_.log.log(LogLevel::error, "the store refuses to begin a delivery",
-                   {{"delivery", id.view()},
+                   {{"delivery_id", id.view()},
                     {"code", code_name(error.code)},
                     {"error", std::string_view(error.message)}});
     if (parked_begins_.size() < Findings::kept_max) {

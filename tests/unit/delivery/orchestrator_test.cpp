@@ -29,7 +29,9 @@ JobResult answered(int status) {
   return result;
 }
 
-JobResult unreached() { return {.code = Code::provider_unavailable, .error = "refused"}; }
+JobResult unreached() {
+  return {.code = Code::provider_unavailable, .error = "refused", .took = 1ms};
+}
 
 /// An orchestrator with the worker whose lease it needs.
 struct OneOrchestrator {
@@ -401,6 +403,54 @@ TEST_F(OrchestratorTest, AnEndpointThatFailsForTooLongIsDisabledAlsoByANewOwner)
   EXPECT_LT(look(delivery).attempt, 6U);
 }
 
+TEST_F(OrchestratorTest, WhoIsEnabledAgainMayFailAnew) {
+  const auto subscription = subscribe("a", R"({"retry": {"waits": ["30m", "1h", "1h", "1h"]},
+                                               "disable_after": "2h"})");
+  const auto first = deliver(subscription);
+  for (int round = 0; round < 5; ++round) {
+    run();
+    (void)work(answered(500));
+    run();
+    pass(70min);
+  }
+  ASSERT_EQ(look(first).state, Delivered::dead);
+  ASSERT_EQ(hub.subscriptions.get(subscription.id)->value().state, SubscriptionState::disabled);
+  change_state(subscription, SubscriptionState::active);
+  const auto second = deliver(subscription);
+  run();
+  EXPECT_EQ(work(answered(500)), 1U);
+  run();
+  EXPECT_EQ(look(second).state, Delivered::pending);
+  EXPECT_EQ(hub.subscriptions.get(subscription.id)->value().state, SubscriptionState::active);
+}
+
+TEST_F(OrchestratorTest, FailuresOfOursDisableNobody) {
+  const auto subscription = subscribe("a", R"({"disable_after": "1h"})");
+  (void)deliver(subscription);
+  for (int hour = 0; hour < 4; ++hour) {
+    run();
+    (void)work({.code = Code::provider_unavailable, .error = "no transport takes it"});
+    run();
+    pass(1h);
+  }
+  EXPECT_EQ(hub.subscriptions.get(subscription.id)->value().state, SubscriptionState::active);
+}
+
+TEST_F(OrchestratorTest, ResultsDoNotWaitForAnEndpointsPast) {
+  const auto subscription =
+      subscribe("a", R"({"disable_after": "1h", "retry": {"waits": ["1s"]}})");
+  const auto delivery = deliver(subscription);
+  pass(2h);
+  (void)work(answered(500));
+  store.set_faults([](memory::Operation operation) {
+    return operation == memory::Operation::hub_inspect ? memory::Fault::refused
+                                                       : memory::Fault::none;
+  });
+  run();
+  store.set_faults({});
+  EXPECT_EQ(look(delivery).failures, 1U);
+}
+
 TEST_F(OrchestratorTest, HintsOfTheProcessNeedNoReads) {
   const auto subscription = subscribe("a");
   one->run();
@@ -437,6 +487,24 @@ TEST(EndpointFlow, LimitsThatChangeCountWhatIsUnderWay) {
   flow.began(false, start + 1ms);
   EXPECT_FALSE(flow.admits(false, start + 1ms));
   EXPECT_TRUE(flow.admits(false, flow.next(start + 1ms)));
+}
+
+TEST(EndpointFlow, OneThatAnsweredAndThenHangsHoldsNoMoreThanItsWindow) {
+  BootTime now{1h};
+  EndpointFlow flow({}, {}, 64, now);
+  for (int count = 0; count < 1000; ++count) {
+    flow.began(false, now);
+    flow.ended(answered(200), false, now, now + 5ms);
+    now += 5ms;
+  }
+  std::uint32_t began = 0;
+  for (; flow.admits(false, now); ++began) flow.began(false, now);
+  EXPECT_EQ(began, 64U);
+  const JobResult silence{.code = Code::tx_timeout, .took = 15s};
+  for (std::uint32_t count = 0; count < began; ++count) flow.ended(silence, false, now, now + 15s);
+  now += 15s;
+  EXPECT_TRUE(flow.down());
+  EXPECT_FALSE(flow.admits(false, now));
 }
 
 TEST(EndpointFlow, AnEndpointThatDoesNotAnswerHoldsFew) {
