@@ -1,6 +1,7 @@
 #include "admin/checks.hpp"
 #include "admin/hub_checks.hpp"
 #include "admin/hub_view.hpp"
+#include "core/masked_url.hpp"
 #include "core/secret_random.hpp"
 #include "core/text.hpp"
 #include "delivery/decide.hpp"
@@ -117,6 +118,9 @@ Result<SubscriptionState> state_after(const SubscriptionRecord& before,
 
 Status HubAdmin::check(const SubscriptionRecord& record, bool verify) const {
   if (auto status = admin::check_subscription_texts(record); !status.ok()) return status;
+  if (record.target.find(secret_mask) != std::string::npos) {
+    return admin::wrong("target: *** only stands for a part that is not shown; give that itself");
+  }
   const bool http = admin::is_http_target(record.target);
   if (!http) {
     auto status = admin::everybodys(options_.admin, "a target that is not an HTTP endpoint");
@@ -152,6 +156,15 @@ Result<SubscriptionRecord> HubAdmin::write(SubscriptionRecord record, AuditKind 
 
 Result<SubscriptionRecord> HubAdmin::activate(const SubscriptionRecord& record, AuditKind kind,
                                               const std::string& detail) {
+  if (admin::is_http_target(record.target)) {
+    const auto secrets = secrets_of(record.id);
+    if (!secrets.ok()) return secrets.error();
+    if (secrets->empty()) {
+      return Error{Code::tx_invalid_state,
+                   "subscription " + record.id.str() +
+                       " has no secret to sign with; rotate its secret first"};
+    }
+  }
   auto next = record;
   next.state = SubscriptionState::active;
   next.reason.clear();

@@ -125,10 +125,12 @@ Probed prove(const ProbeParts& parts, const Subscription& subscription,
              std::span<const spi::SealedSecret> secrets) {
   if (!needs_proof(subscription.record.target)) return {.passed = true};
   const auto challenge = random_challenge(parts.random);
-  auto [probed, body] = send_probe(
-      parts, subscription, secrets, verification_type,
-      json_object({{"subscription", subscription.record.id.view()}, {"challenge", challenge}}));
-  if (probed.passed && !has_challenge(body, challenge)) {
+  const auto asked =
+      json_object({{"subscription", subscription.record.id.view()}, {"challenge", challenge}});
+  auto [probed, body] = send_probe(parts, subscription, secrets, verification_type, asked);
+  // An endpoint that sends back whatever it gets proves nothing.
+  const bool echoes = trimmed(body) == asked;
+  if (probed.passed && (echoes || !has_challenge(body, challenge))) {
     probed.passed = false;
     probed.error =
         "the answer does not have the challenge; answer with the request's `challenge`, as JSON "

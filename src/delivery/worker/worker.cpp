@@ -219,7 +219,10 @@ Result<Worker::Secrets> Worker::read_secrets() const {
 
 std::optional<JobResult> Worker::refusal_of(const Held& held, const Subscription* subscription,
                                             BootTime now) const {
-  if (subscription == nullptr) return not_sent(Code::tx_unroutable, "its subscription is gone");
+  // Deliveries are made of subscriptions that are there: what this process knows is behind.
+  if (subscription == nullptr) {
+    return not_sent(Code::provider_unavailable, "its subscription is not known here yet");
+  }
   const auto& record = subscription->record;
   const auto& tenant = held.leased.event.message->tenant();
   if (tenant != record.tenant || tenant != held.leased.delivery.tenant) {
@@ -292,7 +295,9 @@ void Worker::ended(const Held& held, JobResult result) {
   if (result.code) errors_.count(*result.code);
   log_attempt(held, result);
   const auto& job = held.leased.job;
-  results_[held.lease.token].push_back({{job.delivery, job.attempt}, std::move(result)});
+  auto& waiting = results_[held.lease.token];
+  waiting.until = held.lease.until;
+  waiting.jobs.push_back({{job.delivery, job.attempt}, std::move(result)});
 }
 
 void Worker::log_attempt(const Held& held, const JobResult& result) const {
@@ -316,31 +321,38 @@ void Worker::log_attempt(const Held& held, const JobResult& result) const {
 
 bool Worker::write_results(BootTime now) {
   if (results_.empty()) return false;
-  auto& [token, all] = *results_.begin();
-  const auto count = std::min<std::size_t>(all.size(), options_.finish_rows_max);
+  auto& [token, waiting] = *results_.begin();
+  auto& all = waiting.jobs;
+  const auto count =
+      std::min<std::size_t>(all.size(), waiting.singly ? 1 : options_.finish_rows_max);
   const auto rest = all.begin() + static_cast<std::ptrdiff_t>(count);
   std::vector<spi::FinishedJob> jobs(std::make_move_iterator(all.begin()),
                                      std::make_move_iterator(rest));
   all.erase(all.begin(), rest);
   const auto of = token;
+  const auto until = waiting.until;
   if (all.empty()) results_.erase(results_.begin());
   const auto reply = parts_.jobs.finish(of, jobs);
   if (reply.ok() && std::ranges::find(*reply, false) == reply->end()) parts_.finished(jobs);
-  apply_finish(of, std::move(jobs), reply, now);
+  apply_finish(of, until, std::move(jobs), reply, now);
   return true;
 }
 
-void Worker::apply_finish(const LeaseToken& token, std::vector<spi::FinishedJob> jobs,
+void Worker::apply_finish(const LeaseToken& token, BootTime until,
+                          std::vector<spi::FinishedJob> jobs,
                           const Result<std::vector<bool>>& reply, BootTime now) {
   if (!reply.ok()) {
     failed("finish", reply.error(), now);
-    if (may_be_repeated(reply.error().code)) {
+    const bool repeatable = may_be_repeated(reply.error().code);
+    // What the store refuses may be one of them, or pass: they count until their lease runs out.
+    if (repeatable || now < until) {
       auto& waiting = results_[token];
-      waiting.insert(waiting.end(), std::make_move_iterator(jobs.begin()),
-                     std::make_move_iterator(jobs.end()));
+      waiting.until = until;
+      waiting.singly = waiting.singly || !repeatable;
+      waiting.jobs.insert(waiting.jobs.end(), std::make_move_iterator(jobs.begin()),
+                          std::make_move_iterator(jobs.end()));
       return;
     }
-    // Their leases run out.
     lost_ += jobs.size();
   } else {
     retry_.succeeded();

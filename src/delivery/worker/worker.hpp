@@ -114,6 +114,12 @@ class Worker final {
     spi::Parcel parcel{};
     JobResult refusal{};
   };
+  /// Results of one lease.
+  struct Unwritten {
+    BootTime until{};     ///< what the lease lasts
+    bool singly = false;  ///< the store has refused several at once
+    std::vector<spi::FinishedJob> jobs{};
+  };
   struct Inbox;
   using Secrets = std::map<SubscriptionId, std::vector<spi::SealedSecret>>;
 
@@ -122,7 +128,7 @@ class Worker final {
   void log_attempt(const Held& held, const JobResult& result) const;
 
   bool write_results(BootTime now);
-  void apply_finish(const LeaseToken& token, std::vector<spi::FinishedJob> jobs,
+  void apply_finish(const LeaseToken& token, BootTime until, std::vector<spi::FinishedJob> jobs,
                     const Result<std::vector<bool>>& reply, BootTime now);
   bool send_leased(BootTime now);
   Status read_subscriptions(BootTime now);
@@ -154,7 +160,7 @@ class Worker final {
   StoreRetry retry_;
   bool lease_next_ = false;   ///< results and leases take turns
   std::vector<Held> leased_;  ///< and not sent yet
-  std::map<LeaseToken, std::vector<spi::FinishedJob>> results_;
+  std::map<LeaseToken, Unwritten> results_;
   std::shared_ptr<Inbox> inbox_;
 
   std::atomic<bool> stopped_{false};

@@ -98,6 +98,13 @@ TEST_F(HubProbeTest, AnythingElseIsNoProof) {
   EXPECT_EQ(refused.error, "the endpoint answered 500");
 }
 
+TEST_F(HubProbeTest, EndpointThatSendsBackWhatItGetsProvesNothing) {
+  http->script = [](const spi::Parcel& parcel) {
+    return HookTransport::answered(200, std::string(parcel.message->payload().view()));
+  };
+  EXPECT_FALSE(prove(parts(), subscription(), {}).passed);
+}
+
 TEST_F(HubProbeTest, IsSignedWithTheSecretsOfTheSubscription) {
   const auto random_of_box = seeded_random(2);
   const auto id = SubscriptionId::parse("a").value();
