@@ -266,11 +266,17 @@ TEST_F(HubWorkerTest, PausedSubscriptionGetsWhatWasUnderWay) {
 
 TEST_F(HubWorkerTest, EventOfAnotherTenantIsNotSent) {
   const auto record = hand.subscribe("a");
-  const auto delivery = ready(record, {.topic = "t", .payload = json("{}"), .tenant = "umbrella"});
+  const NewMessage draft{.topic = "t", .payload = json("{}"), .tenant = "umbrella"};
+  std::vector<DeliveryId> made{ready(record, draft).id};
+  // Event and delivery agree, the subscription is another's.
+  auto theirs = delivery_of(hand.publish(draft), Subscription(record), hand.shards());
+  made.push_back(theirs.id);
+  ASSERT_TRUE(hand.roles().deliveries.add(std::span(&theirs, 1)).ok());
+  hand.make_jobs();
   const auto worker = worker_with();
   run(*worker);
   EXPECT_EQ(hooks().log.size(), 0U);
-  EXPECT_EQ(hand.attempt(delivery.id).result.code, Code::auth_denied);
+  for (const auto& id : made) EXPECT_EQ(hand.attempt(id).result.code, Code::auth_denied);
 }
 
 TEST_F(HubWorkerTest, LeaseThatIsTooShortByNowSendsNothing) {
