@@ -95,7 +95,7 @@ class DeliveryStore {
   /// one that completed has neither code nor error. Call `bury` before for those that died.
   virtual Result<ChangeReply> change(const Fencing& fencing,
                                      std::span<const DeliveryChange> changes) = 0;
-  /// Open deliveries of a disabled subscription that are not in progress, the oldest first: they
+  /// Open deliveries of a disabled subscription that are not in progress, in whatever order: they
   /// die.
   virtual Result<std::vector<DeliveryRecord>> doomed(Shard shard,
                                                      const SubscriptionId& subscription,

@@ -93,10 +93,8 @@ CREATE INDEX sagabox_hub_delivery_pending
   ON sagabox_hub_delivery (subscription, next_attempt_at, seq) WHERE state = 'pending';
 CREATE INDEX sagabox_hub_delivery_in_progress
   ON sagabox_hub_delivery (id) WHERE state = 'in_progress';
-CREATE INDEX sagabox_hub_delivery_unsent
-  ON sagabox_hub_delivery (subscription, seq) WHERE state IN ('pending', 'waiting');
 CREATE INDEX sagabox_hub_delivery_waiting
-  ON sagabox_hub_delivery (seq) WHERE state = 'waiting';
+  ON sagabox_hub_delivery (subscription, seq) WHERE state = 'waiting';
 CREATE INDEX sagabox_hub_delivery_key
   ON sagabox_hub_delivery (subscription, key, seq)
   WHERE key <> '' AND state IN ('pending', 'waiting', 'in_progress');

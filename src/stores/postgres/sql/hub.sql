@@ -415,25 +415,21 @@ WHERE one.attempt = a.attempt AND one.shard = ANY (string_to_array($10, ',')::in
   AND one.state = a.state;
 
 -- name: hub_doomed
--- $1 shard, $2 subscription, $3 rows at most.
-SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state, attempt, failures,
-       next_attempt_at, created_at, ended_at, correlation_id, code, error, status
-FROM (
-  (SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state, attempt,
-          failures, next_attempt_at, created_at, ended_at, correlation_id, code, error, status
-   FROM "{schema}".hub_delivery
-   WHERE state = 'waiting' AND shard = $1::int2 AND subscription = $2
-   ORDER BY seq
-   LIMIT $3)
-  UNION ALL
-  (SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state, attempt,
-          failures, next_attempt_at, created_at, ended_at, correlation_id, code, error, status
-   FROM "{schema}".hub_delivery
-   WHERE state = 'pending' AND shard = $1::int2 AND subscription = $2
-   ORDER BY seq
-   LIMIT $3)
-) AS unsent
-ORDER BY seq
+-- $1 shard, $2 subscription, $3 rows at most. Each kind in the order of its index: a page costs its
+-- rows, however many there are.
+(SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state, attempt,
+        failures, next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+ FROM "{schema}".hub_delivery
+ WHERE state = 'waiting' AND shard = $1::int2 AND subscription = $2
+ ORDER BY seq
+ LIMIT $3)
+UNION ALL
+(SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state, attempt,
+        failures, next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+ FROM "{schema}".hub_delivery
+ WHERE state = 'pending' AND shard = $1::int2 AND subscription = $2
+ ORDER BY next_attempt_at, seq
+ LIMIT $3)
 LIMIT $3;
 
 -- name: hub_release_strays
@@ -635,7 +631,7 @@ CROSS JOIN LATERAL (
   SELECT *
   FROM "{schema}".hub_event AS i
   WHERE i.shard = part.shard
-    AND ($1 IS NULL OR i.seq < $1) AND ($2 IS NULL OR tenant = $2)
+    AND i.seq < coalesce($1, 9223372036854775807) AND ($2 IS NULL OR tenant = $2)
     AND ($3 IS NULL OR type = $3) AND ($4 IS NULL OR key = $4) AND ($5 IS NULL OR source = $5)
     AND ($6 IS NULL OR external_id = $6) AND ($7 IS NULL OR published_at >= $7)
     AND ($8 IS NULL OR published_at < $8)

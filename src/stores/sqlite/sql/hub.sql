@@ -265,12 +265,23 @@ FROM sagabox_hub_delivery
 WHERE id = ?1 AND attempt = ?2 AND state = ?3;
 
 -- name: hub_doomed
--- ?1 shard, ?2 subscription, ?3 rows at most.
-SELECT seq, id, event, subscription, generation, tenant, type, key, 0, state, attempt, failures,
-       next_attempt_at, created_at, ended_at, correlation_id, code, error, status
-FROM sagabox_hub_delivery INDEXED BY sagabox_hub_delivery_unsent
-WHERE state IN ('pending', 'waiting') AND ?1 = 0 AND subscription = ?2
-ORDER BY seq
+-- ?1 shard, ?2 subscription, ?3 rows at most. Each kind in the order of its index: a page costs its
+-- rows, however many there are.
+SELECT * FROM (
+  SELECT seq, id, event, subscription, generation, tenant, type, key, 0, state, attempt, failures,
+         next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+  FROM sagabox_hub_delivery INDEXED BY sagabox_hub_delivery_waiting
+  WHERE state = 'waiting' AND ?1 = 0 AND subscription = ?2
+  ORDER BY seq
+  LIMIT ?3)
+UNION ALL
+SELECT * FROM (
+  SELECT seq, id, event, subscription, generation, tenant, type, key, 0, state, attempt, failures,
+         next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+  FROM sagabox_hub_delivery
+  WHERE state = 'pending' AND ?1 = 0 AND subscription = ?2
+  ORDER BY next_attempt_at, seq
+  LIMIT ?3)
 LIMIT ?3;
 
 -- name: hub_release_strays
@@ -284,7 +295,7 @@ WHERE seq IN (
     SELECT 1 FROM sagabox_hub_delivery AS e
     WHERE e.subscription = d.subscription AND e.key = d.key AND e.seq < d.seq
       AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress'))
-  ORDER BY d.seq
+  ORDER BY d.subscription, d.seq
   LIMIT ?2)
 RETURNING 1;
 

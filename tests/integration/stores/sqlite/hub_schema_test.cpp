@@ -66,7 +66,9 @@ TEST_F(SqliteHubSchema, StatementsThatRunAllDaySearch) {
   uses("hub_in_progress", "sagabox_hub_delivery_in_progress");
   uses("hub_begin", "sagabox_hub_delivery_key");
   uses("hub_change", "sagabox_hub_delivery_key");
-  uses("hub_doomed", "sagabox_hub_delivery_unsent");
+  uses("hub_doomed", "sagabox_hub_delivery_waiting");
+  uses("hub_doomed", "sagabox_hub_delivery_pending");
+  EXPECT_EQ(plan("hub_doomed").find("TEMP B-TREE"), std::string::npos) << plan("hub_doomed");
   uses("hub_release_strays", "sagabox_hub_delivery_waiting");
   uses("hub_ended", "sagabox_hub_job_unseen");
   uses("hub_lease", "sagabox_hub_job_pending");
