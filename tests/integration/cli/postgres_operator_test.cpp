@@ -155,5 +155,23 @@ TEST_F(PostgresOperatorVerbs, DeadLettersAreReplayedByARunningRelay) {
   EXPECT_TRUE(has(fine("audit verify"), "the log holds"));
 }
 
+TEST_F(PostgresOperatorVerbs, GrantsOfTheHubArePrintedAndAcceptedByTheServer) {
+  EXPECT_TRUE(has(fine("migrate up"), "hub"));
+  const auto user = database->schema() + "_worker";
+  const auto grants = fine("hub grants --role worker --user " + user);
+  EXPECT_TRUE(has(grants, "GRANT SELECT, UPDATE (state, resets, worker"));
+  database->sql("CREATE ROLE " + user);
+  database->sql(grants);
+  EXPECT_EQ(database->sql("SELECT has_table_privilege('" + user + "', '" + database->schema() +
+                          ".hub_secret', 'SELECT'), has_table_privilege('" + user + "', '" +
+                          database->schema() + ".hub_delivery', 'INSERT, UPDATE, DELETE')"),
+            (std::vector<std::string>{"t", "f"}));
+  database->sql("DROP OWNED BY " + user + "; DROP ROLE " + user);
+  EXPECT_TRUE(has(fine("hub grants --role router"), " TO \"sagabox_router\";"));
+  const auto wrong = sagabox("hub grants --role chief");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_TRUE(has(wrong.out, "orchestrator"));
+}
+
 }  // namespace
 }  // namespace sagabox::integration

@@ -41,6 +41,17 @@ class PostgresHub : public PostgresTest {
     const auto error = refused("SELECT " + call);
     EXPECT_NE(error.find("ERROR:  " + part), std::string::npos) << call << ": " << error;
   }
+  /// What a NOTIFY of this transaction is about; empty if it sent none.
+  std::string notified_by(const std::string& text) {
+    sql(text);
+    PQconsumeInput(user_.get());
+    std::string about;
+    while (auto* const notify = PQnotifies(user_.get())) {
+      about = notify->extra;
+      PQfreemem(notify);
+    }
+    return about;
+  }
   /// A delivery in this state, as the router would have made it; its id.
   std::string add_delivery(const std::string& event, const std::string& state,
                            const std::string& tenant = "default") {
@@ -178,50 +189,45 @@ TEST_F(PostgresHub, WhatIsWrongWithAnEventIsSaid) {
   EXPECT_EQ(events().size(), 2U);
 }
 
-TEST_F(PostgresHub, PublishingWakesARouterThatSleeps) {
-  auto& feed = store_->hub()->events;
-  // Until its flag is up and nothing is open that did not see it.
-  const auto flag_is_up = [&] {
-    return one("SELECT coalesce(pg_sequence_last_value('hub_events_flags'), 0) & 2147483647") !=
-           "0";
-  };
-  while (!flag_is_up()) {
-    feed.wait(std::chrono::milliseconds(50));
-    (void)events();
-  }
-  std::thread publisher([&] { sql("SELECT publish_event('t', '{}')"); });
-  std::vector<HubEvent> found;
-  while (found.empty()) {
-    feed.wait(std::chrono::minutes(5));
-    found = events();
-  }
-  publisher.join();
-  EXPECT_EQ(found.size(), 1U);
-}
-
-TEST_F(PostgresHub, OwnersAndWorkersOfOtherProcessesAreWoken) {
-  auto& deliveries = store_->hub()->deliveries;
-  auto& jobs = store_->hub()->jobs;
+TEST_F(PostgresHub, CommitsNotifyThoseWhoSleepAndOnlyThen) {
+  sql("LISTEN \"sagabox " + database_->schema() + "\"");
+  sql("SET sagabox.notify = on");
+  auto roles = *store_->hub();
   const auto sleeps = [&](const std::string& feed) {
     return one("SELECT coalesce(pg_sequence_last_value('hub_" + feed +
                "_flags'), 0) & 2147483647") != "0";
   };
-  while (!sleeps("deliveries")) deliveries.wait(std::chrono::milliseconds(50));
-  std::thread router([&] { add_delivery("e1", "pending"); });
-  while (deliveries.open(Shard{3}, {}, 1).value().empty()) {
-    deliveries.wait(std::chrono::minutes(5));
+  const auto job = [&](const std::string& delivery) {
+    return "INSERT INTO hub_job (delivery, attempt, shard, subscription) VALUES ('" + delivery +
+           "', 1, 3, 's1')";
+  };
+  while (!sleeps("events")) {
+    roles.events.wait(std::chrono::milliseconds(50));
+    (void)events();
   }
-  router.join();
-  const auto token = ids_.next<LeaseToken>();
-  while (!sleeps("jobs")) {
-    jobs.wait(std::chrono::milliseconds(50));
-    (void)jobs.lease("w", token, std::chrono::seconds(1), 1);
-  }
-  std::thread owner([&] {
-    sql("INSERT INTO hub_job (delivery, attempt, shard, subscription) VALUES ('x', 1, 3, 's1')");
-  });
-  while (one("SELECT count(*) FROM hub_job") == "0") jobs.wait(std::chrono::minutes(5));
-  owner.join();
+  EXPECT_EQ(notified_by("SELECT publish_event('t', '{}')"), "hub:events");
+  EXPECT_EQ(notified_by(job("d1")), "") << "nobody sleeps there";
+  while (!sleeps("deliveries")) roles.deliveries.wait(std::chrono::milliseconds(50));
+  EXPECT_EQ(notified_by("UPDATE hub_job SET ended_at = now(), state = 'completed'"),
+            "hub:deliveries");
+  while (!sleeps("deliveries")) roles.deliveries.wait(std::chrono::milliseconds(50));
+  EXPECT_EQ(notified_by("INSERT INTO hub_delivery (id, event, subscription, generation, tenant, "
+                        "type, key, shard, next_attempt_at, created_at, correlation_id) VALUES "
+                        "('d2', 'e', 's', 0, 't', 't', '', 3, now(), now(), '')"),
+            "hub:deliveries");
+  while (!sleeps("jobs")) roles.jobs.wait(std::chrono::milliseconds(50));
+  EXPECT_EQ(notified_by(job("d2")), "hub:jobs");
+}
+
+TEST_F(PostgresHub, PublishersDoNotWaitForEachOther) {
+  sql("BEGIN; SELECT publish_event('t', '{}', key => 'k', external_id => 'e1')");
+  const auto other = database_->connect();
+  run_sql(other.get(), "SET lock_timeout = '1ms'");
+  run_sql(other.get(), "SELECT " + in_schema("publish_event('t', '{}', key => 'k', "
+                                             "external_id => 'e2')"));
+  EXPECT_EQ(events().size(), 1U);
+  sql("COMMIT");
+  EXPECT_EQ(events().size(), 2U);
 }
 
 TEST_F(PostgresHub, ExecuteIsAllThatAPublisherNeeds) {
