@@ -10,8 +10,6 @@ namespace {
 /// Disabled subscriptions that changed longer ago have been told about.
 constexpr WallTime::duration disabled_told_for = std::chrono::hours(24);
 constexpr std::size_t disabled_kept_max = 10'000;
-constexpr std::uint32_t open_page_rows = 1000;
-constexpr std::uint32_t scan_page_rows = 1000;
 
 }  // namespace
 
@@ -121,7 +119,7 @@ void Orchestrator::apply_one(const ScanInProgress& step, StartAnswer& answer, Bo
   }
   start_retry_.succeeded();
   auto& owned = shards_[step.tenure.shard.value];
-  const bool last = page->size() < scan_page_rows;
+  const bool last = page->size() < scan_rows_max;
   if (!last) owned.scan_after = page->back().id;
   for (auto& delivery : *page) {
     if (!ended.contains(delivery.id)) adopt(std::move(delivery), now);
@@ -224,7 +222,7 @@ void Orchestrator::apply_one(const ScanOpen& step, StartAnswer& answer, BootTime
     return start_failed(page.error(), "open deliveries could not be looked for", now);
   }
   start_retry_.succeeded();
-  const bool last = page->size() < open_page_rows;
+  const bool last = page->size() < open_rows_max;
   owned.open_after = last ? SubscriptionId{} : page->back().subscription;
   if (!last) owned.open_at = now;
   bool news = false;

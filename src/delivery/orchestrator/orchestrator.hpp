@@ -126,6 +126,13 @@ class Orchestrator final : public ownership::Holder {
   [[nodiscard]] std::vector<SubscriptionRecord> take_disabled();
 
  private:
+  // Of one call each.
+  static constexpr std::uint32_t scan_rows_max = 1000;
+  static constexpr std::uint32_t open_rows_max = 1000;
+  static constexpr std::uint32_t stray_rows_max = 1000;
+  static constexpr std::uint32_t ended_rows_max = 1000;
+  static constexpr std::uint32_t doomed_rows_max = 500;
+
   struct Owned {
     bool ours = false;
     bool draining = false;

@@ -6,9 +6,6 @@
 namespace sagabox::delivery {
 namespace {
 
-constexpr std::uint32_t scan_rows_max = 1000;
-constexpr std::uint32_t open_rows_max = 1000;
-constexpr std::uint32_t stray_rows_max = 1000;
 /// Under constant load something is read after so many writes.
 constexpr std::uint32_t writes_in_a_row_max = 4;
 

@@ -11,9 +11,9 @@ namespace sagabox::simulation {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t hub_seeds_default = 60;
+constexpr std::uint64_t hub_seeds_default = 55;
 #else
-constexpr std::uint64_t hub_seeds_default = 300;
+constexpr std::uint64_t hub_seeds_default = 150;
 #endif
 constexpr std::uint64_t hub_seeds_for_coverage = 50;
 constexpr std::uint64_t hub_seeds_of_variants = 200;
@@ -93,6 +93,10 @@ TEST(HubSimulation, CatchesJobsWithoutBegin) {
 }
 TEST(HubSimulation, CatchesAResultMarkedBeforeItIsApplied) {
   expect_hub_variant_caught(HubVariant::seen_before_it_is_applied);
+}
+
+TEST(HubSimulation, CatchesAResultMarkedByAStaleOwner) {
+  expect_hub_variant_caught(HubVariant::seen_by_a_stale_owner);
 }
 
 }  // namespace

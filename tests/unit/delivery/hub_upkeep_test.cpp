@@ -1,0 +1,121 @@
+#include "delivery/hub_upkeep.hpp"
+
+#include <sagabox/stores/memory.hpp>
+#include <sagabox/testing/fake_clock.hpp>
+#include <sagabox/testing/recording.hpp>
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sagabox::delivery {
+namespace {
+
+using namespace std::chrono_literals;
+
+class HubUpkeepTest : public ::testing::Test {
+ protected:
+  static constexpr std::uint16_t upkeep_shards = 2;
+
+  /// Deliveries in these states, one a state, as they would be after their attempts.
+  void store_deliveries(std::initializer_list<DeliveryState> states) {
+    const std::vector<spi::Scope> scopes{spi::Scope(Orchestrator::scope)};
+    const auto owner = ids.next<WorkerId>();
+    ASSERT_TRUE(store.ownership().join(owner, 1h, scopes, upkeep_shards).ok());
+    std::vector<spi::Fence> fences;
+    for (const auto& taken : store.ownership().take(scopes[0], owner, upkeep_shards).value()) {
+      fences.push_back({taken.shard, taken.epoch});
+    }
+    const spi::Fencing fencing{Orchestrator::scope, owner, fences};
+    for (const auto state : states) {
+      const auto delivery = add_delivery();
+      if (state == DeliveryState::pending) continue;
+      const spi::AttemptOf of{delivery.id, 1};
+      ASSERT_TRUE(hub.deliveries.begin(fencing, std::span(&of, 1)).ok());
+      if (!has_ended(state)) continue;
+      const spi::DeliveryChange change{.of = of, .state = state};
+      ASSERT_TRUE(hub.deliveries.bury(std::span(&delivery.id, 1)).ok());
+      ASSERT_TRUE(hub.deliveries.change(fencing, std::span(&change, 1)).ok());
+    }
+  }
+  DeliveryRecord add_delivery() {
+    auto message =
+        Message::build_shared({.topic = "a.b.c.v1", .payload = json("{}")}, {}, ids, clock);
+    HubEvent event{.id = ids.next<EventId>(), .message = std::move(message).value()};
+    EXPECT_TRUE(store
+                    .transaction([&](OwnedTransaction& tx) {
+                      return tx.events().publish(std::span(&event, 1));
+                    })
+                    .ok());
+    SubscriptionRecord record;
+    record.id = SubscriptionId::parse("a").value();
+    auto delivery = delivery_of(event, Subscription(record), upkeep_shards);
+    EXPECT_TRUE(hub.deliveries.add(std::span(&delivery, 1)).ok());
+    return delivery;
+  }
+  std::size_t stored() { return hub.admin.deliveries({}).value().size(); }
+  HubPurger purger(Duration retention, Duration dead_retention) {
+    return HubPurger({.store = hub.admin,
+                      .clock = clock,
+                      .metrics = metrics,
+                      .log = no_log(),
+                      .retention = retention,
+                      .dead_retention = dead_retention,
+                      .mine = [this] { return mine; }});
+  }
+  void run(runtime::PeriodicWork& work) {
+    (void)work.step();
+    clock.advance(HubPurger::interval);
+    while (work.step()) {
+    }
+  }
+
+  testing::FakeClock clock;
+  std::unique_ptr<Random> random = seeded_random(1);
+  UlidSource ids{clock, *random};
+  testing::RecordingMetrics metrics;
+  memory::MemoryStore store{{.shards = upkeep_shards, .clock = &clock}};
+  HubRoles hub = store.hub().value();
+  bool mine = true;
+};
+
+TEST_F(HubUpkeepTest, RemovesWhatHasCompletedAndKeepsTheDead) {
+  store_deliveries({DeliveryState::completed, DeliveryState::dead, DeliveryState::pending});
+  auto ended = purger(24h, {});
+  run(ended);
+  EXPECT_EQ(stored(), 3U) << "not old enough";
+  clock.advance(25h);
+  mine = false;
+  run(ended);
+  EXPECT_EQ(stored(), 3U) << "another process does it";
+  mine = true;
+  run(ended);
+  EXPECT_EQ(stored(), 2U);
+}
+
+TEST_F(HubUpkeepTest, RemovesTheDeadWhereThatIsWanted) {
+  store_deliveries({DeliveryState::completed, DeliveryState::dead, DeliveryState::pending});
+  clock.advance(25h);
+  auto dead = purger({}, 24h);
+  run(dead);
+  const auto left = hub.admin.deliveries({}).value();
+  ASSERT_EQ(left.size(), 2U);
+  for (const auto& one : left) EXPECT_NE(one.state, DeliveryState::dead);
+}
+
+TEST_F(HubUpkeepTest, ShowsWhatWaits) {
+  store_deliveries({DeliveryState::pending, DeliveryState::dead, DeliveryState::in_progress});
+  clock.advance(90s);
+  HubBacklog backlog(hub.admin, clock, metrics, no_log());
+  (void)backlog.step();
+  EXPECT_EQ(metrics.gauge_value("hub_open", {{"state", "pending"}}), 1);
+  EXPECT_EQ(metrics.gauge_value("hub_open", {{"state", "in_progress"}}), 1);
+  EXPECT_EQ(metrics.gauge_value("hub_open", {{"state", "dead"}}), 1);
+  EXPECT_EQ(metrics.gauge_value("hub_oldest_seconds", {}), 90);
+  EXPECT_EQ(backlog.next(clock.boot_now()), clock.boot_now() + HubBacklog::interval);
+}
+
+}  // namespace
+}  // namespace sagabox::delivery
