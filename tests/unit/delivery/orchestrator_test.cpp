@@ -36,14 +36,15 @@ JobResult unreached() {
 /// An orchestrator with the worker whose lease it needs.
 struct OneOrchestrator {
   OneOrchestrator(memory::MemoryStore& store, const testing::FakeClock& clock, Random& random,
-                  Metrics& metrics = no_metrics())
+                  Metrics& metrics = no_metrics(), Logger& log = no_log())
       : ids(clock, random),
         orchestrator({.store = store.hub()->deliveries,
                       .health = store.hub()->admin,
                       .audit = &store.audit(),
                       .clock = clock,
                       .random = random,
-                      .metrics = metrics},
+                      .metrics = metrics,
+                      .log = log},
                      {}, shard_count),
         worker({.store = store.ownership(), .ids = ids, .clock = clock},
                {{.scope = spi::Scope(Orchestrator::scope),
@@ -104,10 +105,13 @@ class OrchestratorTest : public ::testing::Test {
 
   /// One delivery of a new event, as the router would make it.
   DeliveryRecord deliver(const SubscriptionRecord& to, std::string key = {}) {
+    TraceContext trace;
+    trace.correlation_id = "c-7";
     auto message = Message::build_shared({.topic = "shop.order.placed.v1",
                                           .key = std::move(key),
                                           .payload = json("{}"),
-                                          .tenant = "acme"},
+                                          .tenant = "acme",
+                                          .trace = trace},
                                          {}, ids, clock);
     HubEvent event{.id = ids.next<EventId>(), .message = std::move(message).value()};
     EXPECT_TRUE(store
@@ -449,6 +453,30 @@ TEST_F(OrchestratorTest, ResultsDoNotWaitForAnEndpointsPast) {
   run();
   store.set_faults({});
   EXPECT_EQ(look(delivery).failures, 1U);
+}
+
+TEST_F(OrchestratorTest, LogsWhomEachStageIsAbout) {
+  testing::RecordingLogger log;
+  one = std::make_unique<OneOrchestrator>(store, clock, *random, metrics, log);
+  const auto delivery = deliver(subscribe("a", R"({"retry": {"waits": ["1s"]}})"));
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    run();
+    (void)work(answered(500));
+    run();
+    pass(2s);
+  }
+  for (const auto* const event :
+       {"attempt of a delivery begins", "an attempt of a delivery failed", "a delivery is dead"}) {
+    EXPECT_GT(log.count(event), 0U) << event;
+  }
+  for (const auto& line : log.lines()) {
+    if (!line.fields.contains("delivery_id")) continue;
+    EXPECT_EQ(line.fields.at("delivery_id"), delivery.id.str());
+    EXPECT_EQ(line.fields.at("correlation_id"), "c-7");
+    EXPECT_TRUE(line.fields.at("job_id").starts_with(delivery.id.str() + "/"));
+    EXPECT_TRUE(delivery_state_from_name(line.fields.at("delivery_status")));
+    EXPECT_EQ(line.fields.at("tenant"), "acme");
+  }
 }
 
 TEST_F(OrchestratorTest, HintsOfTheProcessNeedNoReads) {
