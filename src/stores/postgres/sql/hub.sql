@@ -229,13 +229,14 @@ ORDER BY subscription, number DESC;
 
 -- name: hub_add
 -- Lists: $1 ids, $2 events, $3 subscriptions, $4 generations, $5 tenants, $6 types, $7 keys, $8
--- shards, $9 correlation ids. Sequences in this order. The ids of those that were not there.
+-- shards, $9 correlation ids. Sequences in this order. The ids of those that were not there. On disk
+-- when it returns: the router then moves its position past their events.
 INSERT INTO "{schema}".hub_delivery (
   id, event, subscription, generation, tenant, type, key, shard, correlation_id, next_attempt_at,
   created_at)
 SELECT d.id, d.event, d.subscription, d.generation, d.tenant, d.type, d.key, d.shard,
        d.correlation_id, moment.at, moment.at
-FROM (SELECT clock_timestamp() AS at, set_config('synchronous_commit', 'off', true)) AS moment
+FROM (SELECT clock_timestamp() AS at) AS moment
 CROSS JOIN unnest($1::text[], $2::text[], $3::text[], $4::int8[], $5::text[], $6::text[],
                   $7::text[], $8::int8[], $9::text[])
   AS d(id, event, subscription, generation, tenant, type, key, shard, correlation_id)

@@ -186,7 +186,7 @@ TEST(PostgresHubStatements, WaitForTheDiskUnlessTheyMayBeRepeated) {
       if (line.find("synchronous_commit") != std::string::npos) quick.insert(section);
     }
   }
-  EXPECT_EQ(quick, (std::set<std::string>{"hub_add", "hub_begin", "hub_lease", "hub_make_jobs"}));
+  EXPECT_EQ(quick, (std::set<std::string>{"hub_begin", "hub_lease", "hub_make_jobs"}));
 }
 
 }  // namespace
