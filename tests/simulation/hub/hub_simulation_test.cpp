@@ -95,9 +95,5 @@ TEST(HubSimulation, CatchesAResultMarkedBeforeItIsApplied) {
   expect_hub_variant_caught(HubVariant::seen_before_it_is_applied);
 }
 
-TEST(HubSimulation, CatchesAResultMarkedByAStaleOwner) {
-  expect_hub_variant_caught(HubVariant::seen_by_a_stale_owner);
-}
-
 }  // namespace
 }  // namespace sagabox::simulation

@@ -112,9 +112,6 @@ void WatchedDeliveries::watch_change(const spi::Fencing&, const Result<ChangeRep
 
 Result<spi::DeliveryStore::ChangeReply> WatchedDeliveries::change(
     const spi::Fencing& fencing, std::span<const spi::DeliveryChange> changes) {
-  if (watch_.variant == HubVariant::seen_by_a_stale_owner && changes.empty()) {
-    return ChangeReply{.held = std::vector<bool>(fencing.fences.size(), true), .changed = {}};
-  }
   const bool held = watch_.holds(fencing);
   auto reply = store_.change(fencing, changes);
   watch_change(fencing, reply, held);

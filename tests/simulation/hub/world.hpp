@@ -17,7 +17,6 @@ enum class HubVariant : std::uint8_t {
   result_counted_twice,
   jobs_without_begin,
   seen_before_it_is_applied,
-  seen_by_a_stale_owner,
 };
 
 struct HubReport {
