@@ -318,7 +318,7 @@ class Looking(OnAFile, unittest.TestCase):
     def test_an_older_schema_is_told_and_what_to_do(self):
         self.sql("DELETE FROM sagabox_migration WHERE outbox = ''")
         self.assertIn("sagabox migrate up", self.complaint("status", code=1))
-        self.assertIn("3 of 9 steps of the schema", self.run_fine("doctor", code=1))
+        self.assertIn("3 of 10 steps of the schema", self.run_fine("doctor", code=1))
 
     def test_doctor_asks_transports(self):
         text = self.run_fine("doctor", "--transport", "redis://user:secret@127.0.0.1:1", code=1)
@@ -656,9 +656,9 @@ class Acting(OnAFile, unittest.TestCase):
         return {step["engine"] for step in steps if step.get("applied_at")}
 
     def test_engines_are_made_and_removed_alone(self):
-        self.assertEqual(self.engines(), {"outbox", "idempotency", "inbox", "saga"})
+        self.assertEqual(self.engines(), {"outbox", "idempotency", "inbox", "saga", "hub"})
         self.run_fine("migrate", "down", "--engine", "inbox", "--all", "--yes")
-        self.assertEqual(self.engines(), {"outbox", "idempotency", "saga"})
+        self.assertEqual(self.engines(), {"outbox", "idempotency", "saga", "hub"})
         self.assertIn("inbox would be made", self.run_fine("migrate", "up", "--dry-run"))
         self.run_fine("migrate", "down", "--all", "--yes")
         self.run_fine("migrate", "up", "--engine", "inbox")

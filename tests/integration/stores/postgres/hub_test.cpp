@@ -230,6 +230,30 @@ TEST_F(PostgresHub, PublishersDoNotWaitForEachOther) {
   EXPECT_EQ(events().size(), 2U);
 }
 
+TEST_F(PostgresHub, WorkersPassOverTheJobsThatOthersHaveLocked) {
+  auto& jobs = store_->hub()->jobs;
+  std::vector<std::string> deliveries;
+  for (int i = 0; i < 2; ++i) {
+    deliveries.push_back(
+        add_delivery(one("SELECT id FROM publish_event('t', '{}')"), "in_progress"));
+    sql("INSERT INTO hub_job (delivery, attempt, shard, subscription) VALUES ('" +
+        deliveries.back() + "', 1, 3, 's1')");
+  }
+  const auto lock =
+      "BEGIN; SELECT FROM hub_job WHERE delivery = '" + deliveries[0] + "' FOR NO KEY UPDATE";
+  sql(lock);
+  const auto other = jobs.lease("w", ids_.next<LeaseToken>(), Duration{}, 10).value();
+  ASSERT_EQ(other.size(), 1U);
+  EXPECT_EQ(other[0].job.delivery.view(), deliveries[1]);
+  sql("COMMIT");
+  EXPECT_EQ(jobs.lease("w", ids_.next<LeaseToken>(), Duration{}, 10).value().size(), 1U);
+  // So does the cleaner.
+  sql(lock);
+  EXPECT_EQ(jobs.reset(10).value().reset, 1U);
+  sql("COMMIT");
+  EXPECT_EQ(jobs.reset(10).value().reset, 1U);
+}
+
 TEST_F(PostgresHub, ExecuteIsAllThatAPublisherNeeds) {
   const auto role = database_->schema() + "_publisher";
   database_->sql("CREATE ROLE " + role + " LOGIN");
