@@ -84,6 +84,11 @@ void fill_in(Configured& configured, Unsaid unsaid) {
     if (!store.tables.empty()) continue;
     store.tables.push_back(store.defaults);
     store.tables.back().options.table = "default";
+    // A daemon that is there for its hub: nobody named a table, or said where messages go.
+    const bool hub_only = made.hub.enabled && made.routes.empty();
+    if (hub_only && !configured.origins.contains("delivery")) {
+      store.tables.back().delivery = Delivery::elsewhere;
+    }
   }
   const bool delivers = std::ranges::any_of(made.stores, [](const StoreSettings& store) {
     return std::ranges::any_of(

@@ -212,9 +212,7 @@ Status Daemon::check(const Configuration& configuration) {
     if (!read.ok()) return read.error();
     surroundings.saga_definitions = definition_names(*read);
   }
-  if (configuration.hub.enabled) {
-    if (const auto store = hub_store(configuration); !store.ok()) return store.error();
-  }
+  if (auto hub = check_hub(configuration, surroundings); !hub.ok()) return hub;
   const auto router = open_routes(configuration, surroundings);
   return router.ok() ? Status() : Status(router.error());
 }

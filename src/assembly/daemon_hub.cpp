@@ -47,6 +47,17 @@ HubOptions engine_options(const Configuration& configuration, const RouteSurroun
   return options;
 }
 
+Result<OpenTransports> hub_transports(const Configuration& configuration,
+                                      const RouteSurroundings& surroundings) {
+  OpenTransports transports;
+  for (const auto& name : configuration.hub.transports) {
+    auto transport = open_named_transport(name, "hub.transports", configuration, surroundings);
+    if (!transport.ok()) return transport.error();
+    transports.emplace(name, *std::move(transport));
+  }
+  return transports;
+}
+
 }  // namespace
 
 Status HubSettings::check() const {
@@ -74,6 +85,13 @@ Result<std::string> hub_store(const Configuration& configuration) {
                    "; write one of " + names};
 }
 
+Status check_hub(const Configuration& configuration, const RouteSurroundings& surroundings) {
+  if (!configuration.hub.enabled) return {};
+  if (const auto store = hub_store(configuration); !store.ok()) return store.error();
+  const auto transports = hub_transports(configuration, surroundings);
+  return transports.ok() ? Status() : Status(transports.error());
+}
+
 Result<std::unique_ptr<DaemonHub>> DaemonHub::open(Store& store, const Configuration& configuration,
                                                    const RouteSurroundings& surroundings) {
   if (!store.hub()) {
@@ -90,11 +108,9 @@ Result<std::unique_ptr<DaemonHub>> DaemonHub::open(Store& store, const Configura
   for (const auto& type : configuration.hub.event_types) {
     hub->types_.known[type.type] = {.description = type.description, .schema = type.schema};
   }
-  for (const auto& name : configuration.hub.transports) {
-    auto transport = open_named_transport(name, "hub.transports", configuration, surroundings);
-    if (!transport.ok()) return transport.error();
-    hub->transports_.emplace(name, *std::move(transport));
-  }
+  auto transports = hub_transports(configuration, surroundings);
+  if (!transports.ok()) return transports.error();
+  hub->transports_ = std::move(transports).value();
   auto engine = Hub::create(store, engine_options(configuration, surroundings, hub->transports_));
   if (!engine.ok()) return Error{engine.error().code, "hub: " + engine.error().message};
   hub->engine_.emplace(std::move(engine).value());

@@ -22,6 +22,9 @@ namespace sagabox::assembly {
 /// CONFIG.INVALID: `hub.store` does not say in which store the hub is.
 Result<std::string> hub_store(const Configuration& configuration);
 
+/// Whether a hub of this configuration could be opened, if it is enabled; connects to nothing.
+Status check_hub(const Configuration& configuration, const RouteSurroundings& surroundings);
+
 /// The delivery hub of a daemon. The store outlives it.
 class DaemonHub {
  public:

@@ -17,8 +17,6 @@ TARGET = "https://hooks.example.com/shop?token=abc"
 
 CONFIG = """stores:
   default: { url: "sqlite:sagabox.db" }
-routes:
-  - { topic: "**", to: "fn:show" }
 hub: { enabled: true, secret_key_file: hub.key }
 transports: { http: { allow: [127.0.0.1] } }
 """

@@ -467,6 +467,17 @@ TEST(Configuration, TheSchemaIsJsonAndKnowsEverySetting) {
   EXPECT_NE(schema.find("\"password_file\""), std::string::npos);
 }
 
+TEST(Configuration, ADaemonThatOnlyHasAHubNeedsNoRoutes) {
+  const auto made = read("hub: { enabled: true }");
+  EXPECT_EQ(made.problems, Problems{});
+  EXPECT_EQ(made.configuration.stores.at(0).tables.at(0).delivery, Delivery::elsewhere);
+  // Who says that messages are delivered here has to say where to.
+  EXPECT_EQ(read("hub: { enabled: true }\ndelivery: here").problems.size(), 1U);
+  EXPECT_EQ(read("hub: { enabled: true }\nstores: { a: { url: \"memory:\", tables: [x] } }")
+                .problems.size(),
+            1U);
+}
+
 TEST(Configuration, TheHubsKeyAndTypesAreCheckedAndTheKeyIsNeverRepeated) {
   const std::string key = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
   EXPECT_EQ(problems("hub: { enabled: true, secret_key: \"" + key + "\" }"), Problems{});
