@@ -115,7 +115,9 @@ int run_subscription_act(const SubscriptionArguments& arguments) {
     const auto found = found_subscription(session, arguments.id);
     const auto name = found.record.name.empty() ? arguments.id.str() : found.record.name;
     if (arguments.act.dry_run) {
-      session.out().print("would disable " + name + ", and its open deliveries would die");
+      session.out().print(session.json()
+                              ? hub_json(found)
+                              : "would disable " + name + ", and its open deliveries would die");
       return exit_fine;
     }
     const auto question = "Disable " + name + "? Its open deliveries die.";
