@@ -19,13 +19,13 @@ Result<std::string> hub_name(std::string_view text) {
 }
 
 Result<std::optional<SubscriptionState>> parse_subscription_state(std::string_view text) {
-  if (const auto state = subscription_state_from_name(text)) return std::optional(*state);
+  if (const auto state = subscription_state_from_name(text)) return state;
   return Error{Code::config_invalid,
                quoted(text) + "; give unverified, active, paused or disabled"};
 }
 
 Result<std::optional<DeliveryState>> parse_delivery_state(std::string_view text) {
-  if (const auto state = delivery_state_from_name(text)) return std::optional(*state);
+  if (const auto state = delivery_state_from_name(text)) return state;
   return Error{Code::config_invalid,
                quoted(text) + "; give pending, waiting, in_progress, completed or dead"};
 }
