@@ -60,7 +60,8 @@ std::string escaped(std::string_view text) {
 /// "TX.TIMEOUT no answer in 15s"
 std::string attempt_failure(const std::optional<Code>& code, std::string_view error) {
   std::string text = code ? std::string(code_name(*code)) : std::string();
-  if (!error.empty()) text += (text.empty() ? "" : " ") + std::string(error);
+  if (!text.empty() && !error.empty()) text += ' ';
+  text += error;
   return shortened(text, problem_shown_max);
 }
 

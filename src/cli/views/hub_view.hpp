@@ -27,7 +27,7 @@ std::vector<Line> delivery_list(std::span<const DeliveryRecord> deliveries, Wall
 /// By subscription and state.
 std::vector<Line> delivery_count_list(std::span<const spi::DeliveryCount> counts, WallTime now);
 /// With a line for each attempt.
-std::vector<Line> delivery_details(const DeliveryView& delivery);
+std::vector<Line> delivery_details(const DeliveryView& view);
 Line requeued_line(const spi::Requeued& requeued);
 
 /// "3 deliveries"
