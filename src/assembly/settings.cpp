@@ -8,7 +8,6 @@
 #include "assembly/settings_of_transports.hpp"
 #include "core/text.hpp"
 
-
 namespace sagabox::assembly {
 namespace {
 
