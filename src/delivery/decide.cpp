@@ -67,7 +67,7 @@ class DeliveryTurn {
     }
     delivery().code = result.code.value_or(Code::unknown_internal);
     delivery().error = result.error;
-    if (result.status == status_gone) {
+    if (result.status == status_gone && !endpoint_.changed) {
       decision_.disable = reason_gone;
     } else if (failed_too_long()) {
       decision_.disable =

@@ -24,6 +24,8 @@ struct Endpoint {
   Duration disable_after{};  ///< 0: never
   /// When the first of the attempts ended that have all failed since. Null: the last one did not.
   std::optional<WallTime> failing_since{};
+  /// The subscription was changed since the attempt began: a 410 is about what was before.
+  bool changed = false;
 
   static Endpoint of(const Subscription& subscription, std::optional<WallTime> failing_since);
 };

@@ -30,6 +30,8 @@ struct Attempt {
   bool retry = false;  ///< it was attempted before
   bool seen = false;   ///< the scan that goes on has found it in progress
   BootTime began{};
+  /// Of its subscription when it began; 0: another owner has begun it.
+  std::uint64_t change = 0;
 
   [[nodiscard]] bool under_way() const noexcept { return phase != Phase::ready; }
 };

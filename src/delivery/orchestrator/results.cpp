@@ -81,6 +81,7 @@ void Orchestrator::decide_end(Line& line, Attempt& attempt, const spi::EndedJob&
   const auto since = was_sent(job.result) ? failing_since(line) : std::nullopt;
   auto endpoint = Endpoint::of(*line.subscription, since);
   endpoint.state = line.state();
+  endpoint.changed = attempt.change != 0 && attempt.change != line.subscription->record.change;
   auto decision =
       parts_.decide(attempt.delivery, AttemptEnded{.attempt = job.of.attempt, .result = job.result},
                     endpoint, job.ended_at, parts_.random);

@@ -148,6 +148,7 @@ void Orchestrator::begin_turn(Line& line, BeginAttempts& step, BootTime now) {
       attempt.delivery = std::move(decision.delivery);
       attempt.phase = Attempt::Phase::beginning;
       attempt.began = now;
+      attempt.change = line.subscription->record.change;
       line.flow.began(retry, now);
       ++under_way_;
       ++begun;

@@ -261,6 +261,23 @@ TEST_F(OrchestratorTest, GoneDisablesTheSubscriptionBeforeAnythingElseGoes) {
   EXPECT_EQ(told[0].id, subscription.id);
 }
 
+TEST_F(OrchestratorTest, GoneOfATargetOfBeforeDisablesNobody) {
+  auto subscription = subscribe("a", R"({"retry": {"waits": ["1s", "1s"]}})");
+  const auto delivery = deliver(subscription);
+  run();
+  const auto leased = lease();
+  subscription.target = "https://hooks.example.com/new";
+  (void)write(subscription);
+  run();
+  finish(leased, answered(410));
+  run();
+  EXPECT_EQ(hub.subscriptions.get(subscription.id)->value().state, SubscriptionState::active);
+  pass(2s);
+  EXPECT_EQ(work(answered(200)), 1U);
+  run();
+  EXPECT_EQ(look(delivery).state, Delivered::completed);
+}
+
 TEST_F(OrchestratorTest, WhatIsDisabledByHandIsNotTold) {
   const auto subscription = subscribe("a");
   change_state(subscription, SubscriptionState::disabled);
