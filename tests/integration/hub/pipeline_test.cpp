@@ -292,6 +292,12 @@ TEST_F(HubPipeline, EndpointProvesItselfOverHttp) {
   scripts_["/honest"] = [](const HttpRequest& request) {
     EXPECT_EQ(request.header("ce-type"), delivery::verification_type);
     EXPECT_TRUE(request.header("webhook-signature").starts_with("v1,"));
+    const std::string before = "\"challenge\":\"";
+    const auto at = request.body.find(before) + before.size();
+    return HttpReply{.status = 200,
+                     .body = request.body.substr(at, request.body.find('"', at) - at)};
+  };
+  scripts_["/echo"] = [](const HttpRequest& request) {
     return HttpReply{.status = 200, .body = request.body};
   };
   scripts_["/indifferent"] = [](const HttpRequest&) {
@@ -309,6 +315,7 @@ TEST_F(HubPipeline, EndpointProvesItselfOverHttp) {
   EXPECT_TRUE(honest.passed) << honest.error;
   EXPECT_EQ(honest.status, 200);
   EXPECT_FALSE(proved("indifferent").passed);
+  EXPECT_FALSE(proved("echo").passed) << "sends back whatever it gets";
   const auto pinged = delivery::ping(parts, delivery::Subscription(subscribe("plain")), {});
   EXPECT_TRUE(pinged.passed) << pinged.error;
   EXPECT_EQ(pinged.status, 204);
