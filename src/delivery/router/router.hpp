@@ -36,8 +36,8 @@ struct RouterParts {
   /// Called without a lock when a step may be due earlier than `next` said.
   std::function<void()> wake = [] {};
   /// Called without a lock with deliveries that have been added, some of them perhaps before.
-  std::function<void(std::span<const DeliveryRecord>)> added =
-      [](std::span<const DeliveryRecord>) {};
+  std::function<void(std::span<const DeliveryRecord>)> added = [](std::span<const DeliveryRecord>) {
+  };
 };
 
 struct RouterOptions {

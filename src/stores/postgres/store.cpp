@@ -98,9 +98,7 @@ class PostgresStore final : public Store {
   }
 
  private:
-  Status make_tables(std::string_view engine) {
-    return context_.migrations.prepare(engine);
-  }
+  Status make_tables(std::string_view engine) { return context_.migrations.prepare(engine); }
   sql::SagaStore::Parts saga_parts() {
     return {
         .sessions = context_.saga_sessions,
