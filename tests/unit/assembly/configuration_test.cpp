@@ -468,14 +468,13 @@ TEST(Configuration, TheSchemaIsJsonAndKnowsEverySetting) {
 }
 
 TEST(Configuration, ADaemonThatOnlyHasAHubNeedsNoRoutes) {
-  const auto made = read("hub: { enabled: true }");
+  const std::string hub = "hub: { enabled: true }\nstores: { a: { url: \"memory:\"";
+  const auto made = read(hub + " } }");
   EXPECT_EQ(made.problems, Problems{});
   EXPECT_EQ(made.configuration.stores.at(0).tables.at(0).delivery, Delivery::elsewhere);
   // Who says that messages are delivered here has to say where to.
-  EXPECT_EQ(read("hub: { enabled: true }\ndelivery: here").problems.size(), 1U);
-  EXPECT_EQ(read("hub: { enabled: true }\nstores: { a: { url: \"memory:\", tables: [x] } }")
-                .problems.size(),
-            1U);
+  EXPECT_EQ(read(hub + " } }\ndelivery: here").problems.size(), 1U);
+  EXPECT_EQ(read(hub + ", tables: [x] } }").problems.size(), 1U);
 }
 
 TEST(Configuration, TheHubsKeyAndTypesAreCheckedAndTheKeyIsNeverRepeated) {
