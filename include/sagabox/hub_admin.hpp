@@ -325,9 +325,12 @@ class HubAdmin {
     challenge,
     none,  ///< the caller answers for the endpoint; not for callers bound to a tenant
   };
-  /// Asks the endpoint to prove itself, and makes the subscription active if it does.
-  Result<Verified> verify(const SubscriptionId& id, Proof proof = Proof::challenge);
-  Result<ProbeReport> ping(const SubscriptionId& id);
+  /// Asks the endpoint to prove itself, and makes the subscription active if it does. The report
+  /// has the endpoint's answer only if payloads are asked for; so for `ping`.
+  Result<Verified> verify(const SubscriptionId& id, Proof proof = Proof::challenge,
+                          Admin::PayloadToo payload = Admin::PayloadToo::no);
+  Result<ProbeReport> ping(const SubscriptionId& id,
+                           Admin::PayloadToo payload = Admin::PayloadToo::no);
   Result<NewSecret> rotate_secret(const SubscriptionId& id, Duration overlap = overlap_default);
   Result<std::optional<SubscriptionHealth>> health(const SubscriptionId& id,
                                                    Duration since = health_since_default) const;
@@ -360,7 +363,8 @@ class HubAdmin {
   Result<NewSecret> add_secret(const SubscriptionRecord& record, Duration overlap, AuditKind kind);
   Result<CreatedSubscription> created_before(const SubscriptionRecord& wanted, bool verify);
   Result<std::vector<SecretView>> secrets_of(const SubscriptionId& id) const;
-  Result<ProbeReport> send_probe(EndpointProbe::Kind kind, const SubscriptionRecord& record) const;
+  Result<ProbeReport> send_probe(EndpointProbe::Kind kind, const SubscriptionRecord& record,
+                                 Admin::PayloadToo payload) const;
   Result<std::vector<DeliveryRecord>> matching(const RequeueOrder& order) const;
   /// `audit`: one event an id.
   Result<std::vector<spi::Requeued>> send_again(std::span<const DeliveryId> ids,

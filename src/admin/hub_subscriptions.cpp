@@ -365,8 +365,8 @@ Result<SubscriptionView> HubAdmin::act(const SubscriptionId& id, SubscriptionAct
   }
 }
 
-Result<ProbeReport> HubAdmin::send_probe(EndpointProbe::Kind kind,
-                                         const SubscriptionRecord& record) const {
+Result<ProbeReport> HubAdmin::send_probe(EndpointProbe::Kind kind, const SubscriptionRecord& record,
+                                         Admin::PayloadToo payload) const {
   if (!admin::is_http_target(record.target)) {
     return Error{Code::tx_invalid_state,
                  "subscription " + record.id.str() + " has no HTTP endpoint to ask"};
@@ -377,11 +377,15 @@ Result<ProbeReport> HubAdmin::send_probe(EndpointProbe::Kind kind,
   }
   auto secrets = hub_.subscriptions.secrets(std::span(&record.id, 1));
   if (!secrets.ok()) return secrets.error();
-  return options_.probe(
+  auto report = options_.probe(
       {.kind = kind, .subscription = record, .secrets = std::move(secrets->front().secrets)});
+  // An endpoint may send back what it was sent, and show what is behind its address.
+  if (report.ok() && payload == Admin::PayloadToo::no) report->answer.clear();
+  return report;
 }
 
-Result<Verified> HubAdmin::verify(const SubscriptionId& id, Proof proof) {
+Result<Verified> HubAdmin::verify(const SubscriptionId& id, Proof proof,
+                                  Admin::PayloadToo payload) {
   const auto found = existing(id);
   if (!found.ok()) return found.error();
   if (proof == Proof::none) {
@@ -392,7 +396,7 @@ Result<Verified> HubAdmin::verify(const SubscriptionId& id, Proof proof) {
   Verified verified{.subscription = admin::subscription_view(*found, Admin::PayloadToo::no)};
   if (found->state != SubscriptionState::unverified) return verified;
   if (proof == Proof::challenge) {
-    auto report = send_probe(EndpointProbe::Kind::challenge, *found);
+    auto report = send_probe(EndpointProbe::Kind::challenge, *found, payload);
     if (!report.ok()) return report.error();
     verified.report = *std::move(report);
     if (!verified.report->passed) return verified;
@@ -405,10 +409,10 @@ Result<Verified> HubAdmin::verify(const SubscriptionId& id, Proof proof) {
   return verified;
 }
 
-Result<ProbeReport> HubAdmin::ping(const SubscriptionId& id) {
+Result<ProbeReport> HubAdmin::ping(const SubscriptionId& id, Admin::PayloadToo payload) {
   const auto found = existing(id);
   if (!found.ok()) return found.error();
-  auto report = send_probe(EndpointProbe::Kind::ping, *found);
+  auto report = send_probe(EndpointProbe::Kind::ping, *found, payload);
   if (!report.ok()) return report;
   tell(admin::subscription_event(AuditKind::hub_endpoint_pinged, *found, options_.admin.actor,
                                  report->passed ? "it answered" : report->error,

@@ -23,6 +23,11 @@ SubscriptionId subscription_id_for(const Caller& caller, const std::string& key)
   return SubscriptionId::parse("k" + hex(sha256(text)).substr(0, digits)).value();
 }
 
+/// What an endpoint answered is shown to keys that may see payloads.
+Admin::PayloadToo answers_too(const Call& call) {
+  return call.caller.payloads ? Admin::PayloadToo::yes : Admin::PayloadToo::no;
+}
+
 Result<Response> act_on_subscription(const Call& call, SubscriptionAct act) {
   const auto id = hub_id_from<SubscriptionId>(call);
   if (!id.ok()) return id.error();
@@ -128,8 +133,8 @@ Result<Response> verify_subscription(const Call& call) {
   const bool asks = wire::read_verify(*fields);
   auto admin = hub_for(call, *fields);
   if (!admin.ok()) return admin.error();
-  const auto verified =
-      admin->verify(*id, asks ? HubAdmin::Proof::challenge : HubAdmin::Proof::none);
+  const auto verified = admin->verify(
+      *id, asks ? HubAdmin::Proof::challenge : HubAdmin::Proof::none, answers_too(call));
   if (!verified.ok()) return verified.error();
   return ok_with(*verified);
 }
@@ -140,7 +145,7 @@ Result<Response> ping_subscription(const Call& call) {
   if (auto status = no_fields(call.request.body); !status.ok()) return status.error();
   auto admin = hub_admin_of(call);
   if (!admin.ok()) return admin.error();
-  const auto report = admin->ping(*id);
+  const auto report = admin->ping(*id, answers_too(call));
   if (!report.ok()) return report.error();
   return ok_with(*report);
 }

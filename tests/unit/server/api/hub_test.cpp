@@ -178,6 +178,20 @@ TEST_F(RestHub, LeadsASubscriptionFromStateToState) {
   EXPECT_EQ(text(body(act(id, "enable")), "state"), "unverified");
 }
 
+TEST_F(RestHub, ShowsWhatAnEndpointAnsweredOnlyWithTheRight) {
+  const auto id = text(created(), "id");
+  report_ = {.passed = false, .status = 404, .error = "404 Not Found", .answer = "inner page"};
+  EXPECT_EQ(text(body(act(id, "ping")), "answer"), "inner page");
+  EXPECT_EQ(text(body(act(id, "verify")).at("report").as_object(), "answer"), "inner page");
+  use_key({.name = "operator", .role = Role::admin});
+  for (const auto* what : {"ping", "verify"}) {
+    const auto shown = act(id, what);
+    EXPECT_EQ(shown.status, 200U) << shown.body;
+    EXPECT_NE(shown.body.find("404 Not Found"), std::string::npos) << shown.body;
+    EXPECT_EQ(shown.body.find("inner page"), std::string::npos) << shown.body;
+  }
+}
+
 TEST_F(RestHub, ShowsADeliveryAndItsPayloadOnlyWithTheRight) {
   const auto subscription = active();
   const auto id = scene_.dead(routed(published(), subscription)).id.str();
