@@ -341,10 +341,12 @@ class HubAdmin {
   Result<std::optional<DeliveryView>> delivery(
       const DeliveryId& id, Admin::PayloadToo payload = Admin::PayloadToo::no) const;
   Result<std::optional<DeliveryExplanation>> explain(const DeliveryId& id) const;
-  /// The next generation of dead deliveries, in the order given.
+  /// The next generation of dead deliveries, in the order given. TX.INVALID_STATE, and nothing is
+  /// requeued, if the subscription of one is disabled: the next generation would die at once.
   Result<std::vector<spi::Requeued>> requeue(std::span<const DeliveryId> ids,
                                              const std::string& note = {});
-  /// All that match, the oldest first; refused if they are more than `requeue_rows_max`.
+  /// All that match and have no later generation, the oldest first; refused if they are more than
+  /// `requeue_rows_max`, or the subscription of one is disabled.
   Result<RequeueReport> requeue_matching(const RequeueOrder& order, const std::string& note = {});
 
  private:
@@ -366,6 +368,8 @@ class HubAdmin {
   Result<ProbeReport> send_probe(EndpointProbe::Kind kind, const SubscriptionRecord& record,
                                  Admin::PayloadToo payload) const;
   Result<std::vector<DeliveryRecord>> matching(const RequeueOrder& order) const;
+  /// TX.INVALID_STATE names the first of them whose subscription is disabled.
+  [[nodiscard]] Status check_enabled(std::span<const DeliveryRecord> dead) const;
   /// `audit`: one event an id.
   Result<std::vector<spi::Requeued>> send_again(std::span<const DeliveryId> ids,
                                                 std::span<const AuditEvent> audit);

@@ -162,14 +162,32 @@ Result<std::vector<spi::Requeued>> HubAdmin::requeue(std::span<const DeliveryId>
   if (status.ok()) status = admin::check_hub_note(note);
   if (!status.ok()) return status.error();
   std::vector<AuditEvent> audit;
+  std::vector<DeliveryRecord> dead;
   for (const auto& id : ids) {
     const auto found = stored_delivery(id);
     if (!found.ok()) return found.error();
+    if (*found && (*found)->state == DeliveryState::dead) dead.push_back(**found);
     // The store writes no event of one that is not theirs, or not there.
     audit.push_back(admin::requeue_event(found->value_or(DeliveryRecord()), options_.admin.actor,
                                          note, options_.admin.clock->wall_now()));
   }
+  if (status = check_enabled(dead); !status.ok()) return status.error();
   return send_again(ids, audit);
+}
+
+Status HubAdmin::check_enabled(std::span<const DeliveryRecord> dead) const {
+  std::set<SubscriptionId> seen;
+  for (const auto& delivery : dead) {
+    if (!seen.insert(delivery.subscription).second) continue;
+    const auto found = stored(delivery.subscription);
+    if (!found.ok()) return found.error();
+    if (!*found || (*found)->state != SubscriptionState::disabled) continue;
+    return Error{Code::tx_invalid_state,
+                 "subscription " + delivery.subscription.str() + " of delivery " +
+                     delivery.id.str() +
+                     " is disabled, and what is requeued would die at once; enable it first"};
+  }
+  return {};
 }
 
 Result<std::vector<spi::Requeued>> HubAdmin::send_again(std::span<const DeliveryId> ids,
@@ -224,6 +242,7 @@ Result<RequeueReport> HubAdmin::requeue_matching(const RequeueOrder& order,
   if (auto status = admin::check_hub_note(note); !status.ok()) return status.error();
   auto rows = matching(order);
   if (!rows.ok()) return rows.error();
+  if (auto status = check_enabled(*rows); !status.ok()) return status.error();
   RequeueReport report{.matched = rows->size()};
   const auto shown = std::min(rows->size(), requeue_shown_max);
   report.first.assign(rows->begin(), rows->begin() + static_cast<std::ptrdiff_t>(shown));

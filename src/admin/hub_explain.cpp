@@ -74,6 +74,13 @@ class DeliveryAnswerText {
       next("sagabox explain " + later.id.str());
       return;
     }
+    const bool disabled =
+        facts_.subscription && facts_.subscription->state == SubscriptionState::disabled;
+    if (disabled) {
+      because(DeliveryWhy::disabled, "its subscription is disabled: what is requeued dies at once");
+      next(subscription_command("enable") + ", then requeue it");
+      return;
+    }
     next("sagabox delivery requeue " + delivery_.id.str());
   }
 

@@ -416,6 +416,27 @@ TEST_F(HubAdminTest, RequeuesAllThatFailedForOneEndpointInTheirOrder) {
   EXPECT_EQ(std::ranges::count(audited(), "HubDeliveryRequeued"), 3);
 }
 
+TEST_F(HubAdminTest, RequeuesNothingOfADisabledSubscription) {
+  const auto id = active_id();
+  const auto other = active_id();
+  const auto died = hand_.dead(hand_.routed(event(), id).id).id;
+  const auto fine = hand_.dead(hand_.routed(event(), other).id).id;
+  ASSERT_TRUE(admin().act(id, SubscriptionAct::disable).ok());
+  const auto refusal = "TX.INVALID_STATE: subscription " + id.str() + " of delivery " + died.str() +
+                       " is disabled, and what is requeued would die at once; enable it first";
+  const std::vector both{fine, died};
+  EXPECT_EQ(error_of(admin().requeue(both)), refusal);
+  EXPECT_EQ(error_of(admin().requeue_matching({})), refusal);
+  EXPECT_EQ(error_of(admin().requeue_matching({.subscription = id, .dry_run = true})), refusal);
+  EXPECT_EQ(admin().deliveries({.filter = {.state = DeliveryState::pending}}).value().rows.size(),
+            0U);
+  const auto explained = admin().explain(died).value().value();
+  EXPECT_EQ(explained.next, "sagabox subscription enable " + id.str() + ", then requeue it");
+  EXPECT_EQ(admin().requeue_matching({.subscription = other}).value().requeued, 1U);
+  ASSERT_TRUE(admin().act(id, SubscriptionAct::enable).ok());
+  EXPECT_EQ(admin().requeue_matching({.subscription = id}).value().requeued, 1U);
+}
+
 TEST_F(HubAdminTest, TellsTheHealthOfAnEndpoint) {
   const auto id = active_id();
   hand_.completed(hand_.routed(event(), id).id);
