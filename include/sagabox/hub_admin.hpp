@@ -127,7 +127,9 @@ struct SubscriptionChange {
   SubscriptionId id{};
   std::optional<std::string> name{};
   std::optional<std::vector<std::string>> types{};
-  std::optional<std::string> target{};  ///< another HTTP endpoint has to prove itself again
+  /// Another HTTP endpoint of an active or paused subscription proves itself in this call, or
+  /// nothing is changed (TX.INVALID_STATE).
+  std::optional<std::string> target{};
   std::optional<std::string> settings{};
   bool verify = true;
   /// STORAGE.CONFLICT unless it is the present one; null: whatever it is.
@@ -362,6 +364,8 @@ class HubAdmin {
                                    const std::string& detail);
   Result<SubscriptionRecord> activate(const SubscriptionRecord& record, AuditKind kind,
                                       const std::string& detail);
+  /// Whether its endpoint, which is not stored yet, proves itself.
+  [[nodiscard]] Status proved(const SubscriptionRecord& changed) const;
   Result<NewSecret> add_secret(const SubscriptionRecord& record, Duration overlap, AuditKind kind);
   Result<CreatedSubscription> created_before(const SubscriptionRecord& wanted, bool verify);
   Result<std::vector<SecretView>> secrets_of(const SubscriptionId& id) const;

@@ -99,19 +99,19 @@ std::string differences(const SubscriptionRecord& before, const SubscriptionReco
   return text;
 }
 
-/// The state of a subscription once it has the target of `changed`.
-Result<SubscriptionState> state_after(const SubscriptionRecord& before,
-                                      const SubscriptionRecord& changed, bool verify) {
-  const bool http = admin::is_http_target(changed.target);
-  if (http != admin::is_http_target(before.target)) {
-    return admin::wrong(
-        "target: an HTTP endpoint and another target cannot replace each other; make another "
-        "subscription");
-  }
-  const bool proves = http && verify && before.target != changed.target;
-  if (!proves) return before.state;
-  if (before.state == SubscriptionState::paused) return not_from(before, "given another endpoint");
-  return before.state == SubscriptionState::active ? SubscriptionState::unverified : before.state;
+/// An HTTP endpoint and another target cannot replace each other.
+Status check_same_kind(const SubscriptionRecord& before, const SubscriptionRecord& changed) {
+  if (admin::is_http_target(changed.target) == admin::is_http_target(before.target)) return {};
+  return admin::wrong(
+      "target: an HTTP endpoint and another target cannot replace each other; make another "
+      "subscription");
+}
+
+/// It matches events, and would go on with an endpoint that has not proved itself.
+bool needs_proof_first(const SubscriptionRecord& before, const SubscriptionRecord& changed) {
+  const bool matches =
+      before.state == SubscriptionState::active || before.state == SubscriptionState::paused;
+  return matches && admin::is_http_target(changed.target) && before.target != changed.target;
 }
 
 }  // namespace
@@ -326,11 +326,13 @@ Result<SubscriptionView> HubAdmin::change(const SubscriptionChange& change) {
     next.target = change.target.value_or(found->target);
     next.settings = change.settings.value_or(found->settings);
     if (auto status = check(next, change.verify); !status.ok()) return status.error();
-    const auto state = state_after(*found, next, change.verify);
-    if (!state.ok()) return state.error();
-    next.state = *state;
+    if (auto status = check_same_kind(*found, next); !status.ok()) return status.error();
     const auto differs = differences(*found, next);
     if (differs.empty()) return admin::subscription_view(*found, Admin::PayloadToo::no);
+    // Before the change, not after it: meanwhile it would match nothing, and lose events.
+    if (change.verify && needs_proof_first(*found, next)) {
+      if (auto status = proved(next); !status.ok()) return status.error();
+    }
     const auto written = write(std::move(next), AuditKind::hub_subscription_changed, differs);
     if (written.ok()) return admin::subscription_view(*written, Admin::PayloadToo::no);
     const bool again = written.error().code == Code::storage_conflict && !change.version;
@@ -407,6 +409,20 @@ Result<Verified> HubAdmin::verify(const SubscriptionId& id, Proof proof,
   if (!active.ok()) return active.error();
   verified.subscription = admin::subscription_view(*active, Admin::PayloadToo::no);
   return verified;
+}
+
+Status HubAdmin::proved(const SubscriptionRecord& changed) const {
+  const auto report = send_probe(EndpointProbe::Kind::challenge, changed, Admin::PayloadToo::no);
+  if (!report.ok()) {
+    return Error{report.error().code,
+                 "target: the new endpoint has to prove itself before it replaces the one of "
+                 "subscription " +
+                     changed.id.str() + ": " + report.error().message};
+  }
+  if (report->passed) return {};
+  return Error{Code::tx_invalid_state,
+               "target: the new endpoint did not prove itself, and subscription " +
+                   changed.id.str() + " stays as it is: " + report->error};
 }
 
 Result<ProbeReport> HubAdmin::ping(const SubscriptionId& id, Admin::PayloadToo payload) {

@@ -155,10 +155,9 @@ constexpr std::array<JobTransition, 4> all_of_jobs{{
 }};
 
 using Subscribed = SubscriptionState;
-constexpr std::array<SubscriptionTransition, 9> all_of_subscriptions{{
+constexpr std::array<SubscriptionTransition, 8> all_of_subscriptions{{
     {Subscribed::unverified, Subscribed::active},
     {Subscribed::unverified, Subscribed::disabled},
-    {Subscribed::active, Subscribed::unverified},
     {Subscribed::active, Subscribed::paused},
     {Subscribed::active, Subscribed::disabled},
     {Subscribed::paused, Subscribed::active},

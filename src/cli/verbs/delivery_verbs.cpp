@@ -163,7 +163,7 @@ void add_subscription_change(CLI::App& subscription, Chosen& run) {
   add_subscription_id(*change, arguments->change.id);
   add_option(*change, "--name", "NAME", arguments->change.name, hub_name, "for people");
   add_option(*change, "--target", "URL", arguments->change.target, hub_name,
-             "another HTTP endpoint has to prove itself again");
+             "another HTTP endpoint proves itself now, or nothing is changed");
   change->add_option("--type", arguments->types, "instead of those there are; may be given again")
       ->type_name("PATTERN");
   add_settings_options(*change, arguments->settings);

@@ -200,17 +200,52 @@ TEST_F(HubAdminTest, ChangesOnlyTheVersionThatWasSeen) {
   EXPECT_EQ(audited().size(), entries) << "nothing changed, nothing is written";
 }
 
-TEST_F(HubAdminTest, AnotherEndpointHasToProveItselfAgain) {
+TEST_F(HubAdminTest, AnotherEndpointProvesItselfBeforeItReplacesOne) {
   const auto id = active_id();
-  const auto changed = admin().change({.id = id, .target = "https://other.example.com/"}).value();
-  EXPECT_EQ(changed.record.state, SubscriptionState::unverified);
+  const auto record = [&] {
+    return admin().subscription(id, Admin::PayloadToo::yes).value()->record;
+  };
+  const auto before = record();
+  const SubscriptionChange change{.id = id, .target = "https://other.example.com/"};
+  report_ = {.passed = false, .status = 404, .error = "404 Not Found"};
+  EXPECT_EQ(error_of(admin().change(change)),
+            "TX.INVALID_STATE: target: the new endpoint did not prove itself, and subscription " +
+                id.str() + " stays as it is: 404 Not Found");
+  EXPECT_EQ(record().target, before.target);
+  EXPECT_EQ(record().version, before.version);
+  clock_.advance(1h);
+  report_ = {.passed = true, .status = 200};
+  ASSERT_TRUE(admin().change(change).ok());
+  EXPECT_EQ(probes_.back().kind, EndpointProbe::Kind::challenge);
+  EXPECT_EQ(probes_.back().subscription.target, "https://other.example.com/");
+  EXPECT_EQ(record().target, "https://other.example.com/");
+  EXPECT_EQ(record().state, SubscriptionState::active);
+  EXPECT_EQ(record().active_since, before.active_since) << "it matched all the time";
+  EXPECT_EQ(record().version, before.version + 1);
   EXPECT_EQ(error_of(admin().change({.id = id, .target = "nats:shop"})).substr(0, 23),
             "REQUEST.INVALID: target");
-  const auto paused = active_id();
-  EXPECT_TRUE(admin().act(paused, SubscriptionAct::pause).ok());
-  EXPECT_EQ(error_of(admin().change({.id = paused, .target = "https://x.example.com/"})),
-            "TX.INVALID_STATE: subscription " + paused.str() +
-                " is paused and cannot be given another endpoint; resume it first");
+}
+
+TEST_F(HubAdminTest, AnEndpointIsReplacedWithoutProofOnlyWhereNothingMatchesOrItIsWanted) {
+  const auto id = active_id();
+  const auto moved = [&](std::string target, bool verify = true) {
+    return admin().change({.id = id, .target = std::move(target), .verify = verify});
+  };
+  EXPECT_EQ(moved("https://a.example.com/", false).value().record.state, SubscriptionState::active);
+  EXPECT_EQ(probes_.size(), 0U);
+  ASSERT_TRUE(admin().act(id, SubscriptionAct::pause).ok());
+  EXPECT_EQ(moved("https://b.example.com/").value().record.state, SubscriptionState::paused);
+  EXPECT_EQ(probes_.size(), 1U);
+  ASSERT_TRUE(admin().act(id, SubscriptionAct::disable).ok());
+  EXPECT_EQ(moved("https://c.example.com/").value().record.state, SubscriptionState::disabled);
+  EXPECT_EQ(probes_.size(), 1U) << "it proves itself once it is enabled";
+  const auto active = active_id();
+  auto offline = HubAdmin::open(store_, {.admin = {.actor = "ann"}}).value();
+  EXPECT_EQ(error_of(offline.change({.id = active, .target = "https://a.example.com/"})),
+            "TX.INVALID_STATE: target: the new endpoint has to prove itself before it replaces the "
+            "one of subscription " +
+                active.str() +
+                ": this process does not send to endpoints; ask a daemon that runs the hub");
 }
 
 TEST_F(HubAdminTest, ActsLeadFromStateToStateAndAreNoOpsTwice) {
