@@ -99,8 +99,11 @@ struct RoleGrants {
 constexpr std::array all_roles{
     RoleGrants{.role = "ingest", .own = ingest},
     RoleGrants{.role = "router", .own = router, .flags = "hub_events_flags", .owns = true},
-    RoleGrants{
-        .role = "orchestrator", .own = orchestrator, .flags = "hub_deliveries_flags", .owns = true},
+    RoleGrants{.role = "orchestrator",
+               .own = orchestrator,
+               .flags = "hub_deliveries_flags",
+               .owns = true,
+               .audits = true},
     RoleGrants{.role = "worker", .own = worker, .flags = "hub_jobs_flags"},
     RoleGrants{.role = "operator", .own = operator_of_dead, .audits = true},
     RoleGrants{.role = "admin", .own = admin, .audits = true},

@@ -207,6 +207,8 @@ class PostgresHubRoles : public PostgresHubGrants {
     auto& owner = hub("orchestrator").deliveries;
     EXPECT_EQ(owner.ended(delivery_.shard, 10).value().size(), 1U);
     owner.bury(std::array{delivery_.id}).value();
+    const AuditEvent told{.kind = AuditKind::dead_letter, .message_id = delivery_.id.str()};
+    EXPECT_TRUE(as("orchestrator").audit().append(std::span(&told, 1)).ok());
     const spi::DeliveryChange death{
         .of = {delivery_.id, 1}, .state = DeliveryState::dead, .code = Code::tx_timeout};
     const auto died = owner.change(owning, std::span(&death, 1)).value();
