@@ -7,10 +7,14 @@ usage: hub_test.py SAGABOX [unittest arguments]
 import http.server
 import json
 import re
+import subprocess
 import threading
 import unittest
+from pathlib import Path
 
-from daemon_folder import FolderTestCase, eventually
+from daemon_folder import CLEAN, PATIENCE, SAGABOX, FolderTestCase, eventually
+
+README = Path(__file__).resolve().parents[3] / "README.md"
 
 KEY = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 TARGET = "https://hooks.example.com/shop?token=abc"
@@ -253,6 +257,38 @@ class HubVerbs(FolderTestCase):
         self.serve()
         self.over = ("--server", f"http://{self.address()}")
         self.assertIn("set hub.enabled", self.run_verb("event", "list", code=1).stderr)
+
+
+class FirstWebhook(FolderTestCase):
+    def test_the_five_commands_of_the_readme_work_as_printed(self):
+        section = re.search(r"^## A first webhook\n.*?^```\n(.*?)^```", README.read_text("utf-8"), re.M | re.S)
+        make_key, serve, add, publish, look = section.group(1).splitlines()
+        receiver = Receiver()
+        self.addCleanup(receiver.close)
+        environment = {**CLEAN, "PATH": f"{Path(SAGABOX).parent}:{CLEAN['PATH']}"}
+
+        def typed(line):
+            line = line.replace("http://127.0.0.1:9000/hooks", receiver.url)
+            result = subprocess.run(
+                ["bash", "-c", line.replace("127.0.0.1:8700", self.address() if self.daemon else "")],
+                cwd=self.folder, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE,
+            )  # fmt: skip
+            self.assertEqual((result.returncode, result.stderr), (0, ""), line)
+            return result.stdout
+
+        typed(make_key)
+        with open(self.folder / "out", "wb") as out, open(self.folder / "err", "wb") as err:
+            self.daemon = subprocess.Popen(
+                ["bash", "-c", f"exec env {serve}"],
+                cwd=self.folder, env={**environment, "SAGABOX_LISTEN": "127.0.0.1:0"}, stdout=out, stderr=err,
+            )  # fmt: skip
+        self.wait_for("out", r"shards? owned")
+        self.assertRegex(typed(add), r"is active\nsecret whsec_")
+        event = re.search(r"\w{26}", typed(publish)).group(0)
+        eventually("the endpoint should be told", lambda: receiver.calls)
+        self.assertEqual(receiver.calls[0]["webhook-id"], event)
+        eventually("the delivery should be completed", lambda: re.search(r"completed\s+shop\.order\.placed", typed(look)))
+        self.stop()
 
 
 if __name__ == "__main__":
