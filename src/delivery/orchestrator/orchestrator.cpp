@@ -188,17 +188,21 @@ void Orchestrator::fire_timers(BootTime now) {
     if (line.due_at && *line.due_at <= now) {
       line.due_at.reset();
       line.look_from_start();
+      // Only the earliest was remembered, and by the store's clock it may not be due yet.
+      auto& open_at = shards_[line.shard.value].open_at;
+      open_at = std::min(open_at, now + options_.notified_interval_max);
     }
     consider(line, now);
   }
 }
 
 void Orchestrator::look_at(Line& line, WallTime due, BootTime now) {
+  const auto boot = parts_.clock.boot_now();  // `now` may be older than the wall clock's
   const auto wait = Duration(due - parts_.clock.wall_now());
   if (wait <= Duration{}) {
     if (!line.look) line.look_from_start();
-  } else if (!line.due_at || *line.due_at > now + wait) {
-    line.due_at = now + wait;
+  } else if (!line.due_at || *line.due_at > boot + wait) {
+    line.due_at = boot + wait;
   }
   consider(line, now);
 }
