@@ -227,7 +227,7 @@ Line probe_line(const ProbeReport& report) {
   line.add(report.passed ? "answered" : "failed", report.passed ? Style::good : Style::bad);
   if (report.status != 0) line.add("  " + std::to_string(report.status));
   line.add("  " + millis_text(report.took));
-  if (!report.error.empty()) line.add("  " + shortened(report.error, problem_shown_max));
+  if (!report.error.empty()) line.add("  " + escaped(report.error));
   if (!report.passed && !report.answer.empty()) line.add("  " + escaped(report.answer));
   return line;
 }
