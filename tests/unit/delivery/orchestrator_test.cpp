@@ -36,7 +36,8 @@ JobResult unreached() {
 /// An orchestrator with the worker whose lease it needs.
 struct OneOrchestrator {
   OneOrchestrator(memory::MemoryStore& store, const testing::FakeClock& clock, Random& random,
-                  Metrics& metrics = no_metrics(), Logger& log = no_log())
+                  Metrics& metrics = no_metrics(), Logger& log = no_log(),
+                  const OrchestratorOptions& options = {})
       : ids(clock, random),
         orchestrator({.store = store.hub()->deliveries,
                       .health = store.hub()->admin,
@@ -45,7 +46,7 @@ struct OneOrchestrator {
                       .random = random,
                       .metrics = metrics,
                       .log = log},
-                     {}, shard_count),
+                     options, shard_count),
         worker({.store = store.ownership(), .ids = ids, .clock = clock},
                {{.scope = spi::Scope(Orchestrator::scope),
                  .shards = shard_count,
@@ -200,6 +201,27 @@ TEST_F(OrchestratorTest, RetriesAfterTheWaitsAndBuriesTheDead) {
   EXPECT_EQ(log[0].event.kind, AuditKind::dead_letter);
   EXPECT_EQ(log[0].event.message_id, delivery.id.str());
   EXPECT_EQ(metrics.counter_sum("hub_dead_total"), 1);
+}
+
+TEST_F(OrchestratorTest, EveryRetryIsMadeAtItsTime) {
+  one.reset();
+  clock.advance(1min);  // its lease has run out
+  one = std::make_unique<OneOrchestrator>(store, clock, *random, metrics, no_log(),
+                                          OrchestratorOptions{.look_interval = 1h});
+  const auto to = subscribe("a", R"({"retry": {"waits": ["10s"], "jitter": 0}})");
+  for (int number = 0; number < 2; ++number) {
+    deliver(to);
+    one->orchestrator.notified();
+    run();
+    EXPECT_EQ(work(answered(500)), 1U);
+    one->orchestrator.notified();
+    run();
+    pass(3s);
+  }
+  pass(5s);
+  EXPECT_EQ(work(answered(200)), 1U);
+  pass(5s);
+  EXPECT_EQ(work(answered(200)), 1U);
 }
 
 TEST_F(OrchestratorTest, AnEndpointMayAskForALongerWait) {
