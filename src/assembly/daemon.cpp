@@ -238,6 +238,7 @@ RouteSurroundings Daemon::route_surroundings() {
   return {.show = surroundings_.show,
           .saga_store = saga_store_,
           .saga_definitions = definition_names(definitions_),
+          .hub_store = hub_store_,
           .metrics = metrics_.get(),
           .log = log_,
           .clock = surroundings_.clock,
@@ -262,6 +263,11 @@ Status Daemon::open_stores() {
       return Error{store.error().code, "stores." + settings.name + ": " + store.error().message};
     }
     stores_.push_back(OpenStore{settings.name, std::move(*store)});
+  }
+  if (configuration_.hub.enabled) {
+    const auto name = hub_store(configuration_);
+    if (!name.ok()) return name.error();
+    hub_store_ = std::ranges::find(stores_, *name, &OpenStore::name)->store.get();
   }
   if (configuration_.sagas.definitions.empty()) return {};
   const auto name = saga_store(configuration_);
@@ -323,11 +329,8 @@ Status Daemon::open_sagas() {
 }
 
 Status Daemon::open_hub() {
-  if (!configuration_.hub.enabled) return {};
-  const auto name = hub_store(configuration_);
-  if (!name.ok()) return name.error();
-  auto& store = *std::ranges::find(stores_, *name, &OpenStore::name)->store;
-  auto hub = DaemonHub::open(store, configuration_, route_surroundings());
+  if (hub_store_ == nullptr) return {};
+  auto hub = DaemonHub::open(*hub_store_, configuration_, route_surroundings());
   if (!hub.ok()) return hub.error();
   hub_ = std::move(hub).value();
   return {};

@@ -129,6 +129,7 @@ class Daemon {
   std::shared_ptr<SwitchingSink> sink_;
   std::vector<SagaDefinition> definitions_;
   Store* saga_store_ = nullptr;     // null: no definitions
+  Store* hub_store_ = nullptr;      ///< null: no hub
   std::optional<Sagas> sagas_;      // empty: it runs none
   std::unique_ptr<DaemonHub> hub_;  // null: switched off
 

@@ -4,6 +4,7 @@
 
 #include <sagabox/transports/custom.hpp>
 #include <sagabox/transports/file.hpp>
+#include <sagabox/transports/hub.hpp>
 #include <sagabox/transports/saga.hpp>
 
 #include <algorithm>
@@ -43,6 +44,17 @@ Opened open_sagas(const Configuration& configuration, const RouteSurroundings& s
                      .random = surroundings.random});
 }
 
+Opened open_hub(const Configuration& configuration, const RouteSurroundings& surroundings) {
+  if (!configuration.hub.enabled) {
+    return Error{Code::config_invalid,
+                 "a route to the hub needs the hub of this daemon; set hub.enabled"};
+  }
+  return hub::open({.store = surroundings.hub_store,
+                    .log = surroundings.log,
+                    .clock = surroundings.clock,
+                    .random = surroundings.random});
+}
+
 template <auto member, auto open>
 Opened open_as_said(const Configuration& configuration, const RouteSurroundings& surroundings) {
   auto options = configuration.transports.*member;
@@ -59,6 +71,7 @@ constexpr std::array ways{
     Way{"fn", open_functions},
     Way{"file", open_file},
     Way{"stdout", open_file},
+    Way{"hub", open_hub},
     Way{"saga", open_sagas},
     Way{"saga-reply", open_sagas},
 #ifdef SAGABOX_HTTP

@@ -19,6 +19,7 @@ struct RouteSurroundings {
   Listener show{};
   Store* saga_store = nullptr;  ///< null: nothing is sent to sagas
   std::vector<std::string> saga_definitions{};
+  Store* hub_store = nullptr;  ///< null: nothing is published to the hub
   Metrics* metrics = &no_metrics();
   Logger* log = &no_log();
   const Clock* clock = &system_clock();
