@@ -53,7 +53,7 @@ class HubProducer {
   void run() {
     while (!stopped_) {
       step();
-      std::this_thread::sleep_for(std::chrono::milliseconds(random_->below(25)));
+      std::this_thread::sleep_for(std::chrono::milliseconds(random_->below(50)));
     }
   }
 
@@ -61,7 +61,7 @@ class HubProducer {
     if (!drafts_.empty() && random_->below(15) == 0) return publish_again();
     std::vector<Draft> drafts;
     for (auto count = 1 + random_->below(3); count > 0; --count) {
-      drafts.push_back({++number_, name_ + "-k" + std::to_string(random_->below(5))});
+      drafts.push_back({++number_, name_ + "-k" + std::to_string(random_->below(20))});
     }
     auto tx = store_.begin();
     if (!tx.ok()) return problem("begin", tx.error());

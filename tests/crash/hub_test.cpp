@@ -77,11 +77,13 @@ std::vector<EndpointPlan> plans(bool calm) {
 /// Processes that run roles of the hub on one store, producers and endpoints.
 class HubGround {
  public:
-  /// `end_leases`: leases of jobs that these workers have run out.
   struct Place {
     std::unique_ptr<Store> store;
     Words where;  ///< the store, as the program is told
+    /// The leases of jobs that these workers have run out. They last minutes.
     std::function<void(const std::string& workers)> end_leases;
+    /// The worker has leased a job that has not ended.
+    std::function<bool(const std::string& worker)> has_jobs;
   };
   HubGround(Place place, std::vector<EndpointPlan> plans, std::uint64_t seed)
       : place_(std::move(place)),
@@ -114,6 +116,10 @@ class HubGround {
   [[nodiscard]] std::size_t processes() const { return processes_.size(); }
   void kill(std::size_t at) {
     auto& one = processes_[at];
+    if (one.roles.find("worker") != std::string::npos) {
+      (void)eventually([&] { return place_.has_jobs("'" + one.name + "'"); },
+                       std::chrono::seconds(2));
+    }
     one.process->kill();
     lost_ += (lost_.empty() ? "'" : ",'") + one.name + "'";
     std::this_thread::sleep_for(milliseconds(random_->below(200)));
@@ -344,7 +350,7 @@ class HubCrash : public ::testing::TestWithParam<std::uint64_t> {
     ground->start_processes(roles);
     ground->start_producers(2);
     const auto first = random->below(ground->processes());
-    for (int round = 0; round < times(8); ++round) {
+    for (int round = 0; round < times(6); ++round) {
       std::this_thread::sleep_for(milliseconds(200 + random->below(800)));
       // Each of them in turn, so that none is left out.
       const auto next = first + static_cast<std::uint64_t>(round);
@@ -390,20 +396,28 @@ class PostgresHubCrash : public HubCrash {
     ground = std::make_unique<HubGround>(
         HubGround::Place{.store = postgres::open(database_->url(), database_->options()).value(),
                          .where = {{"url", database_->url()}, {"schema", database_->schema()}},
-                         .end_leases = [this](const std::string& workers) { end_leases(workers); }},
+                         .end_leases = [this](const std::string& workers) { end_leases(workers); },
+                         .has_jobs =
+                             [this](const std::string& worker) {
+                               return database_
+                                          ->sql("SELECT EXISTS (SELECT FROM " + jobs() +
+                                                " WHERE state = 'leased' AND worker = " + worker +
+                                                ")")
+                                          .at(0) == "t";
+                             }},
         plans(false), GetParam());
   }
   void TearDown() override { ground.reset(); }
 
  private:
+  [[nodiscard]] std::string jobs() const { return "\"" + database_->schema() + "\".hub_job"; }
   /// Whoever is stopped with rows locked is not waited for.
   void end_leases(const std::string& workers) {
     if (workers.empty()) return;
-    const auto table = "\"" + database_->schema() + "\".hub_job";
-    (void)database_->sql("UPDATE " + table +
+    (void)database_->sql("UPDATE " + jobs() +
                          " SET lease_until = clock_timestamp() - interval '1 second' "
                          "WHERE ctid IN (SELECT ctid FROM " +
-                         table + " WHERE state = 'leased' AND worker IN (" + workers +
+                         jobs() + " WHERE state = 'leased' AND worker IN (" + workers +
                          ") FOR UPDATE SKIP LOCKED)");
   }
 
@@ -411,16 +425,27 @@ class PostgresHubCrash : public HubCrash {
 };
 
 HubGround::Place place_in(const testing::SqliteFolder& folder) {
+  const auto sql = [file = folder.file()](const std::string& text) {
+    const auto connection = testing::connect_sqlite(file, std::chrono::minutes(1));
+    return testing::run_sql(connection.get(), text);
+  };
   return {.store = sqlite::open(folder.file(), {.lock_max = std::chrono::minutes(1)}).value(),
           .where = {{"file", folder.file()}},
-          .end_leases = [file = folder.file()](const std::string& workers) {
-            if (workers.empty()) return;
-            const auto connection = testing::connect_sqlite(file, std::chrono::minutes(1));
-            (void)testing::run_sql(connection.get(),
-                                   "UPDATE sagabox_hub_job SET lease_until = 1 WHERE state = "
-                                   "'leased' AND worker IN (" +
-                                       workers + ")");
-          }};
+          .end_leases =
+              [sql](const std::string& workers) {
+                if (workers.empty()) return;
+                (void)sql(
+                    "UPDATE sagabox_hub_job SET lease_until = 1 WHERE state = 'leased' "
+                    "AND worker IN (" +
+                    workers + ")");
+              },
+          .has_jobs =
+              [sql](const std::string& worker) {
+                return sql("SELECT EXISTS (SELECT 1 FROM sagabox_hub_job WHERE state = 'leased' "
+                           "AND worker = " +
+                           worker + ")")
+                           .at(0) == "1";
+              }};
 }
 
 class SqliteHubCrash : public HubCrash {
