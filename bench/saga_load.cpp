@@ -1,18 +1,16 @@
 #include "bench/saga_load.hpp"
 
 #include "bench/memory.hpp"
+#include "bench/workload.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
-#include <stdexcept>
 #include <thread>
 
 namespace sagabox::bench {
 namespace {
 
 using std::chrono::microseconds;
-using std::chrono::seconds;
 
 constexpr std::int64_t starts_of_a_transaction = 1000;
 
@@ -47,23 +45,6 @@ void start_sagas(Store& store, Sagas& sagas, std::string_view name, std::int64_t
   }
 }
 
-/// Throws when nothing moves for 30 s.
-void await_sagas(const std::function<std::uint64_t()>& reached, std::uint64_t wanted,
-                 Duration pause) {
-  std::uint64_t last = 0;
-  auto moved = Steady::now();
-  for (;;) {
-    const auto now = reached();
-    if (now >= wanted) return;
-    if (now > last) {
-      last = now;
-      moved = Steady::now();
-    }
-    if (Steady::now() - moved > seconds(30)) throw std::runtime_error("sagas do not go on");
-    std::this_thread::sleep_for(pause);
-  }
-}
-
 }  // namespace
 
 std::int64_t sagas_count(const Size& size) { return std::max<std::int64_t>(100, size.rows / 10); }
@@ -73,8 +54,7 @@ double sagas_rate(Store& store, std::int64_t count) {
   start_sagas(store, sagas, saga_name, count);
   const auto begin = Steady::now();
   sagas.start().value();
-  await_sagas([&] { return sagas.snapshot().completed; }, static_cast<std::uint64_t>(count),
-              microseconds(1000));
+  await_settled([&] { return sagas.snapshot().completed; }, static_cast<std::uint64_t>(count));
   const auto rate = static_cast<double>(count) / seconds_since(begin);
   sagas.stop().value();
   return rate;
@@ -89,7 +69,7 @@ std::vector<double> single_saga_microseconds(Store& store, std::uint32_t count) 
     std::this_thread::sleep_for(microseconds(1000));
     const auto begin = Steady::now();
     (void)sagas.start_saga({.definition = std::string(saga_name)}).value();
-    await_sagas([&] { return sagas.snapshot().completed; }, number, microseconds(20));
+    await_settled([&] { return sagas.snapshot().completed; }, number, microseconds(20));
     if (number > warm_up) taken.push_back(seconds_since(begin) * 1e6);
   }
   sagas.stop().value();
@@ -117,8 +97,7 @@ double active_sagas_mib(Store& store, std::int64_t count) {
   auto sagas = sagas_of(store, waiting_name, std::move(steps));
   sagas.start().value();
   start_sagas(store, sagas, waiting_name, count);
-  await_sagas([&] { return sagas.snapshot().started; }, static_cast<std::uint64_t>(count),
-              microseconds(1000));
+  await_settled([&] { return sagas.snapshot().started; }, static_cast<std::uint64_t>(count));
   sagas.stop().value();
   return peak_mib();
 }

@@ -13,21 +13,6 @@ namespace {
 
 constexpr std::chrono::milliseconds look_interval{1};
 
-void await(const std::function<std::uint64_t()>& settled, std::uint64_t count) {
-  constexpr auto stall_max = std::chrono::seconds(30);
-  auto moved = Steady::now();
-  for (std::uint64_t seen = settled(); seen < count;) {
-    std::this_thread::sleep_for(look_interval);
-    const auto now = settled();
-    if (now != seen) moved = Steady::now();
-    seen = now;
-    if (Steady::now() - moved > stall_max) {
-      throw std::runtime_error(
-          fmt::format("stuck: {} of {} messages settled, none for 30 s", seen, count));
-    }
-  }
-}
-
 }  // namespace
 
 std::string payload_of(std::int64_t number) {
@@ -67,12 +52,27 @@ OutboxOptions deleting() {
   return options;
 }
 
+void await_settled(const std::function<std::uint64_t()>& settled, std::uint64_t count,
+                   std::chrono::microseconds pause) {
+  constexpr auto stall_max = std::chrono::seconds(30);
+  auto moved = Steady::now();
+  for (std::uint64_t seen = settled(); seen < count;) {
+    std::this_thread::sleep_for(pause);
+    const auto now = settled();
+    if (now != seen) moved = Steady::now();
+    seen = now;
+    if (Steady::now() - moved > stall_max) {
+      throw std::runtime_error(fmt::format("stuck: {} of {} settled, none for 30 s", seen, count));
+    }
+  }
+}
+
 void await_delivered(const Outbox& outbox, std::uint64_t count) {
-  await([&] { return outbox.snapshot().delivered; }, count);
+  await_settled([&] { return outbox.snapshot().delivered; }, count);
 }
 
 void await_all_delivered(const std::vector<Outbox>& outboxes, std::uint64_t count) {
-  await(
+  await_settled(
       [&] {
         std::uint64_t delivered = 0;
         for (const auto& outbox : outboxes) delivered += outbox.snapshot().delivered;

@@ -31,7 +31,11 @@ void write_messages(Store& store, Outbox& outbox, std::uint64_t count, std::uint
 /// The defaults, with delivered messages deleted at once.
 OutboxOptions deleting();
 
-/// Returns when so many were settled; throws when nothing moves for 30 s.
+/// Returns when `settled()` has come to `count`, looking again after each pause; throws when it
+/// does not move for 30 s.
+void await_settled(const std::function<std::uint64_t()>& settled, std::uint64_t count,
+                   std::chrono::microseconds pause = std::chrono::microseconds(1000));
+/// When so many messages were settled.
 void await_delivered(const Outbox& outbox, std::uint64_t count);
 /// By all of them together.
 void await_all_delivered(const std::vector<Outbox>& outboxes, std::uint64_t count);

@@ -1,13 +1,12 @@
 #include "bench/baselines/postgres/saga.hpp"
 
 #include "bench/baselines/postgres/link.hpp"
+#include "bench/baselines/side_by_side.hpp"
 #include "bench/measure.hpp"
 
 #include <atomic>
-#include <exception>
 #include <memory>
 #include <stdexcept>
-#include <thread>
 
 namespace sagabox::bench::by_hand {
 namespace {
@@ -114,23 +113,10 @@ double saga_loop(const SagaLoopLoad& load) {
     loops.push_back(std::make_unique<SagaLoop>(load.url, load.text));
   }
   std::atomic<std::int64_t> done{0};
-  std::vector<std::exception_ptr> failures(loops.size());
-  const auto begin = Steady::now();
-  std::vector<std::thread> threads;
-  for (std::size_t at = 0; at < loops.size(); ++at) {
-    threads.emplace_back([&, at] {
-      try {
-        while (const auto some = loops[at]->run(load.batch)) done += some;
-      } catch (...) {
-        failures[at] = std::current_exception();
-      }
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  const auto took = seconds_since(begin);
-  for (const auto& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
+  const auto took = seconds_side_by_side(load.connections, [&](int number) {
+    auto& loop = *loops[static_cast<std::size_t>(number)];
+    while (const auto some = loop.run(load.batch)) done += some;
+  });
   if (done != load.sagas) throw std::runtime_error("sagas by hand were lost");
   return static_cast<double>(load.sagas) / took;
 }
