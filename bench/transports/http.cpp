@@ -1,5 +1,5 @@
-#include "bench/baselines/transports/http_loop.hpp"
 #include "bench/duel.hpp"
+#include "bench/transports/bare_http.hpp"
 #include "bench/transports/bench.hpp"
 #include "bench/transports/feed.hpp"
 #include "bench/workload.hpp"
@@ -22,7 +22,6 @@
 namespace sagabox::bench::transports {
 namespace {
 
-using baselines::HttpWaiting;
 using sagabox::testing::HttpNginx;
 
 /// What `wrk` gets out of the same server; 0 when it is not installed.
@@ -37,23 +36,14 @@ double wrk_rate(const std::string& url, std::uint32_t connections) {
   return rate;
 }
 
-/// libcurl alone with the same messages and headers, the best of several ways.
+/// With the same messages and headers.
 Contender bare_loop(const std::string& name, const std::string& url, const Feed& feed,
                     const Size& size, Report& report) {
-  const auto loop = [&](HttpWaiting waiting, std::uint32_t connections) {
-    const auto* const how = waiting == HttpWaiting::epoll ? "epoll" : "curl_multi_poll";
-    return Contender{fmt::format("libcurl multi, {}, {} connections", how, connections),
-                     [&feed, url, waiting, connections] {
-                       return baselines::http_loop(
-                           {url, feed.size(), connections, waiting,
-                            [&](std::uint32_t number) { return feed.parcel(number, {}); }});
-                     }};
-  };
-  return best_of(
-      name,
-      {loop(HttpWaiting::epoll, 64), loop(HttpWaiting::poll, 64), loop(HttpWaiting::epoll, 16),
-       loop(HttpWaiting::poll, 16), loop(HttpWaiting::epoll, 256)},
-      size, report);
+  return bare_http(name,
+                   {.url = url,
+                    .messages = feed.size(),
+                    .parcel = [&](std::uint32_t number) { return feed.parcel(number, {}); }},
+                   size, report);
 }
 
 void beside_wrk(const std::string& name, const std::string& url, double rate, Report& report) {

@@ -12,11 +12,12 @@ void for_each_attribute(const spi::Parcel& parcel, const std::string& prefix, co
   const auto& message = *parcel.message;
   add(prefix + "specversion", "1.0");
   add(prefix + "id", message.id().str());
-  add(prefix + "source", "/sagabox/bench");
+  add(prefix + "source", parcel.source.empty() ? "/sagabox/bench" : parcel.source);
   add(prefix + "type", message.topic());
   add(prefix + "time", "2026-01-01T00:00:00.000Z");
   if (message.has_key()) add(prefix + "partitionkey", message.key());
   add(prefix + "tenant", message.tenant());
+  if (!parcel.source.empty()) return;
   add(prefix + "outboxsequence", std::to_string(parcel.sequence.value));
   add(prefix + "outboxshard", std::to_string(parcel.shard.value));
   add(prefix + "outboxepoch", std::to_string(parcel.epoch.value));

@@ -139,6 +139,9 @@ class Loop {
                        [&](const std::string& name, const std::string& value) {
                          transfer.add_header(name + ": " + value);
                        });
+    if (loop_.more_headers) {
+      for (const auto& line : loop_.more_headers(transfer.parcel)) transfer.add_header(line);
+    }
     const auto body = transfer.parcel.message->payload().view();
     auto* const easy = transfer.easy.get();
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer.headers.get());

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace sagabox::bench::baselines {
 
@@ -20,6 +21,8 @@ struct HttpLoop {
   std::uint32_t connections = 64;
   HttpWaiting waiting = HttpWaiting::epoll;
   std::function<spi::Parcel(std::uint32_t)> parcel;
+  /// Lines beside those of the message; asked when it is sent.
+  std::function<std::vector<std::string>(const spi::Parcel&)> more_headers{};
 };
 
 /// libcurl as its examples use it: one thread, so many easy handles, each used again for the next
