@@ -10,6 +10,9 @@
 #ifdef SAGABOX_BENCH_SQLITE
 #include "bench/sqlite/bench.hpp"
 #endif
+#ifdef SAGABOX_BENCH_HTTP
+#include "bench/hub/bench.hpp"
+#endif
 #if defined(SAGABOX_BENCH_POSTGRES) && defined(SAGABOX_BENCH_HTTP)
 #include "bench/slo/bench.hpp"
 #endif
@@ -74,7 +77,14 @@ constexpr std::array benchmarks{
     Benchmark{"transports.http.transport", bench::transports::http_transport},
 #ifdef SAGABOX_BENCH_POSTGRES
     Benchmark{"transports.http.durable", bench::transports::http_durable},
+    Benchmark{"hub.postgres.rate", bench::hub::postgres_rate},
+    Benchmark{"hub.postgres.fanout_10.rate", bench::hub::postgres_fanout},
+    Benchmark{"hub.postgres.stored_1m", bench::hub::postgres_stored},
+    Benchmark{"hub.latency", bench::hub::latency},
     Benchmark{"slo", bench::slo::ordinary_load},
+#endif
+#ifdef SAGABOX_BENCH_SQLITE
+    Benchmark{"hub.sqlite.rate", bench::hub::sqlite_rate},
 #endif
 #endif
 #ifdef SAGABOX_BENCH_KAFKA
@@ -101,9 +111,10 @@ bool is_asked_for(const std::string& name, const std::string& asked) {
 }
 
 std::vector<std::string> names() {
-  std::vector<std::string> all{"core",        "postgres",     "postgres.drain", "postgres.latency",
-                               "sqlite",      "sqlite.drain", "transports",     "rest",
-                               "idempotency", "saga"};
+  std::vector<std::string> all{
+      "core",         "postgres",    "postgres.drain", "postgres.latency", "sqlite",
+      "sqlite.drain", "transports",  "rest",           "idempotency",      "saga",
+      "hub",          "hub.postgres"};
   for (const auto& benchmark : benchmarks) all.emplace_back(benchmark.name);
   return all;
 }
@@ -136,6 +147,13 @@ constexpr const char* explanation = R"(Benchmarks:
   saga.postgres.rate, saga.sqlite.rate      beside batches by hand with the same history
   saga.postgres.single, saga.sqlite.single  one alone, beside the five commits it needs
   saga.active_100k                memory with 100,000 that wait
+
+  hub             the delivery hub with all its roles, signed webhooks to an nginx that answers 204:
+  hub.postgres.rate, hub.sqlite.rate   each event for one subscription, beside the same rows in
+                  batches by hand and then the same requests by libcurl alone
+  hub.postgres.fanout_10.rate     the same with each event for ten
+  hub.postgres.stored_1m          with five times `--rows` deliveries stored, beside an empty hub
+  hub.latency     from the call of publish to the receiver, idle: p50 and p99
 
   rest            the REST API on such a PostgreSQL, 64 connections:
   rest.enqueue, rest.enqueue_batch

@@ -20,6 +20,13 @@ SQLITE_GOALS = [
     "sqlite.hot.p50_us",
     "sqlite.pending_1m.rss_mib",
 ]
+HUB_GOALS = {
+    "hub.postgres.rate",
+    "hub.postgres.fanout_10.rate",
+    "hub.postgres.stored_1m",
+    "hub.latency.p50_ms",
+    "hub.sqlite.rate",
+}
 NAMES = ["core.dispatch", "core.hot.p50_us", "core.hot.p99_us", "core.write"]
 
 
@@ -71,6 +78,23 @@ class Bench(unittest.TestCase):
                 self.assertGreater(line["value"], 0)
                 self.assertGreater(line["baseline"], 0)
                 self.assertTrue(line["commit"])
+
+    def test_hub_prints_every_figure(self):
+        small = ["--json", "--no-sweep", "--rows", "2000", "--repeats", "1", "--hand-overs", "50"]
+        result = bench("hub", *small)
+        if "PostgreSQL's server is not installed" in result.stderr:
+            self.skipTest(result.stderr)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = [json.loads(line) for line in result.stdout.splitlines()]
+        if any("skipped" in line for line in lines):
+            self.skipTest(result.stdout)
+        goals = {line["name"] for line in lines if "goal" in line}
+        self.assertEqual(goals, HUB_GOALS)
+        for line in lines:
+            with self.subTest(name=line["name"]):
+                self.assertGreater(line["value"], 0)
+                if "latency" not in line["name"]:
+                    self.assertGreater(line["baseline"], 0)
 
     def test_slo_counts_what_was_delivered_and_retried(self):
         result = bench("slo", "--json", "--seconds", "6", "--rate", "50")
