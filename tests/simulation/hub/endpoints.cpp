@@ -65,6 +65,12 @@ class Repeating final : public spi::SendResults {
 
 }  // namespace
 
+Endpoints::~Endpoints() {
+  for (const auto& open : std::exchange(open_, {})) {
+    open.results->sent(open.ticket, {.kind = EndpointKind::delivered});
+  }
+}
+
 void Endpoints::set_down(const std::string& address, bool down) {
   if (down) {
     down_.insert(address);

@@ -35,6 +35,10 @@ class Endpoints {
     std::function<void(std::string)> violated;
   };
   explicit Endpoints(Parts parts) : parts_(std::move(parts)) {}
+  /// Whoever has sent gets a result, also where it is there no more.
+  ~Endpoints();
+  Endpoints(const Endpoints&) = delete;
+  Endpoints& operator=(const Endpoints&) = delete;
 
   void called(EndpointCall call, const spi::Parcel& parcel, spi::SendResults& results);
   /// Answers what is due.

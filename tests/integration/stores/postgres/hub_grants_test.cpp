@@ -249,7 +249,7 @@ TEST_F(PostgresHubRoles, EachUserCanDoAllOfItsWork) {
   const auto requeued = looked.requeue(std::array{delivery_.id}, {}, acts).value();
   EXPECT_EQ(requeued[0].outcome, spi::Requeued::Outcome::made);
   EXPECT_EQ(looked.delivery(requeued[0].made).value()->generation, 1U);
-  EXPECT_EQ(as("operator").audit().read({}, 10).value().size(), 3U);
+  EXPECT_EQ(as("operator").audit().read({}, 10).value().size(), 4U);
 }
 
 TEST_F(PostgresHubGrants, NobodyCanDoAnothersWork) {
