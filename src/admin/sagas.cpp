@@ -1,6 +1,7 @@
 #include "admin/checks.hpp"
 #include "admin/saga_explain.hpp"
 #include "admin/saga_view.hpp"
+#include "core/scopes.hpp"
 #include "core/text.hpp"
 #include "saga/decide.hpp"
 
@@ -130,7 +131,7 @@ Result<std::optional<SagaExplanation>> SagaAdmin::explain(const SagaId& id) cons
   auto commands = store_->saga_admin()->pending(id, commands_explained);
   if (!commands.ok()) return commands.error();
   facts.commands = *std::move(commands);
-  auto owners = store_->ownership().census("saga:" + row.definition);
+  auto owners = store_->ownership().census(saga_scope(row.definition));
   if (!owners.ok()) return owners.error();
   facts.owners = *std::move(owners);
   return std::optional(admin::explain(facts));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/scopes.hpp"
 #include "outbox/dispatch/dispatcher.hpp"
 #include "outbox/dispatch/room.hpp"
 #include "outbox/read/intake.hpp"
@@ -34,9 +35,7 @@ class Relay final : public ownership::Holder {
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
 
-  [[nodiscard]] static spi::Scope scope_of(const TableName& table) {
-    return "outbox:" + table.str();
-  }
+  [[nodiscard]] static spi::Scope scope_of(const TableName& table) { return outbox_scope(table); }
   /// Whose lease counts; before the first step.
   void attach(ownership::Worker& worker) noexcept { shards_.attach(worker); }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/scopes.hpp"
 #include "feed/reader.hpp"
 #include "observe/error_figures.hpp"
 #include "ownership/worker.hpp"
@@ -97,9 +98,7 @@ class Orchestrator final : public ownership::Holder, public CallResults {
  public:
   Orchestrator(OrchestratorParts parts, OrchestratorOptions options);
 
-  static spi::Scope scope_of(std::string_view definition) {
-    return "saga:" + std::string(definition);
-  }
+  static spi::Scope scope_of(std::string_view definition) { return saga_scope(definition); }
   /// Whose lease counts; before the first step.
   void attach(ownership::Worker& worker) noexcept { worker_.store(&worker); }
 

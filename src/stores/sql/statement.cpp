@@ -1,5 +1,6 @@
 #include "stores/sql/statement.hpp"
 
+#include "core/scopes.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -200,7 +201,10 @@ const Part& Statement::only() const {
 
 Statement Statement::for_table(const TableName& table) const {
   std::vector<std::string> sql;
-  for (const auto& part : parts_) sql.push_back(replaced(part.sql, "{table}", table.str()));
+  const auto scope = outbox_scope(table);
+  for (const auto& part : parts_) {
+    sql.push_back(replaced(replaced(part.sql, "{table}", table.str()), "{scope}", scope));
+  }
   return {name_, space_ + "." + table.str(), sql};
 }
 

@@ -24,7 +24,8 @@
 ///     INSERT INTO "{schema}".pause …
 ///     RETURNING topic;
 ///
-/// `{schema}` and `{table}` stand for names made of letters, digits and _. Paste a statement into
+/// `{schema}` and `{table}` stand for names made of letters, digits and _, `{scope}` for that under
+/// which an outbox has its owners. Paste a statement into
 /// psql or sqlite3 with these replaced. A section has one statement or several, each ending with
 /// `;` at the end of a line. They run in turn with the same values, and the answer is that of the
 /// last one that returns rows. Comments are left out. What is quoted ('…', E'…', "…", $tag$…$tag$)
@@ -48,7 +49,7 @@ class Statement {
   [[nodiscard]] std::span<const Part> parts() const noexcept { return parts_; }
   /// Of a section that has one statement.
   [[nodiscard]] const Part& only() const;
-  /// With the name of an outbox in place of `{table}`.
+  /// With the name of an outbox in place of `{table}`, and of its scope in place of `{scope}`.
   [[nodiscard]] Statement for_table(const TableName& table) const;
 
  private:

@@ -1,5 +1,6 @@
 #include "stores/postgres/driver/names.hpp"
 
+#include "core/scopes.hpp"
 #include "core/text.hpp"
 
 #include <array>
@@ -23,7 +24,7 @@ std::string Names::statement(std::string_view what, const TableName& table) cons
 std::string Names::fill(std::string_view sql) const { return replaced(sql, "{schema}", schema_); }
 
 std::string Names::fill(std::string_view sql, const TableName& table) const {
-  return replaced(fill(sql), "{table}", table.str());
+  return replaced(replaced(fill(sql), "{table}", table.str()), "{scope}", outbox_scope(table));
 }
 
 }  // namespace sagabox::postgres

@@ -8,8 +8,9 @@
 
 namespace sagabox::postgres {
 
-/// Fills names into SQL: `"{schema}"."{table}_outbox"`. Both are made of letters, digits and _
-/// only, so that nothing of them needs escaping between quotes.
+/// Fills names into SQL: `"{schema}"."{table}_outbox"`, and `'{scope}'`, under which that outbox
+/// has its owners. They are made of letters, digits, _ and : only, so that nothing of them needs
+/// escaping between quotes.
 class Names {
  public:
   /// Error CONFIG.INVALID unless `schema` reads like the name of an outbox.

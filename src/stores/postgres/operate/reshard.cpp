@@ -1,3 +1,4 @@
+#include "core/scopes.hpp"
 #include "stores/postgres/driver/session.hpp"
 #include "stores/postgres/operate/admin_store.hpp"
 #include "stores/postgres/operate/migrations.hpp"
@@ -54,14 +55,14 @@ LOCK TABLE "{schema}"."{table}_outbox" IN ACCESS EXCLUSIVE MODE;
 // member is not counted, starts over, and is told of the other count.
 constexpr std::string_view hand_over_sql = R"sql(
 UPDATE "{schema}".outbox SET shards = {shards} WHERE name = '{table}';
-UPDATE "{schema}".scope SET shards = {shards} WHERE name = 'outbox:{table}';
+UPDATE "{schema}".scope SET shards = {shards} WHERE name = '{scope}';
 DELETE FROM "{schema}"."{table}_claim";
-DELETE FROM "{schema}".member WHERE scope = 'outbox:{table}';
+DELETE FROM "{schema}".member WHERE scope = '{scope}';
 WITH gone AS (
-  DELETE FROM "{schema}".shard_owner WHERE scope = 'outbox:{table}' RETURNING epoch
+  DELETE FROM "{schema}".shard_owner WHERE scope = '{scope}' RETURNING epoch
 )
 INSERT INTO "{schema}".shard_owner (scope, shard, epoch)
-SELECT 'outbox:{table}', shard, (SELECT coalesce(max(epoch), 0) + 1 FROM gone)
+SELECT '{scope}', shard, (SELECT coalesce(max(epoch), 0) + 1 FROM gone)
 FROM generate_series(0, {shards} - 1) AS shard;
 )sql";
 
@@ -128,7 +129,7 @@ Result<spi::ReshardReport> Migrations::reshard_once(const spi::ReshardRequest& r
 Status Migrations::lock_owners(Connection& connection, const TableName& table,
                                std::uint16_t shards) {
   Params scope;
-  scope.text("outbox:" + table.str());
+  scope.text(outbox_scope(table));
   Params made = scope;
   made.int2(static_cast<std::int16_t>(shards));
   const Statement statements[] = {{"", names_.fill(scope_sql)},
@@ -157,7 +158,7 @@ Result<spi::ReshardReport> Migrations::look_at_shards(Connection& connection,
   report.shards = shards_;
 
   Params scope;
-  scope.text("outbox:" + table.str());
+  scope.text(outbox_scope(table));
   Params counted;
   counted.int8(stats_rows_exact);
   const Statement statements[] = {{"", names_.fill(relays_sql)},

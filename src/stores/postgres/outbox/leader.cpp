@@ -1,5 +1,6 @@
 #include "stores/postgres/outbox/leader.hpp"
 
+#include "core/scopes.hpp"
 #include "stores/sql/ownership_store.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace sagabox::postgres {
 namespace {
 
 /// Only relays have a leader; purges and replay jobs are shared as ever.
-bool is_led(const spi::Scope& scope) { return scope.starts_with("outbox:"); }
+bool is_led(const spi::Scope& scope) { return is_outbox_scope(scope); }
 
 constexpr int version_with_idle_timeout = 140000;
 /// A session that was ended lets go of its locks a moment later.

@@ -408,7 +408,7 @@ HAVING count(*) = rows_max;
 SELECT age('3'::xid)::int8,
        (SELECT string_agg(DISTINCT owner.xmax::text, ',')
         FROM "{schema}".shard_owner AS owner
-        WHERE owner.scope = 'outbox:{table}' AND owner.xmax <> '0'::xid),
+        WHERE owner.scope = '{scope}' AND owner.xmax <> '0'::xid),
        (SELECT o.shards::text FROM "{schema}".outbox AS o WHERE o.name = '{table}');
 
 -- name: competing_read_claimed

@@ -29,7 +29,7 @@ VALUES ($1, 'a;b');
 
 -- name: drop
 DELETE FROM "{table}" WHERE id = $1;
-SELECT 1;
+SELECT '{scope}';
 )sql";
 
 TEST(SqlSections, ASectionIsOneStatementOrSeveral) {
@@ -40,7 +40,7 @@ TEST(SqlSections, ASectionIsOneStatementOrSeveral) {
   const auto drop = sections.take("drop").for_table(TableName::parse("orders").value());
   ASSERT_EQ(drop.parts().size(), 2U);
   EXPECT_EQ(drop.parts()[0].sql, "DELETE FROM \"orders\" WHERE id = $1");
-  EXPECT_EQ(drop.parts()[1].sql, "SELECT 1");
+  EXPECT_EQ(drop.parts()[1].sql, "SELECT 'outbox:orders'");
   EXPECT_TRUE(sections.check().ok());
 }
 

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <sagabox/message.hpp>
+
+#include <string>
+#include <string_view>
+
+// Names of what has one owner a shard. The engine that owns it, the stores that look at its owners
+// and the views of operators agree on them here.
+
+namespace sagabox {
+
+inline constexpr std::string_view outbox_scope_prefix = "outbox:";
+
+inline std::string outbox_scope(const TableName& table) {
+  return std::string(outbox_scope_prefix) + table.str();
+}
+inline bool is_outbox_scope(std::string_view scope) {
+  return scope.starts_with(outbox_scope_prefix);
+}
+
+inline std::string saga_scope(std::string_view definition) {
+  return "saga:" + std::string(definition);
+}
+
+}  // namespace sagabox
