@@ -60,6 +60,13 @@ std::string milliseconds_text(Duration duration) {
   return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(duration).count());
 }
 
+/// Plans that are the same at any time are made once: left to choose, the server plans anew for each
+/// list, which it takes for shorter than the generic plan does.
+std::string_view plan_cache_mode(const ConnectSettings& settings) {
+  if (settings.custom_plans) return "force_custom_plan";
+  return settings.index_scans_only ? "force_generic_plan" : "auto";
+}
+
 /// libpq takes milliseconds as an int.
 constexpr Duration user_timeout_max = std::chrono::hours(24);
 
@@ -157,7 +164,7 @@ Status Connection::set_up(const ConnectSettings& settings) {
   constexpr std::int32_t nobody = 0;
   limits_.text(milliseconds_text(settings.statement_max))
       .text(milliseconds_text(settings.lock_max))
-      .text(settings.custom_plans ? "force_custom_plan" : "auto")
+      .text(plan_cache_mode(settings))
       .int4(settings.pooled ? nobody : PQbackendPID(handle_.get()))
       .text(milliseconds_text(settings.idle_max))
       .boolean(settings.index_scans_only)

@@ -28,8 +28,8 @@ struct ConnectSettings {
   /// Every execution is planned for its parameters: a plan made while a table was empty is a
   /// sequential scan when it is full. Reads and settles keep theirs all the same; see `keep_plan`.
   bool custom_plans = true;
-  /// For sessions whose every statement has an index: plans are kept, and a plan made while a table
-  /// was empty serves a full one.
+  /// For sessions whose every statement has an index: each is planned once, and a plan made while a
+  /// table was empty serves a full one.
   bool index_scans_only = false;
   /// What is asked for in the order of an index is read along it, never sorted or through a bitmap.
   bool in_index_order = false;
