@@ -2,6 +2,7 @@
 
 #include "core/error_text.hpp"
 #include "core/text.hpp"
+#include "observe/trace_parent.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -26,18 +27,6 @@ constexpr int status_error = 2;
 json::string text_of(std::string_view text) {
   if (text_facts(text).unprintable_at == std::string_view::npos) return json::string(text);
   return json::string(clean_error(text));
-}
-
-template <class Id>
-json::string hex_of(const Id& id) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  json::string text;
-  text.reserve(2 * id.size());
-  for (const auto byte : id) {
-    text.push_back(digits[byte >> 4U]);
-    text.push_back(digits[byte & 15U]);
-  }
-  return text;
 }
 
 json::string nanoseconds_of(WallTime time, Duration later = {}) {

@@ -6,16 +6,6 @@
 namespace sagabox {
 namespace {
 
-SpanId new_span_id(Random& random) {
-  // Zeros would mean that there is none.
-  const auto number = std::max<std::uint64_t>(random.next(), 1);
-  SpanId id{};
-  for (std::size_t at = 0; at < id.size(); ++at) {
-    id[at] = static_cast<std::uint8_t>(number >> (8 * at));
-  }
-  return id;
-}
-
 std::string_view result_name(Outcome::Kind kind) {
   switch (kind) {
     case Outcome::Kind::done:

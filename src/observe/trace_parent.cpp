@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <span>
 #include <string>
 
 namespace sagabox {
@@ -39,6 +41,30 @@ std::optional<TraceParent> parse_traceparent(std::string_view text) {
   read_hex(text.substr(span_at), parent.span);
   parent.sampled = (byte_at(text, flags_at) & sampled_flag) != 0;
   return parent;
+}
+
+std::string hex_of(std::span<const std::uint8_t> bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (const auto byte : bytes) {
+    text += digits[byte >> 4U];
+    text += digits[byte & 15U];
+  }
+  return text;
+}
+
+std::string traceparent_of(const TraceSpan& span) {
+  return "00-" + hex_of(span.trace) + "-" + hex_of(span.id) + "-01";
+}
+
+SpanId new_span_id(Random& random) {
+  // Zeros would mean that there is none.
+  const auto number = std::max<std::uint64_t>(random.next(), 1);
+  SpanId id{};
+  for (std::size_t at = 0; at < id.size(); ++at) {
+    id[at] = static_cast<std::uint8_t>(number >> (8 * at));
+  }
+  return id;
 }
 
 TraceId trace_of_message(std::string_view table, std::string_view message) {

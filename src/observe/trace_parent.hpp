@@ -1,8 +1,12 @@
 #pragma once
 
+#include <sagabox/random.hpp>
 #include <sagabox/tracing.hpp>
 
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace sagabox {
@@ -16,6 +20,14 @@ struct TraceParent {
 
 /// Nothing for what is none.
 std::optional<TraceParent> parse_traceparent(std::string_view text);
+
+/// Two digits a byte.
+std::string hex_of(std::span<const std::uint8_t> bytes);
+
+/// What is handed to those whose spans are to be below this one.
+std::string traceparent_of(const TraceSpan& span);
+
+SpanId new_span_id(Random& random);
 
 /// The trace of a message that was written without one. Every attempt, in whatever process, finds
 /// the same, and so the same answer to whether it is sampled.

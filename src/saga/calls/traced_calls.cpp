@@ -4,26 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <span>
 #include <string>
 #include <utility>
 
 namespace sagabox::saga {
 namespace {
-
-std::string hex_of(std::span<const std::uint8_t> bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (const auto byte : bytes) {
-    text += digits[byte >> 4U];
-    text += digits[byte & 15U];
-  }
-  return text;
-}
-
-std::string traceparent_of(const TraceSpan& span) {
-  return "00-" + hex_of(span.trace) + "-" + hex_of(span.id) + "-01";
-}
 
 std::string_view call_result_name(CallResult::Kind kind) {
   switch (kind) {
@@ -41,16 +26,6 @@ std::string_view call_result_name(CallResult::Kind kind) {
       return "unreachable";
   }
   return "in_doubt";
-}
-
-SpanId fresh_span_id(Random& random) {
-  // Zeros would mean that there is none.
-  const auto number = std::max<std::uint64_t>(random.next(), 1);
-  SpanId id{};
-  for (std::size_t at = 0; at < id.size(); ++at) {
-    id[at] = static_cast<std::uint8_t>(number >> (8 * at));
-  }
-  return id;
 }
 
 void describe_call(const CallOrder& order, TraceSpan& span) {
@@ -78,7 +53,7 @@ std::optional<TraceSpan> TracedCalls::span_of(const CallOrder& order) const {
     span.trace = trace_of_message(order.definition, order.saga.view());
     if (!is_sampled(span.trace, tracing_.sample_ratio)) return std::nullopt;
   }
-  span.id = fresh_span_id(*tracing_.random);
+  span.id = new_span_id(*tracing_.random);
   span.started = tracing_.clock->wall_now();
   describe_call(order, span);
   return span;
