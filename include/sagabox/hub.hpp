@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sagabox/error.hpp>
+#include <sagabox/event_types.hpp>
 #include <sagabox/hub_record.hpp>
 #include <sagabox/limits.hpp>
 #include <sagabox/log.hpp>
@@ -11,10 +12,12 @@
 #include <sagabox/spi/transport.hpp>
 #include <sagabox/store.hpp>
 #include <sagabox/time.hpp>
+#include <sagabox/tracing.hpp>
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -77,6 +80,13 @@ struct HubOptions {
   /// Whoever stops waits so long for requests that are under way.
   Duration drain_timeout = std::chrono::seconds(20);
 
+  /// Checked by `publish`, and by the router for what came in by SQL: that is delivered as it is,
+  /// with a warning.
+  EventTypes event_types{};
+
+  SpanSink* spans = nullptr;      ///< outlives the hub; null: attempts have no spans
+  double trace_sample_ratio = 1;  ///< of the events that were published without a trace
+
   /// These outlive the hub, as do the transports' servers.
   Metrics* metrics = &no_metrics();
   Logger* log = &no_log();
@@ -105,10 +115,18 @@ struct HubSnapshot {
   std::uint64_t requests = 0;         ///< in the hands of the worker
   std::uint64_t findings = 0;
   std::uint64_t routed = 0;      ///< events, since the start of this process, as all below
+  std::uint64_t unfit = 0;       ///< of them, that do not fit the catalogue of event types
   std::uint64_t deliveries = 0;  ///< made
   std::uint64_t completed = 0;
   std::uint64_t failed = 0;  ///< attempts
   std::uint64_t dead = 0;
+};
+
+/// The endpoint of a subscription, as the owner of its deliveries sees it.
+struct EndpointState {
+  std::optional<WallTime> down_since{};  ///< null: it is not down
+  std::uint32_t under_way = 0;           ///< requests
+  std::uint64_t ready = 0;               ///< deliveries that are read and wait for their turn
 };
 
 /// A delivery that does not go on because the store refuses what became of it.
@@ -136,7 +154,8 @@ class Hub {
   Status stop();
 
   /// The events are told when the transaction commits. All of them, or none:
-  /// SCHEMA.VALIDATION_FAILED and TX.IDEMPOTENT_MISMATCH name one that cannot be published.
+  /// SCHEMA.VALIDATION_FAILED (also of one that does not fit `event_types`) and
+  /// TX.IDEMPOTENT_MISMATCH name one that cannot be published.
   Result<std::vector<Published>> publish(Transaction& tx, std::vector<NewEvent> events);
   Result<Published> publish(Transaction& tx, NewEvent event);
   /// In a transaction of its own.
@@ -147,6 +166,8 @@ class Hub {
 
   [[nodiscard]] HubSnapshot snapshot() const;
   [[nodiscard]] std::vector<HubFinding> findings(std::size_t rows_max = 100) const;
+  /// Null: this process does not own its deliveries, or there were none so far.
+  [[nodiscard]] std::optional<EndpointState> endpoint(const SubscriptionId& subscription) const;
 
  private:
   struct Parts;

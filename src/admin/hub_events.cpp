@@ -1,5 +1,6 @@
 #include "admin/checks.hpp"
 #include "admin/hub_view.hpp"
+#include "delivery/hub_log.hpp"
 
 #include <sagabox/hub_admin.hpp>
 #include <sagabox/random.hpp>
@@ -65,7 +66,9 @@ Result<std::vector<Published>> HubAdmin::publish(std::span<const EventOrder> ord
   }
   auto published = store_->transaction(
       [&](OwnedTransaction& transaction) { return transaction.events().publish(events); });
-  if (published.ok()) hub_.events.wake();
+  if (!published.ok()) return published;
+  hub_.events.wake();
+  delivery::log_published(*options_.admin.log, events, *published);
   return published;
 }
 

@@ -142,6 +142,7 @@ struct HubSettings {
   std::vector<std::string> roles{"router", "orchestrator", "worker", "cleaner"};
   HubOptions options{};  ///< nothing that is not a setting is set
 
+  [[nodiscard]] EventTypes catalogue() const;
   [[nodiscard]] Status check() const;
 };
 

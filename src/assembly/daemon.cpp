@@ -239,6 +239,7 @@ RouteSurroundings Daemon::route_surroundings() {
           .saga_store = saga_store_,
           .saga_definitions = definition_names(definitions_),
           .hub_store = hub_store_,
+          .spans = spans_.get(),
           .metrics = metrics_.get(),
           .log = log_,
           .clock = surroundings_.clock,

@@ -40,6 +40,9 @@ HubOptions engine_options(const Configuration& configuration, const RouteSurroun
   options.secret_key = configuration.hub.secret_key;
   options.transports = transports;
   options.breaker = configuration.traffic.breaker;
+  options.event_types = configuration.hub.catalogue();
+  options.spans = surroundings.spans;
+  options.trace_sample_ratio = configuration.tracing.sample_ratio;
   options.metrics = surroundings.metrics;
   options.log = surroundings.log;
   options.clock = surroundings.clock;
@@ -70,6 +73,15 @@ Status HubSettings::check() const {
   if (!enabled || secret_key.empty()) return {};
   const auto box = delivery::SecretBox::create(secret_key);
   return box.ok() ? Status() : Status(box.error());
+}
+
+EventTypes HubSettings::catalogue() const {
+  EventTypes catalogue;
+  catalogue.known_only = known_types_only;
+  for (const auto& type : event_types) {
+    catalogue.known[type.type] = {.description = type.description, .schema = type.schema};
+  }
+  return catalogue;
 }
 
 Result<std::string> hub_store(const Configuration& configuration) {
@@ -104,10 +116,7 @@ Result<std::unique_ptr<DaemonHub>> DaemonHub::open(Store& store, const Configura
     if (!box.ok()) return Error{box.error().code, "hub.secret_key: " + box.error().message};
     hub->box_ = std::make_unique<const delivery::SecretBox>(std::move(box).value());
   }
-  hub->types_.known_only = configuration.hub.known_types_only;
-  for (const auto& type : configuration.hub.event_types) {
-    hub->types_.known[type.type] = {.description = type.description, .schema = type.schema};
-  }
+  hub->types_ = configuration.hub.catalogue();
   auto transports = hub_transports(configuration, surroundings);
   if (!transports.ok()) return transports.error();
   hub->transports_ = std::move(transports).value();
@@ -136,6 +145,11 @@ Result<ProbeReport> DaemonHub::probe(const EndpointProbe& probe) {
                      .error = std::move(probed.error),
                      .answer = std::move(probed.answer),
                      .took = probed.took};
+}
+
+std::optional<std::uint64_t> DaemonHub::subscriptions() const {
+  const auto all = store_.hub()->deliveries.subscriptions(0);
+  return all.ok() ? std::optional<std::uint64_t>(all->size()) : std::nullopt;
 }
 
 Status DaemonHub::check_target(std::string_view target) const {

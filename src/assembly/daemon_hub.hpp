@@ -2,7 +2,6 @@
 
 #include "assembly/configuration.hpp"
 #include "assembly/routes.hpp"
-#include "delivery/event_types.hpp"
 #include "delivery/secret_box.hpp"
 
 #include <sagabox/hub.hpp>
@@ -43,6 +42,11 @@ class DaemonHub {
   /// endpoints, and must leave room for others.
   Result<ProbeReport> probe(const EndpointProbe& probe);
   [[nodiscard]] Status check_target(std::string_view target) const;
+  /// How many there are; null: they cannot be read now.
+  [[nodiscard]] std::optional<std::uint64_t> subscriptions() const;
+  [[nodiscard]] std::optional<EndpointState> endpoint(const SubscriptionId& id) const {
+    return engine_->endpoint(id);
+  }
   [[nodiscard]] Status check_event(const HubEvent& event) const { return types_.check(event); }
 
   static constexpr std::uint32_t probes_max = 2;
@@ -58,7 +62,7 @@ class DaemonHub {
   const RouteSurroundings surroundings_;
   std::unique_ptr<const delivery::SecretBox> box_;  // null: no key
   OpenTransports transports_;
-  delivery::EventTypes types_;
+  EventTypes types_;
   std::atomic<std::uint32_t> probes_{0};
   std::optional<Hub> engine_;  // there once it is open
 };

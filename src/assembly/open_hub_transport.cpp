@@ -1,4 +1,5 @@
 #include "core/text.hpp"
+#include "delivery/hub_log.hpp"
 #include "saga/routed.hpp"
 #include "transports/timed_parcels.hpp"
 
@@ -181,7 +182,15 @@ HubEvent HubTransport::event_of(const spi::Parcel& parcel) {
 void HubTransport::hand_over(const Items& items) {
   std::vector<ToPublish> messages;
   for (const auto& item : items) {
-    if (parcels_.begin(*item)) messages.push_back({item, event_of(item->parcel())});
+    if (!parcels_.begin(*item)) continue;
+    auto event = event_of(item->parcel());
+    if (const auto fits = options_.event_types.check(event); !fits.ok()) {
+      (void)parcels_.answer(*item, {.kind = SendResult::Kind::rejected,
+                                    .error = fits.error().message,
+                                    .code = fits.error().code});
+      continue;
+    }
+    messages.push_back({item, std::move(event)});
   }
   if (!messages.empty()) write(messages);
 }
@@ -191,12 +200,12 @@ Status HubTransport::publish(std::span<const ToPublish> messages) {
   std::vector<HubEvent> events;
   events.reserve(messages.size());
   for (const auto& message : messages) events.push_back(message.event);
-  auto written = options_.store->transaction([&](OwnedTransaction& tx) -> Status {
-    auto published = tx.events().publish(events);
-    return published.ok() ? Status() : Status(published.error());
-  });
-  if (written.ok()) options_.store->hub()->events.wake();
-  return written;
+  const auto published = options_.store->transaction(
+      [&](OwnedTransaction& tx) { return tx.events().publish(events); });
+  if (!published.ok()) return published.error();
+  options_.store->hub()->events.wake();
+  delivery::log_published(*options_.log, events, *published);
+  return {};
 }
 
 void HubTransport::write(std::span<const ToPublish> messages) {

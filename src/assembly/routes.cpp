@@ -50,6 +50,7 @@ Opened open_hub(const Configuration& configuration, const RouteSurroundings& sur
                  "a route to the hub needs the hub of this daemon; set hub.enabled"};
   }
   return hub::open({.store = surroundings.hub_store,
+                    .event_types = configuration.hub.catalogue(),
                     .log = surroundings.log,
                     .clock = surroundings.clock,
                     .random = surroundings.random});

@@ -20,6 +20,7 @@ struct RouteSurroundings {
   Store* saga_store = nullptr;  ///< null: nothing is sent to sagas
   std::vector<std::string> saga_definitions{};
   Store* hub_store = nullptr;  ///< null: nothing is published to the hub
+  SpanSink* spans = nullptr;   ///< null: attempts of the hub have no spans
   Metrics* metrics = &no_metrics();
   Logger* log = &no_log();
   const Clock* clock = &system_clock();

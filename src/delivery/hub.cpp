@@ -1,5 +1,6 @@
 #include "core/text.hpp"
 #include "delivery/cleaner/cleaner.hpp"
+#include "delivery/hub_log.hpp"
 #include "delivery/hub_upkeep.hpp"
 #include "delivery/notices.hpp"
 #include "delivery/orchestrator/orchestrator.hpp"
@@ -18,6 +19,7 @@
 #include <atomic>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -51,15 +53,28 @@ class HubUpkeep final : public runtime::PeriodicWork {
   std::vector<std::unique_ptr<runtime::PeriodicWork>> all_;
 };
 
+/// Wakes the router once what was published is there.
 class EventRing final : public TransactionObserver {
  public:
-  explicit EventRing(spi::EventStore& events) : events_(events) {}
-  void committed() noexcept override { events_.wake(); }
+  EventRing(spi::EventStore& events, Logger& log, std::span<const HubEvent> published,
+            std::span<const Published> ids)
+      : events_(events), log_(log) {
+    if (!log.enabled(LogLevel::debug)) return;
+    published_.assign(published.begin(), published.end());
+    ids_.assign(ids.begin(), ids.end());
+  }
+  void committed() noexcept override {
+    events_.wake();
+    delivery::log_published(log_, published_, ids_);
+  }
   void rolled_back() noexcept override {}
   void abandoned() noexcept override { events_.wake(); }
 
  private:
   spi::EventStore& events_;
+  Logger& log_;
+  std::vector<HubEvent> published_;  // empty unless each is logged
+  std::vector<Published> ids_;
 };
 
 }  // namespace
@@ -83,6 +98,9 @@ Status HubOptions::check() const {
   if (lease <= Duration{}) return wrong("lease must be longer than 0");
   if (retention < Duration{}) return wrong("retention must not be negative");
   if (dead_retention < Duration{}) return wrong("dead_retention must not be negative");
+  if (trace_sample_ratio < 0 || trace_sample_ratio > 1) {
+    return wrong("trace_sample_ratio must be from 0 to 1");
+  }
   if (drain_timeout < Duration{}) return wrong("drain_timeout must not be negative");
   if (name.empty()) return wrong("name is empty; leases of jobs need one");
   return breaker.check();
@@ -183,6 +201,7 @@ void Hub::Parts::add_router() {
   router = std::make_unique<delivery::Router>(
       delivery::RouterParts{.events = roles.events,
                             .deliveries = roles.deliveries,
+                            .types = &options.event_types,
                             .clock = *options.clock,
                             .metrics = *options.metrics,
                             .log = *options.log,
@@ -219,6 +238,9 @@ void Hub::Parts::add_worker() {
           .clock = *options.clock,
           .metrics = *options.metrics,
           .log = *options.log,
+          .tracing = {.spans = options.spans,
+                      .sample_ratio = options.trace_sample_ratio,
+                      .random = options.random},
           .wake =
               [this] {
                 worker_knows.store(true);
@@ -309,7 +331,9 @@ Result<HubEvent> Hub::Parts::event_of(NewEvent event) {
 Result<std::vector<Published>> Hub::Parts::write(Transaction& tx,
                                                  const std::vector<HubEvent>& events) {
   auto published = tx.events().publish(events);
-  if (published.ok()) tx.observe(std::make_unique<EventRing>(roles.events));
+  if (published.ok()) {
+    tx.observe(std::make_unique<EventRing>(roles.events, *options.log, events, *published));
+  }
   return published;
 }
 
@@ -370,6 +394,7 @@ Result<std::vector<Published>> Hub::publish(Transaction& tx, std::vector<NewEven
   for (auto& event : events) {
     auto one = parts_->event_of(std::move(event));
     if (!one.ok()) return one.error();
+    if (auto fits = parts_->options.event_types.check(*one); !fits.ok()) return fits.error();
     made.push_back(std::move(one).value());
   }
   return parts_->write(tx, made);
@@ -400,6 +425,7 @@ HubSnapshot Hub::snapshot() const {
     const auto router = parts_->router->snapshot();
     snapshot.routing_shards = router.shards_owned;
     snapshot.routed = router.events;
+    snapshot.unfit = router.unfit;
     snapshot.deliveries = router.deliveries;
   }
   if (parts_->worker) snapshot.requests = parts_->worker->snapshot().in_hand;
@@ -416,15 +442,18 @@ HubSnapshot Hub::snapshot() const {
   return snapshot;
 }
 
+std::optional<EndpointState> Hub::endpoint(const SubscriptionId& subscription) const {
+  const std::scoped_lock lock(parts_->mutex);
+  return parts_->orchestrator ? parts_->orchestrator->endpoint(subscription) : std::nullopt;
+}
+
 std::vector<HubFinding> Hub::findings(std::size_t rows_max) const {
   std::vector<HubFinding> found;
   const std::scoped_lock lock(parts_->mutex);
   if (!parts_->orchestrator) return found;
   for (auto& one : parts_->orchestrator->findings(rows_max)) {
-    found.push_back({.delivery = one.delivery,
-                     .code = one.code,
-                     .text = std::move(one.text),
-                     .since = one.since});
+    found.push_back(
+        {.delivery = one.id, .code = one.code, .text = std::move(one.text), .since = one.since});
   }
   return found;
 }

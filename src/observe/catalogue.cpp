@@ -118,6 +118,8 @@ constexpr std::array catalogue{
     MetricInfo{metric::saga_batch_sagas, histogram, "definition",
                "Sagas written by one transaction"},
     MetricInfo{metric::hub_routed_total, counter, "", "Events that have their deliveries"},
+    MetricInfo{metric::hub_unfit_total, counter, "",
+               "Events that do not fit the catalogue of event types and are delivered as they are"},
     MetricInfo{metric::hub_deliveries_total, counter, "", "Deliveries that the router made"},
     MetricInfo{metric::hub_attempts_total, counter, "result",
                "Attempts of deliveries by result: completed or failed"},

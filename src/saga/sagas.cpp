@@ -457,7 +457,7 @@ std::vector<SagaFinding> Sagas::findings(std::size_t rows_max) const {
   for (const auto& [name, one] : parts_->running) {
     for (auto& finding : one.orchestrator->findings(rows_max - all.size())) {
       all.push_back({.definition = name,
-                     .saga = finding.saga,
+                     .saga = finding.id,
                      .code = finding.code,
                      .text = std::move(finding.text),
                      .since = finding.since});

@@ -39,9 +39,22 @@ class JobStore {
   /// that has run out is one until `reset` takes it away.
   virtual Result<std::vector<bool>> finish(const LeaseToken& token,
                                            std::span<const FinishedJob> jobs) = 0;
+  /// A lease that was taken away, for the log.
+  struct LostLease {
+    AttemptOf of;
+    bool failed = false;  ///< it was reset too often
+    std::string worker{};
+    SubscriptionId subscription{};
+    /// Of the delivery; empty if that is gone.
+    EventId event{};
+    std::string tenant{};
+    std::string correlation_id{};
+    DeliveryState delivery_state = DeliveryState::in_progress;
+  };
   struct ResetReply {
     std::uint64_t reset = 0;   ///< pending again
     std::uint64_t failed = 0;  ///< were reset too often: TX.LEASE_LOST
+    std::vector<LostLease> jobs{};
   };
   /// Leases that have run out, the oldest first. `job_resets_max` of them fail the job.
   virtual Result<ResetReply> reset(std::uint32_t rows_max) = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sagabox/event_types.hpp>
 #include <sagabox/log.hpp>
 #include <sagabox/random.hpp>
 #include <sagabox/result.hpp>
@@ -17,6 +18,8 @@ struct TransportOptions {
   /// Where the hub is. It outlives the transport. Null: addresses are checked and nothing is sent.
   Store* store = nullptr;
   std::uint32_t batch_max = 200;  ///< written in one transaction
+  /// A message that does not fit is refused: SCHEMA.VALIDATION_FAILED, and no other attempt.
+  EventTypes event_types{};
   Logger* log = &no_log();
   const Clock* clock = &system_clock();
   Random* random = &system_random();

@@ -1,8 +1,10 @@
 #include "delivery/cleaner/cleaner.hpp"
 
+#include "delivery/hub_log.hpp"
 #include "observe/hub_metric_names.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 namespace sagabox::delivery {
 
@@ -31,8 +33,19 @@ bool Cleaner::step() {
   if (found == 0) return true;
   reset_.add(static_cast<double>(reply->reset));
   failed_.add(static_cast<double>(reply->failed));
-  parts_.log.log(LogLevel::warning, "jobs lost their worker",
-                 {{"pending", reply->reset}, {"failed", reply->failed}});
+  for (const auto& lost : reply->jobs) {
+    const DeliveryRecord delivery{.id = lost.of.delivery,
+                                  .event = lost.event,
+                                  .subscription = lost.subscription,
+                                  .tenant = lost.tenant,
+                                  .state = lost.delivery_state,
+                                  .attempt = lost.of.attempt,
+                                  .correlation_id = lost.correlation_id};
+    log_delivery(parts_.log, LogLevel::warning,
+                 lost.failed ? "a job has lost its worker too often, and failed"
+                             : "a job has lost its worker, and goes to another",
+                 delivery, {{"worker", std::string_view(lost.worker)}});
+  }
   return true;
 }
 

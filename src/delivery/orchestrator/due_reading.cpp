@@ -177,9 +177,9 @@ void Orchestrator::end_scan(Shard shard, BootTime now) {
     }
   }
   for (const auto& id : gone) {
-    log_delivery(LogLevel::warning,
-                 "a delivery is not in progress any more: the database has lost its newest writes",
-                 attempts_.at(id).delivery);
+    log_about(LogLevel::warning,
+              "a delivery is not in progress any more: the database has lost its newest writes",
+              attempts_.at(id).delivery);
     drop(id);
   }
   if (!std::exchange(owned.scanned, true)) {
@@ -204,8 +204,8 @@ void Orchestrator::apply_one(const FindMissingJobs& step, StartAnswer& answer, B
         known->second.phase != Attempt::Phase::running) {
       continue;
     }
-    log_delivery(LogLevel::info, "a delivery in progress has no job, and gets one",
-                 known->second.delivery);
+    log_about(LogLevel::info, "a delivery in progress has no job, and gets one",
+              known->second.delivery);
     jobs_.push_back({.delivery = of.delivery,
                      .attempt = of.attempt,
                      .shard = known->second.delivery.shard,

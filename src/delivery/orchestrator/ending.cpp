@@ -285,8 +285,8 @@ void Orchestrator::changed(const Ending& item, bool unsent, BootTime now) {
 /// No delivery is at that attempt any more: the result is another's, or has been counted.
 void Orchestrator::superseded(const Ending& item, bool unsent, BootTime now) {
   if (!unsent) {
-    log_delivery(LogLevel::warning, "a result is not applied: its attempt has ended before",
-                 item.delivery);
+    log_about(LogLevel::warning, "a result is not applied: its attempt has ended before",
+              item.delivery);
   }
   forget_ended(item, unsent);
   if (auto* const line = find_line(item.delivery.subscription)) consider(*line, now);
@@ -307,14 +307,14 @@ void Orchestrator::show_end(const Ending& item) {
       ++totals_.completed;
       figures_.completed(
           std::chrono::duration<double>(parts_.clock.wall_now() - delivery.created_at).count());
-      return log_delivery(LogLevel::debug, "a delivery is completed", delivery);
+      return log_about(LogLevel::debug, "a delivery is completed", delivery);
     case DeliveryState::dead:
       ++totals_.dead;
       figures_.died(delivery.code.value_or(Code::tx_deadletter));
-      return log_delivery(LogLevel::error, "a delivery is dead", delivery);
+      return log_about(LogLevel::error, "a delivery is dead", delivery);
     default:
       figures_.retried();
-      return log_delivery(LogLevel::info, "an attempt of a delivery failed", delivery);
+      return log_about(LogLevel::info, "an attempt of a delivery failed", delivery);
   }
 }
 
@@ -338,7 +338,7 @@ void Orchestrator::batch_failed(const Error& error, std::string_view what, BootT
   auto& delivery = batch.items.front().delivery;
   findings_.add(delivery.id, error.code, "the store refuses what became of it: " + error.message,
                 parts_.clock.wall_now());
-  log_delivery(LogLevel::error, what, delivery);
+  log_about(LogLevel::error, what, delivery);
   parked_batches_.emplace_back(now + options_.parked_interval, std::move(batch));
 }
 

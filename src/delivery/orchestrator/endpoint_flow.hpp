@@ -36,6 +36,8 @@ class EndpointFlow {
 
   [[nodiscard]] std::uint32_t under_way() const noexcept { return under_way_; }
   [[nodiscard]] bool down() const noexcept { return breaker_.open(); }
+  /// Meaningless unless it is down.
+  [[nodiscard]] BootTime down_since() const noexcept { return breaker_.down_since(); }
 
  private:
   /// It did not answer.

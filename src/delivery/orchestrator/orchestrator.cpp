@@ -1,5 +1,6 @@
 #include "delivery/orchestrator/orchestrator.hpp"
 
+#include "delivery/hub_log.hpp"
 #include "spi/hub_rules.hpp"
 
 #include <algorithm>
@@ -298,9 +299,22 @@ void Orchestrator::show_gauges(BootTime now) {
       std::ranges::count_if(lines_, [](const auto& one) { return one.second.flow.down(); })));
 }
 
-std::vector<Finding> Orchestrator::findings(std::size_t rows_max) const {
+std::vector<runtime::Finding<DeliveryId>> Orchestrator::findings(std::size_t rows_max) const {
   const std::scoped_lock lock(mutex_);
   return findings_.list(rows_max);
+}
+
+std::optional<EndpointState> Orchestrator::endpoint(const SubscriptionId& subscription) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = lines_.find(subscription);
+  if (found == lines_.end() || !works_on(found->second.shard)) return std::nullopt;
+  const auto& line = found->second;
+  EndpointState state{.under_way = line.flow.under_way(), .ready = line.ready_count()};
+  if (line.flow.down()) {
+    const auto down_for = parts_.clock.boot_now() - line.flow.down_since();
+    state.down_since = std::chrono::floor<WallTime::duration>(parts_.clock.wall_now() - down_for);
+  }
+  return state;
 }
 
 bool Orchestrator::is_down(const SubscriptionId& subscription) const {
@@ -314,21 +328,12 @@ std::vector<SubscriptionRecord> Orchestrator::take_disabled() {
   return std::exchange(disabled_, {});
 }
 
-void Orchestrator::log_delivery(LogLevel level, std::string_view what,
-                                const DeliveryRecord& delivery) const {
-  if (!parts_.log.enabled(level)) return;
-  const auto job = delivery.id.str() + '/' + std::to_string(delivery.attempt);
-  parts_.log.log(level, what,
-                 {{"correlation_id", std::string_view(delivery.correlation_id)},
-                  {"event_id", delivery.event.view()},
-                  {"subscription_id", delivery.subscription.view()},
-                  {"delivery_id", delivery.id.view()},
-                  {"job_id", std::string_view(job)},
-                  {"delivery_status", delivery_state_name(delivery.state)},
-                  {"tenant", std::string_view(delivery.tenant)},
-                  {"status", static_cast<std::int64_t>(delivery.status)},
-                  {"code", delivery.code ? code_name(*delivery.code) : std::string_view()},
-                  {"error", std::string_view(delivery.error)}});
+void Orchestrator::log_about(LogLevel level, std::string_view what,
+                             const DeliveryRecord& delivery) const {
+  log_delivery(parts_.log, level, what, delivery,
+               {{"status", static_cast<std::int64_t>(delivery.status)},
+                {"code", delivery.code ? code_name(*delivery.code) : std::string_view()},
+                {"error", std::string_view(delivery.error)}});
 }
 
 }  // namespace sagabox::delivery

@@ -3,7 +3,6 @@
 #include "delivery/decide.hpp"
 #include "delivery/orchestrator/end_batch.hpp"
 #include "delivery/orchestrator/failing_since.hpp"
-#include "delivery/orchestrator/findings.hpp"
 #include "delivery/orchestrator/hub_figures.hpp"
 #include "delivery/orchestrator/line.hpp"
 #include "delivery/orchestrator/options.hpp"
@@ -12,7 +11,9 @@
 #include "delivery/subscription_book.hpp"
 #include "observe/error_figures.hpp"
 #include "ownership/worker.hpp"
+#include "runtime/findings.hpp"
 
+#include <sagabox/hub.hpp>
 #include <sagabox/log.hpp>
 #include <sagabox/spi/audit_store.hpp>
 #include <sagabox/spi/delivery_store.hpp>
@@ -117,10 +118,13 @@ class Orchestrator final : public ownership::Holder {
   void lost(Shard shard) override;
 
   [[nodiscard]] OrchestratorSnapshot snapshot() const;
-  [[nodiscard]] std::vector<Finding> findings(std::size_t rows_max) const;
+  [[nodiscard]] std::vector<runtime::Finding<DeliveryId>> findings(std::size_t rows_max) const;
   [[nodiscard]] bool owns(Shard shard) const;
   /// Why attempts of this subscription wait: its breaker is open. False for others' subscriptions.
   [[nodiscard]] bool is_down(const SubscriptionId& subscription) const;
+  /// How its endpoint is doing. Null for others' subscriptions, and those without deliveries so
+  /// far.
+  [[nodiscard]] std::optional<EndpointState> endpoint(const SubscriptionId& subscription) const;
   /// Subscriptions of our shards that were disabled by an owner of deliveries since the last call:
   /// what is to be told about, once more after a take-over.
   [[nodiscard]] std::vector<SubscriptionRecord> take_disabled();
@@ -239,7 +243,7 @@ class Orchestrator final : public ownership::Holder {
   }
   void found_something(bool did);
   void show_gauges(BootTime now);
-  void log_delivery(LogLevel level, std::string_view what, const DeliveryRecord& delivery) const;
+  void log_about(LogLevel level, std::string_view what, const DeliveryRecord& delivery) const;
 
   const OrchestratorParts parts_;
   const OrchestratorOptions options_;
@@ -255,7 +259,7 @@ class Orchestrator final : public ownership::Holder {
   Attempts attempts_;
   std::uint32_t under_way_ = 0;  ///< of them, not ready
   OrchestratorSnapshot totals_;
-  Findings findings_;
+  runtime::Findings<DeliveryId> findings_;
   std::vector<SubscriptionRecord> disabled_;
   std::set<std::pair<BootTime, SubscriptionId>> timers_;
   BootTime gauges_at_{};

@@ -1,3 +1,4 @@
+#include "delivery/hub_log.hpp"
 #include "delivery/orchestrator/orchestrator.hpp"
 
 #include <algorithm>
@@ -185,7 +186,7 @@ void Orchestrator::apply_one(const BeginAttempts& step, StartAnswer& answer, Boo
     const auto known = attempts_.find(of.delivery);
     if (known == attempts_.end() || known->second.phase != Attempt::Phase::beginning) continue;
     known->second.phase = Attempt::Phase::making;
-    log_delivery(LogLevel::debug, "attempt of a delivery begins", known->second.delivery);
+    log_about(LogLevel::debug, "attempt of a delivery begins", known->second.delivery);
     jobs_.push_back(job_of(known->second.delivery));
   }
   // The rest waits for its key, or is not as it was when it was read.
@@ -206,11 +207,11 @@ void Orchestrator::begin_failed(const BeginAttempts& step, const Error& error, B
     const auto& id = step.attempts.front().delivery;
     findings_.add(id, error.code, "the store refuses to begin it: " + error.message,
                   parts_.clock.wall_now());
-    parts_.log.log(LogLevel::error, "the store refuses to begin a delivery",
-                   {{"delivery_id", id.view()},
-                    {"code", code_name(error.code)},
-                    {"error", std::string_view(error.message)}});
-    if (parked_begins_.size() < Findings::kept_max) {
+    const auto known = attempts_.find(id);
+    log_delivery(parts_.log, LogLevel::error, "the store refuses to begin a delivery",
+                 known == attempts_.end() ? DeliveryRecord{.id = id} : known->second.delivery,
+                 {{"code", code_name(error.code)}, {"error", std::string_view(error.message)}});
+    if (parked_begins_.size() < runtime::Findings<DeliveryId>::kept_max) {
       parked_begins_.insert_or_assign(id, now + options_.parked_interval);
     }
     return drop(id);

@@ -1,5 +1,7 @@
 #include "delivery/router/router.hpp"
 
+#include "delivery/hub_log.hpp"
+#include "delivery/notices.hpp"
 #include "observe/hub_metric_names.hpp"
 
 #include <algorithm>
@@ -13,6 +15,7 @@ Router::Router(RouterParts parts, RouterOptions options)
       errors_(parts_.metrics),
       routed_(parts_.metrics.counter(metric::hub_routed_total, {})),
       made_(parts_.metrics.counter(metric::hub_deliveries_total, {})),
+      unfit_(parts_.metrics.counter(metric::hub_unfit_total, {})),
       shards_(parts_.events.capabilities().shards),
       reader_(parts_.events.capabilities(),
               {.poll_interval = options.poll_interval, .rows_stay = true}) {}
@@ -194,6 +197,7 @@ void Router::fill_batch() {
   const auto shards = static_cast<std::uint16_t>(shards_.size());
   while (!events_.empty() && batch_.deliveries.size() < options_.deliveries_max) {
     const auto& [event, place] = events_.front();
+    check_type(event);
     for (const auto& subscription : book_.matching(event)) {
       batch_.deliveries.push_back(delivery_of(event, *subscription, shards));
     }
@@ -226,26 +230,31 @@ void Router::added(std::size_t rows, Result<std::uint64_t> fresh, BootTime now) 
 void Router::log_made(std::span<const DeliveryRecord> deliveries) const {
   if (!parts_.log.enabled(LogLevel::debug)) return;
   for (const auto& delivery : deliveries) {
-    parts_.log.log(LogLevel::debug, "an event has a delivery",
-                   {{"correlation_id", std::string_view(delivery.correlation_id)},
-                    {"event_id", delivery.event.view()},
-                    {"subscription_id", delivery.subscription.view()},
-                    {"delivery_id", delivery.id.view()},
-                    {"delivery_status", delivery_state_name(delivery.state)},
-                    {"tenant", std::string_view(delivery.tenant)}});
+    log_delivery(parts_.log, LogLevel::debug, "an event has a delivery", delivery);
   }
 }
 
 void Router::refused(const DeliveryRecord& delivery, const Error& error) {
   errors_.count(error.code);
   ++totals_.refused;
-  parts_.log.log(LogLevel::error, "the store refuses a delivery, which is not made",
-                 {{"event_id", delivery.event.view()},
-                  {"subscription_id", delivery.subscription.view()},
-                  {"delivery_id", delivery.id.view()},
-                  {"correlation_id", std::string_view(delivery.correlation_id)},
-                  {"code", code_name(error.code)},
-                  {"error", std::string_view(error.message)}});
+  log_delivery(parts_.log, LogLevel::error, "the store refuses a delivery, which is not made",
+               delivery,
+               {{"code", code_name(error.code)}, {"error", std::string_view(error.message)}});
+}
+
+/// What came in by SQL was checked by nobody. It is stored, and whoever published it was told so:
+/// it goes out as it is.
+void Router::check_type(const HubEvent& event) {
+  if (parts_.types == nullptr || event.message->topic() == subscription_disabled_type) return;
+  const auto fits = parts_.types->check(event);
+  if (fits.ok()) return;
+  errors_.count(fits.error().code);
+  unfit_.increment();
+  ++totals_.unfit;
+  log_event(
+      parts_.log, LogLevel::warning,
+      "an event does not fit the catalogue of event types, and is delivered as it is", event,
+      {{"code", code_name(fits.error().code)}, {"error", std::string_view(fits.error().message)}});
 }
 
 void Router::end_batch() {

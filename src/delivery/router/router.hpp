@@ -6,6 +6,7 @@
 #include "observe/error_figures.hpp"
 #include "ownership/worker.hpp"
 
+#include <sagabox/event_types.hpp>
 #include <sagabox/hub_record.hpp>
 #include <sagabox/log.hpp>
 #include <sagabox/metrics.hpp>
@@ -30,6 +31,8 @@ namespace sagabox::delivery {
 struct RouterParts {
   spi::EventStore& events;
   spi::DeliveryStore& deliveries;  ///< `add` only
+  /// What events should look like; null: as they like.
+  const EventTypes* types = nullptr;
   const Clock& clock;
   Metrics& metrics = no_metrics();
   Logger& log = no_log();
@@ -56,6 +59,7 @@ struct RouterSnapshot {
   std::uint64_t events = 0;      ///< routed since the start, as all below
   std::uint64_t deliveries = 0;  ///< that were new
   std::uint64_t refused = 0;     ///< deliveries that the store does not take
+  std::uint64_t unfit = 0;       ///< events that do not fit the catalogue of event types
 };
 
 /// Makes the deliveries of the events whose shards are ours. Reads events forward with what has
@@ -122,6 +126,7 @@ class Router final : public ownership::Holder {
   void added(std::size_t rows, Result<std::uint64_t> fresh, BootTime now);
   void log_made(std::span<const DeliveryRecord> deliveries) const;
   void refused(const DeliveryRecord& delivery, const Error& error);
+  void check_type(const HubEvent& event);
   void end_batch();
   bool move_positions(BootTime now);
   [[nodiscard]] Moves plan_moves() const;
@@ -139,6 +144,7 @@ class Router final : public ownership::Holder {
   ErrorFigures errors_;
   Counter& routed_;
   Counter& made_;
+  Counter& unfit_;
   std::atomic<ownership::Worker*> worker_{nullptr};
 
   mutable std::mutex mutex_;  // of all below

@@ -74,7 +74,8 @@ std::string status_text(int status) {
 }  // namespace
 
 std::shared_ptr<const Message> message_of(const spi::LeasedJob& leased,
-                                          const Subscription& subscription) {
+                                          const Subscription& subscription,
+                                          std::string traceparent) {
   const auto& event = *leased.event.message;
   NewMessage fields{.topic = event.topic(),
                     .key = event.key(),
@@ -87,6 +88,7 @@ std::shared_ptr<const Message> message_of(const spi::LeasedJob& leased,
                     .headers = event.headers(),
                     .occurred_at = event.occurred_at(),
                     .trace = event.trace()};
+  if (!traceparent.empty()) fields.trace.traceparent = std::move(traceparent);
   // Those of a webhook belong to its address.
   if (!is_webhook(subscription.record.target)) {
     for (const auto& [name, value] : subscription.settings.headers) {
@@ -109,8 +111,10 @@ spi::Parcel hub_parcel(std::shared_ptr<const Message> message, std::string_view 
   return parcel;
 }
 
-spi::Parcel parcel_of(const spi::LeasedJob& leased, const Subscription& subscription) {
-  auto parcel = hub_parcel(message_of(leased, subscription), leased.event.source);
+spi::Parcel parcel_of(const spi::LeasedJob& leased, const Subscription& subscription,
+                      std::string traceparent) {
+  auto parcel =
+      hub_parcel(message_of(leased, subscription, std::move(traceparent)), leased.event.source);
   parcel.shard = leased.job.shard;
   parcel.attempt = leased.job.attempt;
   return parcel;

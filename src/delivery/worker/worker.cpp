@@ -1,7 +1,9 @@
 #include "delivery/worker/worker.hpp"
 
+#include "delivery/hub_log.hpp"
 #include "delivery/worker/webhook.hpp"
 #include "observe/hub_metric_names.hpp"
+#include "observe/trace_parent.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -93,6 +95,7 @@ Worker::Worker(JobWorkerParts parts, JobWorkerOptions options)
           parts_.metrics.histogram(metric::hub_attempt_seconds, {{"result", "completed"}})),
       failed_seconds_(
           parts_.metrics.histogram(metric::hub_attempt_seconds, {{"result", "failed"}})),
+      spans_(parts_.tracing, parts_.clock),
       targets_(parts_.transports, parts_.box),
       schedule_(options_.poll_interval),
       inbox_(std::make_shared<Inbox>(parts_.clock, parts_.wake)) {}
@@ -159,7 +162,7 @@ bool Worker::lease_more(BootTime now) {
   schedule_.succeeded();
   schedule_.end(now, jobs->size() >= rows_max);
   in_hand_ += static_cast<std::uint32_t>(jobs->size());
-  for (auto& job : *jobs) leased_.push_back({std::move(job), lease});
+  for (auto& job : *jobs) leased_.push_back({.leased = std::move(job), .lease = lease});
   return true;
 }
 
@@ -259,7 +262,9 @@ Worker::Prepared Worker::prepare(Held held, const Secrets& secrets, BootTime now
     return {.held = std::move(held),
             .refusal = not_sent(Code::provider_unavailable, target.error().message)};
   }
-  auto parcel = parcel_of(held.leased, *subscription);
+  held.span = spans_.begin(held.leased);
+  auto parcel =
+      parcel_of(held.leased, *subscription, held.span ? traceparent_of(*held.span) : std::string());
   parcel.address = target->address;
   parcel.deadline = now + subscription->settings.timeout;
   return {.held = std::move(held), .transport = target->transport, .parcel = std::move(parcel)};
@@ -283,7 +288,9 @@ void Worker::hand_over(std::vector<Prepared> prepared, BootTime now) {
 void Worker::take_arrived() {
   for (auto& [held, result, took] : inbox_->take()) {
     const auto payload = held.leased.event.message->payload().view();
-    ended(held, result_of(result, took, payload));
+    auto ends = result_of(result, took, payload);
+    if (held.span) spans_.end(std::move(*held.span), ends);
+    ended(held, std::move(ends));
   }
 }
 
@@ -301,22 +308,15 @@ void Worker::ended(const Held& held, JobResult result) {
 }
 
 void Worker::log_attempt(const Held& held, const JobResult& result) const {
-  const auto& [job, delivery, event] = held.leased;
-  const auto job_id = job.delivery.str() + '/' + std::to_string(job.attempt);
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(result.took).count();
-  parts_.log.log(result.completed ? LogLevel::debug : LogLevel::warning,
-                 result.completed ? "an attempt succeeded" : "an attempt failed",
-                 {{"correlation_id", std::string_view(delivery.correlation_id)},
-                  {"event", event.id.view()},
-                  {"subscription", job.subscription.view()},
-                  {"delivery", job.delivery.view()},
-                  {"attempt", std::uint64_t{job.attempt}},
-                  {"delivery_status", delivery_state_name(delivery.state)},
-                  {"tenant", std::string_view(delivery.tenant)},
-                  {"status", static_cast<std::int64_t>(result.status)},
-                  {"code", result.code ? code_name(*result.code) : std::string_view()},
-                  {"error", std::string_view(result.error)},
-                  {"ms", static_cast<std::int64_t>(ms)}});
+  auto delivery = held.leased.delivery;
+  delivery.attempt = held.leased.job.attempt;
+  log_delivery(parts_.log, result.completed ? LogLevel::debug : LogLevel::warning,
+               result.completed ? "an attempt succeeded" : "an attempt failed", delivery,
+               {{"status", static_cast<std::int64_t>(result.status)},
+                {"code", result.code ? code_name(*result.code) : std::string_view()},
+                {"error", std::string_view(result.error)},
+                {"ms", static_cast<std::int64_t>(ms)}});
 }
 
 bool Worker::write_results(BootTime now) {

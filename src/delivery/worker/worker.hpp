@@ -3,6 +3,7 @@
 #include "delivery/secret_box.hpp"
 #include "delivery/store_retry.hpp"
 #include "delivery/subscription_book.hpp"
+#include "delivery/worker/attempt_spans.hpp"
 #include "delivery/worker/targets.hpp"
 #include "feed/read_schedule.hpp"
 #include "observe/error_figures.hpp"
@@ -39,6 +40,7 @@ struct JobWorkerParts {
   const Clock& clock;
   Metrics& metrics = no_metrics();
   Logger& log = no_log();
+  AttemptTracing tracing{};
   /// Called without a lock, by threads of transports, too: a result has come, so that a step is
   /// due.
   std::function<void()> wake = [] {};
@@ -106,6 +108,7 @@ class Worker final {
   struct Held {
     spi::LeasedJob leased;
     Lease lease;
+    std::unique_ptr<TraceSpan> span{};  ///< null: it has none, or was not sent yet
   };
   /// Where it goes, or the result of an attempt that is not made.
   struct Prepared {
@@ -153,6 +156,7 @@ class Worker final {
   Counter& failed_total_;
   Histogram& completed_seconds_;
   Histogram& failed_seconds_;
+  const AttemptSpans spans_;
   Targets targets_;
   SubscriptionBook book_;
   BootTime reread_at_{};

@@ -324,7 +324,7 @@ OrchestratorSnapshot Orchestrator::snapshot() const {
   return snapshot;
 }
 
-std::vector<Finding> Orchestrator::findings(std::size_t rows_max) const {
+std::vector<runtime::Finding<SagaId>> Orchestrator::findings(std::size_t rows_max) const {
   const std::scoped_lock lock(mutex_);
   return findings_.list(rows_max);
 }

@@ -4,9 +4,9 @@
 #include "feed/reader.hpp"
 #include "observe/error_figures.hpp"
 #include "ownership/worker.hpp"
+#include "runtime/findings.hpp"
 #include "saga/calls/caller.hpp"
 #include "saga/orchestrator/entry.hpp"
-#include "saga/orchestrator/findings.hpp"
 #include "saga/orchestrator/options.hpp"
 #include "saga/orchestrator/saga_figures.hpp"
 #include "saga/orchestrator/write_step.hpp"
@@ -126,7 +126,7 @@ class Orchestrator final : public ownership::Holder, public CallResults {
   void lost(Shard shard) override;
 
   [[nodiscard]] OrchestratorSnapshot snapshot() const;
-  [[nodiscard]] std::vector<Finding> findings(std::size_t rows_max) const;
+  [[nodiscard]] std::vector<runtime::Finding<SagaId>> findings(std::size_t rows_max) const;
   [[nodiscard]] bool owns(Shard shard) const;
 
  private:
@@ -256,7 +256,7 @@ class Orchestrator final : public ownership::Holder, public CallResults {
   bool fresh_next_ = false;
   BootTime write_retry_at_{};
   std::uint32_t write_failures_ = 0;
-  Findings findings_;
+  runtime::Findings<SagaId> findings_;
   BootTime figures_at_{};
   OrchestratorSnapshot totals_;
 };

@@ -71,9 +71,20 @@ Result<spi::JobStore::ResetReply> HubJobs::reset(std::uint32_t rows_max) {
                              [](const HubJobRow* job) { return *job->record.lease_until; });
     if (lost.size() > rows_max) lost.resize(rows_max);
     for (auto* job : lost) {
+      LostLease lease{.of = {job->record.delivery, job->record.attempt},
+                      .worker = job->record.worker,
+                      .subscription = job->record.subscription};
+      if (const auto* delivery = database_.state_.hub.deliveries.find(lease.of.delivery)) {
+        lease.event = delivery->event;
+        lease.tenant = delivery->tenant;
+        lease.correlation_id = delivery->correlation_id;
+        lease.delivery_state = delivery->state;
+      }
       job->token = {};
       job->record = spi::after_lost_lease(std::move(job->record), now);
-      ++(is_active(job->record.state) ? reply.reset : reply.failed);
+      lease.failed = !is_active(job->record.state);
+      ++(lease.failed ? reply.failed : reply.reset);
+      reply.jobs.push_back(std::move(lease));
     }
     return reply;
   });

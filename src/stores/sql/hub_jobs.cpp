@@ -3,7 +3,9 @@
 #include "spi/hub_rules.hpp"
 
 #include <chrono>
+#include <map>
 #include <set>
+#include <utility>
 
 namespace sagabox::sql {
 
@@ -63,6 +65,22 @@ Result<std::vector<bool>> HubJobStore::finish(const LeaseToken& token,
   return had_lease;
 }
 
+namespace {
+
+spi::JobStore::LostLease lost_lease(const JobRecord& job, const Row& row) {
+  const auto text = [&](int at) { return row.text(hub_job_columns + at); };
+  const auto state = delivery_state_from_name(text(3));
+  return {.of = {job.delivery, job.attempt},
+          .worker = job.worker,
+          .subscription = job.subscription,
+          .event = hub_id<EventId>(text(0)),
+          .tenant = std::string(text(1)),
+          .correlation_id = std::string(text(2)),
+          .delivery_state = state.value_or(DeliveryState::in_progress)};
+}
+
+}  // namespace
+
 Result<spi::JobStore::ResetReply> HubJobStore::reset_in(Session& session,
                                                         std::uint32_t rows_max) const {
   ResetReply reply;
@@ -74,8 +92,10 @@ Result<spi::JobStore::ResetReply> HubJobStore::reset_in(Session& session,
   AttemptLists of;
   std::vector<std::string> states, workers, codes, errors;
   std::vector<std::int64_t> resets;
+  std::map<spi::AttemptOf, LostLease> leases;
   for (const auto row : *lost) {
     const auto before = hub_job(row, 0);
+    leases.emplace(spi::AttemptOf{before.delivery, before.attempt}, lost_lease(before, row));
     const auto after = spi::after_lost_lease(before, *now);
     of.add({before.delivery, before.attempt});
     resets.push_back(before.resets);
@@ -90,7 +110,11 @@ Result<spi::JobStore::ResetReply> HubJobStore::reset_in(Session& session,
                                    std::move(codes), std::move(errors), *now, by_element(count)});
   if (!rows.ok()) return rows.error();
   for (const auto row : *rows) {
-    ++(row.text(0) == hub_job_state_name(HubJobState::pending) ? reply.reset : reply.failed);
+    auto lease = leases.extract(attempt_from(row));
+    if (!lease) continue;
+    lease.mapped().failed = row.text(2) != hub_job_state_name(HubJobState::pending);
+    ++(lease.mapped().failed ? reply.failed : reply.reset);
+    reply.jobs.push_back(std::move(lease.mapped()));
   }
   return reply;
 }

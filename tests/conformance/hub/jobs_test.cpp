@@ -202,6 +202,26 @@ TEST_P(HubConformance, LostLeaseIsResetAndFailsTheJobAtTheThirdTime) {
   EXPECT_EQ(jobs().reset(10).value().failed, 0U);
 }
 
+TEST_P(HubConformance, LostLeasesSayWhomTheyAreAbout) {
+  const auto owner = own_deliveries();
+  const auto running = with_job(owner, added("a"));
+  for (std::uint32_t round = 1; round <= job_resets_max; ++round) {
+    ASSERT_EQ(lease(token(), 10, seconds(30)).size(), 1U) << round;
+    EXPECT_TRUE(jobs().reset(10).value().jobs.empty());
+    fixture_->advance_time(seconds(31));
+    const auto lost = jobs().reset(10).value().jobs;
+    ASSERT_EQ(lost.size(), 1U);
+    EXPECT_EQ(lost[0].of, (spi::AttemptOf{running.id, 1}));
+    EXPECT_EQ(lost[0].failed, round == job_resets_max);
+    EXPECT_NE(lost[0].worker, "");
+    EXPECT_EQ(lost[0].subscription, running.subscription);
+    EXPECT_EQ(lost[0].event, running.event);
+    EXPECT_EQ(lost[0].tenant, running.tenant);
+    EXPECT_EQ(lost[0].correlation_id, running.correlation_id);
+    EXPECT_EQ(lost[0].delivery_state, DeliveryState::in_progress);
+  }
+}
+
 TEST_P(HubConformance, ResetsAreBoundedAndOldestFirst) {
   const auto owner = own_deliveries();
   const auto all = added(3, "a");

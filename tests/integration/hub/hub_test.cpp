@@ -1,5 +1,6 @@
 #include "core/base64.hpp"
 #include "support/http_server.hpp"
+#include "support/hub_log_fields.hpp"
 #include "support/sqlite_database.hpp"
 
 #include <sagabox/hub.hpp>
@@ -125,6 +126,47 @@ TEST_F(WholeHub, TellsWhoHasSubscribed) {
   EXPECT_TRUE(comes_true([&] { return hub_->snapshot().completed == 2; }));
   EXPECT_EQ(metrics_.counter_value("hub_ended_total", {{"result", "completed"}}), 2);
   EXPECT_TRUE(hub_->stop().ok());
+}
+
+TEST_F(WholeHub, AnEventThatDoesNotFitTheCatalogueIsNotPublished) {
+  auto with = options();
+  with.event_types.known["shop.order.placed.v1"] = {
+      .schema = JsonSchema::parse(R"({"type": "object", "required": ["order"]})").value()};
+  with.event_types.known_only = true;
+  start(std::move(with));
+  const auto refused = hub_->publish(event());
+  EXPECT_EQ(refused.error().code, Code::schema_validation_failed);
+  EXPECT_TRUE(refused.error().message.starts_with("payload of type \"shop.order.placed.v1\" "))
+      << refused.error().message;
+  auto other = event();
+  other.message.topic = "shop.order.lost.v1";
+  EXPECT_EQ(hub_->publish(std::move(other)).error().message,
+            "type \"shop.order.lost.v1\" is not in the catalogue of event types");
+  auto fits = event();
+  fits.message.payload = json(R"({"order":17})");
+  EXPECT_TRUE(hub_->publish(std::move(fits)).ok());
+  EXPECT_EQ(roles().admin.events({.rows_max = 10}).value().size(), 1U);
+}
+
+TEST_F(WholeHub, LogsAnEventOnceItsTransactionIsCommitted) {
+  RecordingLogger log;
+  auto with = options();
+  with.log = &log;
+  start(std::move(with));
+  auto lost = store_->begin().value();
+  auto wanted = event("lost");
+  wanted.message.trace.correlation_id = "c-7";
+  ASSERT_TRUE(hub_->publish(*lost, wanted).ok());
+  ASSERT_TRUE(lost->rollback().ok());
+  EXPECT_EQ(log.count("an event is published"), 0U);
+  wanted.external_id = "kept";
+  const auto published = hub_->publish(wanted).value();
+  const auto lines = lines_of(log, "an event is published");
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0].fields.at("correlation_id"), "c-7");
+  EXPECT_EQ(lines[0].fields.at("event_id"), published.id.str());
+  EXPECT_EQ(lines[0].fields.at("external_id"), "kept");
+  hub_.reset();
 }
 
 TEST_F(WholeHub, AnEventOfATransactionThatIsRolledBackIsNotTold) {

@@ -1,6 +1,7 @@
 #include "support/parcels.hpp"
 #include "support/sqlite_database.hpp"
 
+#include <sagabox/admin.hpp>
 #include <sagabox/outbox.hpp>
 #include <sagabox/router.hpp>
 #include <sagabox/stores/sqlite.hpp>
@@ -92,6 +93,47 @@ TEST_F(HubRoutesTest, OneThatIsRefusedDoesNotHoldUpTheOthers) {
   EXPECT_EQ(results[1].code, Code::tx_idempotent_mismatch);
   EXPECT_EQ(results[2].kind, Kind::delivered);
   EXPECT_EQ(events().size(), 3U);
+}
+
+TEST_F(HubRoutesTest, AMessageThatDoesNotFitTheCatalogueIsDeadWithACodeOfItsOwn) {
+  EventTypes types;
+  types.known["shop.order.placed.v1"] = {
+      .schema = JsonSchema::parse(R"({"type": "object", "required": ["order"]})").value()};
+  types.known_only = true;
+  const std::shared_ptr<spi::Transport> hub =
+      hub::open({.store = store.get(), .event_types = types}).value();
+  auto outbox = Outbox::single_process(
+                    *store, {.table = "orders",
+                             .sink = Router::open({.routes = {{.topic = "**", .to = {{"hub:"}}}},
+                                                   .transports = {{"hub", hub}}})
+                                         .value()})
+                    .value();
+  outbox.start().value();
+  const auto write = [&](std::string id, std::string topic, std::string payload) {
+    return store->transaction([&](OwnedTransaction& tx) -> Status {
+      auto written = outbox.write(
+          tx, {.topic = Topic(topic), .payload = json(std::move(payload)), .id = std::move(id)});
+      return written.ok() ? Status() : Status(written.error());
+    });
+  };
+  ASSERT_TRUE(write("unfit", "shop.order.placed.v1", "{}").ok());
+  ASSERT_TRUE(write("unknown", "shop.order.lost.v1", "{}").ok());
+  ASSERT_TRUE(write("fits", "shop.order.placed.v1", R"({"order":7})").ok());
+  const auto admin = Admin::open(*store, {.actor = "test"}).value();
+  const auto table = TableName::parse("orders").value();
+  const auto dead = [&] {
+    return admin.list(table, {.state = MessageState::dead, .rows_max = 10}).value().rows;
+  };
+  for (int look = 0; look < 4000 && (events().empty() || dead().size() < 2); ++look) {
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  ASSERT_EQ(events().size(), 1U);
+  EXPECT_EQ(events()[0].external_id, "fits");
+  ASSERT_EQ(dead().size(), 2U);
+  for (const auto& message : dead()) {
+    EXPECT_EQ(message.code, Code::schema_validation_failed) << message.id.str();
+    EXPECT_EQ(message.attempts, 1U) << "no other attempt would do better";
+  }
 }
 
 TEST_F(HubRoutesTest, WrongAddressesAndStoresAreRefused) {

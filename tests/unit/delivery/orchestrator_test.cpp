@@ -2,6 +2,7 @@
 
 #include "delivery/subscription_book.hpp"
 #include "ownership/worker.hpp"
+#include "support/hub_log_fields.hpp"
 
 #include <sagabox/stores/memory.hpp>
 #include <sagabox/testing/fake_clock.hpp>
@@ -316,6 +317,7 @@ TEST_F(OrchestratorTest, AnOpenBreakerSpendsNoAttempts) {
   finish(first, unreached());
   run();
   EXPECT_TRUE(one->orchestrator.is_down(subscription.id));
+  const auto down_since = clock.wall_now();
   // One probe at a time from now on.
   std::size_t probes = 0;
   for (int second = 0; second < 60; ++second) {
@@ -327,6 +329,11 @@ TEST_F(OrchestratorTest, AnOpenBreakerSpendsNoAttempts) {
   }
   EXPECT_GE(probes, 3U);
   EXPECT_LE(probes, 30U);
+  const auto down = one->orchestrator.endpoint(subscription.id).value();
+  ASSERT_TRUE(down.down_since);
+  EXPECT_LE(*down.down_since, down_since);
+  EXPECT_GT(*down.down_since, down_since - 5s);
+  EXPECT_GT(down.ready, 0U);
   // Once it answers, everything goes.
   for (int second = 0; second < 90; ++second) {
     clock.advance(1s);
@@ -334,6 +341,8 @@ TEST_F(OrchestratorTest, AnOpenBreakerSpendsNoAttempts) {
     (void)work(answered(200));
   }
   EXPECT_EQ(one->orchestrator.snapshot().completed, 40U);
+  EXPECT_FALSE(one->orchestrator.endpoint(subscription.id).value().down_since);
+  EXPECT_FALSE(one->orchestrator.endpoint(SubscriptionId::parse("other").value()));
 }
 
 TEST_F(OrchestratorTest, KeepsToTheLimitsOfASubscription) {
@@ -516,6 +525,8 @@ TEST_F(OrchestratorTest, LogsWhomEachStageIsAbout) {
     EXPECT_TRUE(delivery_state_from_name(line.fields.at("delivery_status")));
     EXPECT_EQ(line.fields.at("tenant"), "acme");
   }
+  const auto dead = testing::lines_of(log, "a delivery is dead");
+  testing::expect_about(dead.at(0), delivery, 2, DeliveryState::dead);
 }
 
 TEST_F(OrchestratorTest, HintsOfTheProcessNeedNoReads) {

@@ -1,6 +1,7 @@
 #include "delivery/router/router.hpp"
 
 #include "support/hub_hand.hpp"
+#include "support/hub_log_fields.hpp"
 
 #include <sagabox/stores/memory.hpp>
 #include <sagabox/testing/fake_clock.hpp>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sagabox::delivery {
@@ -102,8 +104,10 @@ class HubRouterTest : public ::testing::Test {
     return std::make_unique<Router>(
         RouterParts{.events = roles.events,
                     .deliveries = deliveries == nullptr ? roles.deliveries : *deliveries,
+                    .types = &types,
                     .clock = clock,
-                    .metrics = metrics},
+                    .metrics = metrics,
+                    .log = log},
         options);
   }
   /// Owns every shard.
@@ -142,6 +146,8 @@ class HubRouterTest : public ::testing::Test {
   testing::FakeClock clock;
   std::unique_ptr<Random> random = seeded_random(1);
   testing::RecordingMetrics metrics;
+  testing::RecordingLogger log;
+  EventTypes types;
   memory::MemoryStore store{{.clock = &clock}};
   testing::HubHand hand{store, clock, *random};
   std::map<Operation, Fault> faults;
@@ -167,6 +173,41 @@ TEST_F(HubRouterTest, EachMatchingSubscriptionGetsOneDelivery) {
   EXPECT_EQ(router->snapshot().events, 1U);
   EXPECT_EQ(router->snapshot().deliveries, 2U);
   EXPECT_EQ(metrics.counter_value("hub_deliveries_total", {}), 2);
+}
+
+TEST_F(HubRouterTest, LogsWhomADeliveryIsAbout) {
+  hand.subscribe("a");
+  NewMessage draft{.topic = "shop.order.placed.v1", .payload = json("{}")};
+  draft.trace.correlation_id = "c-7";
+  hand.publish(std::move(draft));
+  const auto router = owner();
+  run(*router);
+  const auto lines = testing::lines_of(log, "an event has a delivery");
+  ASSERT_EQ(lines.size(), 1U);
+  const auto made = hand.deliveries().at(0);
+  EXPECT_EQ(made.correlation_id, "c-7");
+  testing::expect_about(lines[0], made, 0, DeliveryState::pending);
+}
+
+TEST_F(HubRouterTest, EventThatDoesNotFitTheCatalogueIsDeliveredWithAWarning) {
+  types.known["shop.order.placed.v1"] = {};
+  types.known_only = true;
+  hand.subscribe("a");
+  hand.publish();
+  const auto unfit = hand.publish({.topic = "shop.order.lost.v1", .payload = json("{}")});
+  hand.publish({.topic = "hub.subscription.disabled.v1", .payload = json("{}")}, "hub");
+  const auto router = owner();
+  run(*router);
+  EXPECT_EQ(hand.deliveries().size(), 3U) << "it is stored, and whoever published it was told so";
+  EXPECT_EQ(router->snapshot().unfit, 1U) << "the hub's own events are in no catalogue";
+  EXPECT_EQ(metrics.counter_value("hub_unfit_total", {}), 1);
+  const auto lines = testing::lines_of(
+      log, "an event does not fit the catalogue of event types, and is delivered as it is");
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0].level, LogLevel::warning);
+  EXPECT_EQ(lines[0].fields.at("event_id"), unfit.id.str());
+  EXPECT_EQ(lines[0].fields.at("error"),
+            "type \"shop.order.lost.v1\" is not in the catalogue of event types");
 }
 
 TEST_F(HubRouterTest, AnotherOneAfterACrashMakesNothingTwice) {

@@ -2,8 +2,10 @@
 
 #include "core/base64.hpp"
 #include "delivery/cleaner/cleaner.hpp"
+#include "observe/trace_parent.hpp"
 #include "support/hook_transport.hpp"
 #include "support/hub_hand.hpp"
+#include "support/hub_log_fields.hpp"
 
 #include <sagabox/stores/memory.hpp>
 #include <sagabox/testing/fake_clock.hpp>
@@ -15,6 +17,9 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace sagabox::delivery {
@@ -30,6 +35,31 @@ SecretBox test_box() {
   append_base64(std::string(32, '1'), text);
   return SecretBox::create(text).value();
 }
+
+class AttemptSpanList final : public SpanSink {
+ public:
+  void take(TraceSpan span) noexcept override { all.push_back(std::move(span)); }
+  std::vector<TraceSpan> all;
+};
+
+std::string attribute(const TraceSpan& span, std::string_view name) {
+  for (const auto& one : span.attributes) {
+    if (one.name != name) continue;
+    const auto* const text = std::get_if<std::string>(&one.value);
+    return text != nullptr ? *text : std::to_string(std::get<std::int64_t>(one.value));
+  }
+  return "(none)";
+}
+
+NewMessage traced_draft(std::string traceparent) {
+  NewMessage draft{.topic = "shop.order.placed.v1", .payload = json("{}")};
+  draft.trace.traceparent = std::move(traceparent);
+  draft.trace.tracestate = "shop=1";
+  draft.trace.correlation_id = "c-7";
+  return draft;
+}
+
+constexpr auto sampled_trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
 class HubWorkerTest : public ::testing::Test {
  protected:
@@ -56,6 +86,8 @@ class HubWorkerTest : public ::testing::Test {
                        .ids = hand.ids(),
                        .clock = clock,
                        .metrics = metrics,
+                       .log = log,
+                       .tracing = tracing,
                        .wake = [this] { ++wakes; }},
         std::move(options));
   }
@@ -85,6 +117,9 @@ class HubWorkerTest : public ::testing::Test {
   testing::FakeClock clock;
   std::unique_ptr<Random> random = seeded_random(1);
   testing::RecordingMetrics metrics;
+  testing::RecordingLogger log;
+  AttemptSpanList spans;
+  AttemptTracing tracing{.spans = &spans, .random = random.get()};
   memory::MemoryStore store{{.clock = &clock}};
   testing::HubHand hand{store, clock, *random};
   std::map<Operation, Fault> faults;
@@ -421,6 +456,125 @@ TEST_F(HubWorkerTest, SubscriptionsThatCannotBeReadMakeItWait) {
   clock.advance(2s);
   run(*worker);
   EXPECT_EQ(hooks().log.size(), 1U);
+}
+
+TEST_F(HubWorkerTest, LogsWhomAnAttemptIsAbout) {
+  const auto delivery = ready(hand.subscribe("a"), traced_draft({}));
+  const auto worker = worker_with();
+  run(*worker);
+  const auto lines = testing::lines_of(log, "an attempt succeeded");
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(delivery.correlation_id, "c-7");
+  testing::expect_about(lines[0], delivery, 1, DeliveryState::in_progress);
+}
+
+TEST_F(HubWorkerTest, AnAttemptIsAChildOfTheTraceThatItsEventWasPublishedWith) {
+  const auto delivery = ready(hand.subscribe("a"), traced_draft(sampled_trace));
+  hooks().hold = true;
+  const auto worker = worker_with();
+  run(*worker);
+  clock.advance(40ms);
+  hooks().let_go();
+  run(*worker);
+  ASSERT_EQ(spans.all.size(), 1U);
+  const auto& span = spans.all[0];
+  const auto parent = parse_traceparent(sampled_trace).value();
+  EXPECT_EQ(span.trace, parent.trace);
+  EXPECT_EQ(span.parent, parent.span);
+  EXPECT_EQ(span.tracestate, "shop=1");
+  const auto& trace = hooks().log.at(0).message->trace();
+  const auto handed = parse_traceparent(trace.traceparent).value();
+  EXPECT_EQ(handed.trace, parent.trace);
+  EXPECT_EQ(handed.span, span.id) << "the receiver's spans are below this one";
+  EXPECT_TRUE(handed.sampled);
+  EXPECT_EQ(trace.tracestate, "shop=1");
+  EXPECT_EQ(span.name, "deliver shop.order.placed.v1");
+  EXPECT_EQ(span.lasted, 40ms);
+  EXPECT_FALSE(span.failed);
+  EXPECT_EQ(attribute(span, "messaging.message.id"), delivery.event.str());
+  EXPECT_EQ(attribute(span, "sagabox.delivery"), delivery.id.str());
+  EXPECT_EQ(attribute(span, "sagabox.subscription"), "a");
+  EXPECT_EQ(attribute(span, "sagabox.attempt"), "1");
+  EXPECT_EQ(attribute(span, "sagabox.result"), "completed");
+  EXPECT_EQ(attribute(span, "http.response.status_code"), "204");
+}
+
+TEST_F(HubWorkerTest, ASpanOfAnAttemptThatFailedSaysWhy) {
+  ready(hand.subscribe("a"), traced_draft(sampled_trace));
+  hooks().script = [](const spi::Parcel&) { return HookTransport::answered(503); };
+  const auto worker = worker_with();
+  run(*worker);
+  hand.apply_results();
+  hand.make_jobs();
+  run(*worker);
+  ASSERT_EQ(spans.all.size(), 2U) << "one for each attempt";
+  EXPECT_TRUE(spans.all[0].failed);
+  EXPECT_EQ(spans.all[0].error, "the endpoint answered 503");
+  EXPECT_EQ(attribute(spans.all[0], "error.type"), "PROVIDER.UNAVAILABLE");
+  EXPECT_EQ(attribute(spans.all[1], "sagabox.attempt"), "2");
+  EXPECT_NE(spans.all[0].id, spans.all[1].id);
+}
+
+TEST_F(HubWorkerTest, EventsWithoutATraceAreSampledAndAllTheirAttemptsAreInOneTrace) {
+  ready(hand.subscribe("a"), traced_draft({}));
+  hooks().script = [](const spi::Parcel&) { return HookTransport::answered(503); };
+  const auto worker = worker_with();
+  run(*worker);
+  hand.apply_results();
+  hand.make_jobs();
+  run(*worker);
+  ASSERT_EQ(spans.all.size(), 2U);
+  EXPECT_EQ(spans.all[0].trace, spans.all[1].trace);
+  EXPECT_EQ(spans.all[0].parent, SpanId{});
+  tracing.sample_ratio = 0;
+  const auto unsampled = worker_with();
+  hand.apply_results();
+  hand.make_jobs();
+  run(*unsampled);
+  EXPECT_EQ(spans.all.size(), 2U);
+  EXPECT_EQ(hooks().log.back().message->trace().traceparent, "");
+}
+
+TEST_F(HubWorkerTest, WhatIsNotSampledOrNotSentHasNoSpan) {
+  const std::string unsampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
+  const auto record = hand.subscribe("a");
+  ready(record, traced_draft(unsampled));
+  const auto worker = worker_with();
+  run(*worker);
+  EXPECT_EQ(hooks().log.at(0).message->trace().traceparent, unsampled) << "handed on as it is";
+  auto gone = record;
+  gone.state = SubscriptionState::disabled;
+  ready(record, traced_draft(sampled_trace));
+  (void)hand.subscribe(gone);
+  run(*worker);
+  EXPECT_EQ(hooks().log.size(), 1U);
+  EXPECT_TRUE(spans.all.empty());
+}
+
+TEST(HubCleanerTest, LogsWhomALostLeaseIsAbout) {
+  testing::FakeClock clock;
+  const auto random = seeded_random(1);
+  testing::RecordingLogger log;
+  memory::MemoryStore store{{.clock = &clock}};
+  testing::HubHand hand{store, clock, *random};
+  const auto record = hand.subscribe("a");
+  auto made = delivery_of(hand.publish(traced_draft({})), Subscription(record), hand.shards());
+  ASSERT_TRUE(hand.roles().deliveries.add(std::span(&made, 1)).ok());
+  hand.make_jobs();
+  Cleaner cleaner({.jobs = hand.roles().jobs, .clock = clock, .log = log});
+  for (std::uint32_t lost = 0; lost < job_resets_max; ++lost) {
+    ASSERT_TRUE(hand.roles().jobs.lease("w-7", hand.ids().next<LeaseToken>(), 60s, 10).ok());
+    clock.advance(66s);
+    EXPECT_TRUE(cleaner.step());
+  }
+  const auto again = testing::lines_of(log, "a job has lost its worker, and goes to another");
+  const auto ended = testing::lines_of(log, "a job has lost its worker too often, and failed");
+  ASSERT_EQ(again.size(), 2U);
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_EQ(made.correlation_id, "c-7");
+  testing::expect_about(again[0], made, 1, DeliveryState::in_progress);
+  testing::expect_about(ended[0], made, 1, DeliveryState::in_progress);
+  EXPECT_EQ(again[0].fields.at("worker"), "w-7");
 }
 
 TEST(HubCleanerTest, ThirdLostLeaseFailsTheJob) {

@@ -590,18 +590,23 @@ WHERE one.token = a.token;
 
 -- name: hub_lost
 -- $1 rows at most, $2 now. Leases that have run out, the oldest first. Those whose result is being
--- written are passed over.
-SELECT delivery, attempt, shard, subscription, state, attempt_at, resets, worker, lease_until,
-       ended_at, code, error, status, answer, retry_after, took
-FROM "{schema}".hub_job
-WHERE state = 'leased' AND lease_until <= $2
-ORDER BY lease_until
+-- written are passed over. Behind each job: event, tenant, correlation id and state of its delivery.
+SELECT j.delivery, j.attempt, j.shard, j.subscription, j.state, j.attempt_at, j.resets, j.worker,
+       j.lease_until, j.ended_at, j.code, j.error, j.status, j.answer, j.retry_after, j.took,
+       coalesce(d.event, ''), coalesce(d.tenant, ''), coalesce(d.correlation_id, ''),
+       coalesce(d.state, '')
+FROM "{schema}".hub_job AS j
+LEFT JOIN LATERAL (
+  SELECT * FROM "{schema}".hub_delivery AS i WHERE i.id = j.delivery LIMIT 1
+) AS d ON true
+WHERE j.state = 'leased' AND j.lease_until <= $2
+ORDER BY j.lease_until
 LIMIT $1
-FOR NO KEY UPDATE SKIP LOCKED;
+FOR NO KEY UPDATE OF j SKIP LOCKED;
 
 -- name: hub_reset
 -- Lists: $1 deliveries, $2 attempts, $3 resets before, $4 states, $5 workers, $6 codes, $7 errors;
--- $8 now. The state of each that was changed.
+-- $8 now. Those that were changed, with their state.
 UPDATE "{schema}".hub_job AS j
 SET state = r.state, resets = r.resets + 1, worker = r.worker, token = '', lease_until = NULL,
     code = r.code, error = r.error, ended_at = CASE WHEN r.state = 'failed' THEN $8 END
@@ -618,7 +623,7 @@ FROM (
   WHERE one.state = 'leased' AND one.resets = a.resets AND one.lease_until <= $8
 ) AS r
 WHERE j.ctid = r.place
-RETURNING j.state;
+RETURNING j.delivery, j.attempt, j.state;
 
 -- name: hub_events
 -- Before sequence $1; $2 tenant, $3 type, $4 key, $5 source, $6 external id, $7 from, $8 to, where

@@ -376,22 +376,26 @@ SELECT delivery, attempt FROM sagabox_hub_job
 WHERE delivery = ?1 AND attempt = ?2 AND token = ?3;
 
 -- name: hub_lost
--- ?1 rows at most, ?2 now. Leases that have run out, the oldest first.
-SELECT delivery, attempt, 0, subscription, state, attempt_at, resets, worker, lease_until,
-       ended_at, code, error, status, answer, retry_after, took
-FROM sagabox_hub_job
-WHERE state = 'leased' AND lease_until <= ?2
-ORDER BY lease_until, delivery, attempt
+-- ?1 rows at most, ?2 now. Leases that have run out, the oldest first. Behind each job: event,
+-- tenant, correlation id and state of its delivery.
+SELECT j.delivery, j.attempt, 0, j.subscription, j.state, j.attempt_at, j.resets, j.worker,
+       j.lease_until, j.ended_at, j.code, j.error, j.status, j.answer, j.retry_after, j.took,
+       coalesce(d.event, ''), coalesce(d.tenant, ''), coalesce(d.correlation_id, ''),
+       coalesce(d.state, '')
+FROM sagabox_hub_job AS j
+LEFT JOIN sagabox_hub_delivery AS d ON d.id = j.delivery
+WHERE j.state = 'leased' AND j.lease_until <= ?2
+ORDER BY j.lease_until, j.delivery, j.attempt
 LIMIT ?1;
 
 -- name: hub_reset
 -- ?1 delivery, ?2 attempt, ?3 resets before, ?4 state, ?5 worker, ?6 code, ?7 error, ?8 now; each in
--- turn. The state of each that was changed.
+-- turn. Those that were changed, with their state.
 UPDATE sagabox_hub_job
 SET state = ?4, resets = ?3 + 1, worker = ?5, token = '', lease_until = NULL, code = ?6,
     error = ?7, ended_at = CASE WHEN ?4 = 'failed' THEN ?8 END
 WHERE delivery = ?1 AND attempt = ?2 AND state = 'leased' AND resets = ?3 AND lease_until <= ?8
-RETURNING state;
+RETURNING delivery, attempt, state;
 
 -- name: hub_events
 -- Before sequence ?1; ?2 tenant, ?3 type, ?4 key, ?5 source, ?6 external id, ?7 from, ?8 to, where

@@ -1,5 +1,4 @@
-#include "delivery/event_types.hpp"
-
+#include <sagabox/event_types.hpp>
 #include <sagabox/random.hpp>
 #include <sagabox/testing/fake_clock.hpp>
 
@@ -8,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace sagabox::delivery {
+namespace sagabox {
 namespace {
 
 HubEvent event_of(std::string type, Payload payload) {
@@ -50,4 +49,4 @@ TEST(HubEventTypes, OtherTypesMayBeRefused) {
 }
 
 }  // namespace
-}  // namespace sagabox::delivery
+}  // namespace sagabox

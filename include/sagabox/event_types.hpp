@@ -9,10 +9,10 @@
 #include <optional>
 #include <string>
 
-namespace sagabox::delivery {
+namespace sagabox {
 
 /// The catalogue of event types, where there is one. Checked when an event is published; what is
-/// stored is delivered whatever the catalogue says later.
+/// stored is delivered whatever the catalogue says later. Empty: every event fits.
 struct EventTypes {
   struct Known {
     std::string description{};  ///< for people
@@ -26,4 +26,4 @@ struct EventTypes {
   [[nodiscard]] Status check(const HubEvent& event) const;
 };
 
-}  // namespace sagabox::delivery
+}  // namespace sagabox

@@ -1,8 +1,8 @@
-#include "delivery/event_types.hpp"
-
 #include "core/text.hpp"
 
-namespace sagabox::delivery {
+#include <sagabox/event_types.hpp>
+
+namespace sagabox {
 
 Status EventTypes::check(const HubEvent& event) const {
   const auto& message = *event.message;
@@ -23,4 +23,4 @@ Status EventTypes::check(const HubEvent& event) const {
   return Error{Code::schema_validation_failed, payload + ' ' + problem};
 }
 
-}  // namespace sagabox::delivery
+}  // namespace sagabox

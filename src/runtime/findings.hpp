@@ -1,0 +1,51 @@
+#pragma once
+
+#include <sagabox/error.hpp>
+#include <sagabox/time.hpp>
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sagabox::runtime {
+
+/// Something of an owner's that does not go on, and why: what an operator has to know.
+template <class IdType>
+struct Finding {
+  IdType id{};
+  Code code = Code::unknown_internal;
+  std::string text{};
+  WallTime since{};  ///< the first time it was found
+};
+
+/// Those of one owner. Beyond the bound they are only logged.
+template <class IdType>
+class Findings {
+ public:
+  static constexpr std::size_t kept_max = 1000;
+
+  void add(const IdType& id, Code code, std::string text, WallTime now) {
+    const auto known = findings_.find(id);
+    if (known == findings_.end() && findings_.size() >= kept_max) return;
+    const auto since = known == findings_.end() ? now : known->second.since;
+    findings_.insert_or_assign(id, Finding<IdType>{id, code, std::move(text), since});
+  }
+  void remove(const IdType& id) { findings_.erase(id); }
+  [[nodiscard]] std::size_t count() const noexcept { return findings_.size(); }
+  /// By id.
+  [[nodiscard]] std::vector<Finding<IdType>> list(std::size_t rows_max) const {
+    std::vector<Finding<IdType>> list;
+    for (const auto& [id, finding] : findings_) {
+      if (list.size() == rows_max) break;
+      list.push_back(finding);
+    }
+    return list;
+  }
+
+ private:
+  std::map<IdType, Finding<IdType>> findings_;
+};
+
+}  // namespace sagabox::runtime
