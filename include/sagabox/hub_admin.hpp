@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sagabox/admin.hpp>
+#include <sagabox/hub.hpp>
 #include <sagabox/hub_record.hpp>
 
 #include <cstdint>
@@ -47,12 +48,16 @@ struct HubAdminOptions {
   /// `hub.secret_key`: seals the secrets of endpoints. Empty: subscriptions of HTTP endpoints
   /// cannot be made here.
   std::string secret_key{};
+  /// What to do where that is missing, for errors.
+  std::string secret_key_cure = "set hub.secret_key";
   /// Empty: this process cannot reach endpoints, so nothing is verified or pinged here.
   ProbeEndpoint probe{};
   /// Whether something can be sent there. Empty: any scheme is taken.
   std::function<Status(std::string_view target)> check_target{};
   /// Whether an event may be published: the catalogue of event types. Empty: every event may.
   std::function<Status(const HubEvent& event)> check_event{};
+  /// How an endpoint is doing, if this process knows: `Hub::endpoint`. Empty: it never does.
+  std::function<std::optional<EndpointState>(const SubscriptionId& id)> endpoint{};
   /// Told after a subscription or its secrets were written: `Hub::subscriptions_changed`.
   std::function<void()> changed{};
   /// Fit for keys; null: the operating system's.
@@ -234,16 +239,20 @@ struct DeliveryView {
   WallTime seen_at{};                ///< when it was looked at
 };
 
-/// Why a delivery has not arrived.
+/// Why a delivery has not arrived, or nothing goes out for a subscription.
 enum class DeliveryWhy : std::uint8_t {
   completed,
   dead,
   requeued,        ///< dead, and a later generation is there
+  nothing_open,    ///< of a subscription: no delivery waits
+  attempts_fail,   ///< of a subscription: the last attempt did not succeed
   paused,          ///< its subscription is
   disabled,        ///< its subscription is: it is about to die
   unverified,      ///< its endpoint has not proved itself
   unreadable,      ///< a newer version wrote its subscription
   no_owner,        ///< nobody decides about deliveries
+  endpoint_down,   ///< its endpoint is only probed
+  over_limit,      ///< its subscription has as many requests under way as it may
   earlier_of_key,  ///< earlier deliveries of its key go first
   retry_due,       ///< failed, and waits for its next attempt
   no_worker,       ///< its attempt is to be made, and no worker has taken it
@@ -251,7 +260,7 @@ enum class DeliveryWhy : std::uint8_t {
   result_waits,    ///< the attempt has ended, and its owner has not looked at it yet
   with_owner,      ///< nothing holds it
 };
-inline constexpr std::size_t delivery_why_count = 14;
+inline constexpr std::size_t delivery_why_count = 18;
 /// "earlier_of_key": how JSON spells it.
 std::string_view delivery_why_name(DeliveryWhy why) noexcept;
 std::optional<DeliveryWhy> delivery_why_from_name(std::string_view name) noexcept;
@@ -343,6 +352,8 @@ class HubAdmin {
   Result<std::optional<DeliveryView>> delivery(
       const DeliveryId& id, Admin::PayloadToo payload = Admin::PayloadToo::no) const;
   Result<std::optional<DeliveryExplanation>> explain(const DeliveryId& id) const;
+  /// Why nothing goes out for a subscription; its attempts of `health_since_default` count.
+  Result<std::optional<DeliveryExplanation>> explain(const SubscriptionId& id) const;
   /// The next generation of dead deliveries, in the order given. TX.INVALID_STATE, and nothing is
   /// requeued, if the subscription of one is disabled: the next generation would die at once.
   Result<std::vector<spi::Requeued>> requeue(std::span<const DeliveryId> ids,

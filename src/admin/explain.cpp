@@ -1,5 +1,6 @@
 #include "admin/explain.hpp"
 
+#include "admin/answer.hpp"
 #include "admin/thresholds.hpp"
 #include "core/error_text.hpp"
 #include "core/refused_note.hpp"
@@ -107,8 +108,8 @@ class Answer {
     if (record_.replays > 1) {
       answer_.state += ", replayed " + std::to_string(record_.replays) + " times";
     }
-    const auto* const owner = find_owner();
-    say_owner(owner);
+    const auto* const owner = owner_of(facts_.owners, record_.shard);
+    answer_.owner = owner_text(owner);
     if (facts_.in_hand.value_or(false)) {
       because(Why::with_owner, "its handler: the owner has it in hand");
       return;
@@ -170,25 +171,6 @@ class Answer {
     answer_.next =
         "mend what the database refuses; until then it is not delivered again by this owner, but "
         "by the next one";
-  }
-
-  [[nodiscard]] const spi::ShardOwner* find_owner() const {
-    const auto found = std::find_if(facts_.owners.begin(), facts_.owners.end(), [&](const auto& o) {
-      return o.shard == record_.shard && !o.owner.empty();
-    });
-    return found == facts_.owners.end() ? nullptr : &*found;
-  }
-
-  void say_owner(const spi::ShardOwner* owner) {
-    if (owner == nullptr) {
-      answer_.owner = "nobody";
-      return;
-    }
-    answer_.owner =
-        owner->owner.str() +
-        (owner->lease_left > Duration::zero() ? ", lease " + age_text(owner->lease_left) + " left"
-                                              : ", lease has run out") +
-        ", epoch " + std::to_string(owner->epoch.value);
   }
 
   void pauses() {
@@ -334,23 +316,7 @@ std::optional<Why> why_from_name(std::string_view name) noexcept {
 }
 
 std::string Explanation::text() const {
-  std::string text = state;
-  const auto add = [&](std::string_view label, std::string_view line) {
-    constexpr std::size_t label_width = 11;
-    text += '\n';
-    text += label;
-    text.append(label_width - label.size(), ' ');
-    text += line;
-  };
-  bool first = true;
-  for (const auto& reason : reasons) {
-    const bool waits = reason.why > Why::quarantined;
-    add(!waits ? "because:" : first ? "waits for:" : "then:", reason.text);
-    first = false;
-  }
-  if (!owner.empty()) add("owner:", owner);
-  if (!next.empty()) add("next:", next);
-  return text;
+  return admin::answer_text(*this, Why::quarantined, "then:");
 }
 
 }  // namespace sagabox

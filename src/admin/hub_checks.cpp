@@ -162,7 +162,7 @@ Status check_not_masked(const std::string& settings) {
 }
 
 SubscriptionRecord masked(SubscriptionRecord record) {
-  record.target = masked_url(record.target);
+  record.target = masked_target(record.target);
   record.settings = masked_settings(record.settings);
   return record;
 }

@@ -19,7 +19,6 @@ namespace {
 constexpr std::size_t requeue_batch = 500;
 constexpr std::size_t requeue_shown_max = 10;
 constexpr std::uint32_t earlier_looked_at = 1000;
-constexpr std::string_view deliveries_scope = "hub:deliveries";
 
 Status check_delivery_ids(std::span<const DeliveryId> ids) {
   if (ids.empty() || ids.size() > HubAdmin::ids_max) {
@@ -102,7 +101,7 @@ Result<std::optional<DeliveryView>> HubAdmin::delivery(const DeliveryId& id,
   if (!subscription.ok()) return subscription.error();
   if (*subscription) {
     view.subscription_name = (*subscription)->name;
-    view.target = masked_url((*subscription)->target);
+    view.target = masked_target((*subscription)->target);
   }
   auto attempts = hub_.admin.attempts(id);
   if (!attempts.ok()) return attempts.error();
@@ -150,9 +149,10 @@ Result<std::optional<DeliveryExplanation>> HubAdmin::explain(const DeliveryId& i
     }
     std::ranges::sort(facts.earlier, {}, &DeliveryRecord::sequence);
   }
-  auto owners = store_->ownership().census(std::string(deliveries_scope));
+  auto owners = store_->ownership().census(std::string(admin::deliveries_scope));
   if (!owners.ok()) return owners.error();
   facts.owners = *std::move(owners);
+  if (options_.endpoint) facts.endpoint = options_.endpoint(delivery.subscription);
   return std::optional(admin::explain(facts));
 }
 

@@ -1,9 +1,11 @@
 #include "admin/hub_explain.hpp"
 
+#include "admin/answer.hpp"
 #include "core/error_text.hpp"
 #include "core/masked_url.hpp"
 #include "core/text.hpp"
 #include "delivery/subscription.hpp"
+#include "delivery/worker/targets.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,13 +14,86 @@
 namespace sagabox::admin {
 namespace {
 
-constexpr std::size_t delivery_error_shown_max = 300;
+constexpr std::size_t hub_error_shown_max = 300;
 
-/// Puts the answer together.
-class DeliveryAnswerText {
+/// What the answers about a delivery and about a subscription have in common.
+class HubAnswerText {
+ protected:
+  HubAnswerText(WallTime now, const std::optional<EndpointState>& endpoint)
+      : now_(now), endpoint_(endpoint) {}
+
+  [[nodiscard]] std::string ago(WallTime then) const { return age_text(now_ - then) + " ago"; }
+  void because(DeliveryWhy why, std::string text) {
+    answer_.reasons.push_back({why, std::move(text)});
+  }
+  void next(std::string text) {
+    if (answer_.next.empty()) answer_.next = std::move(text);
+  }
+  [[nodiscard]] static std::string subscription_command(const SubscriptionId& subscription,
+                                                        std::string_view verb) {
+    return "sagabox subscription " + std::string(verb) + " " + subscription.str();
+  }
+
+  /// `whose`: "its subscription" of a delivery, "it" of itself.
+  void state_of(const SubscriptionRecord& record, const std::string& whose) {
+    const auto why = record.reason.empty() ? std::string() : ": " + clean_error(record.reason);
+    switch (record.state) {
+      case SubscriptionState::paused:
+        because(DeliveryWhy::paused,
+                whose + " to be resumed, paused " + ago(record.changed_at) + why);
+        next(subscription_command(record.id, "resume"));
+        break;
+      case SubscriptionState::disabled:
+        because(DeliveryWhy::disabled, (whose == "it" ? std::string("it to be enabled, disabled ")
+                                                      : "its end: " + whose + " was disabled ") +
+                                           ago(record.changed_at) + why);
+        next(subscription_command(record.id, "enable"));
+        break;
+      case SubscriptionState::unverified:
+        because(DeliveryWhy::unverified, "its endpoint to prove itself");
+        next(subscription_command(record.id, "verify"));
+        break;
+      case SubscriptionState::active:
+        break;
+    }
+    const auto problem = delivery::Subscription(record).problem;
+    if (problem.empty()) return;
+    because(DeliveryWhy::unreadable, "a process that can read " +
+                                         (whose == "it" ? std::string("its settings") : whose) +
+                                         ": " + problem);
+    next(subscription_command(record.id, "show"));
+  }
+
+  void ownership(const std::optional<spi::Census>& owners, Shard shard) {
+    if (!owners) return;
+    const auto* const owner = owner_of(owners->shards, shard);
+    const bool held = owner != nullptr && owner->lease_left > Duration::zero();
+    answer_.owner = owner_text(owner);
+    if (held) return;
+    because(DeliveryWhy::no_owner,
+            owners->live.empty() ? "a process: no daemon runs the hub"
+                                 : "an owner: nobody owns shard " + std::to_string(shard.value));
+    next("start a daemon with hub.enabled");
+  }
+
+  /// Only its owner knows.
+  void endpoint_down() {
+    if (!endpoint_ || !endpoint_->down_since) return;
+    because(DeliveryWhy::endpoint_down,
+            "its endpoint, which has been down for " + age_text(now_ - *endpoint_->down_since) +
+                "; single attempts probe it, the others wait and are not spent");
+  }
+
+  const WallTime now_;
+  const std::optional<EndpointState>& endpoint_;
+  DeliveryExplanation answer_;
+};
+
+/// Puts the answer about a delivery together.
+class DeliveryAnswerText final : private HubAnswerText {
  public:
   explicit DeliveryAnswerText(const DeliveryFacts& facts)
-      : facts_(facts), delivery_(facts.delivery) {}
+      : HubAnswerText(facts.now, facts.endpoint), facts_(facts), delivery_(facts.delivery) {}
 
   DeliveryExplanation take() && {
     answer_.state = std::string(delivery_state_name(delivery_.state)) + ", " + delivery_.type +
@@ -38,30 +113,18 @@ class DeliveryAnswerText {
   }
 
  private:
-  [[nodiscard]] std::string ago(WallTime then) const {
-    return age_text(facts_.now - then) + " ago";
-  }
   [[nodiscard]] std::string ended() const {
     return delivery_.ended_at ? ", " + ago(*delivery_.ended_at) : std::string();
-  }
-  void because(DeliveryWhy why, std::string text) {
-    answer_.reasons.push_back({why, std::move(text)});
-  }
-  void next(std::string text) {
-    if (answer_.next.empty()) answer_.next = std::move(text);
   }
   [[nodiscard]] std::string endpoint() const {
     if (!facts_.subscription) return "subscription " + delivery_.subscription.str();
     const auto& name = facts_.subscription->name;
-    return name.empty() ? masked_url(facts_.subscription->target) : name;
-  }
-  [[nodiscard]] std::string subscription_command(std::string_view verb) const {
-    return "sagabox subscription " + std::string(verb) + " " + delivery_.subscription.str();
+    return name.empty() ? masked_target(facts_.subscription->target) : name;
   }
   [[nodiscard]] std::string failure() const {
     if (!delivery_.code && delivery_.error.empty()) return {};
     return ": " + (delivery_.code ? std::string(code_name(*delivery_.code)) + " " : std::string()) +
-           clean_error(delivery_.error, delivery_error_shown_max);
+           clean_error(delivery_.error, hub_error_shown_max);
   }
 
   void dead() {
@@ -78,15 +141,16 @@ class DeliveryAnswerText {
         facts_.subscription && facts_.subscription->state == SubscriptionState::disabled;
     if (disabled) {
       because(DeliveryWhy::disabled, "its subscription is disabled: what is requeued dies at once");
-      next(subscription_command("enable") + ", then requeue it");
+      next(subscription_command(delivery_.subscription, "enable") + ", then requeue it");
       return;
     }
     next("sagabox delivery requeue " + delivery_.id.str());
   }
 
   void open() {
-    subscription();
-    ownership();
+    if (facts_.subscription) state_of(*facts_.subscription, "its subscription");
+    ownership(facts_.owners, delivery_.shard);
+    if (delivery_.state != DeliveryState::in_progress) endpoint_down();
     switch (delivery_.state) {
       case DeliveryState::in_progress:
         attempt();
@@ -101,60 +165,6 @@ class DeliveryAnswerText {
     if (answer_.reasons.empty()) {
       because(DeliveryWhy::with_owner, "its owner; nothing holds it, it should go out at once");
     }
-  }
-
-  void subscription() {
-    if (!facts_.subscription) return;
-    const auto& record = *facts_.subscription;
-    const auto why = record.reason.empty() ? std::string() : ": " + clean_error(record.reason);
-    switch (record.state) {
-      case SubscriptionState::paused:
-        because(DeliveryWhy::paused,
-                "its subscription to be resumed, paused " + ago(record.changed_at) + why);
-        next(subscription_command("resume"));
-        break;
-      case SubscriptionState::disabled:
-        because(DeliveryWhy::disabled,
-                "its end: its subscription was disabled " + ago(record.changed_at) + why);
-        next(subscription_command("enable"));
-        break;
-      case SubscriptionState::unverified:
-        because(DeliveryWhy::unverified, "its endpoint to prove itself");
-        next(subscription_command("verify"));
-        break;
-      case SubscriptionState::active:
-        break;
-    }
-    const auto problem = delivery::Subscription(record).problem;
-    if (problem.empty()) return;
-    because(DeliveryWhy::unreadable, "a process that can read its subscription: " + problem);
-    next(subscription_command("show"));
-  }
-
-  [[nodiscard]] const spi::ShardOwner* owner() const {
-    const auto& shards = facts_.owners->shards;
-    const auto found = std::ranges::find_if(shards, [&](const spi::ShardOwner& shard) {
-      return shard.shard == delivery_.shard && !shard.owner.empty();
-    });
-    return found == shards.end() ? nullptr : &*found;
-  }
-
-  void ownership() {
-    if (!facts_.owners) return;
-    const auto* const owner = this->owner();
-    const bool held = owner != nullptr && owner->lease_left > Duration::zero();
-    answer_.owner = owner == nullptr
-                        ? "nobody"
-                        : owner->owner.str() +
-                              (held ? ", lease " + age_text(owner->lease_left) + " left"
-                                    : ", lease has run out") +
-                              ", epoch " + std::to_string(owner->epoch.value);
-    if (held) return;
-    because(DeliveryWhy::no_owner,
-            facts_.owners->live.empty()
-                ? "a process: no daemon runs the hub"
-                : "an owner: nobody owns shard " + std::to_string(delivery_.shard.value));
-    next("start a daemon with hub.enabled");
   }
 
   void earlier() {
@@ -198,12 +208,89 @@ class DeliveryAnswerText {
 
   const DeliveryFacts& facts_;
   const DeliveryRecord& delivery_;
-  DeliveryExplanation answer_;
+};
+
+/// Puts the answer about a subscription together: why nothing goes out for it.
+class SubscriptionAnswerText final : private HubAnswerText {
+ public:
+  explicit SubscriptionAnswerText(const SubscriptionFacts& facts)
+      : HubAnswerText(facts.now, facts.endpoint), facts_(facts), record_(facts.subscription) {}
+
+  DeliveryExplanation take() && {
+    const auto& health = facts_.health;
+    answer_.state = std::string(subscription_state_name(record_.state)) + ", " +
+                    (record_.name.empty() ? "" : record_.name + " to ") +
+                    masked_target(record_.target) + ", made " + ago(record_.created_at) + "; " +
+                    std::to_string(health.open) + " open, " + std::to_string(health.dead) + " dead";
+    if (health.oldest_open) answer_.state += ", the oldest open one " + ago(*health.oldest_open);
+    attempts();
+    state_of(record_, "it");
+    ownership(facts_.owners, facts_.shard);
+    endpoint_down();
+    if (endpoint_ && endpoint_->down_since && delivery::is_webhook(record_.target)) {
+      next(subscription_command(record_.id, "ping") + " asks it now");
+    }
+    turns();
+    if (waits()) return std::move(answer_);
+    if (health.open > 0) {
+      because(DeliveryWhy::with_owner,
+              "nothing but their time: sagabox delivery list --subscription " + record_.id.str() +
+                  ", then explain one");
+    } else {
+      because(DeliveryWhy::nothing_open, "no delivery waits: the next event that matches goes out");
+    }
+    if (health.dead > 0) {
+      next("sagabox delivery requeue --subscription " + record_.id.str() + " --dry-run");
+    }
+    return std::move(answer_);
+  }
+
+ private:
+  [[nodiscard]] bool waits() const {
+    return std::ranges::any_of(answer_.reasons, [](const DeliveryReason& reason) {
+      return reason.why > DeliveryWhy::attempts_fail;
+    });
+  }
+  /// The last of them did.
+  [[nodiscard]] bool fails() const {
+    const auto& attempts = facts_.health.attempts;
+    return attempts.last_failed_at &&
+           (!attempts.last_completed_at || *attempts.last_completed_at < *attempts.last_failed_at);
+  }
+
+  void attempts() {
+    if (!fails()) return;
+    const auto& attempts = facts_.health.attempts;
+    because(DeliveryWhy::attempts_fail,
+            (attempts.last_completed_at
+                 ? "the last attempt that succeeded was " + ago(*attempts.last_completed_at)
+                 : "no attempt of the last " + age_text(facts_.health.since) + " succeeded, and " +
+                       std::to_string(attempts.failed) + " failed") +
+                "; the last one failed " + ago(*attempts.last_failed_at) +
+                (attempts.last_error.empty()
+                     ? ""
+                     : ": " + clean_error(attempts.last_error, hub_error_shown_max)));
+  }
+
+  /// What its limits and its window keep waiting.
+  void turns() {
+    if (!endpoint_ || endpoint_->down_since || endpoint_->ready == 0) return;
+    because(DeliveryWhy::over_limit, "its limits: " + std::to_string(endpoint_->under_way) +
+                                         " requests are under way, " +
+                                         std::to_string(endpoint_->ready) + " wait for their turn");
+  }
+
+  const SubscriptionFacts& facts_;
+  const SubscriptionRecord& record_;
 };
 
 }  // namespace
 
 DeliveryExplanation explain(const DeliveryFacts& facts) { return DeliveryAnswerText(facts).take(); }
+
+DeliveryExplanation explain(const SubscriptionFacts& facts) {
+  return SubscriptionAnswerText(facts).take();
+}
 
 }  // namespace sagabox::admin
 
@@ -211,9 +298,9 @@ namespace sagabox {
 namespace {
 
 constexpr std::array<std::string_view, delivery_why_count> delivery_why_names{
-    "completed",  "dead",       "requeued",     "paused",         "disabled",
-    "unverified", "unreadable", "no_owner",     "earlier_of_key", "retry_due",
-    "no_worker",  "sending",    "result_waits", "with_owner"};
+    "completed",      "dead",       "requeued",   "nothing_open", "attempts_fail", "paused",
+    "disabled",       "unverified", "unreadable", "no_owner",     "endpoint_down", "over_limit",
+    "earlier_of_key", "retry_due",  "no_worker",  "sending",      "result_waits",  "with_owner"};
 static_assert(static_cast<std::size_t>(DeliveryWhy::with_owner) + 1 == delivery_why_names.size());
 
 }  // namespace
@@ -229,23 +316,7 @@ std::optional<DeliveryWhy> delivery_why_from_name(std::string_view name) noexcep
 }
 
 std::string DeliveryExplanation::text() const {
-  std::string text = state;
-  const auto add = [&](std::string_view label, std::string_view line) {
-    constexpr std::size_t label_width = 11;
-    text += '\n';
-    text += label;
-    text.append(label_width - label.size(), ' ');
-    text += line;
-  };
-  bool first = true;
-  for (const auto& reason : reasons) {
-    const bool waits = reason.why > DeliveryWhy::requeued;
-    add(!waits ? "because:" : first ? "waits for:" : "and:", reason.text);
-    first = false;
-  }
-  if (!owner.empty()) add("owner:", owner);
-  if (!next.empty()) add("next:", next);
-  return text;
+  return admin::answer_text(*this, DeliveryWhy::attempts_fail, "and:");
 }
 
 }  // namespace sagabox

@@ -4,9 +4,13 @@
 #include <sagabox/spi/ownership_store.hpp>
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace sagabox::admin {
+
+/// Whose owners decide about deliveries.
+inline constexpr std::string_view deliveries_scope = "hub:deliveries";
 
 /// What is known of one delivery.
 struct DeliveryFacts {
@@ -15,11 +19,24 @@ struct DeliveryFacts {
   std::vector<JobRecord> attempts{};
   std::vector<DeliveryRecord> earlier{};  ///< open ones of its key, by sequence
   std::optional<DeliveryRecord> next_generation{};
-  std::optional<spi::Census> owners{};  ///< of all shards; null: nobody asked
+  std::optional<spi::Census> owners{};      ///< of all shards; null: nobody asked
+  std::optional<EndpointState> endpoint{};  ///< null: its owner was not asked
+  WallTime now{};
+};
+
+/// What is known of one subscription.
+struct SubscriptionFacts {
+  SubscriptionRecord subscription{};
+  SubscriptionHealth health{};
+  Shard shard{};                            ///< of its deliveries
+  std::optional<spi::Census> owners{};      ///< as above
+  std::optional<EndpointState> endpoint{};  ///< as above
   WallTime now{};
 };
 
 /// Pure.
 DeliveryExplanation explain(const DeliveryFacts& facts);
+/// Why nothing goes out for it, if nothing does.
+DeliveryExplanation explain(const SubscriptionFacts& facts);
 
 }  // namespace sagabox::admin

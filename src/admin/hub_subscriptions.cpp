@@ -1,5 +1,6 @@
 #include "admin/checks.hpp"
 #include "admin/hub_checks.hpp"
+#include "admin/hub_explain.hpp"
 #include "admin/hub_view.hpp"
 #include "core/masked_url.hpp"
 #include "core/secret_random.hpp"
@@ -7,6 +8,7 @@
 #include "delivery/decide.hpp"
 #include "delivery/secret_box.hpp"
 #include "delivery/worker/targets.hpp"
+#include "spi/hub_rules.hpp"
 
 #include <sagabox/hub_admin.hpp>
 #include <sagabox/random.hpp>
@@ -146,7 +148,7 @@ Result<SubscriptionRecord> HubAdmin::write(SubscriptionRecord record, AuditKind 
   }
   tell(event);
   options_.admin.log->log(LogLevel::info, "subscription changed",
-                          {{"subscription", record.id.view()},
+                          {{"subscription_id", record.id.view()},
                            {"act", audit_name(kind)},
                            {"state", subscription_state_name(record.state)},
                            {"actor", std::string_view(options_.admin.actor)}});
@@ -175,7 +177,7 @@ Result<NewSecret> HubAdmin::add_secret(const SubscriptionRecord& record, Duratio
                                        AuditKind kind) {
   if (box_ == nullptr) {
     return Error{Code::tx_invalid_state,
-                 "there is no key to keep a secret with; set hub.secret_key"};
+                 "there is no key to keep a secret with; " + options_.secret_key_cure};
   }
   auto& random = options_.random != nullptr ? *options_.random : secret_random();
   NewSecret made{.secret = admin::new_webhook_secret(random)};
@@ -209,7 +211,8 @@ Result<CreatedSubscription> HubAdmin::create(const SubscriptionOrder& order) {
   if (http && box_ == nullptr) {
     return Error{Code::tx_invalid_state,
                  "requests to HTTP endpoints are signed, and there is no key to keep their "
-                 "secrets with; set hub.secret_key"};
+                 "secrets with; " +
+                     options_.secret_key_cure};
   }
   // Active only once its secret is there: nothing goes out unsigned.
   if (!http) record.state = SubscriptionState::active;
@@ -375,7 +378,8 @@ Result<ProbeReport> HubAdmin::send_probe(EndpointProbe::Kind kind, const Subscri
   }
   if (!options_.probe) {
     return Error{Code::tx_invalid_state,
-                 "this process does not send to endpoints; ask a daemon that runs the hub"};
+                 "this process does not send to endpoints; ask a daemon that runs the hub "
+                 "(--server URL)"};
   }
   auto secrets = hub_.subscriptions.secrets(std::span(&record.id, 1));
   if (!secrets.ok()) return secrets.error();
@@ -482,6 +486,25 @@ Result<std::optional<SubscriptionHealth>> HubAdmin::health(const SubscriptionId&
     }
   }
   return std::optional(std::move(health));
+}
+
+Result<std::optional<DeliveryExplanation>> HubAdmin::explain(const SubscriptionId& id) const {
+  const auto found = stored(id);
+  if (!found.ok()) return found.error();
+  if (!*found) return std::optional<DeliveryExplanation>();
+  admin::SubscriptionFacts facts{
+      .subscription = **found,
+      .shard = spi::delivery_shard(id, hub_.events.capabilities().shards),
+      .now = options_.admin.clock->wall_now()};
+  auto health = this->health(id);
+  if (!health.ok()) return health.error();
+  if (!*health) return std::optional<DeliveryExplanation>();
+  facts.health = **std::move(health);
+  auto owners = store_->ownership().census(std::string(admin::deliveries_scope));
+  if (!owners.ok()) return owners.error();
+  facts.owners = *std::move(owners);
+  if (options_.endpoint) facts.endpoint = options_.endpoint(id);
+  return std::optional(admin::explain(facts));
 }
 
 }  // namespace sagabox

@@ -1,5 +1,6 @@
 #include "admin/saga_explain.hpp"
 
+#include "admin/answer.hpp"
 #include "admin/saga_view.hpp"
 #include "core/error_text.hpp"
 #include "core/text.hpp"
@@ -98,26 +99,11 @@ class SagaAnswerText {
   }
 
   [[nodiscard]] const spi::ShardOwner* owner() const {
-    if (!facts_.owners) return nullptr;
-    const auto found =
-        std::ranges::find_if(facts_.owners->shards, [&](const spi::ShardOwner& shard) {
-          return shard.shard == facts_.shard && !shard.owner.empty();
-        });
-    return found == facts_.owners->shards.end() ? nullptr : &*found;
+    return facts_.owners ? owner_of(facts_.owners->shards, facts_.shard) : nullptr;
   }
 
   void say_owner() {
-    if (!facts_.owners || has_ended(view_.state)) return;
-    const auto* const owner = this->owner();
-    if (owner == nullptr) {
-      answer_.owner = "nobody";
-      return;
-    }
-    answer_.owner =
-        owner->owner.str() +
-        (owner->lease_left > Duration::zero() ? ", lease " + age_text(owner->lease_left) + " left"
-                                              : ", lease has run out") +
-        ", epoch " + std::to_string(owner->epoch.value);
+    if (facts_.owners && !has_ended(view_.state)) answer_.owner = owner_text(owner());
   }
 
   void ownership() {
@@ -267,23 +253,7 @@ std::optional<SagaWhy> saga_why_from_name(std::string_view name) noexcept {
 }
 
 std::string SagaExplanation::text() const {
-  std::string text = state;
-  const auto add = [&](std::string_view label, std::string_view line) {
-    constexpr std::size_t label_width = 11;
-    text += '\n';
-    text += label;
-    text.append(label_width - label.size(), ' ');
-    text += line;
-  };
-  bool first = true;
-  for (const auto& reason : reasons) {
-    const bool waits = reason.why > SagaWhy::quarantined;
-    add(!waits ? "because:" : first ? "waits for:" : "and:", reason.text);
-    first = false;
-  }
-  if (!owner.empty()) add("owner:", owner);
-  if (!next.empty()) add("next:", next);
-  return text;
+  return admin::answer_text(*this, SagaWhy::quarantined, "and:");
 }
 
 }  // namespace sagabox

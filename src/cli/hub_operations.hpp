@@ -36,6 +36,7 @@ class HubOperations {
   virtual Result<std::optional<DeliveryView>> delivery(const DeliveryId& id,
                                                        Admin::PayloadToo payload) = 0;
   virtual Result<std::optional<DeliveryExplanation>> explain(const DeliveryId& id) = 0;
+  virtual Result<std::optional<DeliveryExplanation>> explain(const SubscriptionId& id) = 0;
   virtual Result<std::vector<spi::Requeued>> requeue(std::span<const DeliveryId> ids,
                                                      const std::string& note) = 0;
 };

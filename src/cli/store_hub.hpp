@@ -61,6 +61,9 @@ class StoreHub final : public HubOperations {
   Result<std::optional<DeliveryExplanation>> explain(const DeliveryId& id) override {
     return admin_.explain(id);
   }
+  Result<std::optional<DeliveryExplanation>> explain(const SubscriptionId& id) override {
+    return admin_.explain(id);
+  }
   Result<std::vector<spi::Requeued>> requeue(std::span<const DeliveryId> ids,
                                              const std::string& note) override {
     return admin_.requeue(ids, note);

@@ -201,7 +201,52 @@ std::string masked_with_host(std::string_view scheme, std::string_view rest) {
   return made + std::string(hosts) + masked_path(rest.substr(hosts.size()), "?#");
 }
 
+/// "hooks", "Orders", "shop2": as people name things, with a vowel where it is longer than an
+/// abbreviation.
+bool is_path_word(std::string_view word) {
+  constexpr std::size_t letters_max = 14;
+  constexpr std::size_t abbreviation_max = 4;
+  constexpr std::size_t digits_max = 2;
+  const auto letters = word.substr(0, word.find_first_of("0123456789"));
+  if (word.size() - letters.size() > digits_max || letters.empty()) return false;
+  if (letters.size() > letters_max || !all(word.substr(letters.size()), is_digit)) return false;
+  if (!is_letter(letters.front()) || !all(letters.substr(1), is_lower)) return false;
+  return letters.size() <= abbreviation_max || letters.find_first_of("aeiouyAEIOUY") != npos;
+}
+
+/// Nothing of it can be a key: words, or a short number.
+bool is_shown_part(std::string_view part) {
+  constexpr std::size_t number_max = 4;
+  constexpr std::size_t part_max = 40;
+  if (part.size() > part_max) return false;
+  for (;;) {
+    const auto end = std::min(part.find_first_of("-_."), part.size());
+    const auto word = part.substr(0, end);
+    const bool number = !word.empty() && word.size() <= number_max && all(word, is_digit);
+    if (!number && !is_path_word(word)) return false;
+    if (end == part.size()) return true;
+    part.remove_prefix(end + 1);
+  }
+}
+
 }  // namespace
+
+std::string masked_target(std::string_view text) {
+  auto masked = masked_url(text);
+  const auto slashes = masked.find("://");
+  if (slashes == npos || !lower_case(masked.substr(0, slashes)).starts_with("http")) return masked;
+  auto at = masked.find('/', slashes + 3);
+  while (at < masked.size() && masked[at] == '/') {
+    const auto begin = at + 1;
+    const auto end = std::min(masked.find_first_of("/?", begin), masked.size());
+    const auto part = std::string_view(masked).substr(begin, end - begin);
+    if (!part.empty() && !is_shown_part(part)) {
+      return masked.substr(0, begin) + std::string(secret_mask);
+    }
+    at = end;
+  }
+  return masked;
+}
 
 std::string masked_url(std::string_view text) {
   if (const auto slashes = text.find("://"); slashes != npos) {

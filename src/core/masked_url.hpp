@@ -18,4 +18,10 @@ inline constexpr std::string_view secret_mask = "***";
 /// It need not be well-formed: in doubt it is masked.
 std::string masked_url(std::string_view text);
 
+/// `text`, where a webhook goes, as lists, logs and findings show it: as `masked_url`, and of the
+/// path of an http:// or https:// URL only what are words. Services give their callers URLs whose
+/// path is the key, such as https://hooks.example/services/T000/B000/KEY. From the first part on
+/// that is none, all of it is ***.
+std::string masked_target(std::string_view text);
+
 }  // namespace sagabox

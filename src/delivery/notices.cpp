@@ -12,7 +12,7 @@ namespace sagabox::delivery {
 Result<HubEvent> subscription_disabled(const SubscriptionRecord& record, UlidSource& ids,
                                        const Clock& clock) {
   const auto id = ids.next<EventId>();
-  const auto target = masked_url(record.target);
+  const auto target = masked_target(record.target);
   NewMessage draft{.topic = Topic(subscription_disabled_type),
                    .key = record.id.str(),
                    .payload = sagabox::json(json_object({{"subscription", record.id.view()},

@@ -166,6 +166,11 @@ Result<std::optional<DeliveryExplanation>> ServerHub::explain(const DeliveryId& 
                       wire::read_delivery_explanation);
 }
 
+Result<std::optional<DeliveryExplanation>> ServerHub::explain(const SubscriptionId& id) {
+  return daemon_.find(Target(hub_path("subscriptions", id, "/explain")),
+                      wire::read_delivery_explanation);
+}
+
 Result<std::vector<spi::Requeued>> ServerHub::requeue(std::span<const DeliveryId> ids,
                                                       const std::string& note) {
   auto body = body_with([&](wire::JsonOut& json) {

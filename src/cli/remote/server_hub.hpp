@@ -32,6 +32,7 @@ class ServerHub final : public HubOperations {
   Result<std::optional<DeliveryView>> delivery(const DeliveryId& id,
                                                Admin::PayloadToo payload) override;
   Result<std::optional<DeliveryExplanation>> explain(const DeliveryId& id) override;
+  Result<std::optional<DeliveryExplanation>> explain(const SubscriptionId& id) override;
   Result<std::vector<spi::Requeued>> requeue(std::span<const DeliveryId> ids,
                                              const std::string& note) override;
 

@@ -20,6 +20,7 @@ Result<HubAdmin> hub_admin_of(const Call& call) {
                                       .probe = hub->probe,
                                       .check_target = hub->check_target,
                                       .check_event = hub->check_event,
+                                      .endpoint = hub->endpoint,
                                       .changed = hub->changed});
 }
 

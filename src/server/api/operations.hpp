@@ -74,6 +74,7 @@ Result<Response> verify_subscription(const Call& call);
 Result<Response> ping_subscription(const Call& call);
 Result<Response> rotate_secret(const Call& call);
 Result<Response> get_subscription_health(const Call& call);
+Result<Response> explain_subscription(const Call& call);
 Result<Response> list_deliveries(const Call& call);
 Result<Response> count_deliveries(const Call& call);
 Result<Response> get_delivery(const Call& call);

@@ -110,6 +110,8 @@ constexpr std::array table{
     Route{"POST", "/v1/subscriptions/{id}/secrets", "rotateSecret", Needs::admin, rotate_secret},
     Route{"GET", "/v1/subscriptions/{id}/health", "getSubscriptionHealth", Needs::read,
           get_subscription_health},
+    Route{"GET", "/v1/subscriptions/{id}/explain", "explainSubscription", Needs::read,
+          explain_subscription},
     Route{"GET", "/v1/deliveries", "listDeliveries", Needs::read, list_deliveries},
     Route{"GET", "/v1/deliveries/count", "countDeliveries", Needs::read, count_deliveries},
     Route{"GET", "/v1/deliveries/{id}", "getDelivery", Needs::read, get_delivery},

@@ -38,6 +38,7 @@ struct ServedHub {
   ProbeEndpoint probe{};
   std::function<Status(std::string_view target)> check_target{};
   std::function<Status(const HubEvent& event)> check_event{};
+  std::function<std::optional<EndpointState>(const SubscriptionId& id)> endpoint{};
   std::function<void()> changed{};
 };
 

@@ -181,4 +181,16 @@ Result<Response> get_subscription_health(const Call& call) {
   return ok_with(**health);
 }
 
+Result<Response> explain_subscription(const Call& call) {
+  Query query(call.request.target);
+  const auto id = hub_id_from<SubscriptionId>(call);
+  if (!id.ok()) return id.error();
+  const auto admin = hub_for(call, query);
+  if (!admin.ok()) return admin.error();
+  const auto explanation = admin->explain(*id);
+  if (!explanation.ok()) return explanation.error();
+  if (!*explanation) return nothing_there(call, "subscription");
+  return ok_with(**explanation);
+}
+
 }  // namespace sagabox::server::operations

@@ -169,6 +169,8 @@ class SqliteOpenApi : public SqliteRest {
     call_deliveries(scene, events.back().id, subscription);
     get("getSubscriptionHealth", one + "/health?since_seconds=60");
     get("getSubscriptionHealth", all + "/nobody/health", 404);
+    get("explainSubscription", one + "/explain");
+    get("explainSubscription", all + "/nobody/explain", 404);
     post("disableSubscription", one + "/disable", "");
     post("enableSubscription", one + "/enable", "");
     post("verifySubscription", one + "/verify", "");

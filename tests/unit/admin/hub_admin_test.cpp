@@ -1,5 +1,6 @@
 #include "delivery/secret_box.hpp"
 #include "delivery/worker/targets.hpp"
+#include "support/hub_log_fields.hpp"
 #include "support/hub_scene.hpp"
 
 #include <sagabox/hub_admin.hpp>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,14 +33,18 @@ std::string error_of(const Result<Value>& result) {
 class HubAdminTest : public ::testing::Test {
  protected:
   [[nodiscard]] HubAdmin admin(std::optional<std::string> tenant = {}) {
-    return opened(
-        {.actor = "ann", .tenant = std::move(tenant), .audit = &audit_, .clock = &clock_});
+    return opened({.actor = "ann",
+                   .tenant = std::move(tenant),
+                   .audit = &audit_,
+                   .log = &log_,
+                   .clock = &clock_});
   }
   HubAdmin opened(AdminOptions options) {
     return HubAdmin::open(store_,
                           {.admin = std::move(options),
                            .secret_key = std::string(hub_key),
                            .probe = [this](const EndpointProbe& probe) { return answer(probe); },
+                           .endpoint = [this](const SubscriptionId&) { return endpoint_; },
                            .random = random_.get()})
         .value();
   }
@@ -91,6 +97,8 @@ class HubAdminTest : public ::testing::Test {
   memory::MemoryStore store_{{.clock = &clock_}};
   testing::HubScene hand_{store_};
   testing::RecordingAudit audit_;
+  testing::RecordingLogger log_;
+  std::optional<EndpointState> endpoint_;
   std::unique_ptr<Random> random_ = seeded_random(7);
   ProbeReport report_{.passed = true, .status = 200};
   std::vector<EndpointProbe> probes_;
@@ -241,11 +249,13 @@ TEST_F(HubAdminTest, AnEndpointIsReplacedWithoutProofOnlyWhereNothingMatchesOrIt
   EXPECT_EQ(probes_.size(), 1U) << "it proves itself once it is enabled";
   const auto active = active_id();
   auto offline = HubAdmin::open(store_, {.admin = {.actor = "ann"}}).value();
-  EXPECT_EQ(error_of(offline.change({.id = active, .target = "https://a.example.com/"})),
-            "TX.INVALID_STATE: target: the new endpoint has to prove itself before it replaces the "
-            "one of subscription " +
-                active.str() +
-                ": this process does not send to endpoints; ask a daemon that runs the hub");
+  EXPECT_EQ(
+      error_of(offline.change({.id = active, .target = "https://a.example.com/"})),
+      "TX.INVALID_STATE: target: the new endpoint has to prove itself before it replaces the "
+      "one of subscription " +
+          active.str() +
+          ": this process does not send to endpoints; ask a daemon that runs the hub (--server "
+          "URL)");
 }
 
 TEST_F(HubAdminTest, ActsLeadFromStateToStateAndAreNoOpsTwice) {
@@ -523,6 +533,81 @@ TEST_F(HubAdminTest, ExplainsWhatADeliveryWaitsFor) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("\nowner:     hub-a, lease "), std::string::npos) << text;
+}
+
+TEST_F(HubAdminTest, ExplainsWhyASubscriptionGetsNothing) {
+  const auto id = active_id();
+  const auto why = [&] {
+    std::vector<std::string> names;
+    const auto explanation = admin().explain(id).value().value();
+    for (const auto& reason : explanation.reasons) {
+      names.emplace_back(delivery_why_name(reason.why));
+    }
+    return names;
+  };
+  EXPECT_EQ(why(), std::vector{"nothing_open"s});
+  const auto waiting = hand_.routed(event(), id).id;
+  EXPECT_EQ(why(), std::vector{"with_owner"s});
+  hand_.dead(hand_.routed(event(), id).id);
+  EXPECT_EQ(why(), (std::vector{"attempts_fail"s, "with_owner"s}));
+  EXPECT_EQ(admin().explain(id).value()->next,
+            "sagabox delivery requeue --subscription " + id.str() + " --dry-run");
+  endpoint_ = EndpointState{.under_way = 2, .ready = 7};
+  EXPECT_EQ(why(), (std::vector{"attempts_fail"s, "over_limit"s}));
+  endpoint_->down_since = clock_.wall_now() - 4min;
+  EXPECT_EQ(why(), (std::vector{"attempts_fail"s, "endpoint_down"s}));
+  const auto text = admin().explain(id).value()->text();
+  EXPECT_TRUE(text.starts_with("active, shop to https://")) << text;
+  EXPECT_NE(text.find("; 1 open, 1 dead"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nwaits for: its endpoint, which has been down for 4m00s"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(admin().explain(id).value()->next,
+            "sagabox subscription ping " + id.str() + " asks it now");
+  EXPECT_EQ(delivery_why_name(admin().explain(waiting).value()->reasons.at(0).why),
+            "endpoint_down");
+  endpoint_.reset();
+  ASSERT_TRUE(admin().act(id, SubscriptionAct::pause, "their release").ok());
+  EXPECT_EQ(why(), (std::vector{"attempts_fail"s, "paused"s}));
+  EXPECT_EQ(admin().explain(id).value()->next, "sagabox subscription resume " + id.str());
+  ASSERT_TRUE(admin().act(id, SubscriptionAct::disable).ok());
+  EXPECT_EQ(why(), (std::vector{"attempts_fail"s, "disabled"s}));
+  EXPECT_FALSE(admin("acme").explain(id).value()) << "another tenant's";
+  const auto unverified = created().subscription.record.id;
+  EXPECT_EQ(admin().explain(unverified).value()->reasons.at(0).why, DeliveryWhy::unverified);
+}
+
+TEST_F(HubAdminTest, TargetsWhosePathIsAKeyAreMaskedForThoseWhoMayNotSeePayloads) {
+  const std::string secret = "aB3dE5gH7jK9";
+  const auto target = "https://hooks.example.com/services/T0001AB/" + secret;
+  auto wanted = order(target);
+  wanted.name.clear();
+  wanted.verify = false;
+  const auto id = created(wanted).subscription.record.id;
+  const auto shown = "https://hooks.example.com/services/***";
+  EXPECT_EQ(admin().subscription(id).value()->record.target, shown);
+  EXPECT_EQ(admin().subscriptions({}).value().rows.at(0).record.target, shown);
+  EXPECT_EQ(admin().subscription(id, Admin::PayloadToo::yes).value()->record.target, target);
+  const auto delivery = hand_.routed(event(), id).id;
+  EXPECT_EQ(admin().delivery(delivery).value()->target, shown);
+  EXPECT_EQ(admin().explain(delivery).value()->text().find(secret), std::string::npos);
+  EXPECT_EQ(admin().explain(id).value()->text().find(secret), std::string::npos);
+}
+
+TEST_F(HubAdminTest, LogsWhatIsPublished) {
+  EventOrder wanted{
+      .type = "shop.order.placed.v1", .source = "erp", .external_id = "17", .payload = json("{}")};
+  wanted.trace.correlation_id = "c-7";
+  const auto first = admin().publish(std::span(&wanted, 1)).value().front();
+  ASSERT_TRUE(admin().publish(std::span(&wanted, 1)).value().front().duplicate);
+  const auto lines = testing::lines_of(log_, "an event is published");
+  ASSERT_EQ(lines.size(), 2U);
+  for (const auto& line : lines) {
+    EXPECT_EQ(line.fields.at("correlation_id"), "c-7");
+    EXPECT_EQ(line.fields.at("event_id"), first.id.str()) << "of a repetition the first one's";
+    EXPECT_EQ(line.fields.at("tenant"), "default");
+  }
+  EXPECT_EQ(lines[1].fields.at("duplicate"), "true");
 }
 
 }  // namespace

@@ -97,6 +97,34 @@ TEST(MaskedUrl, MasksConnectionStrings) {
   });
 }
 
+TEST(MaskedTarget, ShowsOfAPathOnlyWhatAreWords) {
+  const Cases cases{
+      {"https://hooks.example.com/services/T0001AB/B0002CD/aB3dE5gH7jK9",
+       "https://hooks.example.com/services/***"},
+      {"https://discord.example/api/webhooks/123456789012345678/AbC-dEf_0",
+       "https://discord.example/api/webhooks/***"},
+      {"https://zap.example/hooks/catch/123456/abc9de/", "https://zap.example/hooks/catch/***"},
+      {"https://api.example/bot123456:AAF-xyz/sendMessage", "https://api.example/***"},
+      {"https://x.example/0af7651916cd43dd8448eb211c80319c", "https://x.example/***"},
+      {"https://x.example/hooks/bcdfghjklmnp", "https://x.example/hooks/***"},
+      {"https://x.example/hooks/AKIA", "https://x.example/hooks/***"},
+      {"https://x.example/hooks/aGVsbG8=", "https://x.example/hooks/***"},
+      {"https://x.example/hooks?token=hunter2", "https://x.example/hooks?token=***"},
+      {"https://x.example/k3y0f/a?token=hunter2", "https://x.example/***"},
+      {"https://user:hunter2@x.example/hooks", "https://***@x.example/hooks"},
+      {"https://x.example/p;token=hunter2/x", "https://x.example/***"},
+      {"HTTPS://x.example/T000/x", "HTTPS://x.example/***"},
+  };
+  for (const auto& [text, expected] : cases) EXPECT_EQ(masked_target(text), expected) << text;
+  for (const std::string text :
+       {"https://hooks.example.com/shop", "http://127.0.0.1:9000/hooks", "https://x.example",
+        "https://x.example/", "https://x.example/v1/web-hooks/order_placed/shop-7",
+        "https://x.example/tenants/17/orders.json", "https://x.example//double/",
+        "nats:orders.T000.x", "kafka:T0001AB"}) {
+    EXPECT_EQ(masked_target(text), text);
+  }
+}
+
 /// Wherever the secret stands and whatever stands around it: it is not shown.
 RC_GTEST_PROP(MaskedUrl, NeverShowsASecret, ()) {
   const auto noise = [] {

@@ -1,8 +1,12 @@
+#include "server/api/routes.hpp"
 #include "support/hub_scene.hpp"
 #include "support/sqlite_database.hpp"
 #include "unit/server/world.hpp"
 
+#include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace sagabox::server {
 namespace {
@@ -266,6 +270,7 @@ TEST_F(RestHub, AKeyOfATenantSeesAndChangesNothingOfOthers) {
   use_key({.name = "acme", .role = Role::admin, .tenant = "acme", .payloads = true});
   for (const auto& path : {"/v1/events/" + event, "/v1/subscriptions/" + subscription,
                            "/v1/subscriptions/" + subscription + "/health",
+                           "/v1/subscriptions/" + subscription + "/explain",
                            "/v1/deliveries/" + dead, "/v1/deliveries/" + dead + "/explain"}) {
     EXPECT_EQ(get(path).status, 404U) << path;
   }
@@ -290,6 +295,69 @@ TEST_F(RestHub, AKeyOfATenantSeesAndChangesNothingOfOthers) {
                 .status,
             403U);
   EXPECT_EQ(post("/v1/subscriptions", R"({"target":"nats:shop","types":["**"]})").status, 403U);
+}
+
+/// Whatever routes the hub has, or gets: where a path names something, another tenant's is not
+/// there, and what lists or counts shows nothing of it.
+TEST_F(RestHub, NoRouteTellsAKeyOfATenantOfAnothersThings) {
+  const auto subscription = active();
+  const auto event = published(R"({"type":"shop.order.placed.v1","payload":{"n":1},
+    "source":"erp","external_id":"of-another-tenant","key":"k-of-another-tenant"})");
+  const auto dead = scene_.dead(routed(event, subscription)).id.str();
+  const auto open = routed(published(), subscription).str();
+  use_key({.name = "acme", .role = Role::admin, .tenant = "acme", .payloads = true});
+  const auto shows_it = [&](const Response& answer) {
+    return std::ranges::any_of(
+        std::vector{subscription, event, dead, open, "hooks.example.com"s, "of-another-tenant"s},
+        [&](const std::string& what) { return answer.body.find(what) != std::string::npos; });
+  };
+  std::size_t named = 0;
+  for (const auto& route : routes()) {
+    if (!route.of_hub() || route.path.find('{') == std::string_view::npos) continue;
+    const bool is_event = route.path.starts_with("/v1/events/");
+    const bool is_subscription = route.path.starts_with("/v1/subscriptions/");
+    for (const auto& id : is_event          ? std::vector{event}
+                          : is_subscription ? std::vector{subscription}
+                                            : std::vector{dead, open}) {
+      auto path = std::string(route.path);
+      path.replace(path.find("{id}"), 4, id);
+      const auto answer = route.method == "GET" ? get(path) : post(path, "{}");
+      EXPECT_EQ(answer.status, 404U) << route.method << ' ' << path << ' ' << answer.body;
+      ++named;
+    }
+  }
+  EXPECT_GE(named, 14U);
+  for (const auto& path :
+       {"/v1/events"s, "/v1/events?source=erp&external_id=of-another-tenant"s,
+        "/v1/events?key=k-of-another-tenant"s, "/v1/subscriptions"s, "/v1/subscriptions?name=shop"s,
+        "/v1/deliveries"s, "/v1/deliveries?state=dead"s,
+        "/v1/deliveries?subscription=" + subscription, "/v1/deliveries?event=" + event,
+        "/v1/deliveries/count"s}) {
+    const auto answer = get(path);
+    EXPECT_EQ(answer.status, 200U) << path << answer.body;
+    // What was asked for is not repeated.
+    EXPECT_FALSE(shows_it(answer)) << path << answer.body;
+  }
+  EXPECT_EQ(body(get("/v1/deliveries/count")).at("counts").as_array().size(), 0U);
+  for (const auto& [path, fields] : std::vector<std::pair<std::string, std::string>>{
+           {"/v1/deliveries/requeue-matching", R"({"subscription":")" + subscription + R"("})"},
+           {"/v1/deliveries/requeue-matching", R"({"code":"PROVIDER.REJECTED"})"}}) {
+    const auto answer = post(path, fields);
+    EXPECT_EQ(body(answer).at("matched").as_int64(), 0) << answer.body;
+  }
+  for (const auto& [path, fields] : std::vector<std::pair<std::string, std::string>>{
+           {"/v1/deliveries/requeue-matching", R"({"tenant":"default"})"},
+           {"/v1/events", R"({"type":"a.b.c.v1","payload":1,"tenant":"default"})"},
+           {"/v1/events/batch",
+            R"({"events":[{"type":"a.b.c.v1","payload":1,"tenant":"default"}]})"},
+           {"/v1/subscriptions",
+            R"({"target":"https://a.example.com/","types":["**"],"tenant":"default"})"}}) {
+    EXPECT_EQ(post(path, fields).status, 403U) << path;
+  }
+  // The same external id is another event of this tenant.
+  EXPECT_NE(published(R"({"type":"shop.order.placed.v1","payload":{"n":2},
+    "source":"erp","external_id":"of-another-tenant"})"),
+            event);
 }
 
 TEST_F(RestHub, WithoutAHubItSaysSo) {
