@@ -33,7 +33,7 @@ url_in() {
 }
 
 cp "$here/sagabox.yaml" .
-openssl rand -base64 32 | sed 's/^/k1:/' >hub.key # seals the secrets of the endpoints
+"$sagabox" hub key --out hub.key >made # seals the secrets of the endpoints
 SAGABOX_LISTEN=127.0.0.1:0 "$sagabox" serve >daemon.log 2>&1 &
 processes+=($!)
 SAGABOX_SERVER=$(url_in daemon.log)

@@ -7,10 +7,15 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace sagabox::cli {
 namespace {
+
+constexpr std::string_view key_cure =
+    "say --secret-key-file FILE, the daemon's hub.secret_key_file (sagabox hub key makes one), or "
+    "ask a daemon: --server URL";
 
 class StoreSagas final : public SagaOperations {
  public:
@@ -186,8 +191,10 @@ class StoreOperations final : public Operations {
   }
   HubOperations& hub() override {
     if (!hub_) {
-      hub_.emplace(
-          HubAdmin::open(*store_, {.admin = {.actor = actor_}, .secret_key = hub_key_}).value());
+      hub_.emplace(HubAdmin::open(*store_, {.admin = {.actor = actor_},
+                                            .secret_key = hub_key_,
+                                            .secret_key_cure = std::string(key_cure)})
+                       .value());
     }
     return *hub_;
   }

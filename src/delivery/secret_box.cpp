@@ -100,18 +100,29 @@ std::optional<SealedParts> parts_of(std::string_view sealed) {
   return SealedParts{sealed.substr(0, colon), sealed.substr(colon + 1)};
 }
 
-std::string new_nonce(Random& random) {
-  std::string nonce;
+std::string random_bytes(std::size_t count, Random& random) {
+  std::string bytes;
   std::uint64_t number = 0;
   constexpr std::size_t number_bytes = sizeof(number);
-  while (nonce.size() < SecretBox::nonce_bytes) {
-    number = nonce.size() % number_bytes == 0 ? random.next() : number >> 8U;
-    nonce += static_cast<char>(number & 0xffU);
+  while (bytes.size() < count) {
+    number = bytes.size() % number_bytes == 0 ? random.next() : number >> 8U;
+    bytes += static_cast<char>(number & 0xffU);
   }
-  return nonce;
+  return bytes;
 }
 
 }  // namespace
+
+Result<std::string> SecretBox::new_key(std::string_view id, Random& random) {
+  if (!is_key_id(id)) {
+    return Error{Code::config_invalid,
+                 quoted(id) + ": an id has 1 to 32 letters, digits, - or _, such as k1"};
+  }
+  std::string text(id);
+  text += ':';
+  append_base64(random_bytes(key_bytes, random), text);
+  return text;
+}
 
 Result<SecretBox::Key> SecretBox::read_key(std::string_view text, std::size_t number) {
   const auto wrong = [number](std::string_view what) {
@@ -126,7 +137,7 @@ Result<SecretBox::Key> SecretBox::read_key(std::string_view text, std::size_t nu
   }
   auto bytes = from_base64(text.substr(colon + 1));
   if (!bytes || bytes->size() != key_bytes) {
-    return wrong("is not 32 bytes in base64; make one with: openssl rand -base64 32");
+    return wrong("is not 32 bytes in base64; make one with: sagabox hub key --out FILE");
   }
   std::ranges::transform(*bytes, key.bytes.begin(),
                          [](char c) { return static_cast<unsigned char>(c); });
@@ -167,7 +178,7 @@ Result<std::string> SecretBox::seal(std::string_view secret, std::string_view co
                  "a secret has 1 to " + std::to_string(secret_bytes_max) + " bytes"};
   }
   const auto& key = keys_.front();
-  auto body = new_nonce(random);
+  auto body = random_bytes(nonce_bytes, random);
   const auto cipher = encrypted(key.bytes.data(), body, context, secret);
   if (!cipher) return no_cipher();
   body += *cipher;

@@ -28,6 +28,10 @@ class SecretBox {
   /// one is wrong, and never repeats a key.
   static Result<SecretBox> create(std::string_view text);
 
+  /// A new key with this id, as `create` takes it. `random` must be fit for keys. CONFIG.INVALID:
+  /// an id that is none.
+  static Result<std::string> new_key(std::string_view id, Random& random);
+
   SecretBox(const SecretBox&) = delete;
   SecretBox& operator=(const SecretBox&) = delete;
   SecretBox(SecretBox&&) noexcept = default;

@@ -10,7 +10,9 @@
 #include <iostream>
 #include <iterator>
 #include <span>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace sagabox::cli {
 namespace {
@@ -139,6 +141,38 @@ int act_on_dead(const MoveArguments& arguments, const DeadAct& act) {
   return act_on(session, arguments, act, sagas);
 }
 
+/// "3 dead deliveries: sagabox dead list --kind delivery"
+void add_dead_of(std::vector<Line>& lines, std::uint64_t count, std::string_view kind,
+                 std::string_view kinds) {
+  if (count == 0) return;
+  lines.push_back(Line().add(fmt::format("{} dead {}: sagabox dead list --kind {}", grouped(count),
+                                         count == 1 ? kind : kinds, kind),
+                             Style::faint));
+}
+
+/// What a list of dead messages does not show. Nothing is said of what is not there, or cannot be
+/// asked.
+std::vector<Line> dead_of_other_kinds(Session& session) {
+  std::vector<Line> lines;
+  try {
+    std::uint64_t sagas = 0;
+    for (const auto& counted : session.operations().sagas().count().value()) {
+      if (counted.state == SagaState::failed) sagas += counted.sagas;
+    }
+    add_dead_of(lines, sagas, "saga", "sagas");
+  } catch (const Failure&) {
+  }
+  try {
+    std::uint64_t deliveries = 0;
+    for (const auto& counted : session.operations().hub().count().value()) {
+      if (counted.state == DeliveryState::dead) deliveries += counted.deliveries;
+    }
+    add_dead_of(lines, deliveries, "delivery", "deliveries");
+  } catch (const Failure&) {
+  }
+  return lines;
+}
+
 }  // namespace
 
 int run_dead_sagas(const ListArguments& arguments) {
@@ -165,7 +199,17 @@ int run_dead_sagas(const ListArguments& arguments) {
 
 int run_dead_list(const ListArguments& arguments) {
   if (arguments.kind == DeadKind::delivery) return run_dead_deliveries(arguments);
-  return arguments.kind == DeadKind::saga ? run_dead_sagas(arguments) : run_list(arguments);
+  if (arguments.kind == DeadKind::saga) return run_dead_sagas(arguments);
+  Session session(arguments);
+  const bool all = !session.json() && !arguments.messages.narrowed();
+  const auto others = all ? dead_of_other_kinds(session) : std::vector<Line>();
+  // Where there is only a hub, or only sagas, there is no outbox to ask.
+  if (others.empty() || !arguments.messages.table.empty() ||
+      !session.operations().tables().value().empty()) {
+    list_messages(session, arguments);
+  }
+  session.print(others);
+  return exit_fine;
 }
 
 int run_dead_show(const MessageArguments& arguments) {

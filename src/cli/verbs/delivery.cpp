@@ -162,6 +162,45 @@ std::optional<DeliveryExplanation> explanation_of_delivery(Session& session, con
   }
 }
 
+std::optional<DeliveryExplanation> explanation_of_subscription(Session& session,
+                                                               const MessageArguments& arguments) {
+  const auto id = SubscriptionId::parse(arguments.id.view());
+  if (!id.ok() || !arguments.table.empty() || arguments.tenant) return std::nullopt;
+  try {
+    return session.operations().hub().explain(*id).value();
+  } catch (const Failure&) {
+    // No hub there, or it cannot be asked: what is wrong is said when a message is looked for.
+    return std::nullopt;
+  }
+}
+
+bool explained_event(Session& session, const MessageArguments& arguments) {
+  const auto id = EventId::parse(arguments.id.view());
+  if (!id.ok() || !arguments.table.empty() || arguments.tenant) return false;
+  DeliveryPage page;
+  try {
+    auto& hub = session.operations().hub();
+    if (!hub.event(*id, Admin::PayloadToo::no).value()) return false;
+    page = hub.deliveries({.filter = {.event = *id}}).value();
+  } catch (const Failure&) {
+    return false;  // as above
+  }
+  if (session.json()) {
+    session.out().print(hub_json(page));
+    return true;
+  }
+  if (page.rows.empty()) {
+    session.out().print(
+        "an event of the hub, without a delivery: no subscription wanted it that was active when "
+        "it was published, or it is not routed yet");
+    return true;
+  }
+  session.print(delivery_list(page.rows, system_clock().wall_now()));
+  session.out().print(
+      Line().add("an event of the hub: explain one of its deliveries", Style::faint));
+  return true;
+}
+
 int run_delivery_list(const DeliveryListArguments& arguments) {
   auto query = arguments.query;
   const auto now = system_clock().wall_now();

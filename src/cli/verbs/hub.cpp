@@ -1,13 +1,21 @@
 #include "cli/exit_codes.hpp"
 #include "cli/verbs/operator_verbs.hpp"
+#include "core/secret_random.hpp"
 #include "core/text.hpp"
+#include "delivery/secret_box.hpp"
 
 #include <sagabox/open.hpp>
 #include <sagabox/spi/schema_store.hpp>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace sagabox::cli {
@@ -26,11 +34,64 @@ int run_hub_grants(const GrantsArguments& arguments) {
   return exit_fine;
 }
 
+struct KeyArguments {
+  std::string file{};
+  std::string id = "k1";
+};
+
+/// Throws Failure. A file that is there stays: what it seals could not be opened any more.
+void write_new_file(const std::string& name, const std::string& text) {
+  constexpr mode_t mode = 0600;
+  const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  if (file < 0 && errno == EEXIST) {
+    throw Failure({Code::tx_invalid_state,
+                   name + " is there already, and stays: secrets that it seals could not be opened "
+                          "any more; name another file"});
+  }
+  const auto failed = [&] {
+    return Failure({Code::storage_unavailable,
+                    "cannot write " + name + ": " + std::generic_category().message(errno)});
+  };
+  if (file < 0) throw failed();
+  const bool written = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const bool kept = written && ::fsync(file) == 0;
+  if (::close(file) != 0 || !kept) {
+    const auto failure = failed();
+    (void)::unlink(name.c_str());
+    throw failure;
+  }
+}
+
+int run_hub_key(const KeyArguments& arguments) {
+  const auto key = delivery::SecretBox::new_key(arguments.id, secret_random());
+  if (!key.ok()) throw WrongUse("--id: " + key.error().message);
+  write_new_file(arguments.file, *key + "\n");
+  fmt::print(
+      "{} has a new key, {}: it seals the secrets of endpoints. Name the file in "
+      "hub.secret_key_file, and keep a copy\n",
+      arguments.file, arguments.id);
+  return exit_fine;
+}
+
+void add_hub_key(CLI::App& hub, Chosen& run) {
+  auto arguments = std::make_shared<KeyArguments>();
+  auto* key = hub.add_subcommand("key", "Makes a key that seals the secrets of endpoints");
+  key->add_option("--out", arguments->file, "a new file, which only its owner may read")
+      ->type_name("FILE")
+      ->required();
+  key->add_option("--id", arguments->id, "the key's name, k1 unless told")->type_name("ID");
+  key->callback([arguments, &run] { run = [arguments] { return run_hub_key(*arguments); }; });
+  key->footer(
+      "A key that is to replace another gets another id, and its line goes before the old one's "
+      "in the\nfile of the daemon: the first one seals, all of them open.");
+}
+
 }  // namespace
 
 void add_hub_verbs(CLI::App& app, Chosen& run) {
-  auto* hub = app.add_subcommand("hub", "The delivery hub: grants");
+  auto* hub = app.add_subcommand("hub", "The delivery hub: its key, grants");
   hub->group("Set up")->require_subcommand(1);
+  add_hub_key(*hub, run);
   auto [grants, arguments] =
       add_verb(*hub, "grants", "Prints what a role's database user may do, as SQL for psql", run,
                run_hub_grants);

@@ -110,6 +110,11 @@ int run_delivery_requeue(const DeliveryRequeueArguments& arguments);
 bool looks_like_delivery(std::string_view id) noexcept;
 /// Explains the delivery of this id; null: there is none, or no hub.
 std::optional<DeliveryExplanation> explanation_of_delivery(Session& session, const MessageId& id);
+/// The same of a subscription.
+std::optional<DeliveryExplanation> explanation_of_subscription(Session& session,
+                                                               const MessageArguments& arguments);
+/// Lists the deliveries of the event of this id. False: there is none, or no hub.
+bool explained_event(Session& session, const MessageArguments& arguments);
 
 /// These run `dead … --kind delivery`.
 int run_dead_deliveries(const ListArguments& arguments);

@@ -330,12 +330,14 @@ void add_looking_verbs(CLI::App& app, Chosen& run) {
   add_outbox(app, run);
   {
     auto [verb, arguments] =
-        add_verb(app, "explain", "Why a message, or a delivery of the hub, has not arrived", run,
+        add_verb(app, "explain",
+                 "Why a message or a delivery has not arrived, or a subscription gets nothing", run,
                  run_explain);
     verb->group(looking);
     verb->footer(R"(Examples:
   sagabox explain 01JC9Y3B6W8QK3T5V0ZC2N7A4F          a message
-  sagabox explain d0a1b2c3d4e5f60718293a4b5c6d7e8f9   a delivery)");
+  sagabox explain d0a1b2c3d4e5f60718293a4b5c6d7e8f9   a delivery of the hub
+  sagabox explain 01JD3V5T2K8XN0R6Q4M7W1ZB9C          a subscription of the hub)");
     add_id(*verb, *arguments);
   }
   {

@@ -93,6 +93,11 @@ MessageFilter MessagesArguments::filter(WallTime now) const {
 
 int run_list(const ListArguments& arguments) {
   Session session(arguments);
+  list_messages(session, arguments);
+  return exit_fine;
+}
+
+void list_messages(Session& session, const ListArguments& arguments) {
   auto& operations = session.operations();
   const auto table = session.table(arguments.messages.table);
   const auto now = operations.now(table).value();
@@ -103,7 +108,6 @@ int run_list(const ListArguments& arguments) {
                                       .cursor = arguments.cursor})
                         .value();
   print_list(session, table, page, arguments.state);
-  return exit_fine;
 }
 
 int run_oldest(const ListArguments& arguments) {
@@ -163,6 +167,11 @@ int run_explain(const MessageArguments& arguments) {
     session.out().print(session.json() ? hub_json(*delivery) : delivery->text());
     return exit_fine;
   }
+  if (const auto subscription = explanation_of_subscription(session, arguments)) {
+    session.out().print(session.json() ? hub_json(*subscription) : subscription->text());
+    return exit_fine;
+  }
+  if (explained_event(session, arguments)) return exit_fine;
   const auto table = found_table(session, arguments);
   const auto explanation =
       session.operations().explain(table, arguments.id, arguments.tenant).value();

@@ -176,6 +176,7 @@ class Serving {
           .probe = [hub](const EndpointProbe& probe) { return hub->probe(probe); },
           .check_target = [hub](std::string_view target) { return hub->check_target(target); },
           .check_event = [hub](const HubEvent& event) { return hub->check_event(event); },
+          .endpoint = [hub](const SubscriptionId& id) { return hub->endpoint(id); },
           .changed = [hub] { hub->subscriptions_changed(); }};
     }
     options.api.destinations = [this] { return daemon_->destinations(); };
@@ -225,13 +226,25 @@ class Serving {
         Line()
             .add("sagabox " SAGABOX_VERSION, Style::strong)
             .add(fmt::format(" · store {} · {} · {}, {} owned", stores, url,
-                             counted(tables.size(), "table"), counted(shards_owned(), "shard"))));
+                             counted(tables.size(), "table"), counted(shards_owned(), "shard")))
+            .add(hub_text()));
     if (source_.path.empty()) {
       show_.say(fmt::format(
           "try:  curl -d '{{\"topic\":\"demo.hello.said.v1\",\"payload\":{{\"to\":\"you\"}}}}' "
           "{}/v1/messages",
           url));
     }
+  }
+
+  /// " · hub (router, worker) with 3 subscriptions"; empty without one.
+  std::string hub_text() {
+    const auto* const hub = daemon_->hub();
+    if (hub == nullptr) return {};
+    const auto& roles = daemon_->configuration().hub.roles;
+    const auto some = roles.size() < hub_role_count ? " (" + joined(roles) + ")" : std::string();
+    const auto subscriptions = hub->subscriptions();
+    return " · hub" + some +
+           (subscriptions ? " with " + counted(*subscriptions, "subscription") : std::string());
   }
 
   /// Waits for the first ones a little.

@@ -3,6 +3,7 @@
 #include "cli/verbs/hub_texts.hpp"
 #include "cli/views/hub_json.hpp"
 #include "cli/views/hub_view.hpp"
+#include "core/text.hpp"
 
 #include <fmt/format.h>
 
@@ -168,6 +169,10 @@ int run_subscription_rotate(const SubscriptionArguments& arguments) {
 }
 
 int run_subscription_health(const SubscriptionArguments& arguments) {
+  if (arguments.since > HubAdmin::health_since_max) {
+    throw WrongUse("--since: " + age_text(arguments.since) + "; give at most " +
+                   age_text(HubAdmin::health_since_max));
+  }
   Session session(arguments);
   const auto health = right_use(session.operations().hub().health(arguments.id, arguments.since));
   if (!health) throw nothing_of(session, "subscription", arguments.id.view());

@@ -61,6 +61,7 @@ struct ListArguments : OperatorArguments {
   std::string cursor{};
 };
 int run_list(const ListArguments& arguments);
+void list_messages(Session& session, const ListArguments& arguments);
 int run_dead_list(const ListArguments& arguments);
 /// The message that has been pending longest, and why.
 int run_oldest(const ListArguments& arguments);

@@ -121,6 +121,11 @@ Error wrong_entry(std::string_view entry, std::string_view what) {
   return {Code::config_invalid, "allow: " + quoted(masked_url(entry)) + " " + std::string(what)};
 }
 
+/// What a configuration file says to allow it.
+std::string cure(const AddressGuard::Question& question) {
+  return R"(; in YAML: transports: { http: { allow: [")" + question.address.text() + R"("] } })";
+}
+
 Result<IpRange> range_of(const IpAddress& address, std::string_view entry,
                          std::string_view prefix_text) {
   const auto bits = address.bytes().size() * 8;
@@ -232,10 +237,12 @@ std::string AddressGuard::refusal(const Question& question) const {
   const auto what = not_public(question.address);
   if (!what.empty()) {
     return where + " (" + std::string(what) +
-           "), where nothing is sent unless `allow` names the host, the address or its range";
+           "), where nothing is sent unless `allow` names the host, the address or its range" +
+           cure(question);
   }
   if (question.encrypted) return {};
-  return where + ", which plain http:// may reach only if `allow` names it; better use https://";
+  return where + ", which plain http:// may reach only if `allow` names it; better use https://" +
+         cure(question);
 }
 
 }  // namespace sagabox::http

@@ -17,7 +17,7 @@ from daemon_folder import CLEAN, PATIENCE, SAGABOX, FolderTestCase, eventually
 README = Path(__file__).resolve().parents[3] / "README.md"
 
 KEY = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
-TARGET = "https://hooks.example.com/shop?token=abc"
+TARGET = "https://hooks.example.com/shop?token=hunter2"
 
 CONFIG = """stores:
   default: { url: "sqlite:sagabox.db" }
@@ -117,16 +117,16 @@ class HubVerbs(FolderTestCase):
         self.assertIn("there is no event nobody", self.run_verb("event", "show", "nobody", code=1).stderr)
 
     def check_subscriptions(self):
-        text = self.add("--name", "shop", "--header", "authorization: Bearer abc", "--order", "key").stdout
+        text = self.add("--name", "shop", "--header", "authorization: Bearer hunter2", "--order", "key").stdout
         self.assertRegex(text, r"(?s)subscription \S+ is unverified\nsecret whsec_\S+\n.*sagabox subscription verify ")
         one = re.search(r"subscription (\S+) is", text).group(1)
         secret = re.search(r"whsec_\S+", text).group(0)
         for verb in (("show", one), ("list",)):
             shown = self.run_verb("subscription", *verb).stdout
-            self.assertNotIn("abc", shown)
+            self.assertNotIn("hunter2", shown)
             self.assertNotIn(secret, shown)
         full = self.json_of("subscription", "show", one, "--payload")
-        self.assertEqual(full["settings"]["headers"], {"authorization": "Bearer abc"})
+        self.assertEqual(full["settings"]["headers"], {"authorization": "Bearer hunter2"})
         self.assertEqual(full["target"], TARGET)
 
         wrong = self.add("--filter", '{"a": {"gtt": 1}}', code=2)
@@ -151,6 +151,8 @@ class HubVerbs(FolderTestCase):
         self.assertEqual([found["id"] for found in listed], [two])
         health = self.run_verb("subscription", "health", two).stdout
         self.assertIn("none in 1d", health)
+        late = self.run_verb("subscription", "health", two, "--since", "1000d", code=2)
+        self.assertIn("--since: 1000d", late.stderr)
         self.assertIn("nobody can be asked", self.run_verb("subscription", "disable", two, code=2).stderr)
         self.assertIn("is disabled", self.run_verb("subscription", "disable", two, "--yes").stdout)
         self.assertIn("there is no subscription", self.run_verb("subscription", "show", "nobody", code=1).stderr)
@@ -178,8 +180,9 @@ class HubVerbs(FolderTestCase):
     def test_subscriptions(self):
         self.make_tables()
         self.check_subscriptions()
-        self.assertIn("set hub.secret_key", self.run_verb(
-            "subscription", "add", TARGET, "--type", "**", code=1).stderr)  # fmt: skip
+        keyless = self.run_verb("subscription", "add", TARGET, "--type", "**", code=1).stderr
+        self.assertIn("--secret-key-file FILE", keyless)
+        self.assertIn("--server URL", keyless)
         wrong = self.run_verb("subscription", "add", TARGET, "--type", "**", code=1, SAGABOX_HUB_SECRET_KEY="k1:abc")
         self.assertNotIn("k1:abc", wrong.stderr)
 
@@ -237,6 +240,8 @@ class HubVerbs(FolderTestCase):
         self.assertRegex(shown, r"✗  1  \S+  \d+ ms  404")
         self.assertIn("attempt 1 was the last", self.run_verb("explain", dead).stdout)
         self.assertIn("404", self.run_verb("subscription", "health", made["id"]).stdout)
+        self.assertIn("1 dead delivery: sagabox dead list --kind delivery", self.run_verb("dead", "list").stdout)
+        self.assertNotIn("dead delivery", self.run_verb("dead", "list", "--topic", "shop.**").stdout)
         preview = self.run_verb("delivery", "requeue", "--subscription", made["id"], "--since", "1h", "--dry-run").stdout
         self.assertIn("1 delivery would be sent again", preview)
         receiver.stubborn = False
@@ -252,6 +257,71 @@ class HubVerbs(FolderTestCase):
 
     def eventually_in(self, subscription, state):
         return eventually(f"a delivery should be {state}", lambda: self.in_state(subscription, state))[0]
+
+    def test_a_subscription_is_explained(self):
+        receiver = Receiver()
+        self.addCleanup(receiver.close)
+        self.serve_hub()
+        one = self.added(target=receiver.url)["id"]
+        self.assertIn("waits for: its endpoint to prove itself", self.run_verb("explain", one).stdout)
+        self.run_verb("subscription", "verify", one)
+        explained = self.run_verb("explain", one).stdout
+        self.assertIn("because:   no delivery waits", explained)
+        self.assertRegex(explained, r"owner:     \S+, lease ")
+        self.run_verb("subscription", "pause", one, "--note", "their release")
+        explained = self.json_of("explain", one)
+        self.assertEqual([reason["why"] for reason in explained["reasons"]], ["paused"])
+        self.assertEqual(explained["next"], f"sagabox subscription resume {one}")
+        self.run_verb("subscription", "resume", one)
+
+        receiver.close()
+        for number in range(3):
+            self.publish("--payload", str(number))
+        def why():
+            return [reason["why"] for reason in self.json_of("explain", one)["reasons"]]
+        eventually("its endpoint should be down", lambda: "endpoint_down" in why())
+        self.assertIn("waits for: its endpoint, which has been down for", self.run_verb("explain", one).stdout)
+        event = self.json_of("event", "publish", "shop.order.placed.v1", "--payload", "9")["id"]
+        eventually("it should have a delivery", lambda: self.json_of("explain", event)["deliveries"])
+        self.assertIn("an event of the hub: explain one of its deliveries", self.run_verb("explain", event).stdout)
+        unwanted = self.json_of("event", "publish", "other.v1", "--payload", "1")["id"]
+        self.assertIn("without a delivery", self.run_verb("explain", unwanted).stdout)
+        self.over = ()
+        self.assertIn("4 open", self.run_verb("explain", one).stdout, "a store knows the rest")
+        self.assertIn("there is no message nobody", self.run_verb("explain", "nobody", code=1).stderr)
+
+    def test_an_endpoint_that_is_refused_says_how_to_allow_it(self):
+        self.serve_hub()
+        refused = self.add(target="https://10.1.2.3/hooks", code=2).stderr
+        self.assertIn("10.1.2.3 (private network)", refused)
+        self.assertIn('in YAML: transports: { http: { allow: ["10.1.2.3"] } }', refused)
+
+    def test_a_key_is_made_once(self):
+        made = self.run_verb("hub", "key", "--out", "new.key")
+        self.assertIn("hub.secret_key_file", made.stdout)
+        key = self.folder / "new.key"
+        self.assertEqual(key.stat().st_mode & 0o777, 0o600)
+        text = key.read_text()
+        self.assertRegex(text, r"^k1:[A-Za-z0-9+/]{43}=\n$")
+        self.assertNotIn(text.strip(), made.stdout)
+        again = self.run_verb("hub", "key", "--out", "new.key", code=1)
+        self.assertIn("is there already, and stays", again.stderr)
+        self.assertEqual(key.read_text(), text)
+        self.run_verb("hub", "key", "--out", "next.key", "--id", "k2")
+        self.assertTrue((self.folder / "next.key").read_text().startswith("k2:"))
+        self.assertIn("--id: ", self.run_verb("hub", "key", "--out", "x.key", "--id", "k 2", code=2).stderr)
+        self.assertIn("--out", self.run_verb("hub", "key", code=2).stderr)
+        missing = self.run_verb("hub", "key", "--out", "nowhere/x.key", code=1)
+        self.assertIn("cannot write nowhere/x.key", missing.stderr)
+
+    def test_a_daemon_says_that_it_has_a_hub(self):
+        self.serve_hub()
+        self.assertIn(" · hub with 0 subscriptions\n", self.said("out"))
+        self.added("--name", "shop")
+        self.stop()
+        self.config.write_text(CONFIG.replace("enabled: true", "enabled: true, roles: [router, worker]"), encoding="utf-8")
+        self.serve("--config", "sagabox.yaml")
+        self.wait_for("out", r" · hub \(router, worker\) with 1 subscription\n")
 
     def test_a_daemon_without_a_hub_says_so(self):
         self.serve()

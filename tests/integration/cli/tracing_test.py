@@ -150,6 +150,46 @@ class Tracing(FolderTestCase):
         events = [json.loads(line) for line in self.said("delivered").splitlines()]
         self.assertIn(SAMPLED, json.dumps(next(e for e in events if e["id"] == "order-1")))
 
+    def test_an_attempt_of_the_hub_is_a_child_of_its_event_s_trace(self):
+        collector = self.collector()
+        got = []
+
+        class Endpoint(BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                got.append(self.headers["traceparent"])
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *arguments):
+                pass
+
+        endpoint = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+        threading.Thread(target=endpoint.serve_forever, daemon=True).start()
+        self.addCleanup(endpoint.server_close)
+        self.addCleanup(endpoint.shutdown)
+        made = self.sagabox("hub", "key", "--out", "hub.key")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        hub = "hub: { enabled: true, secret_key_file: hub.key }\ntransports: { http: { allow: [127.0.0.1] } }\n"
+        self.config.write_text(CONFIG.format(port=collector.port, ratio=0) + hub)
+        self.serve("--config", "sagabox.yaml")
+        over = ("--server", f"http://{self.address()}")
+        target = f"http://127.0.0.1:{endpoint.server_address[1]}/hooks"
+        added = self.sagabox("subscription", "add", target, "--type", "**", "--no-proof", *over)
+        self.assertEqual(added.returncode, 0, added.stderr)
+        body = json.dumps({"type": "shop.order.placed.v1", "payload": {}, "traceparent": SAMPLED}).encode()
+        request = urllib.request.Request(f"http://{self.address()}/v1/events", body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            event = json.load(answer)["id"]
+        eventually("a span", lambda: collector.spans)
+        self.stop()
+        span = collector.spans[0]
+        self.assertEqual((span["traceId"], span["parentSpanId"]), (TRACE, PARENT))
+        said = attributes(span)
+        self.assertEqual(said["messaging.message.id"], event)
+        self.assertEqual((said["sagabox.result"], said["http.response.status_code"]), ("completed", "204"))
+        self.assertEqual(got, [f"00-{TRACE}-{span['spanId']}-01"], "the endpoint's spans stand below ours")
+
     def test_messages_without_a_trace_are_sampled_by_the_ratio(self):
         collector = self.collector()
         self.start(collector.port, ratio=1)

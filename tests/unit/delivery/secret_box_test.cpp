@@ -159,9 +159,19 @@ TEST_F(SecretBoxTest, KeysThatAreWrongAreNamedAndNotRepeated) {
             "hub.secret_key: key 2 has an id that is not 1 to 32 letters, digits, - or _; write "
             "ID:BASE64");
   EXPECT_EQ(refusal(key_text("k", std::string(31, '1'))),
-            "hub.secret_key: key 1 is not 32 bytes in base64; make one with: openssl rand -base64 "
-            "32");
+            "hub.secret_key: key 1 is not 32 bytes in base64; make one with: sagabox hub key "
+            "--out FILE");
   EXPECT_EQ(refusal(first_key + "," + first_key), "hub.secret_key: the id \"k1\" is there twice");
+}
+
+TEST(SecretBox, ANewKeyIsOneThatItTakes) {
+  const auto random = seeded_random(1);
+  const auto one = SecretBox::new_key("k1", *random).value();
+  EXPECT_TRUE(one.starts_with("k1:"));
+  EXPECT_NE(one, SecretBox::new_key("k1", *random).value());
+  EXPECT_TRUE(SecretBox::create(one).ok());
+  EXPECT_EQ(SecretBox::new_key("k 1", *random).error().message,
+            "\"k 1\": an id has 1 to 32 letters, digits, - or _, such as k1");
 }
 
 }  // namespace

@@ -130,6 +130,9 @@ TEST(AddressGuard, NothingThatIsNotPublicIsLetThroughUnlessNamed) {
     if (refusal.empty()) continue;
     EXPECT_NE(refusal.find(what), std::string::npos) << refusal;
     EXPECT_NE(refusal.find("`allow`"), std::string::npos) << refusal;
+    EXPECT_TRUE(refusal.ends_with(R"(; in YAML: transports: { http: { allow: [")" +
+                                  ip(address).text() + R"("] } })"))
+        << refusal;
     EXPECT_EQ(guard({ip(address).text()}).refusal({"host.example", ip(address), true}), "")
         << address;
     EXPECT_EQ(guard({"Host.Example"}).refusal({"host.example", ip(address), true}), "");
