@@ -1,0 +1,70 @@
+#pragma once
+
+#include <sagabox/log.hpp>
+#include <sagabox/result.hpp>
+#include <sagabox/time.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace sagabox::assembly {
+
+/// A log that tells of a store that is away once when it goes and once when it is back. Every part
+/// of a daemon notices by itself; what they say meanwhile is left for the level debug.
+class OutageLog final : public Logger {
+ public:
+  struct WatchedStore {
+    std::string name{};
+    /// Whether it answers. May block.
+    std::function<Status()> ask{};
+  };
+
+  /// Both outlive it.
+  OutageLog(Logger& lines, const Clock& clock) : lines_(lines), clock_(clock) {}
+  ~OutageLog() override { watch({}); }
+  OutageLog(const OutageLog&) = delete;
+  OutageLog& operator=(const OutageLog&) = delete;
+
+  /// Whether a thread of its own looks while a store may be away.
+  enum class Looks : std::uint8_t { by_itself, when_told };
+  /// Instead of those before, which are not asked any more when this returns. Without any, every
+  /// line is written as it comes.
+  void watch(std::vector<WatchedStore> stores, Looks looks = Looks::by_itself);
+  /// Asks all of them once. Where it does not look by itself; called by one thread.
+  void look();
+
+  [[nodiscard]] bool enabled(LogLevel level) const noexcept override {
+    return lines_.enabled(level);
+  }
+  void write(LogLevel level, std::string_view event,
+             std::span<const LogField> fields) noexcept override;
+
+ private:
+  struct Watched {
+    WatchedStore store;
+    std::optional<BootTime> away_since{};
+  };
+
+  void run();
+  void tell(Watched& watched, const Status& answer);
+
+  Logger& lines_;
+  const Clock& clock_;
+  std::vector<Watched> stores_;         // changed while no thread runs
+  std::atomic<bool> watching_{false};   // there are some
+  std::atomic<bool> suspected_{false};  // a store is away, or the next look says that none is
+  std::atomic<std::uint64_t> left_out_{0};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace sagabox::assembly
