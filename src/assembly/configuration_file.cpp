@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <utility>
 
 namespace sagabox::assembly {
@@ -61,11 +62,27 @@ class Variables {
 /// more likely one that somebody is just writing: messages must not end on the terminal for that.
 enum class Unsaid : std::uint8_t { shown, refused };
 
-void fill_in(Configured& configured, Unsaid unsaid) {
+std::string why_unreadable(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (error) return error.message();
+  if (std::filesystem::is_directory(status)) return "it is a folder; name the file in it";
+  if (!std::filesystem::is_regular_file(status)) return "it is no plain file";
+  return access(path.c_str(), R_OK) == 0 ? "reading failed" : "Permission denied";
+}
+
+void fill_in(Configured& configured, const Environment& environment, Unsaid unsaid) {
   auto& made = configured.configuration;
   auto& problems = configured.problems;
   if (made.stores.empty()) {
     made.stores.push_back({.name = "default", .url = default_store_url, .defaults = made.defaults});
+    // As the other verbs have it.
+    if (const auto said = environment.find("SAGABOX_STORE");
+        said != environment.end() && !said->second.empty()) {
+      made.stores.back().url = said->second;
+      configured.secrets.add_text(said->second);
+      configured.origins["stores.default"] = configured.origins["stores.default.url"] = said->first;
+    }
     // Nobody said what to do: what is delivered is shown and goes nowhere.
     if (made.routes.empty() && unsaid == Unsaid::shown) {
       made.routes.push_back({.options = {.topic = "**", .to = {{.to = show_address}}}});
@@ -96,7 +113,8 @@ void fill_in(Configured& configured, Unsaid unsaid) {
   });
   if (delivers && made.routes.empty() && problems.empty()) {
     problems.emplace_back(
-        "there are no routes: every message would be dead; add routes, or say delivery: elsewhere");
+        "there are no routes: every message would be dead; add routes: [{ topic: \"**\", to: "
+        "\"https://…\" }], or say delivery: elsewhere");
   }
 }
 
@@ -116,8 +134,9 @@ Configured read(const std::string& text, const std::string& name, const std::str
     add_environment(environment, known, given, configured.problems);
   }
   read_given(given, folder, configured);
-  fill_in(configured, unsaid);
+  fill_in(configured, environment, unsaid);
   for (auto& problem : configured.problems) problem = configured.secrets.masked(problem);
+  sort_by_line(configured.problems);
   return configured;
 }
 
@@ -139,7 +158,7 @@ Configured read_configuration(const Source& source) {
   const auto text = file_text(source.path);
   if (!text) {
     Configured configured;
-    configured.problems.push_back(source.path + ": cannot be read");
+    configured.problems.push_back(source.path + ": cannot be read: " + why_unreadable(source.path));
     return configured;
   }
   const auto folder = std::filesystem::path(source.path).parent_path().string();
@@ -149,6 +168,21 @@ Configured read_configuration(const Source& source) {
 Configured read_configuration(const std::string& text, const std::string& name,
                               const Environment& environment) {
   return read(text, name, "", environment, Unsaid::shown);
+}
+
+void sort_by_line(std::vector<std::string>& problems) {
+  // "sagabox.yaml:9: …"; a message about a variable has no line.
+  const auto line_of = [](const std::string& problem) {
+    const auto place = problem.substr(0, problem.find(": "));
+    const auto digits = place.find_last_not_of("0123456789");
+    const bool has_line = digits != std::string::npos && digits + 1 < place.size() &&
+                          place[digits] == ':' && place.size() - digits < 10;
+    return has_line ? std::stoul(place.substr(digits + 1))
+                    : std::numeric_limits<unsigned long>::max();
+  };
+  std::ranges::stable_sort(problems, {}, line_of);
+  const auto repeated = std::ranges::unique(problems);
+  problems.erase(repeated.begin(), repeated.end());
 }
 
 std::string located(const Configured& configured, const std::string& message) {

@@ -42,6 +42,9 @@ Configured read_configuration(const Source& source);
 Configured read_configuration(const std::string& text, const std::string& name,
                               const Environment& environment);
 
+/// In the order of the lines that they name, of each line only once; those without one come last.
+void sort_by_line(std::vector<std::string>& problems);
+
 /// A message that begins with the path of a setting ("routes[1] (orders.**): …"), with where that
 /// was said before it. It may quote what was configured: secrets are masked.
 std::string located(const Configured& configured, const std::string& message);

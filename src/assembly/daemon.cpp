@@ -55,18 +55,38 @@ Configuration merged(const Configuration& current, const Configuration& next) {
   return made;
 }
 
+using Problems = std::vector<Error>;
+
+void add(Status checked, Problems& problems) {
+  if (!checked.ok()) problems.push_back(checked.error());
+}
+
 /// A table is known by its name alone, in paths of the REST API and to operators.
-Status check_table_names(const Configuration& configuration) {
+void check_table_names(const Configuration& configuration, Problems& problems) {
   std::map<std::string, std::string> stores;
   for (const auto& store : configuration.stores) {
     for (const auto& table : store.tables) {
       const auto [other, is_new] = stores.emplace(table.options.table, store.name);
       if (is_new) continue;
-      return Error{Code::config_invalid, path_of(store, table) + ": stores." + other->second +
-                                             " has a table of this name too; give it another"};
+      problems.push_back(
+          {Code::config_invalid, path_of(store, table) + ": stores." + other->second +
+                                     " has a table of this name too; give it another"});
     }
   }
-  return {};
+}
+
+void check_store_urls(const Configuration& configuration, Problems& problems) {
+  const auto schemes = store_schemes();
+  std::string list;
+  for (const auto& begin : schemes) list += (list.empty() ? "" : ", ") + begin;
+  for (const auto& store : configuration.stores) {
+    const bool known = std::ranges::any_of(
+        schemes, [&](const std::string& begin) { return store.url.starts_with(begin); });
+    // Without a URL that is what is wrong, and it has been said.
+    if (known || store.url.empty()) continue;
+    problems.push_back(
+        {Code::config_invalid, "stores." + store.name + ".url: this build has " + list});
+  }
 }
 
 /// A message that is replayed after its key was forgotten is handled twice.
@@ -97,6 +117,12 @@ Status check_saga_retention(const Configuration& configuration) {
                    exact_duration_text(longest) +
                    " (`retention`), and one that is replayed after its saga was removed starts it "
                    "again; give at least that"};
+}
+
+/// What a store refuses now (a password that is being changed, a right, a folder that is not there)
+/// it may take later: the configuration was found right before.
+Code code_of_store(const Error& error) {
+  return error.code == Code::config_invalid ? Code::tx_invalid_state : error.code;
 }
 
 /// The definitions of the files, in their order; the error says in which something is wrong.
@@ -172,52 +198,109 @@ Daemon::Daemon(const Configuration& configuration, const Surroundings& surroundi
     : surroundings_(surroundings),
       own_log_(surroundings.log == nullptr ? std::make_unique<LevelledLog>(configuration.log)
                                            : nullptr),
-      log_(surroundings.log == nullptr ? own_log_.get() : surroundings.log),
+      outages_(std::make_unique<OutageLog>(
+          surroundings.log == nullptr ? *own_log_ : *surroundings.log, *surroundings.clock)),
+      log_(outages_.get()),
       metrics_(PrometheusMetrics::create(configuration.metrics.prefix, *log_)),
       configuration_(configuration) {}
 
-Result<std::unique_ptr<Daemon>> Daemon::open(const Configuration& configuration,
+Result<std::unique_ptr<Daemon>> Daemon::make(const Configuration& configuration,
                                              const Surroundings& surroundings) {
   try {
-    auto daemon = std::unique_ptr<Daemon>(new Daemon(configuration, surroundings));
-    if (auto opened = daemon->open_all(); !opened.ok()) return opened.error();
-    return daemon;
+    return std::unique_ptr<Daemon>(new Daemon(configuration, surroundings));
   } catch (const Failure& failure) {
     return failure.error();
   }
 }
 
-Status Daemon::check(const Configuration& configuration) {
+Status Daemon::open() {
+  const auto open = [this]() -> Status {
+    try {
+      return open_all();
+    } catch (const Failure& failure) {
+      return failure.error();
+    }
+  };
+  auto opened = open();
+  if (!opened.ok()) close_all();
+  return opened;
+}
+
+Result<std::unique_ptr<Daemon>> Daemon::open(const Configuration& configuration,
+                                             const Surroundings& surroundings) {
+  auto daemon = make(configuration, surroundings);
+  if (!daemon.ok()) return daemon;
+  if (auto opened = (*daemon)->open(); !opened.ok()) return opened.error();
+  return daemon;
+}
+
+void Daemon::watch_stores() {
+  std::vector<OutageLog::WatchedStore> watched;
+  for (const auto& [name, store, upkeep] : stores_) {
+    auto* const doctor = store->doctor();
+    if (doctor == nullptr) continue;
+    watched.push_back({name, [doctor]() -> Status {
+                         const auto current = doctor->is_current();
+                         return current.ok() ? Status() : Status(current.error());
+                       }});
+  }
+  outages_->watch(std::move(watched));
+}
+
+void Daemon::close_all() {
+  outages_->watch({});
+  hub_.reset();
+  sagas_.reset();
+  {
+    const std::scoped_lock lock(mutex_);
+    tables_.clear();
+  }
+  sink_.reset();
+  definitions_.clear();
+  saga_store_ = hub_store_ = nullptr;
+  stores_.clear();
+  spans_.reset();
+}
+
+std::vector<Error> Daemon::check(const Configuration& configuration) {
+  Problems problems;
   try {
     (void)PrometheusMetrics::create(configuration.metrics.prefix);
   } catch (const Failure& failure) {
-    return Error{failure.error().code, "metrics.prefix: " + failure.error().message};
+    problems.push_back({failure.error().code, "metrics.prefix: " + failure.error().message});
   }
-  if (auto named = check_table_names(configuration); !named.ok()) return named;
-  if (auto kept = check_memory(configuration); !kept.ok()) return kept;
-  const auto schemes = store_schemes();
-  for (const auto& store : configuration.stores) {
-    const bool known = std::any_of(schemes.begin(), schemes.end(), [&](const std::string& begin) {
-      return store.url.starts_with(begin);
-    });
-    if (known) continue;
-    std::string list;
-    for (const auto& begin : schemes) list += (list.empty() ? "" : ", ") + begin;
-    return Error{Code::config_invalid, "stores." + store.name + ".url: this build has " + list};
-  }
+  check_table_names(configuration, problems);
+  add(check_inbox_window(configuration), problems);
+  add(check_saga_retention(configuration), problems);
+  check_store_urls(configuration, problems);
+  std::vector<std::string> not_looked_at;
   RouteSurroundings surroundings{.show = [](const sagabox::Delivery&) { return done(); }};
   if (!configuration.sagas.definitions.empty()) {
-    if (const auto store = saga_store(configuration); !store.ok()) return store.error();
+    const auto store = saga_store(configuration);
+    if (!store.ok()) problems.push_back(store.error());
     const auto read = read_definitions(configuration.sagas);
-    if (!read.ok()) return read.error();
-    surroundings.saga_definitions = definition_names(*read);
+    if (read.ok()) {
+      surroundings.saga_definitions = definition_names(*read);
+    } else {
+      problems.push_back(read.error());
+      not_looked_at = {"saga", "saga-reply"};
+    }
   }
-  if (auto hub = check_hub(configuration, surroundings); !hub.ok()) return hub;
-  const auto router = open_routes(configuration, surroundings);
-  return router.ok() ? Status() : Status(router.error());
+  if (auto hub = check_hub(configuration, surroundings); !hub.ok()) {
+    problems.push_back(hub.error());
+    not_looked_at.emplace_back("hub");
+  }
+  // Routes to what is not right itself would only say so again.
+  for (auto& problem : route_problems(configuration, surroundings, not_looked_at)) {
+    problems.push_back(std::move(problem));
+  }
+  return problems;
 }
 
-Daemon::~Daemon() { (void)stop(); }
+Daemon::~Daemon() {
+  (void)stop();
+  outages_->watch({});
+}
 
 Status Daemon::open_tracing() {
   if (!configuration_.tracing.enabled()) return {};
@@ -254,14 +337,17 @@ Status Daemon::open_all() {
   sink_ = std::make_shared<SwitchingSink>(std::move(*router));
   if (auto opened = open_tables(); !opened.ok()) return opened;
   if (auto opened = open_sagas(); !opened.ok()) return opened;
-  return open_hub();
+  if (auto opened = open_hub(); !opened.ok()) return opened;
+  watch_stores();
+  return {};
 }
 
 Status Daemon::open_stores() {
   for (const auto& settings : configuration_.stores) {
     auto store = assembly::open_store(settings.url, settings.options, settings.backend);
     if (!store.ok()) {
-      return Error{store.error().code, "stores." + settings.name + ": " + store.error().message};
+      return Error{code_of_store(store.error()),
+                   "stores." + settings.name + ": " + store.error().message};
     }
     stores_.push_back(OpenStore{settings.name, std::move(*store)});
   }
@@ -287,7 +373,8 @@ Status Daemon::open_tables() {
       auto name = TableName::parse(table.options.table);
       auto outbox = name.ok() ? open_table(store, table) : name.error();
       if (!outbox.ok()) {
-        return Error{outbox.error().code, path_of(settings, table) + ": " + outbox.error().message};
+        return Error{code_of_store(outbox.error()),
+                     path_of(settings, table) + ": " + outbox.error().message};
       }
       tables_.push_back({.store_name = settings.name,
                          .store = &store,
@@ -447,7 +534,7 @@ Result<Daemon::Reloaded> Daemon::reload(const Configuration& next) {
   const auto any = [&](Change how) {
     return std::ranges::any_of(found, [&](const Changed& one) { return one.change == how; });
   };
-  if (auto checked = check(next); !checked.ok()) return checked.error();
+  if (const auto problems = check(next); !problems.empty()) return problems.front();
   const auto made = merged(current, next);
   // What needs a restart is as it was: retentions alone may have changed.
   if (auto kept = check_memory(made); !kept.ok()) {

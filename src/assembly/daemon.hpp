@@ -2,6 +2,7 @@
 
 #include "assembly/configuration.hpp"
 #include "assembly/daemon_hub.hpp"
+#include "assembly/outage_log.hpp"
 #include "assembly/routes.hpp"
 #include "assembly/switching_sink.hpp"
 
@@ -65,11 +66,18 @@ class Daemon {
     std::vector<std::string> need_restart;  ///< that are not, until the process is started again
   };
 
-  /// Checks and opens everything; delivers nothing yet.
+  /// Opens nothing yet: it has its log and its metrics, and no tables.
+  static Result<std::unique_ptr<Daemon>> make(const Configuration& configuration,
+                                              const Surroundings& surroundings);
+  /// Opens everything; delivers nothing yet. After an error nothing is open, and it may be called
+  /// again. STORAGE.UNAVAILABLE: a store cannot be reached now.
+  Status open();
+  /// Both.
   static Result<std::unique_ptr<Daemon>> open(const Configuration& configuration,
                                               const Surroundings& surroundings);
-  /// Whether `open` would find its routes and transports right; connects to nothing.
-  static Status check(const Configuration& configuration);
+  /// Everything that `open` would find wrong without a store; connects to nothing. Each text begins
+  /// with the path of a setting.
+  static std::vector<Error> check(const Configuration& configuration);
 
   /// Stops.
   ~Daemon();
@@ -109,6 +117,8 @@ class Daemon {
 
   Daemon(const Configuration& configuration, const Surroundings& surroundings);
   Status open_all();
+  void close_all();
+  void watch_stores();
   Status open_stores();
   Status open_tables();
   [[nodiscard]] RouteSurroundings route_surroundings();
@@ -122,6 +132,7 @@ class Daemon {
 
   const Surroundings surroundings_;
   std::unique_ptr<LevelledLog> own_log_;
+  std::unique_ptr<OutageLog> outages_;
   Logger* log_;
   std::unique_ptr<PrometheusMetrics> metrics_;
   std::unique_ptr<OtlpExporter> spans_;  // null: switched off

@@ -1,6 +1,7 @@
 #include "assembly/routes.hpp"
 
 #include "core/text.hpp"
+#include "routing/route_table.hpp"
 
 #include <sagabox/transports/custom.hpp>
 #include <sagabox/transports/file.hpp>
@@ -95,6 +96,16 @@ constexpr std::array ways{
 #endif
 };
 
+std::string target_path(std::size_t route, std::size_t at) {
+  return "routes[" + std::to_string(route) + "].to[" + std::to_string(at) + "]";
+}
+
+/// Null: this build has none of that name.
+const Way* find_way(std::string_view name) {
+  const auto* const way = std::ranges::find(ways, name, &Way::name);
+  return way == ways.end() ? nullptr : way;
+}
+
 /// The transports that are named, what stands before the colon of a target (`https` as `http`),
 /// each with the path of a setting that names it.
 std::map<std::string, std::string> names_in(const Configuration& configuration) {
@@ -102,8 +113,7 @@ std::map<std::string, std::string> names_in(const Configuration& configuration) 
   for (std::size_t route = 0; route < configuration.routes.size(); ++route) {
     const auto& targets = configuration.routes[route].options.to;
     for (std::size_t at = 0; at < targets.size(); ++at) {
-      names.emplace(transport_of(targets[at]),
-                    "routes[" + std::to_string(route) + "].to[" + std::to_string(at) + "]");
+      names.emplace(transport_of(targets[at]), target_path(route, at));
     }
   }
   for (const auto& [name, limits] : configuration.traffic.transport_limits) {
@@ -129,9 +139,8 @@ std::string transport_of(const TargetOptions& target) {
 Result<std::shared_ptr<spi::Transport>> open_named_transport(
     const std::string& name, const std::string& path, const Configuration& configuration,
     const RouteSurroundings& surroundings) {
-  const auto* const way =
-      std::find_if(ways.begin(), ways.end(), [&](const Way& one) { return one.name == name; });
-  if (way == ways.end()) return unknown_transport(name, path);
+  const auto* const way = find_way(name);
+  if (way == nullptr) return unknown_transport(name, path);
   auto transport = way->open(configuration, surroundings);
   if (!transport.ok()) {
     return Error{transport.error().code, "transports." + name + ": " + transport.error().message};
@@ -148,6 +157,56 @@ Result<OpenTransports> open_transports(const Configuration& configuration,
     transports.emplace(name, *std::move(transport));
   }
   return transports;
+}
+
+std::vector<Error> route_problems(const Configuration& configuration,
+                                  const RouteSurroundings& surroundings,
+                                  std::span<const std::string> not_looked_at) {
+  const auto looked_at = [&](const std::string& name) {
+    return std::ranges::find(not_looked_at, name) == not_looked_at.end();
+  };
+  std::vector<Error> problems;
+  auto options = configuration.traffic;
+  for (const auto& [name, path] : names_in(configuration)) {
+    if (!looked_at(name)) continue;
+    auto transport = open_named_transport(name, path, configuration, surroundings);
+    if (transport.ok()) {
+      options.transports.emplace(name, *std::move(transport));
+    } else if (find_way(name) != nullptr) {
+      problems.push_back(transport.error());
+    }
+  }
+  for (const auto& [name, limits] : configuration.traffic.transport_limits) {
+    if (find_way(name) != nullptr) continue;
+    problems.push_back(unknown_transport(name, "limits.transports." + name));
+    options.transport_limits.erase(name);
+  }
+  // A target whose transport is not there is told once, where it stands.
+  for (std::size_t route = 0; route < configuration.routes.size(); ++route) {
+    bool whole = true;
+    const auto& targets = configuration.routes[route].options.to;
+    for (std::size_t at = 0; at < targets.size(); ++at) {
+      const auto name = transport_of(targets[at]);
+      if (find_way(name) == nullptr) {
+        problems.push_back(unknown_transport(name, target_path(route, at)));
+      }
+      whole = whole && options.transports.contains(name);
+    }
+    options.routes.push_back(configuration.routes[route].options);
+    if (!whole) options.routes.back().to.clear();
+  }
+  for (auto& problem : routing::RouteTable::problems(options)) {
+    const auto number = std::stoul(problem.message.substr(std::string_view("routes[").size()));
+    const bool emptied =
+        options.routes[number].to.empty() && !configuration.routes[number].options.to.empty();
+    if (emptied && problem.message.find("has no target") != std::string::npos) continue;
+    problems.push_back(std::move(problem));
+  }
+  if (!problems.empty() || !not_looked_at.empty()) return problems;
+  if (const auto router = open_routes(configuration, surroundings); !router.ok()) {
+    problems.push_back(router.error());
+  }
+  return problems;
 }
 
 Result<std::shared_ptr<Router>> open_routes(const Configuration& configuration,

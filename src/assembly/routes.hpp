@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,13 @@ Result<OpenTransports> open_transports(const Configuration& configuration,
                                        const RouteSurroundings& surroundings);
 /// The one of them that a target goes by.
 std::string transport_of(const TargetOptions& target);
+
+/// Everything that is wrong with routes and with the transports they name, in no order; each text
+/// begins with the path of a setting. Connects to nothing. Targets over the transports
+/// `not_looked_at` are taken for right.
+std::vector<Error> route_problems(const Configuration& configuration,
+                                  const RouteSurroundings& surroundings,
+                                  std::span<const std::string> not_looked_at = {});
 
 /// A router with transports of its own, those that the routes name. Connects to nothing.
 Result<std::shared_ptr<Router>> open_routes(const Configuration& configuration,

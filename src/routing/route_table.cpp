@@ -131,21 +131,38 @@ TargetsDone Route::as_done(const TargetAnswers& answers) const noexcept {
                      std::uint64_t{answers.refused} << refused_shift | answers.arrived};
 }
 
+Status RouteTable::add(const RouteOptions& described, std::size_t number,
+                       const RouterOptions& options) {
+  auto route = route_of(described, options);
+  if (!route.ok()) return in_route(number, described, route.error().message);
+  for (const auto& earlier : routes_) {
+    if (!earlier.topic.covers(route->topic)) continue;
+    return in_route(number, described,
+                    "is never used: routes[" + std::to_string(earlier.number) + "] (" +
+                        earlier.topic.text() +
+                        ") takes all of its topics; put the narrower one first");
+  }
+  route->number = static_cast<std::uint32_t>(number);
+  routes_.push_back(std::move(route).value());
+  return {};
+}
+
+std::vector<Error> RouteTable::problems(const RouterOptions& options) {
+  RouteTable table;
+  std::vector<Error> problems;
+  for (std::size_t number = 0; number < options.routes.size(); ++number) {
+    auto added = table.add(options.routes[number], number, options);
+    if (!added.ok()) problems.push_back(added.error());
+  }
+  return problems;
+}
+
 Result<std::unique_ptr<RouteTable>> RouteTable::build(const RouterOptions& options) {
   auto table = std::make_unique<RouteTable>();
   for (std::size_t number = 0; number < options.routes.size(); ++number) {
-    const auto& described = options.routes[number];
-    auto route = route_of(described, options);
-    if (!route.ok()) return in_route(number, described, route.error().message);
-    for (const auto& earlier : table->routes_) {
-      if (!earlier.topic.covers(route->topic)) continue;
-      return in_route(number, described,
-                      "is never used: routes[" + std::to_string(earlier.number) + "] (" +
-                          earlier.topic.text() +
-                          ") takes all of its topics; put the narrower one first");
+    if (auto added = table->add(options.routes[number], number, options); !added.ok()) {
+      return added.error();
     }
-    route->number = static_cast<std::uint32_t>(number);
-    table->routes_.push_back(std::move(route).value());
   }
   return table;
 }

@@ -58,6 +58,8 @@ struct Route {
 class RouteTable {
  public:
   /// Asks the transports about the addresses.
+  /// Everything that is wrong with the routes, each alone, in their order.
+  static std::vector<Error> problems(const RouterOptions& options);
   static Result<std::unique_ptr<RouteTable>> build(const RouterOptions& options);
 
   /// Null: there is none.
@@ -66,6 +68,8 @@ class RouteTable {
   [[nodiscard]] const std::vector<Route>& routes() const noexcept { return routes_; }
 
  private:
+  Status add(const RouteOptions& described, std::size_t number, const RouterOptions& options);
+
   std::vector<Route> routes_;
   mutable std::shared_mutex mutex_;
   mutable std::unordered_map<std::string, const Route*> known_;

@@ -62,10 +62,10 @@ assembly::Source configuration_source(const std::string& path) {
 
 assembly::Configured checked_configuration(const assembly::Source& source) {
   auto configured = assembly::read_configuration(source);
-  if (!configured.problems.empty()) return configured;
-  if (const auto checked = assembly::Daemon::check(configured.configuration); !checked.ok()) {
-    configured.problems.push_back(assembly::located(configured, checked.error().message));
+  for (const auto& problem : assembly::Daemon::check(configured.configuration)) {
+    configured.problems.push_back(assembly::located(configured, problem.message));
   }
+  assembly::sort_by_line(configured.problems);
   return configured;
 }
 

@@ -122,8 +122,8 @@ TEST(Configuration, NothingAtAllIsASqliteFileThatShowsWhatItDelivers) {
 TEST(Configuration, AStoreWithoutRoutesIsRefusedRatherThanEmptied) {
   EXPECT_EQ(
       read("stores: {a: {url: \"memory:\"}}").problems,
-      Problems{"there are no routes: every message would be dead; add routes, or say delivery: "
-               "elsewhere"});
+      Problems{"there are no routes: every message would be dead; add routes: [{ topic: \"**\", "
+               "to: \"https://…\" }], or say delivery: elsewhere"});
   EXPECT_EQ(read("stores: {a: {url: \"memory:\"}}\ndelivery: elsewhere").problems, Problems{});
   EXPECT_FALSE(read("", {{"SAGABOX_STORES_A_URL", "memory:"}}).problems.empty());
 }
@@ -394,7 +394,7 @@ TEST(Configuration, PathsAreMeantFromTheFile) {
   EXPECT_EQ(made.configuration.routes.at(0).schema_file, schema.string());
   EXPECT_TRUE(made.configuration.routes.at(0).options.schema);
   EXPECT_EQ(read_configuration({.path = "/nowhere.yaml"}).problems,
-            Problems{"/nowhere.yaml: cannot be read"});
+            Problems{"/nowhere.yaml: cannot be read: No such file or directory"});
 }
 
 TEST(Configuration, AFileThatGrowsWithoutEndIsRefused) {

@@ -18,8 +18,9 @@ std::string everything_said(const std::string& text, const Environment& environm
   std::string said;
   for (const auto& problem : configured.problems) said += problem + "\n";
   if (configured.problems.empty()) {
-    const auto checked = Daemon::check(configured.configuration);
-    if (!checked.ok()) said += located(configured, checked.error().message) + "\n";
+    for (const auto& problem : Daemon::check(configured.configuration)) {
+      said += located(configured, problem.message) + "\n";
+    }
   }
   return said + configuration_yaml(configured);
 }

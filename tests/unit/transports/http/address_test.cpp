@@ -36,6 +36,14 @@ TEST(HttpAddress, PartsOfTheUrl) {
   EXPECT_NE(address->url.find("/a/b?token=1"), std::string::npos);
 }
 
+TEST(HttpAddress, PlainHttpSaysHowItIsAllowed) {
+  EXPECT_NE(
+      problem("http://localhost:9000/hooks")
+          .find("allow it in the configuration: transports: { http: { allow: [localhost] } }"),
+      std::string::npos);
+  EXPECT_EQ(problem("http://localhost:9000/hooks", {}, {"localhost"}), "none");
+}
+
 TEST(HttpAddress, WhatIsNoUrlIsToldWithoutItsSecrets) {
   for (const auto* text :
        {"", "hooks.example.com/a", "https://", "https:", "https://a b/", "https://host/\n",
