@@ -8,7 +8,7 @@ namespace sagabox::server {
 namespace {
 
 /// Without keys everybody who reaches it may do everything.
-Status check_reach(const ServerOptions& options) {
+Status check_reach(const ListenOptions& options) {
   const auto loopback = is_loopback(options.listener.address);
   if (!loopback.ok()) return loopback.error();
   if (*loopback || options.key_file) return {};
@@ -26,30 +26,44 @@ std::string listened_host(const ListenerOptions& options) {
 
 }  // namespace
 
-Server::Server(std::unique_ptr<Api> api, std::string host)
-    : api_(std::move(api)), host_(std::move(host)) {}
+Server::Server(ListenOptions& options, std::unique_ptr<KeyRing> keys)
+    : front_(std::move(options.starting)),
+      keys_(std::move(keys)),
+      host_(listened_host(options.listener)) {}
 
 // The listener ends before what it hands its requests to.
 Server::~Server() { listener_.reset(); }
 
 std::string Server::url() const { return host_ + ":" + std::to_string(port()); }
 
-Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
-  if (auto checked = options.api.check(); !checked.ok()) return checked.error();
+Result<std::unique_ptr<Server>> Server::listen(ListenOptions options) {
   if (auto checked = check_reach(options); !checked.ok()) return checked.error();
   std::unique_ptr<KeyRing> keys;
   if (options.key_file) {
     auto opened = KeyRing::open(KeyFile(*options.key_file),
-                                {.clock = options.api.clock, .log = options.api.log});
+                                {.clock = options.listener.clock, .log = options.listener.log});
     if (!opened.ok()) return opened.error();
     keys = std::move(*opened);
   }
-  auto server = std::unique_ptr<Server>(
-      new Server(std::make_unique<Api>(std::move(options.api), std::move(keys)),
-                 listened_host(options.listener)));
-  auto listener = Listener::start(std::move(options.listener), *server->api_);
+  auto server = std::unique_ptr<Server>(new Server(options, std::move(keys)));
+  auto listener = Listener::start(std::move(options.listener), server->front_);
   if (!listener.ok()) return listener.error();
   server->listener_ = std::move(*listener);
+  return server;
+}
+
+Status Server::serve(ApiOptions options) {
+  if (auto checked = options.check(); !checked.ok()) return checked;
+  api_ = std::make_unique<Api>(std::move(options), std::move(keys_));
+  front_.open(*api_);
+  return {};
+}
+
+Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
+  if (auto checked = options.api.check(); !checked.ok()) return checked.error();
+  auto server = listen({.listener = std::move(options.listener), .key_file = options.key_file});
+  if (!server.ok()) return server;
+  if (auto served = (*server)->serve(std::move(options.api)); !served.ok()) return served.error();
   return server;
 }
 

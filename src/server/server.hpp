@@ -1,11 +1,13 @@
 #pragma once
 
 #include "server/api/api.hpp"
+#include "server/front.hpp"
 #include "server/http/listener.hpp"
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sagabox::server {
 
@@ -17,11 +19,24 @@ struct ServerOptions {
   std::optional<std::string> key_file{};
 };
 
+/// What `Server::listen` needs.
+struct ListenOptions {
+  ListenerOptions listener{};
+  std::optional<std::string> key_file{};  ///< as `ServerOptions::key_file`
+  Starting starting = [] { return std::vector<wire::TableReadiness>(); };
+};
+
 /// The REST API of some tables. What the options point to outlives it.
 class Server {
  public:
   /// Serves when it returns. CONFIG.INVALID names what is wrong.
   static Result<std::unique_ptr<Server>> start(ServerOptions options);
+  /// Takes the address, and answers that it starts: `/health/live` with 200, `/health/ready` with
+  /// what `starting` tells and 503, all else with SERVER.BUSY. TX.INVALID_STATE when the address
+  /// cannot be had now, CONFIG.INVALID when it never can.
+  static Result<std::unique_ptr<Server>> listen(ListenOptions options);
+  /// Once, after `listen`.
+  Status serve(ApiOptions options);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -39,10 +54,12 @@ class Server {
   Status reload_certificate() { return listener_->reload_certificate(); }
 
  private:
-  Server(std::unique_ptr<Api> api, std::string host);
+  Server(ListenOptions& options, std::unique_ptr<KeyRing> keys);
 
-  std::unique_ptr<Api> api_;
-  std::string host_;  ///< with the scheme
+  Front front_;
+  std::unique_ptr<KeyRing> keys_;  ///< the API's, once there is one
+  std::unique_ptr<Api> api_;       ///< null: it starts
+  std::string host_;               ///< with the scheme
   std::unique_ptr<Listener> listener_;
 };
 

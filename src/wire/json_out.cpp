@@ -49,8 +49,10 @@ JsonOut& JsonOut::value(std::string_view text) {
 
 JsonOut& JsonOut::value(double number) {
   if (!std::isfinite(number)) return null();
-  std::array<char, 32> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  // Without an exponent, which few expect: seconds are read by people, too.
+  std::array<char, 400> digits{};
+  const auto end =
+      std::to_chars(digits.data(), digits.data() + digits.size(), number, std::chars_format::fixed);
   return raw({digits.data(), static_cast<std::size_t>(end.ptr - digits.data())});
 }
 

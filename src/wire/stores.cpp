@@ -9,7 +9,8 @@ namespace {
 StoreState read_store(Fields& fields) {
   StoreState store{.store = text_in(fields, "store"),
                    .database = fields.text("database"),
-                   .current = flag_in(fields, "current")};
+                   .current = flag_in(fields, "current"),
+                   .error = fields.text("error")};
   for (const auto& name : texts_in(fields, "tables")) {
     auto parsed = TableName::parse(name);
     if (parsed.ok()) {
@@ -41,7 +42,8 @@ DestinationState read_destination(Fields& fields) {
 void put_members(JsonOut& json, const StoreState& store) {
   json.field("store", store.store)
       .field_if("database", store.database)
-      .field("current", store.current);
+      .field("current", store.current)
+      .field_if("error", store.error);
   put_array(json, "tables", store.tables, [&](const auto& table) { json.value(table.str()); });
 }
 

@@ -19,7 +19,8 @@ namespace sagabox::wire {
 struct StoreState {
   std::string store{};     ///< its name in the configuration
   std::string database{};  ///< empty for keys that are bound to a tenant
-  bool current = false;
+  bool current = false;    ///< false also where it does not answer
+  std::string error{};     ///< why it does not answer; empty: it does
   std::vector<TableName> tables{};
 };
 void put_members(JsonOut& json, const StoreState& store);

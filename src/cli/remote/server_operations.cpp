@@ -46,7 +46,10 @@ class ServerOperations final : public Operations {
   Result<bool> is_current() override {
     const auto stores = this->stores();
     if (!stores.ok()) return stores.error();
-    return std::ranges::all_of(*stores, &wire::StoreState::current);
+    // Of a store that is down nothing is known to be missing.
+    return std::ranges::all_of(*stores, [](const wire::StoreState& store) {
+      return store.current || !store.error.empty();
+    });
   }
   Result<spi::TableStats> stats(const TableName& table) override {
     const auto found = daemon_.get(Target(table, ""), wire::read_table);
@@ -122,6 +125,12 @@ class ServerOperations final : public Operations {
     auto all = daemon_.readiness();
     if (!all.ok()) return all;
     for (const auto& store : *stores) {
+      if (!store.error.empty()) {
+        all->push_back({.severity = Severity::error,
+                        .what = "store " + store.store + " does not answer: " + store.error,
+                        .cure = "is it up, and may the daemon log in?"});
+        continue;
+      }
       auto found = daemon_.get(Target(requests::findings_path(store.store)), wire::read_findings);
       if (!found.ok()) return found;
       for (auto& finding : *found) {

@@ -57,13 +57,20 @@ bool DoctorVisit::fine() const {
 void DoctorVisit::store(Operations& operations) {
   add(operations.name(), operations.findings().value());
   if (!operations.is_current().value()) return;
-  const auto tables = operations.tables().value();
-  for (const auto& table : tables) {
-    auto facts = facts_of(operations, table);
-    facts.strays = operations.strays(table).value();
-    add("table " + table.str(), admin::findings_of(facts));
+  std::optional<TableName> seen;
+  for (const auto& table : operations.tables().value()) {
+    const auto where = "table " + table.str();
+    // Behind a daemon, one table's store may be down and another's not.
+    try {
+      auto facts = facts_of(operations, table);
+      facts.strays = operations.strays(table).value();
+      add(where, admin::findings_of(facts));
+      if (!seen) seen = table;
+    } catch (const Failure& problem) {
+      add(where, {{Severity::error, problem.what(), "is its store up?"}});
+    }
   }
-  if (!tables.empty()) clock(operations, tables.front());
+  if (seen) clock(operations, *seen);
 }
 
 void DoctorVisit::clock(Operations& operations, const TableName& table) {

@@ -7,6 +7,7 @@
 #include "server/api/operations.hpp"
 #include "server/api/problem.hpp"
 #include "server/api/query.hpp"
+#include "server/api/readiness.hpp"
 #include "wire/messages.hpp"
 
 #include <algorithm>
@@ -98,6 +99,7 @@ struct Asker {
   const ServedTable* table;
   Caller caller;
   const ApiOptions* options;
+  Readiness* readiness;
 };
 
 Response written_one(const Asker& asker, const std::vector<Written>& written) {
@@ -133,8 +135,10 @@ Response failed(const Asker& asker, const Error& error) {
 
 template <class Answer>
 void write(const Call& call, std::vector<NewMessage> messages, Reply reply, Answer answer) {
-  Asker asker{call.table, call.caller, &call.options};
+  Asker asker{call.table, call.caller, &call.options, &call.readiness};
   const auto done = [asker, reply, answer](GroupWriter::Outcome outcome) {
+    asker.readiness->write_ended(asker.table->table.str(),
+                                 outcome.ok() ? std::nullopt : std::optional(outcome.error().code));
     if (!outcome.ok()) return reply(failed(asker, outcome.error()));
     reply(answer(asker, *outcome));
   };

@@ -44,6 +44,17 @@ std::string random_text(std::size_t length, Random& random) {
   return text;
 }
 
+/// What was renamed in it is on the disk then.
+bool sync_folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  const auto folder = slash == std::string::npos ? std::string(".") : path.substr(0, slash + 1);
+  const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (opened < 0) return false;
+  const bool synced = ::fsync(opened) == 0;
+  ::close(opened);
+  return synced;
+}
+
 std::string line_of(const ApiKey& key) {
   wire::JsonOut json;
   json.begin_object()
@@ -176,6 +187,8 @@ Status KeyFile::write(const std::vector<ApiKey>& keys) const {
   fine = fine && ::fsync(file) == 0;
   fine = ::close(file) == 0 && fine;
   if (!fine || ::rename(beside.c_str(), path_.c_str()) != 0) return cannot("write it", path_);
+  // A revoked key must not be back after the power was lost.
+  if (!sync_folder_of(path_)) return cannot("bring its folder to the disk", path_);
   return {};
 }
 

@@ -8,6 +8,17 @@
 namespace sagabox::server {
 
 wire::TableReadiness Readiness::look(const ServedTable& table) {
+  const std::scoped_lock lock(look_mutex_);
+  const auto known = looked_.find(table.table.str());
+  if (known != looked_.end() && clock_.boot_now() - known->second.at < limits_.look_interval) {
+    return known->second.found;
+  }
+  auto found = look_now(table);
+  looked_[table.table.str()] = {clock_.boot_now(), found};
+  return found;
+}
+
+wire::TableReadiness Readiness::look_now(const ServedTable& table) {
   const auto stats = table.store->outbox_admin().stats(table.table);
   if (!stats.ok()) {
     wire::TableReadiness looked;
@@ -18,7 +29,32 @@ wire::TableReadiness Readiness::look(const ServedTable& table) {
   auto looked = judge(table.table.str(), *stats, table.outbox()->snapshot());
   looked.ready = looked.ready || !table.delivers;
   if (looked.ready) looked.text.clear();
+  if (const auto failed = failed_write(table.table.str())) {
+    looked.ready = false;
+    looked.text = "its store takes no writes: " + std::string(code_name(*failed));
+  }
   return looked;
+}
+
+void Readiness::write_ended(const std::string& table, std::optional<Code> failure) {
+  // Other failures are those of a message.
+  const bool failed = failure == Code::storage_unavailable;
+  if (failure && !failed) return;
+  const std::scoped_lock lock(mutex_);
+  if (failed) {
+    failed_writes_[table] = {clock_.boot_now(), *failure};
+  } else {
+    failed_writes_.erase(table);
+  }
+}
+
+std::optional<Code> Readiness::failed_write(const std::string& table) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = failed_writes_.find(table);
+  if (found == failed_writes_.end()) return std::nullopt;
+  if (clock_.boot_now() - found->second.at <= limits_.failed_write_max) return found->second.code;
+  failed_writes_.erase(found);
+  return std::nullopt;
 }
 
 wire::TableReadiness Readiness::judge(const std::string& table, const spi::TableStats& stats,

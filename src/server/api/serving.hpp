@@ -47,6 +47,10 @@ struct ServedHub {
 struct ReadyLimits {
   Duration oldest_pending_max = std::chrono::minutes(5);
   Duration last_success_max = std::chrono::minutes(1);
+  /// A write that the store did not take counts for so long, unless another one is taken.
+  Duration failed_write_max = std::chrono::seconds(30);
+  /// A table is looked at no more often: everybody may ask.
+  Duration look_interval = std::chrono::seconds(1);
 };
 
 struct ApiOptions {

@@ -35,12 +35,16 @@ Result<bool> is_current(Store& store) {
   return doctor->is_current();
 }
 
-Result<wire::StoreState> store_state_of(const Call& call, const ServedTable& one) {
+/// One that does not answer is told of like the others, with why.
+wire::StoreState store_state_of(const Call& call, const ServedTable& one) {
   const auto current = is_current(*one.store);
-  if (!current.ok()) return current.error();
-  wire::StoreState state{.store = one.store_name, .current = *current};
-  // It names hosts and files.
+  wire::StoreState state{.store = one.store_name, .current = current.ok() && *current};
+  // Names and errors have hosts and files in them.
   if (!call.caller.tenant) state.database = one.store->name();
+  if (!current.ok()) {
+    state.error =
+        call.caller.tenant ? std::string(code_name(current.error().code)) : current.error().text();
+  }
   for (const auto& table : call.options.tables) {
     if (table.store_name == one.store_name) state.tables.push_back(table.table);
   }
@@ -54,9 +58,7 @@ Result<Response> list_stores(const Call& call) {
   if (auto status = query.status(); !status.ok()) return status.error();
   std::vector<wire::StoreState> stores;
   for (const auto* one : stores_of(call)) {
-    auto state = store_state_of(call, *one);
-    if (!state.ok()) return state.error();
-    stores.push_back(*std::move(state));
+    stores.push_back(store_state_of(call, *one));
   }
   return ok_with(stores);
 }

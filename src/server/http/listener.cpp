@@ -24,6 +24,8 @@ using ErrorCode = boost::system::error_code;
 constexpr auto accept_pause = std::chrono::milliseconds(100);
 /// For what was cut off to be gone.
 constexpr auto cut_wait = std::chrono::milliseconds(500);
+/// Idle for longer, a connection makes room for another where there are too many.
+constexpr auto idle_min = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -60,6 +62,8 @@ class Listener::Core {
  private:
   void accept();
   void accepted(tcp::socket socket);
+  /// Ends the connection that has been idle for longest; false: all are in use.
+  bool make_room();
 
   const ListenerOptions options_;
   RequestWatch watch_;
@@ -98,9 +102,10 @@ Status Listener::Core::open() {
   if (!error) acceptor_.bind(endpoint, error);
   if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
   if (error) {
-    return Error{Code::config_invalid, "cannot listen on " + options_.address + " port " +
-                                           std::to_string(options_.port) + ": " + error.message() +
-                                           "; give another address or port"};
+    // The configuration may be right: another process may end, an address may come up.
+    return Error{Code::tx_invalid_state, "cannot listen on " + options_.address + " port " +
+                                             std::to_string(options_.port) + ": " +
+                                             error.message() + "; give another address or port"};
   }
   port_ = acceptor_.local_endpoint().port();
   return {};
@@ -129,8 +134,14 @@ void Listener::Core::accept() {
   });
 }
 
+bool Listener::Core::make_room() {
+  const auto idle = sessions_.longest_idle(options_.clock->boot_now() - idle_min);
+  if (idle) idle->finish();
+  return idle != nullptr;
+}
+
 void Listener::Core::accepted(tcp::socket socket) {
-  if (sessions_.count() >= options_.connections_max) {
+  if (sessions_.count() >= options_.connections_max && !make_room()) {
     options_.log->log(LogLevel::warning, "connection refused, there are too many",
                       {{"connections_max", std::uint64_t{options_.connections_max}}});
     return;

@@ -26,6 +26,16 @@ std::string shown(Duration duration) {
 
 }  // namespace
 
+std::shared_ptr<Session> SessionList::longest_idle(BootTime since) const {
+  std::shared_ptr<Session> found;
+  for (auto& session : all()) {
+    const auto idle = session->idle_since();
+    if (idle > since || (found && idle >= found->idle_since())) continue;
+    found = std::move(session);
+  }
+  return found;
+}
+
 Session::Session(SessionContext& context, std::unique_ptr<Wire> wire)
     : context_(context),
       registered_{context.sessions, this},
@@ -66,6 +76,8 @@ bool Session::is_reading() const {
 
 void Session::enter(Phase phase, Duration limit) {
   phase_ = phase;
+  const auto since = phase == Phase::idle ? options().clock->boot_now() : BootTime::max();
+  idle_since_.store(since.time_since_epoch().count(), std::memory_order_relaxed);
   wire_->limit(limit, [self = shared_from_this()] { self->too_late(); });
 }
 

@@ -41,6 +41,10 @@ class Session final : public std::enable_shared_from_this<Session> {
   void finish();
   /// Ends now. From any thread.
   void cut();
+  /// Since when it waits for a request; BootTime::max(): it does not. From any thread.
+  [[nodiscard]] BootTime idle_since() const noexcept {
+    return BootTime(Duration(idle_since_.load(std::memory_order_relaxed)));
+  }
 
  private:
   enum class Phase : std::uint8_t {
@@ -94,6 +98,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   std::array<char, 16UL * 1024> bytes_{};
 
   Phase phase_ = Phase::opening;
+  std::atomic<Duration::rep> idle_since_{BootTime::max().time_since_epoch().count()};
   bool finishing_ = false;
   bool late_ = false;        // the limit has passed and the read is being given up
   std::uint64_t asked_ = 0;  // requests so far; answers to others than the last are too late

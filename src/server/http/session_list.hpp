@@ -43,6 +43,8 @@ class SessionList {
     }
     return found;
   }
+  /// Null: none has been idle since then.
+  [[nodiscard]] std::shared_ptr<Session> longest_idle(BootTime since) const;
   /// False: some were there all the time.
   bool wait_until_empty(Duration limit) {
     std::unique_lock lock(mutex_);

@@ -272,6 +272,47 @@ TEST_F(RestTables, LieInStores) {
             "those that are");
 }
 
+/// A store that does not answer its doctor.
+class StoreThatIsDown final : public Store, public spi::DoctorStore {
+ public:
+  spi::OutboxStore& outbox() override { return store_.outbox(); }
+  spi::OutboxAdminStore& outbox_admin() override { return store_.outbox_admin(); }
+  spi::ControlStore& control() override { return store_.control(); }
+  spi::OwnershipStore& ownership() override { return store_.ownership(); }
+  spi::AuditStore& audit() override { return store_.audit(); }
+  spi::DoctorStore* doctor() override { return this; }
+  Result<std::unique_ptr<OwnedTransaction>> begin() override { return store_.begin(); }
+  [[nodiscard]] std::string name() const override { return "postgres://db/billing"; }
+
+  Result<std::vector<TableName>> tables() override { return away(); }
+  Result<Sequence> last_sequence(const TableName&) override { return away(); }
+  Result<bool> is_current() override { return away(); }
+  Result<std::vector<spi::Finding>> findings() override { return away(); }
+
+ private:
+  static Error away() { return {Code::storage_unavailable, "cannot connect to db"}; }
+
+  memory::MemoryStore store_;
+};
+
+TEST_F(RestTables, StoreThatIsDownDoesNotHideTheOthers) {
+  StoreThatIsDown down;
+  auto billing = Outbox::writer_only(down, {.table = "billing"}).value();
+  tables_.push_back({.table = TableName::parse("billing").value(),
+                     .store = &down,
+                     .outbox = always(billing),
+                     .store_name = "second"});
+  api_ = make_api(nullptr);
+  const auto stores = body(get("/v1/stores")).at("stores").as_array();
+  ASSERT_EQ(stores.size(), 2U);
+  EXPECT_TRUE(stores[0].at("current").as_bool());
+  EXPECT_FALSE(stores[0].as_object().contains("error"));
+  EXPECT_FALSE(stores[1].at("current").as_bool());
+  EXPECT_EQ(text(stores[1].as_object(), "error"), "STORAGE.UNAVAILABLE: cannot connect to db");
+  EXPECT_EQ(json::serialize(stores[1].at("tables")), R"(["billing"])");
+  api_.reset();
+}
+
 TEST_F(RestTables, GoToDestinations) {
   EXPECT_TRUE(body(get("/v1/destinations")).at("destinations").as_array().empty());
   destinations_ = {{.target = "kafka:orders",
@@ -347,7 +388,7 @@ TEST_F(RestAudit, IsExportedAndVerified) {
   EXPECT_EQ(refusal(get("/v1/audit/verify?number=9")),
             "400 REQUEST.INVALID hash: give the 64 hex digits of the anchor's hash");
   EXPECT_EQ(refusal(get("/v1/audit?store=other")),
-            "400 REQUEST.INVALID store: \"other\" is not served; there are default");
+            "404 REQUEST.NOT_FOUND store: \"other\" is not served; there are default");
   store_.remove_audit(1, 6);
   const auto emptied = body(get("/v1/audit/verify?number=3&hash=" + earlier));
   EXPECT_FALSE(emptied.at("intact").as_bool()) << "all deleted, the head left";
@@ -386,14 +427,52 @@ TEST_F(RestHealth, ReadyLooksAtWhatWaitsAndAtTheStore) {
       << stuck.body;
   // Something gets through: one that fails for ever is no reason to send the callers away.
   settle(enqueue(""), spi::Verdict::done);
+  clock_.advance(1s);
   EXPECT_EQ(get("/health/ready").status, 200U);
   clock_.advance(61s);
   EXPECT_EQ(get("/health/ready").status, 503U);
   settle(id, spi::Verdict::dead);
+  clock_.advance(1s);
   EXPECT_EQ(get("/health/ready").status, 200U);
+  clock_.advance(1s);
   store_.set_faults([](memory::Operation) { return memory::Fault::refused; });
   EXPECT_EQ(get("/health/ready").status, 503U);
   EXPECT_EQ(get("/health/live").status, 200U);
+}
+
+TEST_F(RestHealth, EverybodyMayAskAndTheStoreIsAskedOnceASecond) {
+  int asked = 0;
+  store_.set_faults([&](memory::Operation) {
+    ++asked;
+    return memory::Fault::none;
+  });
+  for (int caller = 0; caller < 100; ++caller) EXPECT_EQ(get("/health/ready").status, 200U);
+  EXPECT_EQ(asked, 2) << "each of the two tables once";
+  clock_.advance(1s);
+  EXPECT_EQ(get("/health/ready").status, 200U);
+  EXPECT_EQ(asked, 4);
+}
+
+TEST_F(RestHealth, NotReadyWhileWritesFailThoughReadsDoNot) {
+  store_.set_faults([](memory::Operation operation) {
+    return operation == memory::Operation::commit ? memory::Fault::refused : memory::Fault::none;
+  });
+  const std::string order = R"({"topic":"t","payload":1})";
+  EXPECT_EQ(post("/v1/tables/orders/messages", order).status, 503U);
+  const auto full = get("/health/ready");
+  EXPECT_EQ(full.status, 503U);
+  EXPECT_NE(full.body.find("its store takes no writes: STORAGE.UNAVAILABLE"), std::string::npos)
+      << full.body;
+  // Where callers are sent elsewhere, no write tells that it works again.
+  clock_.advance(31s);
+  EXPECT_EQ(get("/health/ready").status, 200U);
+  EXPECT_EQ(post("/v1/tables/orders/messages", order).status, 503U);
+  clock_.advance(1s);
+  EXPECT_EQ(get("/health/ready").status, 503U);
+  store_.set_faults({});
+  EXPECT_EQ(post("/v1/tables/orders/messages", order).status, 201U);
+  clock_.advance(1s);
+  EXPECT_EQ(get("/health/ready").status, 200U);
 }
 
 TEST_F(RestHealth, MetricsAreServed) {
