@@ -10,8 +10,10 @@
 #include "server/server.hpp"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -34,7 +36,33 @@ constexpr std::size_t paths_max = 10;
 struct ServeOptions {
   std::string config{};
   bool demo = false;
+  bool fail_fast = false;
 };
+
+/// Files that are no connections of clients: databases, brokers, what is served.
+constexpr rlim_t files_for_others = 256;
+
+/// A listener that may use up all files of the process takes them from its databases. What the
+/// system allows is used before the bound is lowered.
+std::uint32_t connections_that_fit(std::uint32_t wanted, Logger& log) {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return wanted;
+  const auto needed = rlim_t{wanted} + files_for_others;
+  if (files.rlim_cur < needed && files.rlim_cur < files.rlim_max) {
+    const rlimit raised{.rlim_cur = std::min(needed, files.rlim_max), .rlim_max = files.rlim_max};
+    if (setrlimit(RLIMIT_NOFILE, &raised) == 0) files.rlim_cur = raised.rlim_cur;
+  }
+  if (files.rlim_cur >= needed) return wanted;
+  const auto fits =
+      std::max<rlim_t>(files.rlim_cur > 2 * files_for_others ? files.rlim_cur - files_for_others
+                                                             : files.rlim_cur / 2,
+                       1);
+  log.log(LogLevel::warning,
+          "fewer connections are taken than rest.connections_max says: the "
+          "process may not open more files (ulimit -n, LimitNOFILE)",
+          {{"connections_max", std::uint64_t{fits}}, {"files_max", std::uint64_t{files.rlim_cur}}});
+  return static_cast<std::uint32_t>(fits);
+}
 
 std::string joined(const std::vector<std::string>& paths) {
   std::string list;
@@ -91,36 +119,33 @@ class Serving {
       : options_(options), source_(configuration_source(options.config)), file_(source_.path) {}
 
   int run() {
-    auto configured = read();
-    if (!configured.problems.empty()) return refuse(configured);
-    auto opened = assembly::Daemon::open(
+    const auto configured = read();
+    if (!configured.problems.empty()) return refuse_to_start(configured);
+    auto made = assembly::Daemon::make(
         configured.configuration,
         {.show = [this](const Delivery& delivery) { return show_(delivery); }});
-    if (!opened.ok()) {
-      const auto& error = opened.error();
-      fmt::print(stderr, "sagabox: {}\n", assembly::located(configured, error.message));
-      return error.code == Code::config_invalid ? exit_wrong_use : exit_failed;
+    if (!made.ok()) return fail(configured, made.error());
+    daemon_ = std::move(*made);
+    // The address may be taken: found out before a file is made, and before anything is delivered.
+    if (auto listening = listen(); !listening.ok()) return fail(configured, listening.error());
+    if (auto opened = open(configured); !opened.ok()) return fail(configured, opened.error());
+    if (stopping_) return server_->stop() ? exit_fine : exit_failed;
+    if (auto served = server_->serve(api_options()); !served.ok()) {
+      return fail(configured, served.error());
     }
-    daemon_ = std::move(*opened);
-    // The address may be taken: found out before anything is delivered.
-    if (auto served = serve(); !served.ok()) {
-      fmt::print(stderr, "sagabox: {}\n", assembly::located(configured, served.error().message));
-      return served.error().code == Code::config_invalid ? exit_wrong_use : exit_failed;
-    }
-    if (auto started = daemon_->start(); !started.ok()) {
-      fmt::print(stderr, "sagabox: {}\n", configured.secrets.masked(started.error().text()));
-      return exit_failed;
-    }
+    if (auto started = daemon_->start(); !started.ok()) return fail(configured, started.error());
     introduce();
-    tell_systemd("READY=1");
+    tell_systemd("READY=1\nSTATUS=");
     while (wait()) {
     }
     tell_systemd("STOPPING=1");
+    say("stopping: what is under way comes to its end");
     signals_.let_through();  // a second one ends the process at once
     // Nothing new comes in while the rest is brought to its end.
     const bool all_answered = server_->stop();
     const int code = stop();
     if (!server_->has_ended()) leave_behind();
+    if (code == exit_fine && all_answered) say("stopped: everything has ended");
     return all_answered ? code : exit_failed;
   }
 
@@ -131,46 +156,128 @@ class Serving {
     return configured;
   }
 
-  Status serve() {
+  /// 2 for what stays wrong until somebody changes it; systemd does not start it again then.
+  int fail(const assembly::Configured& configured, const Error& error) {
+    say_wrong(configured, assembly::located(configured, error.message));
+    return error.code == Code::config_invalid ? exit_wrong_use : exit_failed;
+  }
+
+  static int refuse_to_start(const assembly::Configured& configured) {
+    if (!configured.configuration.log.json) return refuse(configured);
+    for (const auto& problem : configured.problems) say_wrong(configured, problem);
+    return exit_wrong_use;
+  }
+
+  /// In the form that the log has.
+  static void say_wrong(const assembly::Configured& configured, const std::string& problem) {
+    const auto& options = configured.configuration.log;
+    if (!options.json) return fmt::print(stderr, "sagabox: {}\n", problem);
+    stderr_log(options)->log(LogLevel::error, "sagabox cannot serve",
+                             {{"problem", std::string_view(problem)}});
+  }
+
+  /// To whoever started it: a line on standard output, or of the log where programs read it.
+  void say(const std::string& text) {
+    if (!daemon_->configuration().log.json) return show_.say("sagabox " + text);
+    daemon_->log().write(LogLevel::info, text, {});
+  }
+
+  Status listen() {
     const auto configuration = daemon_->configuration();
-    const auto colon = configuration.listen.rfind(':');
-    server::ServerOptions options;
-    options.listener.address = unbracketed(configuration.listen.substr(0, colon));
-    options.listener.port =
-        static_cast<std::uint16_t>(std::stoul(configuration.listen.substr(colon + 1)));
-    options.listener.log = options.api.log = &daemon_->log();
-    options.listener.metrics = &daemon_->metrics();
-    const auto& rest = configuration.rest;
-    options.listener.request_log = rest.request_log;
-    options.listener.connections_max = rest.connections_max;
-    options.listener.bodies_bytes_max = rest.bodies_bytes_max;
-    options.listener.header_timeout = rest.header_timeout;
-    options.listener.body_timeout = rest.body_timeout;
-    options.listener.idle_timeout = rest.idle_timeout;
-    options.listener.answer_timeout = rest.answer_timeout;
-    options.listener.stop_timeout = rest.stop_timeout;
-    if (!configuration.tls.key_file.empty()) {
-      options.listener.tls = server::TlsFiles{.certificate = configuration.tls.certificate_file,
-                                              .key = configuration.tls.key_file};
-    }
+    server::ListenOptions options;
+    options.listener = listener_options(configuration);
     if (!configuration.api_keys_file.empty()) options.key_file = configuration.api_keys_file;
-    options.api.exposition = &daemon_->metrics();
-    options.api.metrics = &daemon_->metrics();
-    options.api.metrics_path = configuration.metrics.path;
+    std::vector<wire::TableReadiness> tables;
+    for (const auto& store : configuration.stores) {
+      for (const auto& table : store.tables) {
+        tables.push_back({.table = table.options.table,
+                          .ready = false,
+                          .text = "the daemon waits for its stores"});
+      }
+    }
+    options.starting = [tables] { return tables; };
+    auto listening = server::Server::listen(std::move(options));
+    if (!listening.ok()) return listening.error();
+    server_ = std::move(*listening);
+    return {};
+  }
+
+  /// For as long as it takes: nobody is to think that we hang.
+  template <class Act>
+  static auto patiently(Act act) {
+    auto acting = std::async(std::launch::async, act);
+    while (acting.wait_for(tick) != std::future_status::ready) tell_systemd("WATCHDOG=1");
+    return acting.get();
+  }
+
+  /// Waits for stores that cannot be reached, unless told otherwise.
+  Status open(const assembly::Configured& configured) {
+    for (bool waits = false;; waits = true) {
+      auto opened = patiently([&] { return daemon_->open(); });
+      auto& log = daemon_->log();
+      if (opened.ok() && waits) log.log(LogLevel::info, "the stores answer; it goes on");
+      if (opened.ok() || opened.error().code != Code::storage_unavailable || options_.fail_fast) {
+        return opened;
+      }
+      if (!waits) {
+        const auto error = assembly::located(configured, opened.error().message);
+        log.log(LogLevel::warning, "a store cannot be reached; it is tried again every second",
+                {{"code", code_name(opened.error().code)}, {"error", std::string_view(error)}});
+        // It is as ready as it can be: systemd would end it for being late.
+        tell_systemd("READY=1\nSTATUS=waits for its stores");
+      }
+      tell_systemd("WATCHDOG=1");
+      // What the file says meanwhile is read when there is something to change.
+      if (signals_.wait(tick) == StopSignals::Woken::stop) stopping_ = true;
+      if (stopping_) return {};
+    }
+  }
+
+  server::ListenerOptions listener_options(const assembly::Configuration& configuration) {
+    const auto colon = configuration.listen.rfind(':');
+    server::ListenerOptions options;
+    options.address = unbracketed(configuration.listen.substr(0, colon));
+    options.port = static_cast<std::uint16_t>(std::stoul(configuration.listen.substr(colon + 1)));
+    options.log = &daemon_->log();
+    options.metrics = &daemon_->metrics();
+    const auto& rest = configuration.rest;
+    options.request_log = rest.request_log;
+    options.connections_max = connections_that_fit(rest.connections_max, daemon_->log());
+    options.bodies_bytes_max = rest.bodies_bytes_max;
+    options.header_timeout = rest.header_timeout;
+    options.body_timeout = rest.body_timeout;
+    options.idle_timeout = rest.idle_timeout;
+    options.answer_timeout = rest.answer_timeout;
+    options.stop_timeout = rest.stop_timeout;
+    if (!configuration.tls.key_file.empty()) {
+      options.tls = server::TlsFiles{.certificate = configuration.tls.certificate_file,
+                                     .key = configuration.tls.key_file};
+    }
+    return options;
+  }
+
+  server::ApiOptions api_options() {
+    const auto configuration = daemon_->configuration();
+    const auto& rest = configuration.rest;
+    server::ApiOptions options;
+    options.log = &daemon_->log();
+    options.exposition = &daemon_->metrics();
+    options.metrics = &daemon_->metrics();
+    options.metrics_path = configuration.metrics.path;
     // Nobody waits longer for an answer, and no request should be taken for lost before.
-    options.api.idempotency = HttpIdempotencyOptions{
+    options.idempotency = HttpIdempotencyOptions{
         .service = "rest",
         .required = rest.idempotency_key_required,
         .lease = std::max<Duration>(2 * rest.answer_timeout, std::chrono::minutes(2)),
         .ttl = std::max<Duration>(rest.idempotency_ttl, 2 * rest.answer_timeout),
         .answer_bytes_max = rest.idempotency_answer_bytes_max,
         .metrics = &daemon_->metrics()};
-    options.api.inbox_window = [this] { return daemon_->configuration().inbox_window(); };
-    options.api.saga_replies = {.store = daemon_->store_of_sagas(),
-                                .secret = configuration.sagas.options.reply_secret};
+    options.inbox_window = [this] { return daemon_->configuration().inbox_window(); };
+    options.saga_replies = {.store = daemon_->store_of_sagas(),
+                            .secret = configuration.sagas.options.reply_secret};
     if (auto* const hub = daemon_->hub()) {
       make_place_for_keys(hub->store());
-      options.api.hub = server::ServedHub{
+      options.hub = server::ServedHub{
           .store = &hub->store(),
           .secret_key = hub->secret_key(),
           .probe = [hub](const EndpointProbe& probe) { return hub->probe(probe); },
@@ -179,15 +286,15 @@ class Serving {
           .endpoint = [hub](const SubscriptionId& id) { return hub->endpoint(id); },
           .changed = [hub] { hub->subscriptions_changed(); }};
     }
-    options.api.destinations = [this] { return daemon_->destinations(); };
-    options.api.held_up = [this](const std::string& topic, const std::string& tenant) {
+    options.destinations = [this] { return daemon_->destinations(); };
+    options.held_up = [this](const std::string& topic, const std::string& tenant) {
       return daemon_->held_up(topic, tenant);
     };
     const auto tables = daemon_->tables();
     for (std::size_t number = 0; number < tables.size(); ++number) {
       const auto& table = tables[number];
       make_place_for_keys(*table.store);
-      options.api.tables.push_back(
+      options.tables.push_back(
           {.table = table.name,
            .store = table.store,
            .outbox = [this, number] { return daemon_->tables()[number].outbox; },
@@ -195,10 +302,7 @@ class Serving {
            .delivers = table.delivery == assembly::Delivery::here,
            .store_name = table.store_name});
     }
-    auto started = server::Server::start(std::move(options));
-    if (!started.ok()) return started.error();
-    server_ = std::move(*started);
-    return {};
+    return options;
   }
 
   /// Where that fails, requests with a key are refused with what is missing; the others go on.
@@ -222,12 +326,21 @@ class Serving {
       }
     }
     const auto url = server_->url();
-    show_.say(
-        Line()
-            .add("sagabox " SAGABOX_VERSION, Style::strong)
-            .add(fmt::format(" · store {} · {} · {}, {} owned", stores, url,
-                             counted(tables.size(), "table"), counted(shards_owned(), "shard")))
-            .add(hub_text()));
+    const auto shards = shards_owned();
+    if (daemon_->configuration().log.json) {
+      // Also where the level would leave it out: programs wait for it.
+      const std::array<LogField, 5> fields{{{"version", std::string_view(SAGABOX_VERSION)},
+                                            {"stores", std::string_view(stores)},
+                                            {"url", std::string_view(url)},
+                                            {"tables", std::uint64_t{tables.size()}},
+                                            {"shards_owned", shards}}};
+      return daemon_->log().write(LogLevel::info, "sagabox serves", fields);
+    }
+    show_.say(Line()
+                  .add("sagabox " SAGABOX_VERSION, Style::strong)
+                  .add(fmt::format(" · store {} · {} · {}, {} owned", stores, url,
+                                   counted(tables.size(), "table"), counted(shards, "shard")))
+                  .add(hub_text()));
     if (source_.path.empty()) {
       show_.say(fmt::format(
           "try:  curl -d '{{\"topic\":\"demo.hello.said.v1\",\"payload\":{{\"to\":\"you\"}}}}' "
@@ -247,17 +360,18 @@ class Serving {
            (subscriptions ? " with " + counted(*subscriptions, "subscription") : std::string());
   }
 
-  /// Waits for the first ones a little.
+  /// Waits a little for the first ones of each table.
   std::uint64_t shards_owned() {
     const auto limit = clock_.boot_now() + shards_wait_max;
     for (;;) {
       std::uint64_t owned = 0;
-      bool wanted = false;
+      bool waits = false;
       for (const auto& table : daemon_->tables()) {
-        owned += table.outbox->snapshot().shards_owned;
-        wanted = wanted || table.delivery == assembly::Delivery::here;
+        const auto of_table = table.outbox->snapshot().shards_owned;
+        owned += of_table;
+        waits = waits || (of_table == 0 && table.delivery == assembly::Delivery::here);
       }
-      if (owned > 0 || !wanted || stopping_ || clock_.boot_now() >= limit) return owned;
+      if (!waits || stopping_ || clock_.boot_now() >= limit) return owned;
       act(signals_.wait(shards_look));
     }
   }
@@ -287,14 +401,6 @@ class Serving {
     if (reloaded.ok()) return;
     daemon_->log().log(LogLevel::error, "certificate was not taken; the one before stays",
                        {{"problem", std::string_view(reloaded.error().message)}});
-  }
-
-  /// For as long as it takes: nobody is to think that we hang.
-  template <class Act>
-  static auto patiently(Act act) {
-    auto acting = std::async(std::launch::async, act);
-    while (acting.wait_for(tick) != std::future_status::ready) tell_systemd("WATCHDOG=1");
-    return acting.get();
   }
 
   void reload() {
@@ -371,8 +477,9 @@ constexpr const char* serve_examples = R"(Examples:
   sagabox serve --config sagabox.yaml    what is there: sagabox config schema
 
 SIGHUP reads the configuration again, and so does a change of the file. SIGTERM and Ctrl-C let what
-is under way end. Exit code 0: it was stopped and everything has ended. 1: it failed. 2: wrong use
-or configuration.)";
+is under way end. A store that cannot be reached at the start is waited for; /health/ready is 503
+meanwhile. Exit code 0: it was stopped and everything has ended. 1: it failed, and may not the next
+time. 2: wrong use or configuration.)";
 
 }  // namespace
 
@@ -382,6 +489,8 @@ void add_serve(CLI::App& app, std::function<int()>& run) {
   verb->footer(serve_examples);
   add_config_option(*verb, options->config);
   verb->add_flag("--demo", options->demo, "writes a message a second to look at");
+  verb->add_flag("--fail-fast", options->fail_fast,
+                 "ends when a store cannot be reached at the start, instead of waiting for it");
   verb->callback([options, &run] { run = [options] { return Serving(*options).run(); }; });
 }
 

@@ -5,8 +5,10 @@ files that change, signals, and what is said when something is wrong.
 usage: serve_test.py SAGABOX [unittest arguments]
 """
 
+import http.client
 import json
 import re
+import resource
 import signal
 import socket
 import ssl
@@ -14,7 +16,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from daemon_folder import PATIENCE, FolderTestCase, eventually
+from daemon_folder import CLEAN, PATIENCE, SAGABOX, FolderTestCase, eventually
 
 README = Path(__file__).resolve().parents[3] / "README.md"
 ROUTED = """\
@@ -210,18 +212,123 @@ watch: false
     def test_a_store_that_cannot_be_opened_is_named_with_its_line(self):
         self.config.write_text(ROUTED.format(target="x").replace("orders.db", "nowhere/orders.db"))
         result = self.sagabox("serve")
-        self.assertEqual(result.returncode, 2, result.stderr)
+        # Not 2, after which systemd does not start it again: the folder may be mounted later.
+        self.assertEqual(result.returncode, 1, result.stderr)
         self.assertIn("sagabox.yaml:3: stores.orders: cannot open nowhere/orders.db", result.stderr)
 
-    def test_a_server_that_is_not_there_is_exit_code_one(self):
+    def test_an_address_that_is_taken_is_exit_code_one_and_makes_no_file(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            result = self.sagabox("serve", SAGABOX_LISTEN=f"127.0.0.1:{taken.getsockname()[1]}")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertRegex(result.stderr, r"sagabox: cannot listen on 127\.0\.0\.1 port \d+: Address already in use")
+        self.assertEqual(list(self.folder.glob("*.db*")), [])
+
+    def away(self):
+        """A configuration whose store is not there."""
         self.config.write_text(
             ROUTED.format(target="x").replace("sqlite:orders.db", "postgres://127.0.0.1:1/orders")
         )
-        result = self.sagabox("serve")
-        if "this build has" in result.stderr:
+        if "this build has" in self.sagabox("config", "check").stderr:
             self.skipTest("this build is without PostgreSQL")
+
+    def test_a_server_that_is_not_there_is_exit_code_one_with_fail_fast(self):
+        self.away()
+        result = self.sagabox("serve", "--fail-fast")
         self.assertEqual(result.returncode, 1, result.stderr)
         self.assertIn("sagabox.yaml:3: stores.orders: cannot connect", result.stderr)
+
+    def test_a_server_that_is_not_there_is_waited_for_visibly(self):
+        self.away()
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        with open(self.folder / "err", "ab") as err:
+            self.daemon = subprocess.Popen(
+                [SAGABOX, "serve"],
+                cwd=self.folder,
+                env={**CLEAN, "SAGABOX_LISTEN": f"127.0.0.1:{port}"},
+                stdout=subprocess.DEVNULL,
+                stderr=err,
+            )
+        self.wait_for("err", r'"a store cannot be reached; it is tried again every second".*stores\.orders')
+
+        def answer(path):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+            connection.request("GET", path)
+            response = connection.getresponse()
+            return response.status, json.loads(response.read())
+
+        self.assertEqual(answer("/health/live"), (200, {"live": True}))
+        status, ready = answer("/health/ready")
+        self.assertEqual(status, 503)
+        self.assertEqual(ready["tables"][0]["table"], "orders")
+        self.assertEqual(ready["tables"][0]["text"], "the daemon waits for its stores")
+        status, problem = answer("/v1/tables")
+        self.assertEqual((status, problem["code"], problem["retryable"]), (503, "SERVER.BUSY", True))
+        self.stop()
+        self.assertEqual(len(re.findall("cannot be reached", self.said("err"))), 1)
+
+    def test_the_store_of_the_environment_is_served(self):
+        self.serve(SAGABOX_STORE="sqlite:other.db")
+        self.stop()
+        self.assertTrue((self.folder / "other.db").exists())
+        self.assertFalse((self.folder / "sagabox.db").exists())
+        printed = self.sagabox("config", "print", SAGABOX_STORE="sqlite:other.db").stdout
+        self.assertIn("url: sqlite:other.db  # SAGABOX_STORE", printed)
+
+    def test_the_first_line_counts_the_shards_of_all_tables(self):
+        self.config.write_text(ROUTED.format(target="x").replace("[orders]", "[orders, billing, returns]"))
+        self.serve()
+        self.stop()
+        self.assertIn("3 tables, 3 shards owned", self.said("out"))
+
+    def test_programs_read_nothing_but_json(self):
+        self.config.write_text("log: { format: json }\n" + ROUTED.format(target="x").replace("demo: true\n", ""))
+        with open(self.folder / "err", "ab") as err:
+            self.daemon = subprocess.Popen(
+                [SAGABOX, "serve"],
+                cwd=self.folder,
+                env={**CLEAN, "SAGABOX_LISTEN": "127.0.0.1:0"},
+                stdout=subprocess.PIPE,
+                stderr=err,
+            )
+        self.wait_for("err", r'"event":"sagabox serves"')
+        self.stop()
+        self.assertEqual(self.daemon.stdout.read(), b"")
+        self.daemon.stdout.close()
+        lines = [json.loads(line) for line in self.said("err").splitlines()]
+        first = next(line for line in lines if line["event"] == "sagabox serves")
+        self.assertEqual((first["tables"], first["shards_owned"]), (1, 1))
+        self.config.write_text("log: { format: json }\nroutes: [{ topic: t, to: 'gopher:x' }]\n")
+        result = self.sagabox("serve")
+        self.assertEqual(result.returncode, 2)
+        for line in result.stderr.splitlines():
+            self.assertIn("gopher", json.loads(line)["problem"])
+
+    def test_what_ends_is_said(self):
+        self.serve()
+        self.daemon.send_signal(signal.SIGINT)
+        self.assertEqual(self.daemon.wait(PATIENCE), 0)
+        self.assertTrue(
+            self.said("out").endswith(
+                "sagabox stopping: what is under way comes to its end\nsagabox stopped: everything has ended\n"
+            ),
+            self.said("out"),
+        )
+
+    def test_files_are_left_for_databases(self):
+        files = (600, 600)
+        with open(self.folder / "out", "ab") as out, open(self.folder / "err", "ab") as err:
+            self.daemon = subprocess.Popen(
+                [SAGABOX, "serve"],
+                cwd=self.folder,
+                env={**CLEAN, "SAGABOX_LISTEN": "127.0.0.1:0"},
+                stdout=out,
+                stderr=err,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, files),
+            )
+        self.wait_for("out", r"shards? owned")
+        self.assertIn("connections_max=344 files_max=600", self.said("err"))
+        self.stop()
 
 
 class Config(FolderTestCase):
@@ -239,6 +346,40 @@ class Config(FolderTestCase):
         result = self.sagabox("config", "check")
         self.assertEqual(len(result.stderr.splitlines()), 2, result.stderr)
         self.assertFalse((self.folder / "orders.db").exists())
+
+    def test_check_says_everything_at_once_in_the_order_of_the_lines(self):
+        self.config.write_text(
+            "stores:\n"
+            '  a: { url: "memory:", tables: { orders: {} } }\n'
+            '  b: { url: "gopher://x", tables: { orders: {} } }\n'
+            "routes:\n"
+            "  - { topic: a..b, to: 'file:out' }\n"
+            "  - { topic: x.**, to: 'gopher:x' }\n"
+            "  - { topic: y.**, to: ['carrier:x', 'file:out'] }\n"
+            "  - { topic: z.**, to: 'http://localhost:9000/x' }\n"
+            "  - { topic: z.a.**, to: 'file:out' }\n"
+            "retry: { atempts_max: 3 }\n"
+        )
+        result = self.sagabox("config", "check")
+        self.assertEqual(result.returncode, 2)
+        lines = result.stderr.splitlines()
+        told = [(int(line.split(":")[1]), line) for line in lines]
+        self.assertEqual([number for number, _ in told], [3, 3, 5, 6, 7, 8, 10], result.stderr)
+        for (_, line), part in zip(
+            told,
+            [
+                "",
+                "",
+                "a..b",
+                'routes[1].to[0]: there is no transport "gopher"',
+                'routes[2].to[0]: there is no transport "carrier"',
+                "allow it in the configuration: transports: { http: { allow: [localhost] } }",
+                'unknown key "atempts_max"',
+            ],
+        ):
+            self.assertIn(part, line)
+        self.assertIn("stores.a has a table of this name too", result.stderr)
+        self.assertIn("stores.b.url: this build has", result.stderr)
 
     def test_check_finds_what_serve_would_refuse(self):
         self.config.write_text(
@@ -280,12 +421,12 @@ class Config(FolderTestCase):
         ]
         for text in configurations:
             self.config.write_text(text)
-            for verb in (["config", "check"], ["config", "print"], ["doctor"], ["serve"]):
+            for verb in (["config", "check"], ["config", "print"], ["doctor"], ["serve", "--fail-fast"]):
                 with self.subTest(text=text, verb=verb):
                     result = self.sagabox(*verb, "--config", "sagabox.yaml", SAGABOX_LISTEN="127.0.0.1:0")
                     said = result.stdout + result.stderr
                     self.assertNotIn("hunter2", said)
-                    if verb == ["serve"]:
+                    if verb[0] == "serve":
                         self.assertNotEqual(result.returncode, 0, said)
                         self.assertTrue(said)
 
