@@ -8,14 +8,18 @@
 #include "cli/verbs/key.hpp"
 #include "cli/verbs/operator_verbs.hpp"
 #include "cli/verbs/serve.hpp"
+#include "core/nearest.hpp"
+#include "core/text.hpp"
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <functional>
 #include <iostream>
 #include <string>
+#include <vector>
 
 namespace sagabox::cli {
 namespace {
@@ -57,23 +61,67 @@ std::string without_secrets(int argc, char** argv, std::string text) {
   return secrets.masked(std::move(text));
 }
 
+/// The verb that was chosen, with those above it: {"dead", "list"}.
+struct ChosenVerb {
+  const CLI::App* verb;
+  std::string path = "sagabox";
+};
+
+ChosenVerb chosen_verb(const CLI::App& app) {
+  ChosenVerb chosen{.verb = &app};
+  for (auto below = app.get_subcommands(); !below.empty(); below = chosen.verb->get_subcommands()) {
+    chosen.verb = below.front();
+    chosen.path += " " + chosen.verb->get_name();
+  }
+  return chosen;
+}
+
+std::vector<std::string> names_below(const CLI::App& verb) {
+  std::vector<std::string> names;
+  for (const auto* below : verb.get_subcommands({})) {
+    if (!below->get_group().empty()) names.push_back(below->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> options_of(const CLI::App& verb) {
+  std::vector<std::string> names;
+  for (const auto* option : verb.get_options()) {
+    for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::string suggestion(const std::string& typed, const std::vector<std::string>& names) {
+  const auto near = nearest(typed.substr(0, typed.find('=')), names);
+  return near.empty() ? "" : "; did you mean \"" + near + "\"?";
+}
+
+/// What was typed and nothing took, without its secrets, is told with the nearest right name.
+std::string complaint_about(const ChosenVerb& chosen, const std::string& error,
+                            const std::vector<std::string>& unknown) {
+  const auto verbs = names_below(*chosen.verb);
+  const auto typed =
+      std::ranges::find_if(unknown, [](const std::string& text) { return !text.starts_with('-'); });
+  if (!verbs.empty() && typed != unknown.end()) {
+    const auto of = chosen.path == "sagabox" ? "" : " of " + chosen.path;
+    return quoted(*typed) + " is not a verb" + of + suggestion(*typed, verbs);
+  }
+  for (const auto& text : unknown) {
+    if (!text.starts_with("--")) continue;
+    if (auto near = suggestion(text, options_of(*chosen.verb)); !near.empty()) return error + near;
+  }
+  return error;
+}
+
 /// Says what is wrong and where to look up what would be right.
-int wrong_use(const CLI::App& app, const std::string& error, const std::string& verb) {
-  const auto verbs = app.get_subcommands();
-  if (verbs.empty() && !verb.empty()) {
-    std::cerr << "sagabox: \"" << verb << "\" is not a verb\n";
-  } else {
-    std::cerr << "sagabox: " << error << '\n';
-  }
-  if (verbs.empty()) {
-    std::cerr << "verbs: " << verbs_of(app) << "; see sagabox --help\n";
-  } else {
-    std::cerr << "see sagabox";
-    for (auto below = verbs; !below.empty(); below = below.front()->get_subcommands()) {
-      std::cerr << ' ' << below.front()->get_name();
-    }
-    std::cerr << " --help\n";
-  }
+int wrong_use(const CLI::App& app, const std::string& error,
+              const std::vector<std::string>& unknown) {
+  const auto chosen = chosen_verb(app);
+  std::cerr << "sagabox: " << complaint_about(chosen, error, unknown) << '\n';
+  const auto verbs =
+      names_below(*chosen.verb).empty() ? "" : "verbs: " + verbs_of(*chosen.verb) + "; ";
+  std::cerr << verbs << "see " << chosen.path << " --help\n";
   return exit_wrong_use;
 }
 
@@ -103,8 +151,9 @@ int command_line(int argc, char** argv) {
   } catch (const CLI::Success& asked_for_help) {
     return app.exit(asked_for_help);
   } catch (const CLI::ParseError& error) {
-    const auto unknown = app.remaining();
-    return wrong_use(app, shown(error.what()), unknown.empty() ? "" : shown(unknown.front()));
+    auto unknown = app.remaining(true);
+    for (auto& text : unknown) text = shown(text);
+    return wrong_use(app, shown(error.what()), unknown);
   } catch (const WrongUse& error) {
     std::cerr << "sagabox: " << shown(error.what()) << '\n';
     return exit_wrong_use;

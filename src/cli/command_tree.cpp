@@ -2,14 +2,40 @@
 
 #include "cli/exit_codes.hpp"
 
+#include <sagabox/error.hpp>
+
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace sagabox::cli {
 namespace {
+
+/// "NAME:{outbox,saga}" has two.
+std::vector<std::string> values_in(std::string_view type) {
+  std::vector<std::string> values;
+  const auto open = type.find('{');
+  if (open == std::string_view::npos || !type.ends_with('}')) return values;
+  auto list = type.substr(open + 1, type.size() - open - 2);
+  while (!list.empty()) {
+    const auto comma = std::min(list.find(','), list.size());
+    values.emplace_back(list.substr(0, comma));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return values;
+}
+
+std::vector<std::string> code_names() {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at < code_count; ++at) {
+    names.emplace_back(code_name(static_cast<Code>(at)));
+  }
+  return names;
+}
 
 CommandOption option_of(const CLI::Option& option) {
   CommandOption made;
@@ -18,6 +44,9 @@ CommandOption option_of(const CLI::Option& option) {
   made.positional = made.names.empty();
   if (made.positional) made.names.push_back(option.get_name());
   if (!made.positional && option.get_expected_min() > 0) made.type = option.get_type_name();
+  const auto type = option.get_type_name();
+  made.values = type == "CODE" ? code_names() : values_in(type);
+  made.names_table = made.names.back() == "--table";
   made.description = option.get_description();
   made.variable = option.get_envname();
   made.required = option.get_required();

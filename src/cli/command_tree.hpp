@@ -18,6 +18,9 @@ struct CommandOption {
   std::string type{};                ///< "URL"; empty: a flag, or positional
   std::string description{};
   std::string variable{};  ///< of the environment
+  /// What may be given; empty: anything. A table's name is asked of the store.
+  std::vector<std::string> values{};
+  bool names_table = false;
   bool positional = false;
   bool required = false;
 };

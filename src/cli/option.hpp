@@ -4,10 +4,19 @@
 
 #include <CLI/CLI.hpp>
 
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace sagabox::cli {
+
+/// The type of an option that takes one of a few words: help shows them, completions offer them.
+inline std::string one_of(const std::string& type, std::initializer_list<std::string_view> words) {
+  std::string list;
+  for (const auto word : words) list += (list.empty() ? "" : ",") + std::string(word);
+  return type + ":{" + list + "}";
+}
 
 /// An option that `parse` reads into `target`; what `parse` complains about is wrong use.
 /// `target` lives until the command line has been read.

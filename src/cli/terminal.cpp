@@ -1,5 +1,7 @@
 #include "cli/terminal.hpp"
 
+#include "core/text.hpp"
+
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -45,6 +47,17 @@ std::string_view cut(std::string_view text, std::size_t& columns_max) {
   return text;
 }
 
+/// A text in a narrower column: what is cut off is shown by its last character.
+std::string in_columns(std::string_view text, std::size_t columns) {
+  const auto end = text.find_last_not_of(' ');
+  auto bare = text.substr(0, end == std::string_view::npos ? 0 : end + 1);
+  const bool fits = text_facts(bare).characters <= columns;
+  auto room = fits ? columns : columns - 1;
+  std::string out(cut(bare, room));
+  if (!fits) out += "…";
+  return out + std::string(fits && bare.size() < text.size() ? room : 0, ' ');
+}
+
 bool is_set(const char* variable) {
   const char* value = std::getenv(variable);
   return value != nullptr && *value != '\0';
@@ -58,14 +71,49 @@ bool can_draw(std::FILE* stream) {
 }  // namespace
 
 Line& Line::add(std::string_view text, Style style) {
-  pieces_.push_back({std::string(text), style});
+  pieces_.push_back({.text = std::string(text), .style = style});
   return *this;
+}
+
+Line& Line::add_cell(std::string_view text, Style style, std::size_t width, bool gives_way) {
+  pieces_.push_back(
+      {.text = std::string(text), .style = style, .width = width, .gives_way = gives_way});
+  return *this;
+}
+
+bool Line::is_row() const noexcept {
+  return std::ranges::any_of(pieces_, [](const Piece& piece) { return piece.width > 0; });
+}
+
+std::vector<std::size_t> Line::widths(std::size_t columns_max) const {
+  constexpr std::size_t narrowest = 8;
+  std::vector<std::size_t> widths;
+  std::size_t all = 0;
+  for (const auto& piece : pieces_) {
+    widths.push_back(piece.width > 0 ? piece.width : text_facts(piece.text).characters);
+    all += widths.back();
+  }
+  while (all > columns_max) {
+    std::size_t widest = pieces_.size();
+    for (std::size_t at = 0; at < pieces_.size(); ++at) {
+      if (!pieces_[at].gives_way || widths[at] <= narrowest) continue;
+      if (widest == pieces_.size() || widths[at] >= widths[widest]) widest = at;
+    }
+    if (widest == pieces_.size()) break;
+    --widths[widest];
+    --all;
+  }
+  return widths;
 }
 
 std::string Line::render(std::size_t columns_max, bool colour) const {
   std::string out;
-  for (const auto& piece : pieces_) {
-    const auto text = cut(piece.text, columns_max);
+  const auto widths = this->widths(columns_max);
+  for (std::size_t at = 0; at < pieces_.size(); ++at) {
+    const auto& piece = pieces_[at];
+    const bool narrowed = piece.width > widths[at];
+    const auto cell = narrowed ? in_columns(piece.text, widths[at]) : piece.text;
+    const auto text = cut(cell, columns_max);
     const bool styled = colour && piece.style != Style::plain && !text.empty();
     if (styled) out += escape_of(piece.style);
     out += text;
@@ -101,7 +149,10 @@ void Terminal::write(std::string_view text) {
 
 void Terminal::print(const Line& line) {
   drawn_ = 0;
-  write(line.render(std::numeric_limits<std::size_t>::max(), colour_) + "\n");
+  // A full line wraps in some windows.
+  const auto width =
+      interactive_ && line.is_row() ? columns() - 1 : std::numeric_limits<std::size_t>::max();
+  write(line.render(width, colour_) + "\n");
 }
 
 void Terminal::draw(const std::vector<Line>& block) {

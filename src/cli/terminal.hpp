@@ -20,14 +20,24 @@ class Line {
   Line(const std::string& text) { add(text); }  // NOLINT(*-explicit-*)
 
   Line& add(std::string_view text, Style style = Style::plain);
+  /// A cell of a table, filled up already, in a column of this width. Where a row is wider than the
+  /// window, its widest columns that give way are cut first, the same in every row of a table.
+  Line& add_cell(std::string_view text, Style style, std::size_t width, bool gives_way);
   /// At most `columns_max` characters of it, with escape sequences only if `colour`.
   [[nodiscard]] std::string render(std::size_t columns_max, bool colour) const;
+  /// It has cells.
+  [[nodiscard]] bool is_row() const noexcept;
 
  private:
   struct Piece {
     std::string text;
     Style style;
+    std::size_t width = 0;  ///< of its column; 0: no cell
+    bool gives_way = false;
   };
+  /// Of each piece, so that all of them together are no wider.
+  [[nodiscard]] std::vector<std::size_t> widths(std::size_t columns_max) const;
+
   std::vector<Piece> pieces_;
 };
 
@@ -41,7 +51,8 @@ class Terminal {
   /// Lines can be drawn over.
   [[nodiscard]] bool interactive() const noexcept { return interactive_; }
 
-  /// A line that stays. The block, if there is one, is left behind above it.
+  /// A line that stays. The block, if there is one, is left behind above it. A row of a table is
+  /// cut to the window, other lines are left whole.
   void print(const Line& line = {});
   /// Draws the block over the one before, as much of it as the window holds. Only when
   /// `interactive`.

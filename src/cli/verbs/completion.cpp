@@ -18,20 +18,59 @@ std::string paths(const Command& command, std::string_view before, std::string_v
   return list;
 }
 
+std::string with_spaces(const std::vector<std::string>& words) {
+  std::string list;
+  for (const auto& word : words) list += (list.empty() ? "" : " ") + word;
+  return list;
+}
+
+/// A line each for the options whose values are known: `'dead list --kind') …message saga… ;;`.
+std::string values_cases(const Command& command, std::string_view before, std::string_view after) {
+  std::string cases;
+  for_each_command(command, [&](const std::string& path, const Command& at) {
+    for (const auto& option : at.options) {
+      if (option.positional || option.values.empty()) continue;
+      cases += fmt::format("    ('{} {}') {}{}{} ;;\n", path, option.names.back(), before,
+                           with_spaces(option.values), after);
+    }
+  });
+  return cases;
+}
+
+/// What may stand behind a verb besides options: verbs below it, or words it knows.
+std::string words_behind(const Command& command) {
+  std::string words;
+  for (const auto& verb : command.verbs) words += verb.name + " ";
+  for (const auto& option : command.options) {
+    if (option.positional && !option.values.empty()) words += with_spaces(option.values) + " ";
+  }
+  return words;
+}
+
 std::string bash(const Command& command) {
   auto known = paths(command, "'", "'|");
   known.pop_back();
   std::string cases;
   for_each_command(command, [&](const std::string& path, const Command& at) {
-    std::string words;
-    for (const auto& verb : at.verbs) words += verb.name + " ";
+    auto words = words_behind(at);
     for (const auto& option : at.options) {
       if (!option.positional) words += option.names.back() + " ";
     }
     words.pop_back();
     cases += fmt::format("    '{}') words='{}' ;;\n", path, words);
   });
-  return fmt::format(R"(# bash completion of sagabox
+  return fmt::format(R"sh(# bash completion of sagabox
+_sagabox_tables() {{
+  local -a typed asked=()
+  local at
+  read -ra typed <<< "$COMP_LINE"
+  for ((at = 1; at + 1 < ${{#typed[@]}}; ++at)); do
+    case "${{typed[at]}}" in
+      --store|--schema|--server|--key-file|--ca) asked+=("${{typed[at]}}" "${{typed[at + 1]}}") ;;
+    esac
+  done
+  sagabox table-names "${{asked[@]}}" 2>/dev/null
+}}
 _sagabox() {{
   local word chosen='' words=''
   for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
@@ -41,11 +80,14 @@ _sagabox() {{
   done
   case "$chosen" in
 {}  esac
+  case "$chosen ${{COMP_WORDS[COMP_CWORD-1]}}" in
+{}    (*' --table') words="$(_sagabox_tables)" ;;
+  esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}")
 }}
 complete -o default -F _sagabox sagabox
-)",
-                     known, cases);
+)sh",
+                     known, cases, values_cases(command, "words='", "'"));
 }
 
 std::string zsh(const Command& command) {
@@ -61,9 +103,14 @@ std::string zsh(const Command& command) {
       if (option.positional) continue;
       cases += fmt::format("      '{}:{}'\n", option.names.back(), single(option.description));
     }
+    for (const auto& option : at.options) {
+      if (option.positional && !option.values.empty()) {
+        cases += "      " + with_spaces(option.values) + "\n";
+      }
+    }
     cases += "    ) ;;\n";
   });
-  return fmt::format(R"(#compdef sagabox
+  return fmt::format(R"sh(#compdef sagabox
 _sagabox() {{
   local word chosen=''
   local -a candidates
@@ -72,13 +119,23 @@ _sagabox() {{
       ({}) chosen="${{chosen:+$chosen }}$word" ;;
     esac
   done
+  case "$chosen ${{words[CURRENT-1]}}" in
+{}    (*' --table') compadd -- ${{(f)"$(sagabox table-names 2>/dev/null)"}}; return ;;
+  esac
   case "$chosen" in
 {}  esac
   _describe sagabox candidates || _files
 }}
 if [[ "$funcstack[1]" = _sagabox ]]; then _sagabox "$@"; else compdef _sagabox sagabox; fi
-)",
-                     known, cases);
+)sh",
+                     known, values_cases(command, "compadd -- ", "; return"), cases);
+}
+
+/// What fish is told of an option's value.
+std::string fish_value(const CommandOption& option) {
+  if (option.names_table) return " -x -a '(sagabox table-names 2>/dev/null)'";
+  if (!option.values.empty()) return fmt::format(" -x -a '{}'", with_spaces(option.values));
+  return option.type.empty() ? "" : " -r";
 }
 
 std::string fish(const Command& command) {
@@ -89,16 +146,20 @@ std::string fish(const Command& command) {
       lines += fmt::format("{} -f -a {} -d '{}'\n", here, verb.name, single(verb.description));
     }
     for (const auto& option : at.options) {
-      if (option.positional) continue;
+      if (option.positional) {
+        if (!option.values.empty())
+          lines += fmt::format("{} -f -a '{}'\n", here, with_spaces(option.values));
+        continue;
+      }
       std::string names;
       for (const auto& name : option.names) {
         names += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
       }
-      lines += fmt::format("{}{}{} -d '{}'\n", here, names, option.type.empty() ? "" : " -r",
+      lines += fmt::format("{}{}{} -d '{}'\n", here, names, fish_value(option),
                            single(option.description));
     }
   });
-  return fmt::format(R"(# fish completion of sagabox
+  return fmt::format(R"sh(# fish completion of sagabox
 function __sagabox_at
   set -l chosen
   for word in (commandline -opc)[2..-1]
@@ -108,7 +169,7 @@ function __sagabox_at
   end
   test "$chosen" = "$argv[1]"
 end
-{})",
+{})sh",
                      paths(command, " '", "'"), lines);
 }
 

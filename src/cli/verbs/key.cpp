@@ -132,7 +132,8 @@ void add_key(CLI::App& app, std::function<int()>& run) {
   create_verb->add_option("--name", options->wanted.name, "what it is for")
       ->type_name("TEXT")
       ->required();
-  add_option(*create_verb, "--role", "ROLE", options->wanted.role, parse_role,
+  add_option(*create_verb, "--role", one_of("ROLE", {"read", "operate", "admin"}),
+             options->wanted.role, parse_role,
              "read (unless told), operate or admin; each includes the ones before");
   add_option(
       *create_verb, "--tenant", "TENANT", options->wanted.tenant,

@@ -9,6 +9,7 @@ namespace {
 
 constexpr const char* looking = "Look";
 constexpr const char* acting = "Act";
+const std::string message_states = one_of("STATE", {"pending", "done", "dead", "quarantined"});
 
 Result<DeadKind> parse_kind(std::string_view text) {
   if (text == "message") return DeadKind::message;
@@ -20,7 +21,8 @@ Result<DeadKind> parse_kind(std::string_view text) {
 
 template <class Arguments>
 void add_kind(CLI::App& verb, Arguments& arguments) {
-  add_option(verb, "--kind", "KIND", arguments.kind, parse_kind,
+  add_option(verb, "--kind", one_of("KIND", {"message", "saga", "delivery"}), arguments.kind,
+             parse_kind,
              "message (unless told), saga or delivery; sagas take --tenant, --since and --until, "
              "by when they were started, deliveries also --code and --topic, the event's type");
   verb.add_option("--of", arguments.server.store,
@@ -113,7 +115,7 @@ void add_outbox(CLI::App& app, Chosen& run) {
   auto [list, arguments] =
       add_verb(*outbox, "list", "Messages of a table, oldest first", run, run_list);
   add_filter_options(*list, arguments->messages);
-  add_option(*list, "--state", "STATE", arguments->state, parse_state,
+  add_option(*list, "--state", message_states, arguments->state, parse_state,
              "pending (unless told), done, dead or quarantined");
   list->add_flag("--retrying", arguments->messages.retrying,
                  "only pending ones that failed and wait for another attempt");
@@ -202,7 +204,7 @@ void add_replay(CLI::App& app, Chosen& run) {
   add_option(*replay, "--from", "BOUND", arguments->from, parse_bound,
              "the first: a sequence, how long ago, or a time");
   add_option(*replay, "--to", "BOUND", arguments->to, parse_bound, "the last; a time: before then");
-  add_option(*replay, "--state", "STATE", arguments->state, parse_state,
+  add_option(*replay, "--state", message_states, arguments->state, parse_state,
              "done (unless told), dead or quarantined");
   add_job_options(*replay, *arguments);
   const auto job_verb = [&](const std::string& name, const std::string& description,
@@ -235,7 +237,7 @@ void add_pauses(CLI::App& app, Chosen& run) {
       verb->add_option("--note", arguments->note, "why, for who finds it paused")
           ->type_name("TEXT");
     }
-    verb->add_flag("--dry-run", arguments->dry_run, "changes nothing");
+    add_yes_options(*verb, arguments->act);
   }
 }
 
@@ -247,7 +249,7 @@ void add_purge(CLI::App& app, Chosen& run) {
   add_yes_options(*verb, arguments->act);
   add_option(*verb, "--older-than", "AGE", arguments->older_than, parse_age,
              "since they ended: 12h, 7d; 0 is all of them");
-  add_option(*verb, "--state", "STATE", arguments->state, parse_state,
+  add_option(*verb, "--state", message_states, arguments->state, parse_state,
              "done (unless told), dead, quarantined or pending");
   verb->add_flag("--force-pending", arguments->force_pending,
                  "messages that were never delivered may be deleted");
@@ -269,7 +271,8 @@ void add_idempotency(CLI::App& app, Chosen& run) {
     auto& query = arguments->query;
     add_option(*list, "--tenant", "TENANT", query.tenant, not_empty, "only of this tenant");
     add_option(*list, "--consumer", "NAME", query.consumer, not_empty, "only of this consumer");
-    add_option(*list, "--state", "STATE", query.state, parse_idempotency_state,
+    add_option(*list, "--state", one_of("STATE", {"in_flight", "succeeded", "failed", "released"}),
+               query.state, parse_idempotency_state,
                "only in_flight, succeeded, failed or released ones");
     add_option(
         *list, "--limit", "N", query.rows_max,
@@ -327,6 +330,8 @@ void add_looking_verbs(CLI::App& app, Chosen& run) {
     add_option(*verb, "--for", "DURATION", arguments->run_for, parse_duration,
                "ends by itself after this time");
   }
+  add_verb(app, "table-names", "One a line, for completions", run, run_table_names)
+      .first->group("");
   add_outbox(app, run);
   {
     auto [verb, arguments] =

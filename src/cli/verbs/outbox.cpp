@@ -220,13 +220,19 @@ int run_owners(const OwnersArguments& arguments) {
   return exit_fine;
 }
 
+int run_table_names(const OperatorArguments& arguments) {
+  Session session(arguments);
+  for (const auto& table : session.operations().tables().value()) session.out().print(table.str());
+  return exit_fine;
+}
+
 int run_pause(const PauseArguments& arguments) {
   Session session(arguments);
   const auto table = session.table(arguments.table);
   const auto what = arguments.topic.empty() ? "table " + table.str()
                                             : "topic " + arguments.topic + " of " + table.str();
   bool changed = false;
-  if (arguments.dry_run) {
+  if (arguments.act.dry_run) {
     bool is_paused = false;
     for (const auto& pause : session.operations().pauses(table).value()) {
       is_paused = is_paused || pause.topic == arguments.topic;
@@ -244,7 +250,7 @@ int run_pause(const PauseArguments& arguments) {
   const std::string_view word = arguments.paused ? "paused" : "resumed";
   if (!changed) {
     session.out().print(what + (arguments.paused ? " was paused already" : " was not paused"));
-  } else if (arguments.dry_run) {
+  } else if (arguments.act.dry_run) {
     session.out().print(fmt::format("{} would be {}", what, word));
   } else {
     session.out().print(

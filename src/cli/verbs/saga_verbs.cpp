@@ -118,8 +118,11 @@ void add_saga_looks(CLI::App& saga, Chosen& run) {
     auto [list, arguments] = add_verb(saga, "list", "Sagas, by id", run, run_saga_list);
     auto& query = arguments->query;
     add_option(*list, "--definition", "NAME", query.definition, given_text, "only of this one");
-    add_option(*list, "--state", "STATE", query.state, parse_saga_state,
-               "only running, compensating, paused, completed, cancelled or failed ones");
+    add_option(
+        *list, "--state",
+        one_of("STATE", {"running", "compensating", "paused", "completed", "cancelled", "failed"}),
+        query.state, parse_saga_state,
+        "only running, compensating, paused, completed, cancelled or failed ones");
     add_option(*list, "--label", "NAME=VALUE", query.label, parse_label, "only with this label");
     add_option(*list, "--key", "KEY", query.key, given_text, "only started by this key");
     add_option(*list, "--tenant", "TENANT", query.tenant, given_text, "only of this tenant");

@@ -92,12 +92,15 @@ struct OwnersArguments : OperatorArguments {
 };
 int run_owners(const OwnersArguments& arguments);
 
+/// Prints the name of every table.
+int run_table_names(const OperatorArguments& arguments);
+
 struct PauseArguments : OperatorArguments {
   std::string table{};
   std::string topic{};
   std::string note{};
   bool paused = true;
-  bool dry_run = false;
+  ActArguments act{};
 };
 int run_pause(const PauseArguments& arguments);
 

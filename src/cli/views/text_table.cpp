@@ -26,7 +26,10 @@ std::vector<Line> TextTable::lines(const std::string& indent) const {
     for (std::size_t at = 0; at < columns_.size(); ++at) {
       const Cell cell = cell_at(at);
       const bool last = at + 1 == columns_.size() && columns_[at].side == Side::left;
-      line.add(last ? cell.text : padded(cell.text, widths[at], columns_[at].side), cell.style);
+      // Ids are copied, and numbers mean another one when they are cut.
+      const bool gives_way = at > 0 && columns_[at].side == Side::left;
+      line.add_cell(last ? cell.text : padded(cell.text, widths[at], columns_[at].side), cell.style,
+                    widths[at], gives_way);
       if (at + 1 < columns_.size()) line.add("  ");
     }
     return line;

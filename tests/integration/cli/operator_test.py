@@ -588,9 +588,9 @@ class Acting(OnAFile, unittest.TestCase):
 
     def test_pause_and_resume_say_whether_they_changed_anything(self):
         self.assertIn("would be paused", self.run_fine("pause", "--dry-run"))
-        self.assertTrue(self.run_json("pause", "--note", "deploy")["changed"])
+        self.assertTrue(self.run_json("pause", "--note", "deploy", "--yes")["changed"])
         self.assertFalse(self.run_json("pause")["changed"])
-        self.assertIn("is resumed", self.run_fine("resume"))
+        self.assertIn("is resumed", self.run_fine("resume", "--yes"))
         self.assertIn("was not paused", self.run_fine("resume"))
 
     def test_purge_counts_asks_and_deletes(self):
@@ -747,12 +747,38 @@ class WrongInput(OnAFile, unittest.TestCase):
         self.assertEqual(status.returncode, 0, complaint)
         self.assertIn("orders", out)
 
+    def test_rows_are_cut_to_the_window_and_ids_are_not(self):
+        name = "a-rather-long-id-of-a-dead-letter-01"
+        self.write(name)
+        self.kill(name)
+        written, _ = self.on_a_terminal("", "dead", "list")
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", written)
+        for line in plain.splitlines():
+            self.assertLess(len(line), 80, line)
+        self.assertIn(name, plain)
+        self.assertIn("…", plain)
+
     def test_colours_only_on_a_terminal_that_wants_them(self):
         self.write("D1")
         self.kill("D1")
         written, _ = self.on_a_terminal("", "dead", "list")
         self.assertIn("\x1b[31mD1", written)
         self.assertNotIn("\x1b", self.run_fine("dead", "list"))
+
+
+class Completion(OnAFile, unittest.TestCase):
+    def test_names_of_tables_come_from_the_store_that_was_typed(self):
+        self.run_fine("migrate", "up", "--table", "parcels")
+        script = subprocess.run(
+            [SAGABOX, "completion", "bash"], capture_output=True, text=True, check=True
+        ).stdout
+        line = f"sagabox status --store sqlite:{self.file} --table p"
+        ask = (
+            f'sagabox() {{ "{SAGABOX}" "$@"; }}; COMP_LINE="{line}"; '
+            f"COMP_WORDS=({line}); COMP_CWORD=5; _sagabox; echo \"${{COMPREPLY[*]}}\""
+        )
+        answer = subprocess.run(["bash", "-c", script + ask], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(answer.strip(), "parcels")
 
 
 class Documents(unittest.TestCase):
@@ -773,6 +799,10 @@ class Documents(unittest.TestCase):
             (["dead", "re"], "replay release"),
             (["dead", "replay", "--co"], "--code"),
             (["--store", "x", "sta"], "status"),
+            (["completion", "z"], "zsh"),
+            (["outbox", "list", "--state", "d"], "done dead"),
+            (["dead", "replay", "--code", "PROVIDER.R"], "PROVIDER.REJECTED"),
+            (["migrate", "up", "--engine", "in"], "inbox"),
         ]:
             line = " ".join(words)
             ask = f'COMP_WORDS=(sagabox {line}); COMP_CWORD={len(words)}; _sagabox; echo "${{COMPREPLY[*]}}"'

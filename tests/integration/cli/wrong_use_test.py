@@ -23,6 +23,13 @@ class CommandLine(unittest.TestCase):
         for arguments, complaint, cure in [
             ([], "A subcommand is required", "verbs: demo"),
             (["frobnicate"], '"frobnicate" is not a verb', "verbs: demo"),
+            (["staus"], '"staus" is not a verb; did you mean "status"?', "verbs: demo"),
+            (["dead", "lst"], '"lst" is not a verb of sagabox dead; did you mean "list"?', "verbs: list, show"),
+            (["outbox", "enqeue", "--topic", "a"], 'did you mean "enqueue"?', "sagabox outbox --help"),
+            (["serve", "--confg", "x"], 'did you mean "--config"?', "sagabox serve --help"),
+            (["config", "check", "--config", "nope.yaml"], "nope.yaml: cannot be read: No such file", ""),
+            (["config", "check", "--config", "/"], "it is a folder", ""),
+            (["explain", "a b"], "ID: byte 2 is not allowed", "sagabox explain --help"),
             (["demo", "--frobnicate"], "--frobnicate", "sagabox demo --help"),
             (["demo", "more"], "more", "sagabox demo --help"),
             (

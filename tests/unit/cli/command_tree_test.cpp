@@ -13,7 +13,14 @@ Command small_tree() {
                             .variable = "SAGABOX_STORE"};
   const CommandOption id{
       .names = {"ID"}, .description = "which", .positional = true, .required = true};
-  const Command list{.name = "list", .description = "Lists them", .options = {yes, store, id}};
+  const CommandOption state{.names = {"--state"},
+                            .type = "STATE:{done,dead}",
+                            .description = "which",
+                            .values = {"done", "dead"}};
+  const CommandOption table{
+      .names = {"--table"}, .type = "NAME", .description = "the outbox", .names_table = true};
+  const Command list{
+      .name = "list", .description = "Lists them", .options = {yes, store, state, table, id}};
   return {
       .name = "sagabox",
       .description = "Reliably.",
@@ -32,7 +39,8 @@ TEST(CommandTree, IsVisitedByPath) {
 TEST(Completion, OffersVerbsAndOptionsWhereTheyAreTaken) {
   const auto bash = completion(small_tree(), "bash");
   EXPECT_NE(bash.find("'dead') words='list' ;;"), std::string::npos) << bash;
-  EXPECT_NE(bash.find("'dead list') words='--yes --store' ;;"), std::string::npos) << bash;
+  EXPECT_NE(bash.find("'dead list') words='--yes --store --state --table' ;;"), std::string::npos)
+      << bash;
   const auto zsh = completion(small_tree(), "zsh");
   EXPECT_NE(zsh.find(R"('--yes:don'\''t ask')"), std::string::npos) << zsh;
   const auto fish = completion(small_tree(), "fish");
@@ -41,6 +49,19 @@ TEST(Completion, OffersVerbsAndOptionsWhereTheyAreTaken) {
       << fish;
   EXPECT_NE(fish.find(R"(-l store -r -d)"), std::string::npos) << fish;
   EXPECT_EQ(completion(small_tree(), "tcsh"), "");
+}
+
+TEST(Completion, OffersValuesBehindTheirOptions) {
+  const auto bash = completion(small_tree(), "bash");
+  EXPECT_NE(bash.find("('dead list --state') words='done dead' ;;"), std::string::npos) << bash;
+  EXPECT_NE(bash.find("(*' --table') words=\"$(_sagabox_tables)\" ;;"), std::string::npos) << bash;
+  const auto zsh = completion(small_tree(), "zsh");
+  EXPECT_NE(zsh.find("('dead list --state') compadd -- done dead; return ;;"), std::string::npos)
+      << zsh;
+  const auto fish = completion(small_tree(), "fish");
+  EXPECT_NE(fish.find("-l state -x -a 'done dead' -d"), std::string::npos) << fish;
+  EXPECT_NE(fish.find("-l table -x -a '(sagabox table-names 2>/dev/null)' -d"), std::string::npos)
+      << fish;
 }
 
 TEST(ManPage, TellsWhatAllVerbsTakeOnce) {
