@@ -49,7 +49,7 @@ constexpr std::array<Row, code_count> table{{
     {Code::storage_conflict, "STORAGE.CONFLICT", Retry::yes, warning,
      "Another change came first; try again."},
     {Code::storage_unavailable, "STORAGE.UNAVAILABLE", Retry::yes, critical,
-     "The database cannot be reached; try again later."},
+     "The database cannot be reached or takes no writes; try again later."},
     {Code::storage_in_doubt, "STORAGE.IN_DOUBT", Retry::no, critical,
      "It is not known whether the change was stored; look before repeating it."},
     {Code::schema_validation_failed, "SCHEMA.VALIDATION_FAILED", Retry::no, warning,

@@ -38,15 +38,15 @@ std::uint64_t millis_of(WallTime time) noexcept {
 std::string id_problem(std::string_view text) {
   constexpr std::size_t length_max = MessageId::length_max;
   constexpr std::string_view right = "give 1 to 36 printable ASCII characters without spaces";
-  if (text.empty()) return "id: empty; " + std::string(right);
+  if (text.empty()) return "empty; " + std::string(right);
   if (text.size() > length_max) {
-    return "id: " + std::to_string(text.size()) + " bytes, at most " + std::to_string(length_max) +
+    return std::to_string(text.size()) + " bytes, at most " + std::to_string(length_max) +
            " are allowed; " + std::string(right);
   }
   const auto* bad =
       std::find_if(text.begin(), text.end(), [](char c) { return c <= ' ' || c > '~'; });
   if (bad == text.end()) return {};
-  return "id: byte " + std::to_string(bad - text.begin() + 1) + " is not allowed; " +
+  return "byte " + std::to_string(bad - text.begin() + 1) + " is not allowed; " +
          std::string(right);
 }
 

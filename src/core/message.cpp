@@ -38,7 +38,9 @@ MessageDetails details_of(NewMessage&& fields, PayloadForm form) {
 Result<MessageId> checked_id(const NewMessage& draft, const MessageRules& rules, UlidSource& ids) {
   if (auto status = check_draft(draft, rules); !status) return status.error();
   if (draft.id.empty()) return ids.next<MessageId>();
-  return MessageId::parse(draft.id);
+  auto id = MessageId::parse(draft.id);
+  if (!id.ok()) return Error{id.error().code, "id: " + id.error().message};
+  return id;
 }
 
 }  // namespace

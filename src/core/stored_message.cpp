@@ -45,7 +45,7 @@ Digest digest_of(std::string_view bytes) {
 
 DecodedMessage decode_stored(Stored&& stored) {
   auto known_id = MessageId::parse(stored.id);
-  if (!known_id.ok()) return {nullptr, known_id.error().message};
+  if (!known_id.ok()) return {nullptr, "id: " + known_id.error().message};
   auto& row = stored.row;
   row.id = *known_id;
   if (!stored.headers.empty()) {

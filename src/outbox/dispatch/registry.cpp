@@ -83,6 +83,16 @@ const Route* Registry::to_sink(const Message& message) const {
   return &topics.emplace(name, made(known ? type : others, name, {})).first->second;
 }
 
+std::string Registry::unroutable(const Message& message) const {
+  // The topic's routes are those of the configuration, or of the program that has the sink.
+  if (sink_ != nullptr) {
+    return "no route for topic \"" + message.topic() +
+           "\"; add one under `routes` of sagabox.yaml, then replay";
+  }
+  return "no listener for topic \"" + message.topic() + "\" of aggregate type \"" +
+         message.aggregate_type() + "\"; register one, then replay";
+}
+
 Outcome Invoker::invoke(const Delivery& delivery, const Route* found) const noexcept {
   std::size_t entered = 0;
   Outcome outcome;
@@ -131,8 +141,7 @@ Outcome Invoker::call(const Delivery& delivery, const Route* found, std::size_t&
     ++entered;
   }
   if (found != nullptr) return found->listener(delivery);
-  auto outcome = reject("no listener for topic \"" + delivery.topic() + "\" of aggregate type \"" +
-                        delivery.message().aggregate_type() + "\"; register one, then replay");
+  auto outcome = reject(registry_.unroutable(delivery.message()));
   outcome.code = Code::tx_unroutable;
   return outcome;
 }

@@ -54,6 +54,8 @@ class Registry {
     const auto* const found = find(message.aggregate_type(), message.topic());
     return found != nullptr || sink_ == nullptr ? found : to_sink(message);
   }
+  /// Says that nobody takes it, and what to do.
+  [[nodiscard]] std::string unroutable(const Message& message) const;
 
  private:
   struct Hash : std::hash<std::string_view> {

@@ -97,7 +97,8 @@ void Purger::begin_round() {
 void Purger::end_round(BootTime now) {
   in_round_ = false;
   resume_at_ = now + options_.interval;
-  parts_.log.log(LogLevel::info, "purged",
+  const bool nothing = given_up_ == 0 && purged_ == decltype(purged_){};
+  parts_.log.log(nothing ? LogLevel::debug : LogLevel::info, "purged",
                  {{"table", std::string_view(parts_.table.str())},
                   {"done", purged_[index(MessageState::done)]},
                   {"dead", purged_[index(MessageState::dead)]},

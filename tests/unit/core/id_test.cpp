@@ -39,13 +39,12 @@ TEST(Id, WrongOnesSayWhatWouldBeRight) {
   const std::string right = "give 1 to 36 printable ASCII characters without spaces";
   const auto problem = [](std::string_view text) { return MessageId::parse(text).error(); };
   EXPECT_EQ(problem("").code, Code::schema_validation_failed);
-  EXPECT_EQ(problem("").message, "id: empty; " + right);
-  EXPECT_EQ(problem(std::string(37, 'x')).message,
-            "id: 37 bytes, at most 36 are allowed; " + right);
-  EXPECT_EQ(problem("a b").message, "id: byte 2 is not allowed; " + right);
-  EXPECT_EQ(problem("ab\n").message, "id: byte 3 is not allowed; " + right);
-  EXPECT_EQ(problem("\x7f").message, "id: byte 1 is not allowed; " + right);
-  EXPECT_EQ(problem("é").message, "id: byte 1 is not allowed; " + right);
+  EXPECT_EQ(problem("").message, "empty; " + right);
+  EXPECT_EQ(problem(std::string(37, 'x')).message, "37 bytes, at most 36 are allowed; " + right);
+  EXPECT_EQ(problem("a b").message, "byte 2 is not allowed; " + right);
+  EXPECT_EQ(problem("ab\n").message, "byte 3 is not allowed; " + right);
+  EXPECT_EQ(problem("\x7f").message, "byte 1 is not allowed; " + right);
+  EXPECT_EQ(problem("é").message, "byte 1 is not allowed; " + right);
 }
 
 TEST(Id, KindsDoNotMix) {

@@ -19,7 +19,9 @@ constexpr std::array meanings{
     Meaning{"55P03", Code::storage_conflict,
             "another transaction holds the row for too long; roll back and try again"},
     Meaning{"23505", Code::storage_conflict,
-            "another transaction wrote the same key; roll back and try again"},
+            "a row with this key is there, written meanwhile or long ago; roll back and try again, "
+            "and if "
+            "it stays so look at that row"},
     Meaning{"26000", Code::storage_conflict,
             "the connection forgot its prepared statements (DISCARD ALL, or a pooler: open the "
             "store with pooled = true); roll back and try again"},
@@ -39,6 +41,7 @@ constexpr std::array meanings{
     Meaning{"57P", Code::storage_unavailable, "the server is going down or coming up; try again"},
     Meaning{"53300", Code::storage_unavailable,
             "the server has no connection left; raise max_connections or lower connections_max"},
+    Meaning{"53100", Code::storage_unavailable, "the disk of the server is full; make room for it"},
     Meaning{"53", Code::storage_unavailable, "the server is out of a resource; look at its log"},
     Meaning{"58", Code::storage_unavailable, "the server's machine fails; look at its log"},
     Meaning{"42P01", Code::config_invalid,

@@ -117,6 +117,28 @@ TEST_F(InvokerTest, MessageWithoutListenerIsRejectedAsUnroutable) {
       << "cut at 100 bytes here";
 }
 
+/// Takes nothing.
+class NoRoutes final : public spi::Sink {
+ public:
+  [[nodiscard]] std::optional<spi::ClassId> class_of(const Message&) const override { return {}; }
+  [[nodiscard]] bool closed(spi::ClassId) const override { return false; }
+  [[nodiscard]] bool takes(const Message&) const override { return false; }
+  [[nodiscard]] std::uint32_t attempts_max(std::uint32_t of_table) const override {
+    return of_table;
+  }
+  void join(spi::DispatchResults&) override {}
+  void deliver(std::span<spi::Dispatch>, spi::DispatchResults&) override {}
+  void recall(spi::DispatchResults&, Shard) override {}
+  void leave(spi::DispatchResults&) override {}
+};
+
+TEST_F(InvokerTest, MessageWithoutRouteIsToldWhereRoutesStand) {
+  const NoRoutes routes;
+  EXPECT_EQ(Registry(no_metrics(), "orders", &routes).unroutable(*testing::message({})),
+            "no route for topic \"orders.order.placed.v1\"; add one under `routes` of "
+            "sagabox.yaml, then replay");
+}
+
 TEST_F(InvokerTest, ExceptionIsAFailedAttempt) {
   listen([](const Delivery&) -> Outcome { throw std::runtime_error("mail server is down"); });
   const auto outcome = invoke();
