@@ -147,6 +147,7 @@ Result<spi::ReadReply> PostgresOutbox::read_due(const TableName& table,
   params.array(Type::timestamptz, ranges, [](const spi::DueRange& r) { return r.after_due; });
   params.array(Type::int8, ranges, [](const spi::DueRange& r) { return int8_of(r.after.value); });
   params.array(Type::int8, ranges, [](const spi::DueRange& r) { return std::int64_t{r.rows_max}; });
+  params.int8(context_.shards);
   auto rows = run_by_kept_plan(**connection, statements, statements.read_due, params);
   if (!rows.ok()) return rows.error();
   Pages pages(bytes_max);

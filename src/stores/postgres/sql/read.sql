@@ -53,7 +53,8 @@ CROSS JOIN LATERAL (
 ) AS m;
 
 -- name: read_due
--- $1 payload_max, $2 shards, $3 after_due, $4 after, $5 rows_max. The columns of read.
+-- $1 payload_max, $2 shards, $3 after_due, $4 after, $5 rows_max, $6 how many shards the reader
+-- takes the outbox to have. The columns of read. No row once it has been resharded: read says so.
 SELECT r.number, NULL, m.*
 FROM unnest($2::int2[], $3::timestamptz[], $4::int8[], $5::int8[])
      WITH ORDINALITY AS r(shard, after_due, after, rows_max, number)
@@ -79,7 +80,8 @@ CROSS JOIN LATERAL (
     AND o.due <= (SELECT clock_timestamp())
   ORDER BY o.due, o.seq
   LIMIT r.rows_max + 1
-) AS m;
+) AS m
+WHERE (SELECT o.shards FROM "{schema}".outbox AS o WHERE o.name = '{table}') = $6::int8;
 
 -- name: read_keep_plan
 -- Before read and read_due, in their transaction. Planning them takes longer than running them

@@ -171,6 +171,23 @@ TEST_F(PostgresReshard, ForcedItTakesEveryShardAwayAtAHigherEpoch) {
       << again.error().message;
 }
 
+TEST_F(PostgresReshard, AReaderOfTheFormerShardsFindsNothingThatIsDue) {
+  write(*store_, 3);
+  (void)relay();
+  database_->sql("UPDATE " + in_schema("orders_outbox") +
+                 " SET due = clock_timestamp() - interval '1 second'");
+  const auto found = [&] {
+    std::vector<spi::DueRange> ranges;
+    for (std::uint16_t shard = 0; shard < 16; ++shard) {
+      ranges.push_back({.shard = Shard{shard}, .rows_max = 10});
+    }
+    return store_->outbox().read_due(table_, ranges, 1U << 20U).value().rows.size();
+  };
+  EXPECT_EQ(found(), 3U);
+  to(32, true).value();
+  EXPECT_EQ(found(), 0U) << "their keys lie in other shards now";
+}
+
 TEST_F(PostgresReshard, EpochsGrowThoughShardsGoAndComeBack) {
   const auto owner = relay();
   store_->ownership().leave(owner.id).value();
