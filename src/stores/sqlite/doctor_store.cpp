@@ -15,8 +15,23 @@ namespace {
 /// Checking takes seconds beyond.
 constexpr std::int64_t checked_pages_max = 65'536;
 constexpr std::int64_t free_pages_min = 10'000;
+/// What a busy outbox writes in seconds, and in minutes.
+constexpr std::uintmax_t disk_bytes_min = 16UL << 20U;
+constexpr std::uintmax_t disk_bytes_low = 256UL << 20U;
 
 }  // namespace
+
+std::optional<spi::Finding> disk_finding(std::uintmax_t available) {
+  if (available >= disk_bytes_low) return std::nullopt;
+  const bool full = available < disk_bytes_min;
+  return spi::Finding{full ? Severity::error : Severity::warning,
+                      std::string(full ? "the disk of the file is full: "
+                                       : "the disk of the file "
+                                         "is nearly full: ") +
+                          std::to_string(available >> 20U) +
+                          " MiB left; without room nothing is written and no result is stored",
+                      "make room; what waits goes on by itself then"};
+}
 
 Result<SqliteDoctor::Schema> SqliteDoctor::schema() {
   auto reader = context_.readers.take();
@@ -49,6 +64,9 @@ Status SqliteDoctor::look_last(sql::Session& session, const Schema&, Findings& f
                         "the write-ahead log has " + std::to_string(log_bytes >> 20U) +
                             " MiB: a reader keeps it from being emptied",
                         "end the transaction that has been open for long"});
+  }
+  if (const auto disk = std::filesystem::space(context_.writer->path(), no_file); !no_file) {
+    if (auto finding = disk_finding(disk.available)) findings.push_back(*std::move(finding));
   }
   auto pages = session.run(pages_);
   if (!pages.ok()) return pages.error();

@@ -8,6 +8,9 @@
 
 namespace sagabox::sqlite {
 
+/// Of a disk with so many bytes left; nothing: they are enough.
+std::optional<spi::Finding> disk_finding(std::uintmax_t available);
+
 /// The schema, the indexes, and the file itself.
 class SqliteDoctor final : public sql::DoctorStore {
  public:
