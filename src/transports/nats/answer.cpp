@@ -113,8 +113,9 @@ spi::SendResult no_jetstream() {
 }
 
 spi::SendResult unroutable(std::string_view subject) {
-  return {Kind::rejected, "unroutable: no stream takes subject " + std::string(subject) +
-                              "; create one with `nats stream add --subjects`"};
+  // An operator's mistake, and none of the message: it waits until there is a stream.
+  return {Kind::unreachable, "unroutable: no stream takes subject " + std::string(subject) +
+                                 "; create one with `nats stream add --subjects`"};
 }
 
 }  // namespace sagabox::nats

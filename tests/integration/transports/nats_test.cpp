@@ -153,7 +153,7 @@ TEST_F(NatsTest, UnroutableSaysWhichSubject) {
   if (IsSkipped()) return;
   open();
   const auto unroutable = sender_->send_one({}, "nats:nobody.listens");
-  EXPECT_EQ(unroutable.kind, Kind::rejected);
+  EXPECT_EQ(unroutable.kind, Kind::unreachable);
   EXPECT_TRUE(mentions(unroutable.error, "no stream takes subject nobody.listens"))
       << unroutable.error;
 }
