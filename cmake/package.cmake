@@ -18,6 +18,21 @@ install(FILES packaging/prometheus/alerts.yml packaging/grafana/sagabox.json
   DESTINATION ${CMAKE_INSTALL_DATADIR}/sagabox COMPONENT daemon)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT daemon)
 
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT daemon
+  FILES_MATCHING PATTERN *.md PATTERN decisions EXCLUDE PATTERN coverage.md EXCLUDE)
+# Made by the binary itself, so that they say what it takes.
+set(sagabox_shells bash zsh fish)
+set(sagabox_completions bash-completion/completions/sagabox zsh/vendor-completions/_sagabox
+  fish/vendor_completions.d/sagabox.fish)
+foreach(shell file IN ZIP_LISTS sagabox_shells sagabox_completions)
+  install(CODE "
+    set(file \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/${file}\")
+    get_filename_component(folder \"\${file}\" DIRECTORY)
+    file(MAKE_DIRECTORY \"\${folder}\")
+    execute_process(COMMAND \"$<TARGET_FILE:sagabox_cli>\" completion ${shell}
+      OUTPUT_FILE \"\${file}\" COMMAND_ERROR_IS_FATAL ANY)" COMPONENT daemon)
+endforeach()
+
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VENDOR sagabox)
 set(CPACK_PACKAGE_CONTACT "sagabox maintainers <maintainers@sagabox.invalid>")
