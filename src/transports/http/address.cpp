@@ -75,11 +75,10 @@ Status parse_url(std::string_view text, const AddressGuard& guard, HttpAddress& 
                           part(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT).value_or("");
   address.url = part(url.get(), CURLUPART_URL).value_or("");
   if (!address.encrypted && !guard.allows_anything()) {
-    return wrong_address(
-        shown(text) +
-        ": http:// is only for what `allow` names; use https://, or allow it: in YAML "
-        "transports: { http: { allow: [" +
-        quoted(address.host) + "] } }");
+    return wrong_address(shown(text) +
+                         ": http:// is only for what `allow` names; use https://, or allow it in "
+                         "the configuration: transports: { http: { allow: [" +
+                         address.host + "] } }");
   }
   return check_literal(address, guard);
 }
