@@ -219,12 +219,14 @@ struct DeliveryQuery {
   spi::DeliveryFilter filter{};
   std::optional<WallTime> ended_from{};
   std::optional<WallTime> ended_to{};  ///< not at this time itself
-  std::uint32_t rows_max = 100;        ///< 1 to 1000
+  /// Whether a later generation of it is there.
+  std::optional<bool> requeued{};
+  std::uint32_t rows_max = 100;  ///< 1 to 1000
   std::string cursor{};                ///< as in EventQuery
 };
 
 struct DeliveryPage {
-  std::vector<DeliveryRecord> rows;  ///< the newest first; may be fewer although there is a next
+  std::vector<DeliveryRecord> rows;  ///< the newest first
   std::string next;                  ///< as in EventPage
 };
 
@@ -293,9 +295,10 @@ struct RequeueOrder {
 
 struct RequeueReport {
   std::uint64_t matched = 0;
-  std::uint64_t requeued = 0;           ///< of them, now
-  std::uint64_t already = 0;            ///< of them, before: a later generation is there
-  std::vector<DeliveryRecord> first{};  ///< of what matched, the oldest
+  std::uint64_t requeued = 0;  ///< of them, now
+  /// Of them, before: a later generation is there. Counted up to `HubAdmin::requeue_rows_max`.
+  std::uint64_t already = 0;
+  std::vector<DeliveryRecord> first{};  ///< of those that are not requeued yet, the oldest
 };
 
 /// The delivery hub as operators and customers see and steer it, once for the command line and
@@ -382,7 +385,8 @@ class HubAdmin {
   Result<std::vector<SecretView>> secrets_of(const SubscriptionId& id) const;
   Result<ProbeReport> send_probe(EndpointProbe::Kind kind, const SubscriptionRecord& record,
                                  Admin::PayloadToo payload) const;
-  Result<std::vector<DeliveryRecord>> matching(const RequeueOrder& order) const;
+  /// At most one more than `requeue_rows_max`, the newest first.
+  Result<std::vector<DeliveryRecord>> matching(const RequeueOrder& order, bool requeued) const;
   /// TX.INVALID_STATE names the first of them whose subscription is disabled.
   [[nodiscard]] Status check_enabled(std::span<const DeliveryRecord> dead) const;
   /// `audit`: one event an id.

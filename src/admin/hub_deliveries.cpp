@@ -34,13 +34,6 @@ Status check_delivery_ids(std::span<const DeliveryId> ids) {
   return {};
 }
 
-bool ended_between(const DeliveryRecord& row, const std::optional<WallTime>& from,
-                   const std::optional<WallTime>& to) {
-  if (!from && !to) return true;
-  if (!row.ended_at) return false;
-  return (!from || *row.ended_at >= *from) && (!to || *row.ended_at < *to);
-}
-
 }  // namespace
 
 Result<DeliveryPage> HubAdmin::deliveries(const DeliveryQuery& query) const {
@@ -54,15 +47,18 @@ Result<DeliveryPage> HubAdmin::deliveries(const DeliveryQuery& query) const {
   if (!tenant.ok()) return tenant.error();
   const auto before = admin::sequence_cursor(query.cursor);
   if (!before.ok()) return before.error();
-  spi::DeliveryList request{.filter = query.filter, .before = *before, .rows_max = query.rows_max};
+  spi::DeliveryList request{.filter = query.filter,
+                            .ended_from = query.ended_from,
+                            .ended_to = query.ended_to,
+                            .requeued = query.requeued,
+                            .before = *before,
+                            .rows_max = query.rows_max};
   request.filter.tenant = *std::move(tenant);
   auto rows = hub_.admin.deliveries(request);
   if (!rows.ok()) return rows.error();
   DeliveryPage page;
   if (rows->size() == query.rows_max) page.next = std::to_string(rows->back().sequence.value);
-  for (auto& row : *rows) {
-    if (ended_between(row, query.ended_from, query.ended_to)) page.rows.push_back(std::move(row));
-  }
+  page.rows = *std::move(rows);
   return page;
 }
 
@@ -212,8 +208,8 @@ Result<std::vector<spi::Requeued>> HubAdmin::send_again(std::span<const Delivery
   return answers;
 }
 
-/// The oldest first, so that what is requeued keeps the order of its key.
-Result<std::vector<DeliveryRecord>> HubAdmin::matching(const RequeueOrder& order) const {
+Result<std::vector<DeliveryRecord>> HubAdmin::matching(const RequeueOrder& order,
+                                                       bool requeued) const {
   DeliveryQuery query{.filter = {.tenant = order.tenant,
                                  .subscription = order.subscription,
                                  .state = DeliveryState::dead,
@@ -221,29 +217,34 @@ Result<std::vector<DeliveryRecord>> HubAdmin::matching(const RequeueOrder& order
                                  .code = order.code},
                       .ended_from = order.failed_from,
                       .ended_to = order.failed_to,
+                      .requeued = requeued,
                       .rows_max = rows_max};
   std::vector<DeliveryRecord> all;
   do {
     auto page = deliveries(query);
     if (!page.ok()) return page.error();
     std::ranges::move(page->rows, std::back_inserter(all));
-    if (all.size() > requeue_rows_max) {
-      return admin::wrong("more than " + std::to_string(requeue_rows_max) +
-                          " deliveries match; narrow the filter, by time for instance");
-    }
     query.cursor = std::move(page->next);
-  } while (!query.cursor.empty());
-  std::ranges::reverse(all);
+  } while (!query.cursor.empty() && all.size() <= requeue_rows_max);
   return all;
 }
 
 Result<RequeueReport> HubAdmin::requeue_matching(const RequeueOrder& order,
                                                  const std::string& note) {
   if (auto status = admin::check_hub_note(note); !status.ok()) return status.error();
-  auto rows = matching(order);
+  auto rows = matching(order, false);
   if (!rows.ok()) return rows.error();
+  if (rows->size() > requeue_rows_max) {
+    return admin::wrong("more than " + std::to_string(requeue_rows_max) +
+                        " deliveries match; narrow the filter, by time for instance");
+  }
   if (auto status = check_enabled(*rows); !status.ok()) return status.error();
-  RequeueReport report{.matched = rows->size()};
+  const auto before = matching(order, true);
+  if (!before.ok()) return before.error();
+  // The oldest first, so that what is requeued keeps the order of its key.
+  std::ranges::reverse(*rows);
+  RequeueReport report{.already = std::min(before->size(), requeue_rows_max)};
+  report.matched = rows->size() + report.already;
   const auto shown = std::min(rows->size(), requeue_shown_max);
   report.first.assign(rows->begin(), rows->begin() + static_cast<std::ptrdiff_t>(shown));
   if (order.dry_run) return report;

@@ -264,6 +264,15 @@ bool fits(const DeliveryRecord& delivery, const DeliveryFilter& filter) {
   return !filter.to || delivery.created_at < *filter.to;
 }
 
+bool fits(const DeliveryRecord& delivery, const DeliveryList& request) {
+  if (request.before && delivery.sequence >= *request.before) return false;
+  if (!fits(delivery, request.filter)) return false;
+  if (!request.ended_from && !request.ended_to) return true;
+  if (!delivery.ended_at) return false;
+  if (request.ended_from && *delivery.ended_at < *request.ended_from) return false;
+  return !request.ended_to || *delivery.ended_at < *request.ended_to;
+}
+
 EndpointHealth health_of(std::span<const JobRecord> ended) {
   EndpointHealth health;
   std::vector<Duration> times;

@@ -78,6 +78,8 @@ Error other_tenant(const SubscriptionId& id);
 bool fits(const SubscriptionRecord& record, const SubscriptionFilter& filter);
 bool fits(const HubEvent& event, const EventFilter& filter);
 bool fits(const DeliveryRecord& delivery, const DeliveryFilter& filter);
+/// All but `requeued`, which another row says.
+bool fits(const DeliveryRecord& delivery, const DeliveryList& request);
 
 /// Of these attempts that have ended.
 EndpointHealth health_of(std::span<const JobRecord> ended);

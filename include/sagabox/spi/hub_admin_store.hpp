@@ -42,6 +42,10 @@ struct DeliveryFilter {
 
 struct DeliveryList {
   DeliveryFilter filter{};
+  std::optional<WallTime> ended_from{};
+  std::optional<WallTime> ended_to{};  ///< not at this time itself
+  /// Whether a later generation of it is there.
+  std::optional<bool> requeued{};
   std::optional<Sequence> before{};  ///< the last sequence of the page before
   std::uint32_t rows_max = 100;
 };

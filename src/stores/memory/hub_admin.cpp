@@ -111,10 +111,13 @@ Result<std::vector<DeliveryRecord>> HubAdmin::deliveries(const spi::DeliveryList
   return database_.faulty(Operation::hub_inspect, [&]() -> Result<Records> {
     Records found;
     const std::lock_guard lock(database_.mutex_);
-    const auto& rows = database_.state_.hub.deliveries.all();
+    const auto& hub = database_.state_.hub;
+    const auto& rows = hub.deliveries.all();
     for (auto at = rows.rbegin(); at != rows.rend() && found.size() < request.rows_max; ++at) {
-      if (request.before && at->first >= *request.before) continue;
-      if (spi::fits(at->second, request.filter)) found.push_back(at->second);
+      const auto& row = at->second;
+      if (!spi::fits(row, request)) continue;
+      const bool requeued = generation_of(hub, row, row.generation + 1) != nullptr;
+      if (!request.requeued || *request.requeued == requeued) found.push_back(row);
     }
     return found;
   });

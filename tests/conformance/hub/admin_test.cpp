@@ -76,6 +76,44 @@ TEST_P(HubConformance, DeliveriesAreListedNewestFirstByEveryFilter) {
   EXPECT_EQ(hub_admin().delivery(DeliveryId::parse("unknown").value()).value(), std::nullopt);
 }
 
+TEST_P(HubConformance, DeliveriesAreListedByTheirEndAndByWhatWasRequeued) {
+  const auto owner = own_deliveries();
+  const auto a = ended_in(owner, added("s1"), In::dead);
+  fixture_->advance_time(hours(1));
+  const auto b = ended_in(owner, added("s2"), In::dead);
+  fixture_->advance_time(hours(1));
+  const auto c = ended_in(owner, added("s1"), In::completed);
+  const auto open = added("s1");
+  const auto made =
+      look_at(hub_admin().requeue(std::array{a.id}, std::nullopt, {}).value().at(0).made);
+  const auto listed = [&](const spi::DeliveryList& request) {
+    return ids_of(hub_admin().deliveries(request).value());
+  };
+  const auto ids = [](auto&&... some) { return Ids{some.id.str()...}; };
+  // By tenant, of one subscription and of one event: each has a statement of its own.
+  const spi::DeliveryFilter acme{.tenant = "acme"};
+  const spi::DeliveryFilter of_s1{.subscription = a.subscription};
+  const spi::DeliveryFilter about_a{.event = a.event};
+  EXPECT_EQ(listed({.ended_from = b.ended_at}), ids(c, b));
+  EXPECT_EQ(listed({.ended_to = b.ended_at}), ids(a)) << "not at this time itself";
+  EXPECT_EQ(listed({.filter = acme, .ended_from = a.ended_at, .ended_to = c.ended_at}), ids(b, a));
+  EXPECT_EQ(listed({.filter = of_s1, .ended_from = b.ended_at}), ids(c));
+  EXPECT_EQ(listed({.filter = of_s1, .ended_to = b.ended_at}), ids(a));
+  EXPECT_EQ(listed({.filter = about_a, .ended_from = b.ended_at}), Ids{});
+  EXPECT_EQ(listed({.filter = about_a, .ended_to = b.ended_at}), ids(a));
+  EXPECT_EQ(listed({.requeued = true}), ids(a));
+  EXPECT_EQ(listed({.requeued = false}), ids(made, open, c, b));
+  EXPECT_EQ(listed({.filter = {.state = In::dead}, .requeued = false}), ids(b));
+  EXPECT_EQ(listed({.filter = acme, .requeued = true}), ids(a));
+  EXPECT_EQ(listed({.filter = of_s1, .requeued = true}), ids(a));
+  EXPECT_EQ(listed({.filter = of_s1, .requeued = false}), ids(made, open, c));
+  EXPECT_EQ(listed({.filter = about_a, .requeued = true}), ids(a));
+  EXPECT_EQ(listed({.filter = about_a, .requeued = false}), ids(made));
+  // A page is filled from behind what does not match.
+  EXPECT_EQ(listed({.ended_to = c.ended_at, .rows_max = 2}), ids(b, a));
+  EXPECT_EQ(listed({.requeued = true, .before = b.sequence, .rows_max = 1}), ids(a));
+}
+
 TEST_P(HubConformance, AttemptsOfADeliveryAreShownInTheirOrder) {
   const auto owner = own_deliveries();
   auto one = added("a");

@@ -461,6 +461,26 @@ TEST_F(HubAdminTest, RequeuesAllThatFailedForOneEndpointInTheirOrder) {
   EXPECT_EQ(std::ranges::count(audited(), "HubDeliveryRequeued"), 3);
 }
 
+TEST_F(HubAdminTest, WhatIsRequeuedAlreadyIsNeitherShownNorInTheWay) {
+  const auto id = active_id();
+  const auto before = hand_.dead(hand_.routed(event(), id).id).id;
+  ASSERT_TRUE(admin().requeue(std::span(&before, 1)).ok());
+  const auto now = hand_.dead(hand_.routed(event(), id).id).id;
+  const auto preview = admin().requeue_matching({.subscription = id, .dry_run = true}).value();
+  EXPECT_EQ(preview.matched, 2U);
+  EXPECT_EQ(preview.already, 1U);
+  ASSERT_EQ(preview.first.size(), 1U);
+  EXPECT_EQ(preview.first.front().id, now);
+  const auto left = admin().deliveries(
+      {.filter = {.state = DeliveryState::dead}, .requeued = false, .rows_max = 1});
+  ASSERT_EQ(left.value().rows.size(), 1U);
+  EXPECT_EQ(left.value().rows.front().id, now);
+  // A disabled subscription is in the way of what would be requeued only.
+  ASSERT_TRUE(admin().requeue_matching({.subscription = id}).ok());
+  ASSERT_TRUE(admin().act(id, SubscriptionAct::disable).ok());
+  EXPECT_EQ(admin().requeue_matching({.subscription = id}).value().already, 2U);
+}
+
 TEST_F(HubAdminTest, RequeuesNothingOfADisabledSubscription) {
   const auto id = active_id();
   const auto other = active_id();

@@ -421,41 +421,57 @@ WHERE id = ?1;
 
 -- name: hub_deliveries
 -- Before sequence ?1; ?2 tenant, ?3 subscription, ?4 event, ?5 state, ?6 type, ?7 code, ?8 from, ?9
--- to, where they are not null; ?10 rows at most.
+-- to, ?10 ended from, ?11 ended to, ?12 whether a later generation is there, where they are
+-- not null; ?13 rows at most.
 SELECT seq, id, event, subscription, generation, tenant, type, key, 0, state, attempt, failures,
        next_attempt_at, created_at, ended_at, correlation_id, code, error, status
-FROM sagabox_hub_delivery
+FROM sagabox_hub_delivery AS d
 WHERE (?1 IS NULL OR seq < ?1) AND (?2 IS NULL OR tenant = ?2)
   AND (?3 IS NULL OR subscription = ?3) AND (?4 IS NULL OR event = ?4)
   AND (?5 IS NULL OR state = ?5) AND (?6 IS NULL OR type = ?6) AND (?7 IS NULL OR code = ?7)
   AND (?8 IS NULL OR created_at >= ?8) AND (?9 IS NULL OR created_at < ?9)
+  AND (?10 IS NULL OR ended_at >= ?10) AND (?11 IS NULL OR ended_at < ?11)
+  AND (?12 IS NULL OR ?12 = ((
+    SELECT 1 FROM sagabox_hub_delivery AS n
+    WHERE n.event = d.event AND n.subscription = d.subscription AND n.generation = d.generation + 1
+    LIMIT 1) IS NOT NULL))
 ORDER BY seq DESC
-LIMIT ?10;
+LIMIT ?13;
 
 -- name: hub_deliveries_of
 -- The same of one subscription.
 SELECT seq, id, event, subscription, generation, tenant, type, key, 0, state, attempt, failures,
        next_attempt_at, created_at, ended_at, correlation_id, code, error, status
-FROM sagabox_hub_delivery
+FROM sagabox_hub_delivery AS d
 WHERE subscription = ?3
   AND (?1 IS NULL OR seq < ?1) AND (?2 IS NULL OR tenant = ?2) AND (?4 IS NULL OR event = ?4)
   AND (?5 IS NULL OR state = ?5) AND (?6 IS NULL OR type = ?6) AND (?7 IS NULL OR code = ?7)
   AND (?8 IS NULL OR created_at >= ?8) AND (?9 IS NULL OR created_at < ?9)
+  AND (?10 IS NULL OR ended_at >= ?10) AND (?11 IS NULL OR ended_at < ?11)
+  AND (?12 IS NULL OR ?12 = ((
+    SELECT 1 FROM sagabox_hub_delivery AS n
+    WHERE n.event = d.event AND n.subscription = d.subscription AND n.generation = d.generation + 1
+    LIMIT 1) IS NOT NULL))
 ORDER BY seq DESC
-LIMIT ?10;
+LIMIT ?13;
 
 -- name: hub_deliveries_about
 -- The same of one event.
 SELECT seq, id, event, subscription, generation, tenant, type, key, 0, state, attempt, failures,
        next_attempt_at, created_at, ended_at, correlation_id, code, error, status
-FROM sagabox_hub_delivery
+FROM sagabox_hub_delivery AS d
 WHERE event = ?4
   AND (?1 IS NULL OR seq < ?1) AND (?2 IS NULL OR tenant = ?2)
   AND (?3 IS NULL OR subscription = ?3)
   AND (?5 IS NULL OR state = ?5) AND (?6 IS NULL OR type = ?6) AND (?7 IS NULL OR code = ?7)
   AND (?8 IS NULL OR created_at >= ?8) AND (?9 IS NULL OR created_at < ?9)
+  AND (?10 IS NULL OR ended_at >= ?10) AND (?11 IS NULL OR ended_at < ?11)
+  AND (?12 IS NULL OR ?12 = ((
+    SELECT 1 FROM sagabox_hub_delivery AS n
+    WHERE n.event = d.event AND n.subscription = d.subscription AND n.generation = d.generation + 1
+    LIMIT 1) IS NOT NULL))
 ORDER BY seq DESC
-LIMIT ?10;
+LIMIT ?13;
 
 -- name: hub_delivery
 -- ?1 id.
