@@ -32,8 +32,7 @@ struct RetryPolicy {
   static RetryPolicy s2();
   static RetryPolicy s4();  ///< the default
   static RetryPolicy saga();
-  static RetryPolicy hub();
-  /// "s0", "s2", "s4", "saga", "hub".
+  /// "s0", "s2", "s4", "saga". The delivery hub names its waits one by one: docs/hub.md.
   static Result<RetryPolicy> preset(std::string_view name);
 };
 

@@ -27,9 +27,9 @@ Parts retry_parts() {
       [](R& retry, const std::string& text) {
         auto preset = R::preset(text);
         if (preset.ok()) retry = *preset;
-        return preset.ok() ? std::string() : "write one of s0, s2, s4, saga, hub";
+        return preset.ok() ? std::string() : "write one of s0, s2, s4, saga";
       },
-      "begins with the policy of a source document: s0, s2, s4, saga or hub"));
+      "begins with the policy of a source document: s0, s2, s4 or saga"));
   parts.push_back(
       value<R>("attempts_max", &R::attempts_max, "then it is dead").between("1", "10000"));
   parts.push_back(value<R>("backoff_min", &R::backoff_min, "wait after the first failed attempt")

@@ -112,27 +112,18 @@ RetryPolicy RetryPolicy::saga() {
           .floor = 1s};
 }
 
-RetryPolicy RetryPolicy::hub() {
-  return {.attempts_max = 5,
-          .backoff_min = 30s,
-          .backoff_max = 1h,
-          .factor = 2,
-          .jitter_min = 0.8,
-          .jitter_max = 1.2};
-}
-
 Result<RetryPolicy> RetryPolicy::preset(std::string_view name) {
   struct Preset {
     std::string_view name;
     RetryPolicy (*make)();
   };
-  constexpr std::array<Preset, 5> presets{
-      {{"s0", s0}, {"s2", s2}, {"s4", s4}, {"saga", saga}, {"hub", hub}}};
+  constexpr std::array<Preset, 4> presets{
+      {{"s0", s0}, {"s2", s2}, {"s4", s4}, {"saga", saga}}};
   for (const auto& preset : presets) {
     if (preset.name == name) return preset.make();
   }
   return Error{Code::config_invalid,
-               "retry preset " + quoted(name) + ": unknown; there are s0, s2, s4, saga and hub"};
+               "retry preset " + quoted(name) + ": unknown; there are s0, s2, s4 and saga"};
 }
 
 }  // namespace sagabox

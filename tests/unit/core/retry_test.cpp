@@ -77,25 +77,18 @@ TEST(RetryPreset, Saga) {
   expect_near(longest(policy, 20), 72s);
 }
 
-TEST(RetryPreset, Hub) {
-  const auto policy = RetryPolicy::hub();
-  EXPECT_EQ(policy.attempts_max, 5U);
-  expect_near(shortest(policy, 1), 24s);
-  expect_near(longest(policy, 1), 36s);
-  expect_near(longest(policy, 20), 72min);
-}
-
 TEST(RetryPreset, AreFoundByNameAndValid) {
-  for (const auto name : {"s0", "s2", "s4", "saga", "hub"}) {
+  for (const auto name : {"s0", "s2", "s4", "saga"}) {
     const auto policy = RetryPolicy::preset(name);
     ASSERT_TRUE(policy.ok()) << name;
     EXPECT_TRUE(policy->check().ok()) << name;
   }
   EXPECT_EQ(RetryPolicy::preset("s2")->attempts_max, 25U);
+  EXPECT_FALSE(RetryPolicy::preset("hub").ok()) << "its waits are RetrySchedule's alone";
   const auto unknown = RetryPolicy::preset("S4");
   EXPECT_EQ(unknown.error().code, Code::config_invalid);
   EXPECT_EQ(unknown.error().message,
-            "retry preset \"S4\": unknown; there are s0, s2, s4, saga and hub");
+            "retry preset \"S4\": unknown; there are s0, s2, s4 and saga");
 }
 
 TEST(RetryDelay, GrowsToTheCapAndStaysThere) {
@@ -200,7 +193,7 @@ RC_GTEST_PROP(RetryDelay, StaysInBoundsForAnyValidPolicy,
 
 RC_GTEST_PROP(RetryDelay, StaysInBoundsForThePresets, (std::uint64_t seed, std::uint32_t attempt)) {
   const auto random = seeded_random(seed);
-  for (const auto name : {"s0", "s2", "s4", "saga", "hub"}) {
+  for (const auto name : {"s0", "s2", "s4", "saga"}) {
     const auto policy = RetryPolicy::preset(name).value();
     assert_within_bounds(policy, attempt, policy.delay(attempt, *random));
     assert_within_bounds(policy, attempt % 16, policy.delay(attempt % 16, *random));
