@@ -58,6 +58,9 @@ struct HubAdminOptions {
   std::function<Status(const HubEvent& event)> check_event{};
   /// How an endpoint is doing, if this process knows: `Hub::endpoint`. Empty: it never does.
   std::function<std::optional<EndpointState>(const SubscriptionId& id)> endpoint{};
+  /// `hub.subscriptions_max`: of a tenant, those that are disabled aside. Requests that come at once
+  /// may make a few more.
+  std::uint32_t subscriptions_max = 10'000;
   /// Told after a subscription or its secrets were written: `Hub::subscriptions_changed`.
   std::function<void()> changed{};
   /// Fit for keys; null: the operating system's.
@@ -374,6 +377,8 @@ class HubAdmin {
   Result<SubscriptionRecord> existing(const SubscriptionId& id) const;
   Result<std::optional<DeliveryRecord>> stored_delivery(const DeliveryId& id) const;
   Status check(const SubscriptionRecord& record, bool verify) const;
+  /// TX.INVALID_STATE: the tenant has as many as it may have.
+  [[nodiscard]] Status check_room(const std::string& tenant) const;
   Result<SubscriptionRecord> write(SubscriptionRecord record, AuditKind kind,
                                    const std::string& detail);
   Result<SubscriptionRecord> activate(const SubscriptionRecord& record, AuditKind kind,

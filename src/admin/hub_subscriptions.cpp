@@ -135,6 +135,17 @@ Status HubAdmin::check(const SubscriptionRecord& record, bool verify) const {
   return admin::everybodys(options_.admin, "an endpoint that need not prove itself");
 }
 
+Status HubAdmin::check_room(const std::string& tenant) const {
+  const auto count = hub_.subscriptions.count(tenant);
+  if (!count.ok()) return count.error();
+  if (*count < options_.subscriptions_max) return {};
+  return Error{Code::tx_invalid_state,
+               "tenant " + quoted(tenant) + " has " + std::to_string(*count) +
+                   " subscriptions, and hub.subscriptions_max is " +
+                   std::to_string(options_.subscriptions_max) +
+                   "; disable those that are not needed, or raise it"};
+}
+
 Result<SubscriptionRecord> HubAdmin::write(SubscriptionRecord record, AuditKind kind,
                                            const std::string& detail) {
   ++record.version;
@@ -219,6 +230,7 @@ Result<CreatedSubscription> HubAdmin::create(const SubscriptionOrder& order) {
   const auto known = hub_.subscriptions.get(record.id);
   if (!known.ok()) return known.error();
   if (*known) return created_before(record, order.verify);
+  if (auto status = check_room(record.tenant); !status.ok()) return status.error();
   auto written = write(record, AuditKind::hub_subscription_created, "");
   if (!written.ok()) return written.error();
   CreatedSubscription created;
@@ -358,6 +370,9 @@ Result<SubscriptionView> HubAdmin::act(const SubscriptionId& id, SubscriptionAct
     if (found->state != plan.from) return not_from(*found, participle(act));
     if (auto status = delivery::check_transition(found->state, plan.to); !status.ok()) {
       return status.error();
+    }
+    if (act == SubscriptionAct::enable) {
+      if (auto status = check_room(found->tenant); !status.ok()) return status.error();
     }
     auto next = *found;
     next.state = plan.to;

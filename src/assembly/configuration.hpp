@@ -3,6 +3,7 @@
 #include "assembly/open_store.hpp"
 
 #include <sagabox/hub.hpp>
+#include <sagabox/hub_admin.hpp>
 #include <sagabox/json_schema.hpp>
 #include <sagabox/log.hpp>
 #include <sagabox/open.hpp>
@@ -140,6 +141,7 @@ struct HubSettings {
   bool known_types_only = false;
   /// What this daemon does for the hub; see HubRole.
   std::vector<std::string> roles{"router", "orchestrator", "worker", "cleaner"};
+  std::uint32_t subscriptions_max = HubAdminOptions{}.subscriptions_max;
   HubOptions options{};  ///< nothing that is not a setting is set
 
   [[nodiscard]] EventTypes catalogue() const;

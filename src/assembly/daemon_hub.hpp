@@ -38,6 +38,9 @@ class DaemonHub {
 
   [[nodiscard]] Store& store() noexcept { return store_; }
   [[nodiscard]] const std::string& secret_key() const noexcept { return settings_.secret_key; }
+  [[nodiscard]] std::uint32_t subscriptions_max() const noexcept {
+    return settings_.subscriptions_max;
+  }
   /// See HubAdminOptions. SERVER.BUSY while `probes_max` are under way: whoever asks waits for slow
   /// endpoints, and must leave room for others.
   Result<ProbeReport> probe(const EndpointProbe& probe);

@@ -81,6 +81,9 @@ Setting hub_settings() {
                       .short_for("type"));
   parts.push_back(value<Held>("known_types_only", &Held::known_types_only,
                               "events of types that are not in the catalogue are refused"));
+  parts.push_back(value<Held>("subscriptions_max", &Held::subscriptions_max,
+                              "subscriptions that a tenant may have, those that are disabled aside")
+                      .between("1", "1000000"));
   add_hub_work(parts);
   return section<Configuration>("hub", &Configuration::hub, std::move(parts),
                                 "events, subscriptions and deliveries: docs/hub.md")

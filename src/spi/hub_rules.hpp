@@ -70,6 +70,9 @@ Status check_requeue(std::span<const DeliveryId> ids, std::span<const AuditEvent
 /// The job after its lease has run out; unchanged if it has not.
 JobRecord after_lost_lease(JobRecord job, WallTime now);
 
+/// TX.INVALID_STATE if another secret would be one too many beside those that sign now.
+Status check_new_secret(const SubscriptionId& id, std::size_t live, Duration overlap);
+
 /// REQUEST.NOT_FOUND
 Error no_subscription(const SubscriptionId& id);
 /// TX.INVALID_STATE for a subscription of another tenant.

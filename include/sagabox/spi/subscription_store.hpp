@@ -5,6 +5,7 @@
 #include <sagabox/result.hpp>
 #include <sagabox/time.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -21,6 +22,9 @@ struct SealedSecret {
   /// Requests are signed with it until then, beside its successor. Null: it is the present one.
   std::optional<WallTime> expires_at{};
 };
+
+/// Of one subscription at a time: each makes another signature of every request.
+inline constexpr std::size_t live_secrets_max = 5;
 
 struct SubscriptionFilter {
   std::optional<std::string> tenant{};
@@ -48,9 +52,12 @@ class SubscriptionStore {
   virtual Result<std::optional<SubscriptionRecord>> get(const SubscriptionId& id) = 0;
   /// By id, ascending.
   virtual Result<std::vector<SubscriptionRecord>> list(const SubscriptionList& request) = 0;
+  /// How many a tenant has that are not disabled.
+  virtual Result<std::uint64_t> count(std::string_view tenant) = 0;
 
   /// A new secret signs from now on, the ones before end at `overlap` from now if they do not end
   /// before. Returns its number, from 1. REQUEST.NOT_FOUND: there is no such subscription.
+  /// TX.INVALID_STATE: more than `live_secrets_max` would sign at once.
   virtual Result<std::uint32_t> add_secret(const SubscriptionId& id, std::string_view sealed,
                                            Duration overlap, std::span<const AuditEvent> audit) = 0;
   struct SecretsOf {

@@ -284,7 +284,8 @@ class Serving {
           .check_target = [hub](std::string_view target) { return hub->check_target(target); },
           .check_event = [hub](const HubEvent& event) { return hub->check_event(event); },
           .endpoint = [hub](const SubscriptionId& id) { return hub->endpoint(id); },
-          .changed = [hub] { hub->subscriptions_changed(); }};
+          .changed = [hub] { hub->subscriptions_changed(); },
+          .subscriptions_max = hub->subscriptions_max()};
     }
     options.destinations = [this] { return daemon_->destinations(); };
     options.held_up = [this](const std::string& topic, const std::string& tenant) {

@@ -21,6 +21,7 @@ Result<HubAdmin> hub_admin_of(const Call& call) {
                                       .check_target = hub->check_target,
                                       .check_event = hub->check_event,
                                       .endpoint = hub->endpoint,
+                                      .subscriptions_max = hub->subscriptions_max,
                                       .changed = hub->changed});
 }
 

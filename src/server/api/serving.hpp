@@ -40,6 +40,7 @@ struct ServedHub {
   std::function<Status(const HubEvent& event)> check_event{};
   std::function<std::optional<EndpointState>(const SubscriptionId& id)> endpoint{};
   std::function<void()> changed{};
+  std::uint32_t subscriptions_max = HubAdminOptions{}.subscriptions_max;
 };
 
 /// When a process counts as ready: it is not while something has been pending too long and nothing

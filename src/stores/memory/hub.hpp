@@ -48,6 +48,7 @@ class HubSubscriptions final : public spi::SubscriptionStore {
   Result<bool> write(const SubscriptionRecord& record, std::span<const AuditEvent> audit) override;
   Result<std::optional<SubscriptionRecord>> get(const SubscriptionId& id) override;
   Result<std::vector<SubscriptionRecord>> list(const spi::SubscriptionList& request) override;
+  Result<std::uint64_t> count(std::string_view tenant) override;
   Result<std::uint32_t> add_secret(const SubscriptionId& id, std::string_view sealed,
                                    Duration overlap, std::span<const AuditEvent> audit) override;
   Result<std::vector<SecretsOf>> secrets(std::span<const SubscriptionId> ids) override;

@@ -56,6 +56,16 @@ Result<std::vector<SubscriptionRecord>> HubSubscriptions::list(
   });
 }
 
+Result<std::uint64_t> HubSubscriptions::count(std::string_view tenant) {
+  return database_.faulty(Operation::hub_look, [&]() -> Result<std::uint64_t> {
+    const std::lock_guard lock(database_.mutex_);
+    const auto& all = database_.state_.hub.subscriptions;
+    return static_cast<std::uint64_t>(std::ranges::count_if(all, [&](const auto& one) {
+      return one.second.tenant == tenant && one.second.state != SubscriptionState::disabled;
+    }));
+  });
+}
+
 Result<std::uint32_t> HubSubscriptions::add_secret(const SubscriptionId& id,
                                                    std::string_view sealed, Duration overlap,
                                                    std::span<const AuditEvent> audit) {
@@ -65,6 +75,11 @@ Result<std::uint32_t> HubSubscriptions::add_secret(const SubscriptionId& id,
     if (!hub.subscriptions.contains(id)) return spi::no_subscription(id);
     auto& secrets = hub.secrets[id];
     const auto now = database_.now();
+    const auto live = std::ranges::count_if(secrets, [&](const spi::SealedSecret& secret) {
+      return !secret.expires_at || *secret.expires_at > now;
+    });
+    auto fits = spi::check_new_secret(id, static_cast<std::size_t>(live), overlap);
+    if (!fits.ok()) return fits.error();
     const auto end = now + std::chrono::ceil<WallTime::duration>(overlap);
     for (auto& secret : secrets) {
       secret.expires_at = std::min(secret.expires_at.value_or(end), end);

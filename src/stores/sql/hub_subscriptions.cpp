@@ -2,6 +2,7 @@
 
 #include "spi/hub_rules.hpp"
 
+#include <array>
 #include <chrono>
 #include <map>
 
@@ -26,6 +27,7 @@ HubSubscriptionStore::HubSubscriptionStore(Sections& sections, const HubParts& p
       get_(sections.take("hub_subscription_get")),
       write_(sections.take("hub_subscription_write")),
       list_(sections.take("hub_subscription_list")),
+      count_(sections.take("hub_subscription_count")),
       add_secret_(sections.take("hub_secret_add")),
       secrets_(sections.take("hub_secrets")) {}
 
@@ -77,6 +79,12 @@ Result<std::vector<SubscriptionRecord>> HubSubscriptionStore::list(
   return records;
 }
 
+Result<std::uint64_t> HubSubscriptionStore::count(std::string_view tenant) {
+  auto rows = parts_.read(count_, {tenant});
+  if (!rows.ok()) return rows.error();
+  return rows->front().natural(0);
+}
+
 Result<std::uint32_t> HubSubscriptionStore::add_secret(const SubscriptionId& id,
                                                        std::string_view sealed, Duration overlap,
                                                        std::span<const AuditEvent> audit) {
@@ -86,6 +94,11 @@ Result<std::uint32_t> HubSubscriptionStore::add_secret(const SubscriptionId& id,
     auto known = session.run(lock_, {id.view()});
     if (!known.ok()) return known.error();
     if (known->empty()) return spi::no_subscription(id);
+    const std::array asked{id};
+    auto live = session.run(secrets_, {id_texts(asked), parts_.now()});
+    if (!live.ok()) return live.error();
+    auto fits = spi::check_new_secret(id, live->size(), overlap);
+    if (!fits.ok()) return fits.error();
     auto rows = session.run(add_secret_, {id.view(), sealed, micros, parts_.now()});
     if (!rows.ok()) return rows.error();
     const auto number = rows->front().natural32(0);

@@ -18,6 +18,7 @@ class HubSubscriptionStore final : public spi::SubscriptionStore {
   Result<bool> write(const SubscriptionRecord& record, std::span<const AuditEvent> audit) override;
   Result<std::optional<SubscriptionRecord>> get(const SubscriptionId& id) override;
   Result<std::vector<SubscriptionRecord>> list(const spi::SubscriptionList& request) override;
+  Result<std::uint64_t> count(std::string_view tenant) override;
   Result<std::uint32_t> add_secret(const SubscriptionId& id, std::string_view sealed,
                                    Duration overlap, std::span<const AuditEvent> audit) override;
   Result<std::vector<SecretsOf>> secrets(std::span<const SubscriptionId> ids) override;
@@ -31,6 +32,7 @@ class HubSubscriptionStore final : public spi::SubscriptionStore {
   const Statement get_;
   const Statement write_;
   const Statement list_;
+  const Statement count_;
   const Statement add_secret_;
   const Statement secrets_;
 };

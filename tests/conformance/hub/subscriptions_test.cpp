@@ -170,6 +170,40 @@ TEST_P(HubConformance, OwnersSeeWhatChangedAboutSubscriptions) {
   EXPECT_TRUE(deliveries().subscriptions(all[1].change).value().empty());
 }
 
+TEST_P(HubConformance, SubscriptionsOfATenantAreCountedUnlessTheyAreDisabled) {
+  put(subscription("a"));
+  auto other = subscription("b");
+  other.state = Subscribed::paused;
+  put(other);
+  EXPECT_EQ(subscriptions().count("acme").value(), 2U);
+  EXPECT_EQ(subscriptions().count("umbrella").value(), 0U);
+  EXPECT_TRUE(deliveries().disable(subscription_id("a"), "gone").value());
+  EXPECT_EQ(subscriptions().count("acme").value(), 1U);
+}
+
+TEST_P(HubConformance, AtMostFiveSecretsSignAtOnce) {
+  put(subscription("s1"));
+  const auto id = subscription_id("s1");
+  const auto add = [&](Duration overlap) {
+    return subscriptions().add_secret(id, "sealed", overlap, std::array{act("rotated")});
+  };
+  for (std::uint32_t number = 1; number <= spi::live_secrets_max; ++number) {
+    EXPECT_EQ(add(hours(24)).value(), number);
+  }
+  const auto refused = add(hours(24)).error();
+  EXPECT_EQ(refused.code, Code::tx_invalid_state);
+  EXPECT_EQ(refused.message,
+            "requests of subscription s1 are signed with 5 secrets already, and 5 is the most; "
+            "wait until one expires, or give an overlap of 0, which ends them all");
+  EXPECT_EQ(log().size(), 5U);
+  EXPECT_EQ(add({}).value(), 6U);
+  EXPECT_EQ(subscriptions().secrets(std::array{id}).value().at(0).secrets.size(), 1U);
+  for (std::uint32_t number = 7; number <= 10; ++number) EXPECT_TRUE(add(hours(1)).ok());
+  EXPECT_FALSE(add(hours(1)).ok());
+  fixture_->advance_time(hours(2));
+  EXPECT_EQ(add(hours(1)).value(), 11U);
+}
+
 TEST_P(HubConformance, NewSecretsOverlapWithTheOnesBefore) {
   put(subscription("s1"));
   put(subscription("s2"));

@@ -133,6 +133,28 @@ TEST_F(HubAdminTest, SaidToNeedNoProofItIsActiveAtOnceButNotForATenant) {
   EXPECT_EQ(error_of(admin("acme").verify(id, HubAdmin::Proof::none)).substr(0, 11), "AUTH.DENIED");
 }
 
+TEST_F(HubAdminTest, ATenantHasABoundedNumberOfSubscriptions) {
+  auto admin = HubAdmin::open(store_, {.admin = {.actor = "ann", .clock = &clock_},
+                                       .secret_key = std::string(hub_key),
+                                       .subscriptions_max = 2})
+                   .value();
+  const auto first = admin.create(order()).value().subscription.record.id;
+  auto second = order();
+  second.id = SubscriptionId::parse("second").value();
+  ASSERT_TRUE(admin.create(second).ok());
+  const auto refusal =
+      "TX.INVALID_STATE: tenant \"default\" has 2 subscriptions, and hub.subscriptions_max is 2; "
+      "disable those that are not needed, or raise it"s;
+  EXPECT_EQ(error_of(admin.create(order())), refusal);
+  EXPECT_TRUE(admin.create(second).value().duplicate) << "it is there";
+  auto others = order();
+  others.tenant = "acme";
+  EXPECT_TRUE(admin.create(others).ok());
+  ASSERT_TRUE(admin.act(first, SubscriptionAct::disable).ok());
+  ASSERT_TRUE(admin.create(order()).ok());
+  EXPECT_EQ(error_of(admin.act(first, SubscriptionAct::enable)), refusal);
+}
+
 TEST_F(HubAdminTest, WithoutAKeyForSecretsNoHttpEndpointIsTaken) {
   auto admin = HubAdmin::open(store_, {.admin = {.actor = "ann"}}).value();
   EXPECT_EQ(error_of(admin.create(order())),

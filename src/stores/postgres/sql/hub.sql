@@ -194,6 +194,10 @@ WHERE id > $1 AND ($2 IS NULL OR tenant = $2) AND ($3 IS NULL OR state = $3)
 ORDER BY id
 LIMIT $5;
 
+-- name: hub_subscription_count
+-- $1 tenant. Those that are not disabled.
+SELECT count(*) FROM "{schema}".hub_subscription WHERE tenant = $1 AND state <> 'disabled';
+
 -- name: hub_disable
 -- $1 id, $2 reason. A row if it was not disabled.
 SELECT change FROM "{schema}".hub_counter FOR NO KEY UPDATE;

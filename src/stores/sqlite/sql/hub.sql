@@ -128,6 +128,10 @@ WHERE id > ?1 AND (?2 IS NULL OR tenant = ?2) AND (?3 IS NULL OR state = ?3)
 ORDER BY id
 LIMIT ?5;
 
+-- name: hub_subscription_count
+-- ?1 tenant. Those that are not disabled.
+SELECT count(*) FROM sagabox_hub_subscription WHERE tenant = ?1 AND state <> 'disabled';
+
 -- name: hub_disable
 -- ?1 id, ?2 reason, ?3 now. A row if it was not disabled.
 UPDATE sagabox_hub_subscription
