@@ -100,6 +100,7 @@ class HubAdminStore {
 
   virtual Result<std::vector<HubEvent>> events(const EventList& request) = 0;
   virtual Result<std::optional<HubEvent>> event(const EventId& id) = 0;
+  /// Those of a tenant are found by its subscriptions, which are there as long as they are.
   virtual Result<std::vector<DeliveryRecord>> deliveries(const DeliveryList& request) = 0;
   virtual Result<std::optional<DeliveryRecord>> delivery(const DeliveryId& id) = 0;
   /// Every attempt, by number.

@@ -50,6 +50,7 @@ HubAdminStatements::HubAdminStatements(Sections& sections)
       event(sections.take("hub_event")),
       deliveries(sections.take("hub_deliveries")),
       deliveries_of(sections.take("hub_deliveries_of")),
+      deliveries_in(sections.take("hub_deliveries_in")),
       deliveries_about(sections.take("hub_deliveries_about")),
       delivery(sections.take("hub_delivery")),
       attempts(sections.take("hub_attempts")),
@@ -89,9 +90,10 @@ Result<std::vector<DeliveryRecord>> HubAdminStore::deliveries(const spi::Deliver
   std::optional<std::string_view> state, code;
   if (filter.state) state = delivery_state_name(*filter.state);
   if (filter.code) code = code_name(*filter.code);
-  // What names an event or a subscription is found by its index.
+  // What names an event, a subscription or a tenant is found by its index.
   const auto& statement = filter.event          ? statements_.deliveries_about
                           : filter.subscription ? statements_.deliveries_of
+                          : filter.tenant       ? statements_.deliveries_in
                                                 : statements_.deliveries;
   auto rows = parts_.read(statement, {request.before, filter.tenant, view_of(filter.subscription),
                                       view_of(filter.event), state, filter.type, code, filter.from,

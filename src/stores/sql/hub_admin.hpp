@@ -17,6 +17,7 @@ struct HubAdminStatements {
   Statement event;
   Statement deliveries;
   Statement deliveries_of;     ///< a subscription
+  Statement deliveries_in;     ///< a tenant
   Statement deliveries_about;  ///< an event
   Statement delivery;
   Statement attempts;

@@ -27,6 +27,7 @@ HubSubscriptionStore::HubSubscriptionStore(Sections& sections, const HubParts& p
       get_(sections.take("hub_subscription_get")),
       write_(sections.take("hub_subscription_write")),
       list_(sections.take("hub_subscription_list")),
+      list_in_(sections.take("hub_subscription_list_in")),
       count_(sections.take("hub_subscription_count")),
       add_secret_(sections.take("hub_secret_add")),
       secrets_(sections.take("hub_secrets")) {}
@@ -72,7 +73,8 @@ Result<std::vector<SubscriptionRecord>> HubSubscriptionStore::list(
   std::optional<std::string_view> state;
   if (filter.state) state = subscription_state_name(*filter.state);
   auto rows = parts_.read(
-      list_, {request.after.view(), filter.tenant, state, filter.name, request.rows_max});
+      filter.tenant ? list_in_ : list_,
+      {request.after.view(), filter.tenant, state, filter.name, request.rows_max});
   if (!rows.ok()) return rows.error();
   std::vector<SubscriptionRecord> records;
   for (const auto row : *rows) records.push_back(hub_subscription(row));

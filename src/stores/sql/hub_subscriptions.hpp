@@ -32,6 +32,7 @@ class HubSubscriptionStore final : public spi::SubscriptionStore {
   const Statement get_;
   const Statement write_;
   const Statement list_;
+  const Statement list_in_;
   const Statement count_;
   const Statement add_secret_;
   const Statement secrets_;

@@ -174,7 +174,18 @@ DROP TABLE sagabox_hub_position;
 DROP TABLE sagabox_hub_event;
 )sql";
 
-constexpr std::array hub_list{Migration{1, "hub", hub_up, hub_down}};
+// Deliveries of a tenant are found by its subscriptions: an index of deliveries by tenant would add
+// a fifth to the cost of each.
+constexpr std::string_view tenants_up = R"sql(
+CREATE INDEX sagabox_hub_subscription_tenant ON sagabox_hub_subscription (tenant, id);
+)sql";
+
+constexpr std::string_view tenants_down = R"sql(
+DROP INDEX sagabox_hub_subscription_tenant;
+)sql";
+
+constexpr std::array hub_list{Migration{1, "hub", hub_up, hub_down},
+                              Migration{2, "tenants", tenants_up, tenants_down}};
 
 }  // namespace
 

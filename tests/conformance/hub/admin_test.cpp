@@ -48,6 +48,8 @@ TEST_P(HubConformance, EventsAreListedNewestFirstByEveryFilter) {
 
 TEST_P(HubConformance, DeliveriesAreListedNewestFirstByEveryFilter) {
   const auto owner = own_deliveries();
+  put(subscription("s1"));
+  put(subscription("s2"));
   const auto a = added("s1");
   fixture_->advance_time(hours(1));
   const auto b = added("s2");
@@ -76,8 +78,32 @@ TEST_P(HubConformance, DeliveriesAreListedNewestFirstByEveryFilter) {
   EXPECT_EQ(hub_admin().delivery(DeliveryId::parse("unknown").value()).value(), std::nullopt);
 }
 
+TEST_P(HubConformance, DeliveriesOfATenantAreThoseOfAllItsSubscriptions) {
+  for (const auto* id : {"s1", "s2", "s3"}) put(subscription(id));
+  auto others = subscription("t1");
+  others.tenant = "umbrella";
+  put(others);
+  Ids all;
+  for (int i = 0; i < 3; ++i) {
+    for (const auto* id : {"s2", "s1", "s3"}) all.push_back(added(id).id.str());
+  }
+  std::ranges::reverse(all);
+  const auto page = [&](std::optional<Sequence> before, std::uint32_t rows_max) {
+    return hub_admin()
+        .deliveries({.filter = {.tenant = "acme"}, .before = before, .rows_max = rows_max})
+        .value();
+  };
+  EXPECT_EQ(ids_of(page({}, 100)), all);
+  const auto first = page({}, 4);
+  EXPECT_EQ(ids_of(first), Ids(all.begin(), all.begin() + 4));
+  EXPECT_EQ(ids_of(page(first.back().sequence, 100)), Ids(all.begin() + 4, all.end()));
+  EXPECT_TRUE(hub_admin().deliveries({.filter = {.tenant = "umbrella"}}).value().empty());
+}
+
 TEST_P(HubConformance, DeliveriesAreListedByTheirEndAndByWhatWasRequeued) {
   const auto owner = own_deliveries();
+  put(subscription("s1"));
+  put(subscription("s2"));
   const auto a = ended_in(owner, added("s1"), In::dead);
   fixture_->advance_time(hours(1));
   const auto b = ended_in(owner, added("s2"), In::dead);

@@ -80,7 +80,7 @@ constexpr std::string_view operator_of_dead =
     R"sql(-- Looks at everything but secrets, and sends dead deliveries once more.
 GRANT SELECT ON "{schema}".hub_event, "{schema}".hub_position, "{schema}".hub_subscription,
   "{schema}".hub_delivery, "{schema}".hub_dead, "{schema}".hub_job TO {user};
-GRANT EXECUTE ON FUNCTION "{schema}".requeue(text, text) TO {user};
+GRANT EXECUTE ON FUNCTION "{schema}".requeue(text, text), "{schema}".hub_requeue(text) TO {user};
 )sql";
 
 constexpr std::string_view admin = R"sql(-- Writes subscriptions and their secrets.

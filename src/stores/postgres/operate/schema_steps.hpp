@@ -21,6 +21,10 @@ Migration idempotency_step() noexcept;
 Migration inbox_step() noexcept;
 Migration saga_step() noexcept;
 Migration hub_step();
+Migration hub_tenants_step() noexcept;  ///< 2: subscriptions of a tenant
+Migration hub_requeue_step();           ///< 3: requeue in SQL: audited, and not of disabled ones
+/// What step 1 of the hub has made, and step 3 replaces.
+std::string_view hub_first_requeue() noexcept;
 
 /// Among which messages an id is there once.
 enum class IdScope : std::uint8_t { outbox, tenant };

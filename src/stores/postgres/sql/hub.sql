@@ -194,6 +194,15 @@ WHERE id > $1 AND ($2 IS NULL OR tenant = $2) AND ($3 IS NULL OR state = $3)
 ORDER BY id
 LIMIT $5;
 
+-- name: hub_subscription_list_in
+-- The same of one tenant.
+SELECT id, tenant, name, state, types, target, settings, reason, active_since, version, change,
+       created_at, changed_at
+FROM "{schema}".hub_subscription
+WHERE tenant = $2 AND id > $1 AND ($3 IS NULL OR state = $3) AND ($4 IS NULL OR name = $4)
+ORDER BY id
+LIMIT $5;
+
 -- name: hub_subscription_count
 -- $1 tenant. Those that are not disabled.
 SELECT count(*) FROM "{schema}".hub_subscription WHERE tenant = $1 AND state <> 'disabled';
@@ -697,6 +706,33 @@ WHERE generation >= 0 AND subscription = $3
 ORDER BY seq DESC
 LIMIT $13;
 
+-- name: hub_deliveries_in
+-- The same of one tenant: the newest of each of its subscriptions, and of these the newest.
+SELECT d.seq, d.id, d.event, d.subscription, d.generation, d.tenant, d.type, d.key, d.shard,
+       d.state, d.attempt, d.failures, d.next_attempt_at, d.created_at, d.ended_at,
+       d.correlation_id, d.code, d.error, d.status
+FROM (SELECT s.id FROM "{schema}".hub_subscription AS s WHERE s.tenant = $2 OFFSET 0) AS own
+CROSS JOIN LATERAL (
+  SELECT *
+  FROM "{schema}".hub_delivery AS i
+  WHERE i.generation >= 0 AND i.subscription = own.id
+    AND i.seq < coalesce($1, 9223372036854775807) AND i.tenant = $2
+    AND ($3 IS NULL OR i.subscription = $3) AND ($4 IS NULL OR i.event = $4)
+    AND ($5 IS NULL OR i.state = $5) AND ($6 IS NULL OR i.type = $6)
+    AND ($7 IS NULL OR i.code = $7) AND ($8 IS NULL OR i.created_at >= $8)
+    AND ($9 IS NULL OR i.created_at < $9) AND ($10::timestamptz IS NULL OR i.ended_at >= $10)
+    AND ($11::timestamptz IS NULL OR i.ended_at < $11)
+    AND ($12::boolean IS NULL OR $12 = ((
+      SELECT 1 FROM "{schema}".hub_delivery AS n
+      WHERE n.event = i.event AND n.subscription = i.subscription
+        AND n.generation = i.generation + 1
+      LIMIT 1) IS NOT NULL))
+  ORDER BY i.seq DESC
+  LIMIT $13
+) AS d
+ORDER BY d.seq DESC
+LIMIT $13;
+
 -- name: hub_deliveries_about
 -- The same of one event.
 SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state, attempt, failures,
@@ -799,8 +835,8 @@ LEFT JOIN LATERAL (
 
 -- name: hub_requeue
 -- Lists: $2 events, $3 subscriptions, $4 generations, each the next one of a dead delivery. Made by
--- the function that operators have a right to, which goes by the id of the dead one.
-SELECT "{schema}".requeue(
+-- a function that operators have a right to, which goes by the id of the dead one.
+SELECT "{schema}".hub_requeue(
   'd' || left(encode(sha256(convert_to(
     n.event || ' ' || n.subscription || ' ' || (n.generation - 1), 'UTF8')), 'hex'), 32))
 FROM unnest($2::text[], $3::text[], $4::int8[]) AS n(event, subscription, generation);

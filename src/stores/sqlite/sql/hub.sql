@@ -128,6 +128,15 @@ WHERE id > ?1 AND (?2 IS NULL OR tenant = ?2) AND (?3 IS NULL OR state = ?3)
 ORDER BY id
 LIMIT ?5;
 
+-- name: hub_subscription_list_in
+-- The same of one tenant.
+SELECT id, tenant, name, state, types, target, settings, reason, active_since, version, change,
+       created_at, changed_at
+FROM sagabox_hub_subscription
+WHERE tenant = ?2 AND id > ?1 AND (?3 IS NULL OR state = ?3) AND (?4 IS NULL OR name = ?4)
+ORDER BY id
+LIMIT ?5;
+
 -- name: hub_subscription_count
 -- ?1 tenant. Those that are not disabled.
 SELECT count(*) FROM sagabox_hub_subscription WHERE tenant = ?1 AND state <> 'disabled';
@@ -457,6 +466,32 @@ WHERE subscription = ?3
     WHERE n.event = d.event AND n.subscription = d.subscription AND n.generation = d.generation + 1
     LIMIT 1) IS NOT NULL))
 ORDER BY seq DESC
+LIMIT ?13;
+
+-- name: hub_deliveries_in
+-- The same of one tenant: the newest of each of its subscriptions, and of these the newest.
+SELECT d.seq, d.id, d.event, d.subscription, d.generation, d.tenant, d.type, d.key, 0, d.state,
+       d.attempt, d.failures, d.next_attempt_at, d.created_at, d.ended_at, d.correlation_id,
+       d.code, d.error, d.status
+FROM sagabox_hub_subscription AS s
+CROSS JOIN sagabox_hub_delivery AS d
+WHERE s.tenant = ?2 AND d.seq IN (
+  SELECT i.seq
+  FROM sagabox_hub_delivery AS i
+  WHERE i.subscription = s.id AND i.tenant = ?2 AND (?1 IS NULL OR i.seq < ?1)
+    AND (?3 IS NULL OR i.subscription = ?3) AND (?4 IS NULL OR i.event = ?4)
+    AND (?5 IS NULL OR i.state = ?5) AND (?6 IS NULL OR i.type = ?6)
+    AND (?7 IS NULL OR i.code = ?7) AND (?8 IS NULL OR i.created_at >= ?8)
+    AND (?9 IS NULL OR i.created_at < ?9) AND (?10 IS NULL OR i.ended_at >= ?10)
+    AND (?11 IS NULL OR i.ended_at < ?11)
+    AND (?12 IS NULL OR ?12 = ((
+      SELECT 1 FROM sagabox_hub_delivery AS n
+      WHERE n.event = i.event AND n.subscription = i.subscription
+        AND n.generation = i.generation + 1
+      LIMIT 1) IS NOT NULL))
+  ORDER BY i.seq DESC
+  LIMIT ?13)
+ORDER BY d.seq DESC
 LIMIT ?13;
 
 -- name: hub_deliveries_about

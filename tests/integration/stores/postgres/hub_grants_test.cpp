@@ -257,6 +257,8 @@ TEST_F(PostgresHubGrants, NobodyCanDoAnothersWork) {
                                                    "DELETE FROM {s}.hub_delivery",
                                                    "TRUNCATE {s}.hub_delivery",
                                                    "SELECT {s}.requeue('d')",
+                                                   "SELECT {s}.hub_requeue('d')",
+                                                   "SELECT {s}.hub_audit('', '', '', '', 1, '', '', '')",
                                                    "DELETE FROM {s}.hub_event",
                                                    "UPDATE {s}.hub_event SET type = 'x'",
                                                    "DELETE FROM {s}.hub_job",

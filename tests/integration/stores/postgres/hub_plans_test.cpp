@@ -129,7 +129,8 @@ TEST_F(PostgresHubPlans, AreTheSameAtAnyTime) {
       "hub_begin",   "hub_change",      "hub_end_unsent",  "hub_doomed",        "hub_bury",
       "hub_disable", "hub_make_jobs",   "hub_without_job", "hub_ended",         "hub_seen",
       "hub_lease",   "hub_finish",      "hub_lost",        "hub_reset",         "hub_secrets",
-      "hub_dead",    "hub_generations", "hub_requeue",     "hub_release_strays"};
+      "hub_dead",    "hub_generations", "hub_requeue",     "hub_release_strays",
+      "hub_deliveries_in"};
   std::map<std::string, std::string> first;
   for (const std::string section : all_day) {
     first[section] = plan(section);
@@ -173,6 +174,12 @@ TEST_F(PostgresHubPlans, UseTheIndexesThatAreMadeForThem) {
   uses("hub_old_dead", "hub_delivery_dead");
   uses("hub_purge_jobs", "hub_job_seen");
   uses("hub_health", "hub_job_of");
+  uses("hub_deliveries_in", "hub_subscription_tenant");
+  uses("hub_deliveries_in", "hub_delivery_of");
+  uses("hub_subscription_count", "hub_subscription_tenant");
+  uses("hub_subscription_list_in", "hub_subscription_tenant");
+  EXPECT_EQ(plan("hub_subscription_list_in").find("Sort"), std::string::npos)
+      << plan("hub_subscription_list_in");
 }
 
 TEST(PostgresHubStatements, WaitForTheDiskUnlessTheyMayBeRepeated) {

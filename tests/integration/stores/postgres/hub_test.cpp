@@ -295,6 +295,64 @@ TEST_F(PostgresHub, DeadDeliveryIsRequeuedOnce) {
   EXPECT_EQ(one("SELECT state FROM hub_delivery WHERE id = '" + dead + "'"), "dead");
 }
 
+TEST_F(PostgresHub, RequeueInSqlIsInTheAuditLog) {
+  auto& audit = store_->audit();
+  const AuditEvent before{.kind = AuditKind::paused, .detail = "by the library"};
+  ASSERT_TRUE(audit.append(std::span(&before, 1)).ok());
+  const auto dead = add_delivery(one("SELECT id FROM publish_event('t.ö', '{}')"), "dead", "süd");
+  sql("UPDATE hub_delivery SET type = 't.ö', attempt = 3, code = 'TX.TIMEOUT'");
+  const auto made = one("SELECT requeue('" + dead + "')");
+  EXPECT_EQ(one("SELECT requeue('" + dead + "')"), made);
+  ASSERT_TRUE(audit.append(std::span(&before, 1)).ok());
+  const auto entries = audit.read(0, 10).value();
+  ASSERT_EQ(entries.size(), 3U) << "a repetition changes nothing";
+  AuditVerifier verifier;
+  for (const auto& entry : entries) EXPECT_EQ(verifier.next(entry), "");
+  EXPECT_EQ(verifier.end(audit.head().value()), "");
+  const auto& event = entries[1].event;
+  EXPECT_EQ(event.kind, AuditKind::hub_delivery_requeued);
+  EXPECT_EQ(event.table, "hub");
+  EXPECT_EQ(event.tenant, "süd");
+  EXPECT_EQ(event.topic, "t.ö");
+  EXPECT_EQ(event.message_id, dead);
+  EXPECT_EQ(event.attempt, 3U);
+  EXPECT_EQ(event.code, "TX.TIMEOUT");
+  EXPECT_EQ(event.detail, "requeue() in SQL");
+  EXPECT_EQ(event.actor, one("SELECT session_user"));
+}
+
+TEST_F(PostgresHub, RequeueInSqlRefusesDisabledSubscriptions) {
+  const auto dead = add_delivery(one("SELECT id FROM publish_event('t', '{}')"), "dead");
+  SubscriptionRecord record;
+  record.id = SubscriptionId::parse("s1").value();
+  record.tenant = "default";
+  record.types = {"**"};
+  record.target = "http://hooks/";
+  record.state = SubscriptionState::disabled;
+  record.version = 1;
+  ASSERT_TRUE(store_->hub()->subscriptions.write(record, {}).value());
+  refused_with("requeue('" + dead + "')", "delivery: subscription s1 of '" + dead +
+                                              "' is disabled, and what is requeued would die at "
+                                              "once; enable it first");
+  EXPECT_EQ(one("SELECT count(*) FROM hub_delivery"), "1");
+  record.state = SubscriptionState::active;
+  record.version = 2;
+  ASSERT_TRUE(store_->hub()->subscriptions.write(record, {}).value());
+  EXPECT_NE(one("SELECT requeue('" + dead + "')"), "");
+}
+
+TEST_F(PostgresHub, StepBackBringsTheRequeueOfBefore) {
+  const auto dead = add_delivery(one("SELECT id FROM publish_event('t', '{}')"), "dead");
+  sql("INSERT INTO hub_position SELECT shard, seq FROM hub_event");
+  schema()->down({.engine = "hub", .to = 1}).value();
+  EXPECT_NE(one("SELECT requeue('" + dead + "')"), "");
+  EXPECT_TRUE(store_->audit().read(0, 10).value().empty());
+  sql("DELETE FROM hub_delivery WHERE state = 'pending'");
+  store_->hub()->events.prepare().value();
+  EXPECT_NE(one("SELECT requeue('" + dead + "')"), "");
+  EXPECT_EQ(store_->audit().read(0, 10).value().size(), 1U);
+}
+
 TEST_F(PostgresHub, TablesOfOtherShardsAreRefused) {
   auto options = database_->options();
   options.shards = 8;

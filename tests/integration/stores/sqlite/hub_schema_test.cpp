@@ -48,9 +48,10 @@ TEST_F(SqliteHubSchema, StatementsThatRunAllDaySearch) {
         "hub_doomed",      "hub_end_unsent",  "hub_bury",          "hub_make_jobs",
         "hub_without_job", "hub_ended",       "hub_seen",          "hub_finish",
         "hub_lost",        "hub_reset",       "hub_deliveries_of", "hub_deliveries_about",
-        "hub_attempts",    "hub_purge_jobs",  "hub_purge_events",  "hub_old_dead"}) {
+        "hub_attempts",    "hub_purge_jobs",  "hub_purge_events",  "hub_old_dead",
+        "hub_deliveries_in", "hub_subscription_count", "hub_subscription_list_in"}) {
     const auto text = plan(section);
-    for (const auto* table : {"sagabox_hub", "d", "e", "j", "n"}) {
+    for (const auto* table : {"sagabox_hub", "d", "e", "i", "j", "n", "s"}) {
       EXPECT_EQ((text + "\n").find("SCAN " + std::string(table) + "\n"), std::string::npos)
           << section << "\n"
           << text;
@@ -75,6 +76,10 @@ TEST_F(SqliteHubSchema, StatementsThatRunAllDaySearch) {
   uses("hub_lease", "sagabox_hub_job_token");
   uses("hub_lost", "sagabox_hub_job_leased");
   uses("hub_health", "sagabox_hub_job_of");
+  uses("hub_deliveries_in", "sagabox_hub_subscription_tenant");
+  uses("hub_deliveries_in", "sagabox_hub_delivery_of");
+  uses("hub_subscription_count", "sagabox_hub_subscription_tenant");
+  uses("hub_subscription_list_in", "sagabox_hub_subscription_tenant");
 }
 
 }  // namespace
