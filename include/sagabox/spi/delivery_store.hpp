@@ -21,8 +21,17 @@ struct OpenSubscription {
 
 /// Where a page of pending deliveries of one subscription begins: behind this.
 struct PendingPage {
+  Shard shard{};
   SubscriptionId subscription;
   WallTime after_due{};
+  Sequence after{};
+  std::uint32_t rows_max = 0;
+};
+
+/// Where a page of waiting deliveries of a shard begins: behind this.
+struct WaitingPage {
+  Shard shard{};
+  SubscriptionId subscription{};
   Sequence after{};
   std::uint32_t rows_max = 0;
 };
@@ -71,8 +80,9 @@ class DeliveryStore {
   /// there are subscriptions, not deliveries.
   virtual Result<std::vector<OpenSubscription>> open(Shard shard, const SubscriptionId& after,
                                                      std::uint32_t rows_max) = 0;
-  /// Pending deliveries of a subscription that are due, by (next_attempt_at, sequence).
-  virtual Result<std::vector<DeliveryRecord>> due(Shard shard, const PendingPage& page) = 0;
+  /// Pending deliveries that are due, page by page in the order given, and in each by
+  /// (next_attempt_at, sequence). Each page is of another subscription.
+  virtual Result<std::vector<DeliveryRecord>> due(std::span<const PendingPage> pages) = 0;
   /// Deliveries in progress, by id, after this one: after a take-over, and for what has no job.
   virtual Result<std::vector<DeliveryRecord>> in_progress(Shard shard, const DeliveryId& after,
                                                           std::uint32_t rows_max) = 0;
@@ -104,9 +114,14 @@ class DeliveryStore {
   /// `bury` before.
   virtual Result<ChangeReply> end_unsent(const Fencing& fencing,
                                          std::span<const DeliveryChange> changes) = 0;
-  /// Waiting deliveries that no open one of their key stands before become pending: what a crash
-  /// may leave. Returns how many.
-  virtual Result<std::uint64_t> release_strays(const Fencing& fencing, std::uint32_t rows_max) = 0;
+  struct StraysReply {
+    std::uint64_t released = 0;
+    std::optional<WaitingPage> next{};  ///< null: there is nothing behind this page
+  };
+  /// Waiting deliveries of this page that no open one of their key stands before become pending:
+  /// what a crash may leave. Looks at `rows_max` at most. Nothing is released, and nothing is
+  /// behind it, where the fence does not hold.
+  virtual Result<StraysReply> release_strays(const Fencing& fencing, const WaitingPage& page) = 0;
 
   /// Keeps a snapshot of the events of these deliveries, which are about to die. Snapshots that are
   /// there are left as they are; that of a delivery which did not die after all is never shown.

@@ -10,6 +10,8 @@ namespace {
 /// Disabled subscriptions that changed longer ago have been told about.
 constexpr WallTime::duration disabled_told_for = std::chrono::hours(24);
 constexpr std::size_t disabled_kept_max = 10'000;
+/// Between two pages of waiting deliveries: nothing hurries.
+constexpr Duration strays_page_interval = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -34,19 +36,21 @@ std::optional<StartStep> Orchestrator::plan_read(BootTime now) {
 }
 
 std::optional<StartStep> Orchestrator::plan_due() {
-  while (!looks_.empty()) {
+  ReadDue step;
+  while (!looks_.empty() && step.pages.size() < due_pages_max) {
     auto* const line = find_line(looks_.front());
     looks_.pop_front();
-    if (line == nullptr) continue;
-    line->looking = false;
+    if (line == nullptr || !std::exchange(line->looking, false)) continue;
     if (!works_on(line->shard) || !line->look || !line->goes()) continue;
-    return ReadDue{.tenure = tenure_of(line->shard),
-                   .page = {.subscription = line->id,
-                            .after_due = line->after_due,
-                            .after = line->after,
-                            .rows_max = options_.page_rows}};
+    step.tenures.push_back(tenure_of(line->shard));
+    step.pages.push_back({.shard = line->shard,
+                          .subscription = line->id,
+                          .after_due = line->after_due,
+                          .after = line->after,
+                          .rows_max = options_.page_rows});
   }
-  return std::nullopt;
+  if (step.pages.empty()) return std::nullopt;
+  return step;
 }
 
 std::optional<StartStep> Orchestrator::plan_shards(BootTime now) {
@@ -72,7 +76,9 @@ std::optional<StartStep> Orchestrator::plan_shards(BootTime now) {
     }
     if (now >= one.strays_at) {
       one.strays_at = now + options_.scan_interval;
-      ReleaseStrays step;
+      ReleaseStrays step{.tenure = tenure_of(shard), .fences = {}, .page = one.strays_after};
+      step.page.shard = shard;
+      step.page.rows_max = stray_rows_max;
       (void)add_fence(step.fences, shard);
       return step;
     }
@@ -236,29 +242,39 @@ void Orchestrator::apply_one(const ScanOpen& step, StartAnswer& answer, BootTime
 }
 
 void Orchestrator::apply_one(const ReadDue& step, StartAnswer& answer, BootTime now) {
-  auto& page = std::get<Result<std::vector<DeliveryRecord>>>(answer);
-  if (!is_ours(step.tenure)) return;
-  auto* const line = find_line(step.page.subscription);
-  if (line == nullptr) return;
-  if (!page.ok()) {
-    consider(*line, now);
-    return start_failed(page.error(), "deliveries that are due could not be read", now);
-  }
-  start_retry_.succeeded();
-  const bool last = page->size() < step.page.rows_max;
-  if (last) {
-    line->look = false;
-    line->after_due = {};
-    line->after = {};
+  auto& read = std::get<Result<std::vector<DeliveryRecord>>>(answer);
+  if (read.ok()) {
+    start_retry_.succeeded();
+    std::erase_if(parked_begins_, [&](const auto& one) { return one.second <= now; });
   } else {
-    line->after_due = page->back().next_attempt_at;
-    line->after = page->back().sequence;
+    start_failed(read.error(), "deliveries that are due could not be read", now);
   }
-  std::erase_if(parked_begins_, [&](const auto& one) { return one.second <= now; });
-  if (line->goes()) {
-    for (auto& delivery : *page) take_due(*line, std::move(delivery));
+  auto rest = read.ok() ? std::span(*read) : std::span<DeliveryRecord>();
+  for (std::size_t at = 0; at < step.pages.size(); ++at) {
+    const auto& page = step.pages[at];
+    std::size_t count = 0;
+    while (count < rest.size() && rest[count].subscription == page.subscription) ++count;
+    const auto rows = rest.first(count);
+    rest = rest.subspan(count);
+    auto* const line = find_line(page.subscription);
+    if (line == nullptr || !is_ours(step.tenures[at])) continue;
+    if (read.ok()) take_page(*line, page, rows);
+    consider(*line, now);
   }
-  consider(*line, now);
+}
+
+void Orchestrator::take_page(Line& line, const spi::PendingPage& page,
+                             std::span<DeliveryRecord> rows) {
+  if (rows.size() < page.rows_max) {
+    line.look = false;
+    line.after_due = {};
+    line.after = {};
+  } else {
+    line.after_due = rows.back().next_attempt_at;
+    line.after = rows.back().sequence;
+  }
+  if (!line.goes()) return;
+  for (auto& delivery : rows) take_due(line, std::move(delivery));
 }
 
 void Orchestrator::take_due(Line& line, DeliveryRecord delivery) {
@@ -270,16 +286,20 @@ void Orchestrator::take_due(Line& line, DeliveryRecord delivery) {
   line.ready[retry ? 1 : 0].push_back(id);
 }
 
-void Orchestrator::apply_one(const ReleaseStrays&, StartAnswer& answer, BootTime now) {
-  auto& released = std::get<Result<std::uint64_t>>(answer);
-  if (!released.ok()) {
-    return start_failed(released.error(), "stray deliveries could not be released", now);
+void Orchestrator::apply_one(const ReleaseStrays& step, StartAnswer& answer, BootTime now) {
+  const auto& reply = std::get<Result<spi::DeliveryStore::StraysReply>>(answer);
+  if (!is_ours(step.tenure)) return;
+  if (!reply.ok()) {
+    return start_failed(reply.error(), "stray deliveries could not be released", now);
   }
   start_retry_.succeeded();
-  if (*released > 0) {
+  auto& owned = shards_[step.tenure.shard.value];
+  owned.strays_after = reply->next.value_or(spi::WaitingPage{});
+  if (reply->next) owned.strays_at = now + strays_page_interval;
+  if (reply->released > 0) {
     parts_.log.log(LogLevel::info, "deliveries that no other one of their key stands before go on",
-                   {{"deliveries", *released}});
-    for (auto& one : shards_) one.open_at = std::min(one.open_at, now);
+                   {{"deliveries", reply->released}});
+    owned.open_at = std::min(owned.open_at, now);
   }
 }
 

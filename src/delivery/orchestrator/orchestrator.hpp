@@ -133,6 +133,7 @@ class Orchestrator final : public ownership::Holder {
   // Of one call each.
   static constexpr std::uint32_t scan_rows_max = 1000;
   static constexpr std::uint32_t open_rows_max = 1000;
+  static constexpr std::uint32_t due_pages_max = 32;
   static constexpr std::uint32_t stray_rows_max = 1000;
   static constexpr std::uint32_t ended_rows_max = 1000;
   static constexpr std::uint32_t doomed_rows_max = 500;
@@ -153,6 +154,8 @@ class Orchestrator final : public ownership::Holder {
     SubscriptionId open_after{};
     BootTime open_at{};
     BootTime ended_at{};
+    /// The pass over waiting deliveries.
+    spi::WaitingPage strays_after{};
     BootTime strays_at{};
   };
   using Attempts = std::unordered_map<DeliveryId, Attempt>;
@@ -170,6 +173,7 @@ class Orchestrator final : public ownership::Holder {
   void apply_one(const ReleaseStrays& step, StartAnswer& answer, BootTime now);
   void adopt(DeliveryRecord delivery, BootTime now);
   void end_scan(Shard shard, BootTime now);
+  void take_page(Line& line, const spi::PendingPage& page, std::span<DeliveryRecord> rows);
   void take_due(Line& line, DeliveryRecord delivery);
 
   // Starting: attempts.

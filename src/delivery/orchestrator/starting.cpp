@@ -48,13 +48,13 @@ StartAnswer Orchestrator::perform(const StartStep& step) const {
       return store.open(step.tenure.shard, step.after, open_rows_max);
     }
     StartAnswer operator()(const ReadDue& step) const {
-      return store.due(step.tenure.shard, step.page);
+      return store.due(step.pages);
     }
     StartAnswer operator()(const BeginAttempts& step) const {
       return store.begin({scope, step.fences.owner, step.fences.of}, step.attempts);
     }
     StartAnswer operator()(const ReleaseStrays& step) const {
-      return store.release_strays({scope, step.fences.owner, step.fences.of}, stray_rows_max);
+      return store.release_strays({scope, step.fences.owner, step.fences.of}, step.page);
     }
   };
   return std::visit(Visitor{store}, step);

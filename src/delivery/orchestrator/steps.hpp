@@ -46,15 +46,17 @@ struct ScanOpen {
   SubscriptionId after;
 };
 struct ReadDue {
-  Tenure tenure;
-  spi::PendingPage page;
+  std::vector<Tenure> tenures;  ///< one a page
+  std::vector<spi::PendingPage> pages;
 };
 struct BeginAttempts {
   Fences fences;
   std::vector<spi::AttemptOf> attempts;
 };
 struct ReleaseStrays {
+  Tenure tenure;
   Fences fences;
+  spi::WaitingPage page;
 };
 using StartStep = std::variant<ReadSubscriptions, ScanInProgress, FindMissingJobs, MakeJobs,
                                ScanOpen, ReadDue, BeginAttempts, ReleaseStrays>;
@@ -62,7 +64,7 @@ using StartAnswer =
     std::variant<Result<std::vector<SubscriptionRecord>>, Result<std::vector<DeliveryRecord>>,
                  Result<std::vector<spi::AttemptOf>>, Status,
                  Result<std::vector<spi::OpenSubscription>>, Result<spi::DeliveryStore::BeginReply>,
-                 Result<std::uint64_t>>;
+                 Result<spi::DeliveryStore::StraysReply>>;
 
 // Ending them.
 struct ReadEnded {

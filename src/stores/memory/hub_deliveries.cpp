@@ -2,6 +2,8 @@
 #include "stores/memory/database.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace sagabox::memory {
 namespace {
@@ -19,6 +21,20 @@ bool is_fenced(const spi::Fencing& fencing, Shard shard) {
 
 bool is_unsent(const DeliveryRecord& delivery) {
   return delivery.state == State::pending || delivery.state == State::waiting;
+}
+
+void add_due(const HubDeliveryRows& rows, const spi::PendingPage& page, WallTime now,
+             std::vector<DeliveryRecord>& found) {
+  const auto* pending = rows.pending(page.shard);
+  if (pending == nullptr) return;
+  const auto of_one = pending->find(page.subscription);
+  if (of_one == pending->end()) return;
+  const auto& due = of_one->second;
+  std::uint32_t count = 0;
+  for (auto at = due.upper_bound({page.after_due, page.after});
+       at != due.end() && at->first <= now && count < page.rows_max; ++at, ++count) {
+    found.push_back(rows.at(at->second));
+  }
 }
 
 }  // namespace
@@ -60,21 +76,14 @@ Result<std::vector<spi::OpenSubscription>> HubDeliveries::open(Shard shard,
   });
 }
 
-Result<std::vector<DeliveryRecord>> HubDeliveries::due(Shard shard, const spi::PendingPage& page) {
+Result<std::vector<DeliveryRecord>> HubDeliveries::due(std::span<const spi::PendingPage> pages) {
   using Records = std::vector<DeliveryRecord>;
   return database_.faulty(Operation::hub_look, [&]() -> Result<Records> {
     Records found;
     const std::lock_guard lock(database_.mutex_);
-    const auto& rows = database_.state_.hub.deliveries;
-    const auto* pending = rows.pending(shard);
-    if (pending == nullptr) return found;
-    const auto of_one = pending->find(page.subscription);
-    if (of_one == pending->end()) return found;
     const auto now = database_.now();
-    const auto& due = of_one->second;
-    for (auto at = due.upper_bound({page.after_due, page.after});
-         at != due.end() && at->first <= now && found.size() < page.rows_max; ++at) {
-      found.push_back(rows.at(at->second));
+    for (const auto& page : pages) {
+      add_due(database_.state_.hub.deliveries, page, now, found);
     }
     return found;
   });
@@ -187,25 +196,34 @@ Result<spi::DeliveryStore::ChangeReply> HubDeliveries::end_unsent(
   });
 }
 
-Result<std::uint64_t> HubDeliveries::release_strays(const spi::Fencing& fencing,
-                                                    std::uint32_t rows_max) {
-  return database_.faulty(Operation::hub_change, [&]() -> Result<std::uint64_t> {
+Result<spi::DeliveryStore::StraysReply> HubDeliveries::release_strays(
+    const spi::Fencing& fencing, const spi::WaitingPage& page) {
+  return database_.faulty(Operation::hub_change, [&]() -> Result<StraysReply> {
+    using Place = std::pair<SubscriptionId, Sequence>;
     const std::lock_guard lock(database_.mutex_);
-    if (!all_held(database_.held(fencing))) return std::uint64_t{0};
+    StraysReply reply;
+    if (!all_held(database_.held(fencing))) return reply;
     auto& rows = database_.state_.hub.deliveries;
-    std::vector<DeliveryRecord> strays;
+    std::map<Place, DeliveryRecord> waiting;
     for (const auto& [sequence, row] : rows.all()) {
-      if (strays.size() == rows_max) break;
-      if (row.state == State::waiting && is_fenced(fencing, row.shard) &&
-          rows.is_first_of_key(row)) {
-        strays.push_back(row);
+      const Place place{row.subscription, sequence};
+      if (row.state == State::waiting && row.shard == page.shard &&
+          place > Place{page.subscription, page.after}) {
+        waiting.emplace(place, row);
       }
     }
-    for (auto& row : strays) {
+    std::uint32_t looked_at = 0;
+    for (auto& [place, row] : waiting) {
+      if (++looked_at == page.rows_max) {
+        reply.next = {page.shard, place.first, place.second, page.rows_max};
+      }
+      if (looked_at > page.rows_max) break;
+      if (!rows.is_first_of_key(row)) continue;
       row.state = State::pending;
       rows.change(row);
+      ++reply.released;
     }
-    return strays.size();
+    return reply;
   });
 }
 

@@ -60,6 +60,7 @@ HubDeliveryStatements::HubDeliveryStatements(Sections& sections)
       change(sections.take("hub_change")),
       doomed(sections.take("hub_doomed")),
       end_unsent(sections.take("hub_end_unsent")),
+      waiting_page(sections.take("hub_waiting_page")),
       release_strays(sections.take("hub_release_strays")),
       bury(sections.take("hub_bury")),
       make_jobs(sections.take("hub_make_jobs")),
@@ -126,10 +127,22 @@ Result<std::vector<DeliveryRecord>> HubDeliveryStore::deliveries(const Statement
   return records;
 }
 
-Result<std::vector<DeliveryRecord>> HubDeliveryStore::due(Shard shard,
-                                                          const spi::PendingPage& page) {
-  auto found = deliveries(statements_.due, {shard.value, page.subscription.view(), page.after_due,
-                                            page.after, page.rows_max, parts_.now()});
+Result<std::vector<DeliveryRecord>> HubDeliveryStore::due(std::span<const spi::PendingPage> pages) {
+  if (pages.empty()) return std::vector<DeliveryRecord>();
+  std::vector<std::int64_t> shards, after, rows_max;
+  std::vector<std::string> subscriptions;
+  std::vector<WallTime> after_due;
+  for (const auto& page : pages) {
+    shards.push_back(page.shard.value);
+    subscriptions.push_back(page.subscription.str());
+    after_due.push_back(page.after_due);
+    after.push_back(static_cast<std::int64_t>(page.after.value));
+    rows_max.push_back(page.rows_max);
+  }
+  auto found = deliveries(statements_.due, {std::move(shards), std::move(subscriptions),
+                                            std::move(after_due), std::move(after),
+                                            std::move(rows_max), parts_.now(),
+                                            by_element(pages.size())});
   if (found.ok()) parts_.tell_found(hub_deliveries_feed, found->size());
   return found;
 }
@@ -200,18 +213,25 @@ Result<spi::DeliveryStore::ChangeReply> HubDeliveryStore::end_unsent(
   return apply(statements_.end_unsent, fencing, changes);
 }
 
-Result<std::uint64_t> HubDeliveryStore::release_strays(const spi::Fencing& fencing,
-                                                       std::uint32_t rows_max) {
-  std::uint64_t released = 0;
+Result<spi::DeliveryStore::StraysReply> HubDeliveryStore::release_strays(
+    const spi::Fencing& fencing, const spi::WaitingPage& page) {
+  StraysReply reply;
   auto held = fences_.run(parts_, fencing, [&](Session& session) -> Status {
-    auto rows =
-        session.run(statements_.release_strays, {HubFences::shards_text(fencing), rows_max});
+    const Values of_page{page.shard.value, page.subscription.view(), page.after, page.rows_max};
+    auto last = session.run(statements_.waiting_page, of_page);
+    if (!last.ok()) return last.error();
+    auto rows = session.run(statements_.release_strays, of_page);
     if (!rows.ok()) return rows.error();
-    released = rows->size();
+    reply.released = rows->size();
+    if (!last->empty()) {
+      const auto row = last->front();
+      reply.next = {page.shard, hub_id<SubscriptionId>(row.text(0)), Sequence{row.natural(1)},
+                    page.rows_max};
+    }
     return {};
   });
   if (!held.ok()) return held.error();
-  return released;
+  return reply;
 }
 
 Status HubDeliveryStore::bury(std::span<const DeliveryId> ids) {

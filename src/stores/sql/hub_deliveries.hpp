@@ -21,6 +21,7 @@ struct HubDeliveryStatements {
   Statement change;
   Statement doomed;
   Statement end_unsent;
+  Statement waiting_page;
   Statement release_strays;
   Statement bury;
   Statement make_jobs;
@@ -44,7 +45,7 @@ class HubDeliveryStore final : public spi::DeliveryStore {
   Result<std::uint64_t> add(std::span<const DeliveryRecord> deliveries) override;
   Result<std::vector<spi::OpenSubscription>> open(Shard shard, const SubscriptionId& after,
                                                   std::uint32_t rows_max) override;
-  Result<std::vector<DeliveryRecord>> due(Shard shard, const spi::PendingPage& page) override;
+  Result<std::vector<DeliveryRecord>> due(std::span<const spi::PendingPage> pages) override;
   Result<std::vector<DeliveryRecord>> in_progress(Shard shard, const DeliveryId& after,
                                                   std::uint32_t rows_max) override;
   Result<BeginReply> begin(const spi::Fencing& fencing,
@@ -55,8 +56,8 @@ class HubDeliveryStore final : public spi::DeliveryStore {
                                              std::uint32_t rows_max) override;
   Result<ChangeReply> end_unsent(const spi::Fencing& fencing,
                                  std::span<const spi::DeliveryChange> changes) override;
-  Result<std::uint64_t> release_strays(const spi::Fencing& fencing,
-                                       std::uint32_t rows_max) override;
+  Result<StraysReply> release_strays(const spi::Fencing& fencing,
+                                     const spi::WaitingPage& page) override;
   Status bury(std::span<const DeliveryId> ids) override;
   Status make_jobs(std::span<const JobRecord> jobs) override;
   Result<std::vector<spi::AttemptOf>> without_job(

@@ -98,10 +98,11 @@ TEST_P(HubConformance, DueDeliveriesComeInPagesByTimeAndSequence) {
   EXPECT_EQ(due_ids(all[0]), ids_of(all));
   const auto& head = all[1];
   const auto page = deliveries()
-                        .due(head.shard, {.subscription = head.subscription,
-                                          .after_due = head.next_attempt_at,
-                                          .after = head.sequence,
-                                          .rows_max = 2})
+                        .due(std::array{spi::PendingPage{.shard = head.shard,
+                                                         .subscription = head.subscription,
+                                                         .after_due = head.next_attempt_at,
+                                                         .after = head.sequence,
+                                                         .rows_max = 2}})
                         .value();
   EXPECT_EQ(ids_of(page), (Ids{all[2].id.str(), all[3].id.str()}));
   // A retry is due when its time has come, after those that were due before.
@@ -116,8 +117,10 @@ TEST_P(HubConformance, DueDeliveriesComeInPagesByTimeAndSequence) {
   then.push_back(all[0].id.str());
   EXPECT_EQ(due_ids(all[0]), then);
   EXPECT_TRUE(deliveries()
-                  .due(Shard{static_cast<std::uint16_t>(head.shard.value + 1)},
-                       {.subscription = head.subscription, .rows_max = 10})
+                  .due(std::array{spi::PendingPage{
+                      .shard = Shard{static_cast<std::uint16_t>(head.shard.value + 1)},
+                      .subscription = head.subscription,
+                      .rows_max = 10}})
                   .value()
                   .empty());
 }
@@ -336,8 +339,63 @@ TEST_P(HubConformance, NothingStraysWhereEveryKeyHasAHead) {
   const auto owner = own_deliveries();
   const auto of_key = added(2, "a", "k");
   begin(owner, {next_attempt(of_key[0]), next_attempt(of_key[1])});
-  EXPECT_EQ(deliveries().release_strays(fencing(owner), 100).value(), 0U);
+  const spi::WaitingPage page{.shard = of_key[0].shard, .rows_max = 100};
+  const auto reply = deliveries().release_strays(fencing(owner), page).value();
+  EXPECT_EQ(reply.released, 0U);
+  EXPECT_FALSE(reply.next);
   EXPECT_EQ(look_at(of_key[1].id).state, In::waiting);
+}
+
+TEST_P(HubConformance, WaitingDeliveriesAreLookedThroughInPages) {
+  const auto owner = own_deliveries();
+  std::vector<DeliveryRecord> of_key;
+  for (const auto* id : {"a", "b"}) {
+    const auto some = added(4, id, "k");
+    of_key.insert(of_key.end(), some.begin(), some.end());
+  }
+  for (const auto& one : of_key) begin(owner, {next_attempt(one)});
+  for (const auto& head : {of_key[0], of_key[4]}) {
+    spi::WaitingPage page{.shard = head.shard, .rows_max = 2};
+    // Three wait, or six where the two have one shard.
+    std::uint32_t pages = 1;
+    for (;; ++pages) {
+      const auto reply = deliveries().release_strays(fencing(owner), page).value();
+      EXPECT_EQ(reply.released, 0U);
+      if (!reply.next) break;
+      EXPECT_EQ(reply.next->shard, head.shard);
+      EXPECT_EQ(reply.next->rows_max, 2U);
+      page = *reply.next;
+    }
+    EXPECT_EQ(pages, of_key[0].shard == of_key[4].shard ? 4U : 2U);
+  }
+  auto stale = owner;
+  stale.id = worker_id();
+  const auto reply =
+      deliveries().release_strays(fencing(stale), {.shard = of_key[0].shard, .rows_max = 2});
+  EXPECT_FALSE(reply.value().next);
+}
+
+TEST_P(HubConformance, DueDeliveriesOfSeveralSubscriptionsComeAtOnce) {
+  const auto a = added(3, "a");
+  const auto b = added(2, "b");
+  const auto c = added(1, "c");
+  const auto page = [](const DeliveryRecord& of, std::uint32_t rows_max) {
+    return spi::PendingPage{
+        .shard = of.shard, .subscription = of.subscription, .rows_max = rows_max};
+  };
+  auto none = page(a[0], 10);
+  none.subscription = subscription_id("nobody");
+  auto rest = page(a[0], 10);
+  rest.after_due = a[1].next_attempt_at;
+  rest.after = a[1].sequence;
+  const auto ids = [](auto&&... some) { return Ids{some.id.str()...}; };
+  const auto due = [&](const std::vector<spi::PendingPage>& pages) {
+    return ids_of(deliveries().due(pages).value());
+  };
+  EXPECT_EQ(due({page(b[0], 10), none, page(a[0], 2), page(c[0], 10)}),
+            ids(b[0], b[1], a[0], a[1], c[0]));
+  EXPECT_EQ(due({rest, page(b[0], 1)}), ids(a[2], b[0]));
+  EXPECT_TRUE(due({}).empty());
 }
 
 TEST_P(HubConformance, DeliveriesOfADisabledSubscriptionDieUnsent) {

@@ -111,7 +111,9 @@ DeliveryRecord HubConformance::look_at(const DeliveryId& id) {
 std::vector<std::string> HubConformance::due_ids(const DeliveryRecord& like,
                                                  std::uint32_t rows_max) {
   return ids_of(deliveries()
-                    .due(like.shard, {.subscription = like.subscription, .rows_max = rows_max})
+                    .due(std::array{spi::PendingPage{.shard = like.shard,
+                                                     .subscription = like.subscription,
+                                                     .rows_max = rows_max}})
                     .value());
 }
 

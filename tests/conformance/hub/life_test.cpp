@@ -50,8 +50,9 @@ class RandomHub {
     std::vector<spi::AttemptOf> attempts;
     each_shard([&](Shard shard) {
       for (const auto& open : hub_.deliveries.open(shard, {}, 100).value()) {
-        const spi::PendingPage page{.subscription = open.subscription, .rows_max = 100};
-        for (const auto& due : hub_.deliveries.due(shard, page).value()) {
+        const spi::PendingPage page{
+            .shard = shard, .subscription = open.subscription, .rows_max = 100};
+        for (const auto& due : hub_.deliveries.due(std::span(&page, 1)).value()) {
           attempts.push_back({due.id, due.attempt + 1});
         }
       }

@@ -61,8 +61,8 @@ class WatchedDeliveries final : public spi::DeliveryStore {
                                                   std::uint32_t rows_max) override {
     return store_.open(shard, after, rows_max);
   }
-  Result<std::vector<DeliveryRecord>> due(Shard shard, const spi::PendingPage& page) override {
-    return store_.due(shard, page);
+  Result<std::vector<DeliveryRecord>> due(std::span<const spi::PendingPage> pages) override {
+    return store_.due(pages);
   }
   Result<std::vector<DeliveryRecord>> in_progress(Shard shard, const DeliveryId& after,
                                                   std::uint32_t rows_max) override {
@@ -78,9 +78,9 @@ class WatchedDeliveries final : public spi::DeliveryStore {
   }
   Result<ChangeReply> end_unsent(const spi::Fencing& fencing,
                                  std::span<const spi::DeliveryChange> changes) override;
-  Result<std::uint64_t> release_strays(const spi::Fencing& fencing,
-                                       std::uint32_t rows_max) override {
-    return store_.release_strays(fencing, rows_max);
+  Result<StraysReply> release_strays(const spi::Fencing& fencing,
+                                     const spi::WaitingPage& page) override {
+    return store_.release_strays(fencing, page);
   }
   Status bury(std::span<const DeliveryId> ids) override { return store_.bury(ids); }
   Status make_jobs(std::span<const JobRecord> jobs) override { return store_.make_jobs(jobs); }

@@ -41,7 +41,7 @@ class RefusingDeliveries final : public spi::DeliveryStore {
                                                   std::uint32_t) override {
     return not_here();
   }
-  Result<std::vector<DeliveryRecord>> due(Shard, const spi::PendingPage&) override {
+  Result<std::vector<DeliveryRecord>> due(std::span<const spi::PendingPage>) override {
     return not_here();
   }
   Result<std::vector<DeliveryRecord>> in_progress(Shard, const DeliveryId&,
@@ -61,7 +61,7 @@ class RefusingDeliveries final : public spi::DeliveryStore {
                                  std::span<const spi::DeliveryChange>) override {
     return not_here();
   }
-  Result<std::uint64_t> release_strays(const spi::Fencing&, std::uint32_t) override {
+  Result<StraysReply> release_strays(const spi::Fencing&, const spi::WaitingPage&) override {
     return not_here();
   }
   Status bury(std::span<const DeliveryId>) override { return not_here(); }

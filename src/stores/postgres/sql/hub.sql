@@ -280,14 +280,22 @@ SELECT subscription, next_attempt_at FROM pending LIMIT $3;
 -- name: hub_due
 -- Here and below the time is a subquery, so that the index is read to that time and no further: a
 -- volatile function would only filter rows.
--- $1 shard, $2 subscription, after $3 time and $4 sequence, $5 rows at most.
-SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state, attempt, failures,
-       next_attempt_at, created_at, ended_at, correlation_id, code, error, status
-FROM "{schema}".hub_delivery
-WHERE state = 'pending' AND shard = $1::int2 AND subscription = $2
-  AND (next_attempt_at, seq) > ($3, $4) AND next_attempt_at <= (SELECT clock_timestamp())
-ORDER BY next_attempt_at, seq
-LIMIT $5;
+-- Lists: $1 shards, $2 subscriptions, after $3 times and $4 sequences, $5 rows at most. The pages
+-- come in turn: nothing else can drive the join.
+SELECT d.*
+FROM unnest($1::int8[], $2::text[], $3::timestamptz[], $4::int8[], $5::int8[])
+  AS page(shard, subscription, after_due, after, rows_max)
+CROSS JOIN LATERAL (
+  SELECT i.seq, i.id, i.event, i.subscription, i.generation, i.tenant, i.type, i.key, i.shard,
+         i.state, i.attempt, i.failures, i.next_attempt_at, i.created_at, i.ended_at,
+         i.correlation_id, i.code, i.error, i.status
+  FROM "{schema}".hub_delivery AS i
+  WHERE i.state = 'pending' AND i.shard = page.shard::int2 AND i.subscription = page.subscription
+    AND (i.next_attempt_at, i.seq) > (page.after_due, page.after)
+    AND i.next_attempt_at <= (SELECT clock_timestamp())
+  ORDER BY i.next_attempt_at, i.seq
+  LIMIT page.rows_max
+) AS d;
 
 -- name: hub_in_progress
 -- $1 shard, after id $2, $3 rows at most.
@@ -446,24 +454,34 @@ UNION ALL
  LIMIT $3)
 LIMIT $3;
 
+-- name: hub_waiting_page
+-- $1 shard, after subscription $2 and sequence $3, $4 rows at most. The last row of a page that is
+-- full.
+SELECT subscription, seq
+FROM "{schema}".hub_delivery
+WHERE state = 'waiting' AND shard = $1::int2 AND (subscription, seq) > ($2, $3)
+ORDER BY subscription, seq
+OFFSET $4::int8 - 1
+LIMIT 1;
+
 -- name: hub_release_strays
--- $1: the fenced shards, $2 rows at most. A row each.
+-- The same page. A row each.
 UPDATE "{schema}".hub_delivery
 SET state = 'pending'
 WHERE ctid = ANY (ARRAY(
-  SELECT d.ctid
-  FROM unnest(string_to_array($1, ',')::int2[]) AS fenced(shard)
-  CROSS JOIN LATERAL (
-    SELECT w.ctid
-    FROM "{schema}".hub_delivery AS w
-    WHERE w.state = 'waiting' AND w.shard = fenced.shard AND (
-      SELECT e.seq FROM "{schema}".hub_delivery AS e
-      WHERE e.subscription = w.subscription AND e.key = w.key AND e.seq < w.seq
-        AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')
-      LIMIT 1) IS NULL
-    LIMIT $2
-  ) AS d
-  LIMIT $2))
+  SELECT w.place
+  FROM (
+    SELECT d.ctid AS place, d.subscription, d.key, d.seq
+    FROM "{schema}".hub_delivery AS d
+    WHERE d.state = 'waiting' AND d.shard = $1::int2 AND (d.subscription, d.seq) > ($2, $3)
+    ORDER BY d.subscription, d.seq
+    LIMIT $4
+  ) AS w
+  WHERE (
+    SELECT e.seq FROM "{schema}".hub_delivery AS e
+    WHERE e.subscription = w.subscription AND e.key = w.key AND e.seq < w.seq
+      AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')
+    LIMIT 1) IS NULL))
 RETURNING 1;
 
 -- name: hub_bury

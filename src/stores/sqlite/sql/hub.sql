@@ -201,7 +201,8 @@ FROM pending AS p
 WHERE p.subscription IS NOT NULL;
 
 -- name: hub_due
--- ?1 shard, ?2 subscription, after ?3 time and ?4 sequence, ?5 rows at most, ?6 now.
+-- ?1 shard, ?2 subscription, after ?3 time and ?4 sequence, ?5 rows at most; each page in turn. ?6
+-- now.
 SELECT seq, id, event, subscription, generation, tenant, type, key, 0, state, attempt, failures,
        next_attempt_at, created_at, ended_at, correlation_id, code, error, status
 FROM sagabox_hub_delivery
@@ -297,19 +298,31 @@ SELECT * FROM (
   LIMIT ?3)
 LIMIT ?3;
 
+-- name: hub_waiting_page
+-- ?1 shard, after subscription ?2 and sequence ?3, ?4 rows at most. The last row of a page that is
+-- full.
+SELECT subscription, seq
+FROM sagabox_hub_delivery
+WHERE state = 'waiting' AND ?1 = 0 AND (subscription, seq) > (?2, ?3)
+ORDER BY subscription, seq
+LIMIT 1 OFFSET ?4 - 1;
+
 -- name: hub_release_strays
--- ?1: the fenced shards, ?2 rows at most. A row each.
+-- The same page. A row each.
 UPDATE sagabox_hub_delivery
 SET state = 'pending'
 WHERE seq IN (
-  SELECT d.seq
-  FROM sagabox_hub_delivery AS d
-  WHERE d.state = 'waiting' AND ?1 <> '' AND NOT EXISTS (
+  SELECT w.seq
+  FROM (
+    SELECT subscription, key, seq
+    FROM sagabox_hub_delivery
+    WHERE state = 'waiting' AND ?1 = 0 AND (subscription, seq) > (?2, ?3)
+    ORDER BY subscription, seq
+    LIMIT ?4) AS w
+  WHERE NOT EXISTS (
     SELECT 1 FROM sagabox_hub_delivery AS e
-    WHERE e.subscription = d.subscription AND e.key = d.key AND e.seq < d.seq
-      AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress'))
-  ORDER BY d.subscription, d.seq
-  LIMIT ?2)
+    WHERE e.subscription = w.subscription AND e.key = w.key AND e.seq < w.seq
+      AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')))
 RETURNING 1;
 
 -- name: hub_bury

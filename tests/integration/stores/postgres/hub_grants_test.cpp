@@ -169,8 +169,8 @@ class PostgresHubRoles : public PostgresHubGrants {
     const auto shard = delivery_.shard;
     EXPECT_EQ(owner.subscriptions(0).value().size(), 1U);
     EXPECT_EQ(owner.open(shard, {}, 10).value().size(), 1U);
-    EXPECT_EQ(owner.due(shard, {.subscription = wanted_.id, .rows_max = 10}).value().front().id,
-              delivery_.id);
+    const spi::PendingPage page{.shard = shard, .subscription = wanted_.id, .rows_max = 10};
+    EXPECT_EQ(owner.due(std::span(&page, 1)).value().front().id, delivery_.id);
     EXPECT_EQ(owner.begin(owning, attempt).value().begun.size(), 1U);
     EXPECT_EQ(owner.in_progress(shard, {}, 10).value().size(), 1U);
     EXPECT_EQ(owner.without_job(attempt).value().size(), 1U);
@@ -180,7 +180,7 @@ class PostgresHubRoles : public PostgresHubGrants {
     job.shard = shard;
     job.subscription = wanted_.id;
     owner.make_jobs(std::span(&job, 1)).value();
-    EXPECT_EQ(owner.release_strays(owning, 10).value(), 0U);
+    EXPECT_EQ(owner.release_strays(owning, {.shard = shard, .rows_max = 10}).value().released, 0U);
     return owning;
   }
   void work() {

@@ -130,7 +130,7 @@ TEST_F(PostgresHubPlans, AreTheSameAtAnyTime) {
       "hub_disable", "hub_make_jobs",   "hub_without_job", "hub_ended",         "hub_seen",
       "hub_lease",   "hub_finish",      "hub_lost",        "hub_reset",         "hub_secrets",
       "hub_dead",    "hub_generations", "hub_requeue",     "hub_release_strays",
-      "hub_deliveries_in"};
+      "hub_deliveries_in", "hub_waiting_page"};
   std::map<std::string, std::string> first;
   for (const std::string section : all_day) {
     first[section] = plan(section);
@@ -157,7 +157,7 @@ TEST_F(PostgresHubPlans, UseTheIndexesThatAreMadeForThem) {
     EXPECT_NE(plan(section).find(index), std::string::npos) << plan(section);
   };
   uses("hub_due", "hub_delivery_pending");
-  uses("hub_due", "(next_attempt_at <= ");
+  uses("hub_due", "(i.next_attempt_at <= ");
   uses("hub_open", "hub_delivery_pending");
   uses("hub_in_progress", "hub_delivery_in_progress");
   uses("hub_begin", "hub_delivery_key");
@@ -166,6 +166,10 @@ TEST_F(PostgresHubPlans, UseTheIndexesThatAreMadeForThem) {
   uses("hub_doomed", "hub_delivery_pending");
   EXPECT_EQ(plan("hub_doomed").find("Sort"), std::string::npos) << plan("hub_doomed");
   uses("hub_release_strays", "hub_delivery_waiting");
+  uses("hub_waiting_page", "hub_delivery_waiting");
+  for (const auto* const section : {"hub_release_strays", "hub_waiting_page", "hub_due"}) {
+    EXPECT_EQ(plan(section).find("Sort"), std::string::npos) << plan(section);
+  }
   uses("hub_ended", "hub_job_unseen");
   uses("hub_lease", "hub_job_pending");
   uses("hub_lost", "hub_job_leased");

@@ -71,6 +71,10 @@ TEST_F(SqliteHubSchema, StatementsThatRunAllDaySearch) {
   uses("hub_doomed", "sagabox_hub_delivery_pending");
   EXPECT_EQ(plan("hub_doomed").find("TEMP B-TREE"), std::string::npos) << plan("hub_doomed");
   uses("hub_release_strays", "sagabox_hub_delivery_waiting");
+  uses("hub_waiting_page", "sagabox_hub_delivery_waiting");
+  for (const auto* const section : {"hub_release_strays", "hub_waiting_page"}) {
+    EXPECT_EQ(plan(section).find("TEMP B-TREE"), std::string::npos) << plan(section);
+  }
   uses("hub_ended", "sagabox_hub_job_unseen");
   uses("hub_lease", "sagabox_hub_job_pending");
   uses("hub_lease", "sagabox_hub_job_token");
