@@ -77,6 +77,14 @@ struct HubOptions {
   Duration dead_retention{};
   Duration poll_interval = std::chrono::milliseconds(100);
   Duration lease = std::chrono::seconds(15);
+  /// No request takes longer, whatever `timeout` its subscription asks for.
+  Duration request_timeout_max = std::chrono::minutes(2);
+  /// After which the jobs of a worker that is gone are done by another: at least
+  /// `request_timeout_max` and `job_lease_margin`. 0: as long as the longest `timeout` that a
+  /// subscription asks for, and half a minute.
+  Duration job_lease{};
+  /// Time to write the result of a request.
+  static constexpr Duration job_lease_margin = std::chrono::seconds(10);
   /// Whoever stops waits so long for requests that are under way.
   Duration drain_timeout = std::chrono::seconds(20);
 
@@ -114,6 +122,7 @@ struct HubSnapshot {
   std::uint64_t endpoints_down = 0;   ///< whose deliveries wait while they are probed
   std::uint64_t requests = 0;         ///< in the hands of the worker
   std::uint64_t findings = 0;
+  bool stands_by = false;        ///< another process has the hub, where only one can
   std::uint64_t routed = 0;      ///< events, since the start of this process, as all below
   std::uint64_t unfit = 0;       ///< of them, that do not fit the catalogue of event types
   std::uint64_t deliveries = 0;  ///< made
@@ -138,7 +147,8 @@ struct HubFinding {
 };
 
 /// Publishes events in your transactions, and runs the roles of the hub that this process has. Any
-/// number of processes may. Thread-safe.
+/// number of processes may; on SQLite one of them works, and the others stand by until it ends.
+/// Thread-safe.
 class Hub {
  public:
   /// Makes the tables, or brings them up to date. CONFIG.INVALID: the store has no hub.

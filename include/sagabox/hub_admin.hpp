@@ -58,8 +58,8 @@ struct HubAdminOptions {
   std::function<Status(const HubEvent& event)> check_event{};
   /// How an endpoint is doing, if this process knows: `Hub::endpoint`. Empty: it never does.
   std::function<std::optional<EndpointState>(const SubscriptionId& id)> endpoint{};
-  /// `hub.subscriptions_max`: of a tenant, those that are disabled aside. Requests that come at once
-  /// may make a few more.
+  /// `hub.subscriptions_max`: of a tenant, those that are disabled aside. Requests that come at
+  /// once may make a few more.
   std::uint32_t subscriptions_max = 10'000;
   /// Told after a subscription or its secrets were written: `Hub::subscriptions_changed`.
   std::function<void()> changed{};
@@ -225,7 +225,7 @@ struct DeliveryQuery {
   /// Whether a later generation of it is there.
   std::optional<bool> requeued{};
   std::uint32_t rows_max = 100;  ///< 1 to 1000
-  std::string cursor{};                ///< as in EventQuery
+  std::string cursor{};          ///< as in EventQuery
 };
 
 struct DeliveryPage {
@@ -390,7 +390,7 @@ class HubAdmin {
   Result<std::vector<SecretView>> secrets_of(const SubscriptionId& id) const;
   Result<ProbeReport> send_probe(EndpointProbe::Kind kind, const SubscriptionRecord& record,
                                  Admin::PayloadToo payload) const;
-  /// At most one more than `requeue_rows_max`, the newest first.
+  /// The newest first; at most a page more than `requeue_rows_max`.
   Result<std::vector<DeliveryRecord>> matching(const RequeueOrder& order, bool requeued) const;
   /// TX.INVALID_STATE names the first of them whose subscription is disabled.
   [[nodiscard]] Status check_enabled(std::span<const DeliveryRecord> dead) const;

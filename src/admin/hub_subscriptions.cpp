@@ -139,11 +139,11 @@ Status HubAdmin::check_room(const std::string& tenant) const {
   const auto count = hub_.subscriptions.count(tenant);
   if (!count.ok()) return count.error();
   if (*count < options_.subscriptions_max) return {};
-  return Error{Code::tx_invalid_state,
-               "tenant " + quoted(tenant) + " has " + std::to_string(*count) +
-                   " subscriptions, and hub.subscriptions_max is " +
-                   std::to_string(options_.subscriptions_max) +
-                   "; disable those that are not needed, or raise it"};
+  return Error{Code::tx_invalid_state, "tenant " + quoted(tenant) + " has " +
+                                           std::to_string(*count) +
+                                           " subscriptions, and hub.subscriptions_max is " +
+                                           std::to_string(options_.subscriptions_max) +
+                                           "; disable those that are not needed, or raise it"};
 }
 
 Result<SubscriptionRecord> HubAdmin::write(SubscriptionRecord record, AuditKind kind,

@@ -27,9 +27,10 @@ std::vector<Setting> event_type_parts() {
 
 void add_hub_work(std::vector<Setting>& parts) {
   using Held = HubSettings;
-  parts.push_back(values<Held>("roles", &Held::roles,
-                               "what this daemon does: `router`, `orchestrator`, `worker`, "
-                               "`cleaner`; default: all. On SQLite one process does all of it"));
+  parts.push_back(
+      values<Held>("roles", &Held::roles,
+                   "what this daemon does: `router`, `orchestrator`, `worker`, "
+                   "`cleaner`; default: all. On SQLite one process works, others stand by"));
   parts.push_back(value<Held>(
                       "requests_max", [](auto& h) -> auto& { return h.options.requests_max; },
                       "requests that this daemon has in hand at most")
@@ -54,6 +55,17 @@ void add_hub_work(std::vector<Setting>& parts) {
                       "lease", [](auto& h) -> auto& { return h.options.lease; },
                       "after which the deliveries of a process that is gone are taken over")
                       .between("1s", "1h"));
+  parts.push_back(value<Held>(
+                      "request_timeout_max",
+                      [](auto& h) -> auto& { return h.options.request_timeout_max; },
+                      "no request takes longer, whatever `timeout` its subscription asks for")
+                      .between("100ms", "2m"));
+  parts.push_back(value<Held>(
+                      "job_lease", [](auto& h) -> auto& { return h.options.job_lease; },
+                      "after which the requests of a worker that is gone are made by another: at "
+                      "least `request_timeout_max` and 10s; 0: the longest `timeout` of a "
+                      "subscription and 30s")
+                      .between("0", "1h"));
   parts.push_back(value<Held>(
                       "drain_timeout", [](auto& h) -> auto& { return h.options.drain_timeout; },
                       "how long a stop waits for requests that are under way")

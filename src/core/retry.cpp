@@ -117,8 +117,7 @@ Result<RetryPolicy> RetryPolicy::preset(std::string_view name) {
     std::string_view name;
     RetryPolicy (*make)();
   };
-  constexpr std::array<Preset, 4> presets{
-      {{"s0", s0}, {"s2", s2}, {"s4", s4}, {"saga", saga}}};
+  constexpr std::array<Preset, 4> presets{{{"s0", s0}, {"s2", s2}, {"s4", s4}, {"saga", saga}}};
   for (const auto& preset : presets) {
     if (preset.name == name) return preset.make();
   }

@@ -1,3 +1,4 @@
+#include "core/duration_text.hpp"
 #include "core/text.hpp"
 #include "delivery/cleaner/cleaner.hpp"
 #include "delivery/hub_log.hpp"
@@ -53,6 +54,26 @@ class HubUpkeep final : public runtime::PeriodicWork {
   std::vector<std::unique_ptr<runtime::PeriodicWork>> all_;
 };
 
+Status check_job_lease(const HubOptions& options) {
+  using Settings = delivery::SubscriptionSettings;
+  const auto longest = options.request_timeout_max;
+  if (longest < Settings::timeout_min || longest > Settings::timeout_max) {
+    return Error{Code::config_invalid, "request_timeout_max: " + exact_duration_text(longest) +
+                                           " is not between " +
+                                           exact_duration_text(Settings::timeout_min) + " and " +
+                                           exact_duration_text(Settings::timeout_max)};
+  }
+  const auto shortest = longest + HubOptions::job_lease_margin;
+  if (options.job_lease == Duration{} || options.job_lease >= shortest) return {};
+  return Error{Code::config_invalid, "job_lease: " + exact_duration_text(options.job_lease) +
+                                         " is too short for requests of request_timeout_max (" +
+                                         exact_duration_text(longest) + ") and " +
+                                         exact_duration_text(HubOptions::job_lease_margin) +
+                                         " to write the result; give " +
+                                         exact_duration_text(shortest) +
+                                         " or more, or a shorter request_timeout_max"};
+}
+
 /// Wakes the router once what was published is there.
 class EventRing final : public TransactionObserver {
  public:
@@ -96,6 +117,7 @@ Status HubOptions::check() const {
   if (in_progress_max == 0) return wrong("in_progress_max is 0; nothing would ever be sent");
   if (poll_interval <= Duration{}) return wrong("poll_interval must be longer than 0");
   if (lease <= Duration{}) return wrong("lease must be longer than 0");
+  if (auto status = check_job_lease(*this); !status.ok()) return status;
   if (retention < Duration{}) return wrong("retention must not be negative");
   if (dead_retention < Duration{}) return wrong("dead_retention must not be negative");
   if (trace_sample_ratio < 0 || trace_sample_ratio > 1) {
@@ -122,6 +144,9 @@ struct Hub::Parts {
   void add_router();
   void add_orchestrator();
   void add_worker();
+  void add_cleaner();
+  void add_stand_by();
+  [[nodiscard]] bool stands_by() const { return stand_by && stand_by->stands_by(); }
   [[nodiscard]] Status stop();
   [[nodiscard]] Result<HubEvent> event_of(NewEvent event);
   [[nodiscard]] Result<std::vector<Published>> write(Transaction& tx,
@@ -143,6 +168,7 @@ struct Hub::Parts {
   std::unique_ptr<delivery::Worker> worker;
   std::unique_ptr<delivery::RoleThread> worker_thread;
   HubUpkeep upkeep;
+  const delivery::HubStandBy* stand_by = nullptr;  // null: any number of processes may work
   runtime::Engine engine;
   std::unique_ptr<runtime::Registration> registration;
   mutable std::mutex mutex;  // of state
@@ -246,12 +272,16 @@ void Hub::Parts::add_worker() {
                 worker_knows.store(true);
                 roles.jobs.wake();
               },
+          .may_lease = [this] { return !stands_by(); },
           .finished =
               [this](std::span<const spi::FinishedJob> jobs) {
                 if (orchestrator) orchestrator->ended(jobs);
               }},
       delivery::JobWorkerOptions{.name = options.name,
                                  .in_hand_max = options.requests_max,
+                                 .request_timeout_max = options.request_timeout_max,
+                                 .lease = options.job_lease,
+                                 .lease_margin = HubOptions::job_lease_margin,
                                  .poll_interval = options.poll_interval});
   worker_thread = std::make_unique<delivery::RoleThread>(
       delivery::RoleThread::Parts{.step = [this] { return worker->step(); },
@@ -266,18 +296,41 @@ void Hub::Parts::add_worker() {
                                   .clock = *options.clock});
 }
 
+void Hub::Parts::add_cleaner() {
+  upkeep.add(std::make_unique<delivery::Cleaner>(
+      delivery::CleanerParts{.jobs = roles.jobs,
+                             .clock = *options.clock,
+                             .metrics = *options.metrics,
+                             .log = *options.log,
+                             .may_reset = [this] { return !stands_by(); }}));
+}
+
+void Hub::Parts::add_stand_by() {
+  if (options.roles.empty() || !roles.events.capabilities().one_process) return;
+  auto made = std::make_unique<delivery::HubStandBy>(
+      delivery::HubStandBy::Parts{.ownership = store.ownership(),
+                                  .store = store.name(),
+                                  .clock = *options.clock,
+                                  .log = *options.log,
+                                  .free = [this] {
+                                    if (!worker) return;
+                                    worker_knows.store(true);
+                                    worker->wake();
+                                    roles.jobs.wake();
+                                  }});
+  // Before the first job is leased.
+  made->step();
+  stand_by = made.get();
+  upkeep.add(std::move(made));
+}
+
 void Hub::Parts::start() {
   engine.lease = options.lease;
+  add_stand_by();
   if (has(HubRole::orchestrator)) add_orchestrator();
   if (has(HubRole::router)) add_router();
   if (has(HubRole::worker)) add_worker();
-  if (has(HubRole::cleaner)) {
-    upkeep.add(
-        std::make_unique<delivery::Cleaner>(delivery::CleanerParts{.jobs = roles.jobs,
-                                                                   .clock = *options.clock,
-                                                                   .metrics = *options.metrics,
-                                                                   .log = *options.log}));
-  }
+  if (has(HubRole::cleaner)) add_cleaner();
   if (!upkeep.empty()) engine.work = &upkeep;
   engine.attach = [this](ownership::Worker& leases) {
     if (orchestrator) orchestrator->attach(leases);
@@ -428,6 +481,7 @@ HubSnapshot Hub::snapshot() const {
     snapshot.unfit = router.unfit;
     snapshot.deliveries = router.deliveries;
   }
+  snapshot.stands_by = parts_->stands_by();
   if (parts_->worker) snapshot.requests = parts_->worker->snapshot().in_hand;
   if (!parts_->orchestrator) return snapshot;
   const auto deliveries = parts_->orchestrator->snapshot();

@@ -115,4 +115,36 @@ bool DisabledNotices::step() {
   return true;
 }
 
+std::optional<WorkerId> HubStandBy::other_owner() const {
+  const auto census = parts_.ownership.census(spi::Scope(Orchestrator::scope));
+  if (!census.ok()) return std::nullopt;
+  for (const auto& shard : census->shards) {
+    const bool held = !shard.owner.empty() && shard.lease_left > Duration{};
+    // Those who live here are of this process.
+    if (held && std::ranges::find(census->live, shard.owner) == census->live.end()) {
+      return shard.owner;
+    }
+  }
+  return WorkerId{};
+}
+
+bool HubStandBy::step() {
+  const auto now = parts_.clock.boot_now();
+  if (now < due_) return false;
+  due_ = now + interval;
+  const auto owner = other_owner();
+  if (!owner || stands_by_.exchange(!owner->empty()) == !owner->empty()) return false;
+  if (!owner->empty()) {
+    parts_.log.log(LogLevel::warning,
+                   "another process has the delivery hub of this store, and only one can: this one "
+                   "stands by, and sends nothing until that one ends",
+                   {{"store", std::string_view(parts_.store)}, {"owner", owner->view()}});
+    return false;
+  }
+  parts_.log.log(LogLevel::info, "the other process has ended: this one has the delivery hub now",
+                 {{"store", std::string_view(parts_.store)}});
+  parts_.free();
+  return false;
+}
+
 }  // namespace sagabox::delivery

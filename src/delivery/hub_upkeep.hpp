@@ -7,10 +7,14 @@
 #include <sagabox/log.hpp>
 #include <sagabox/metrics.hpp>
 #include <sagabox/spi/hub_admin_store.hpp>
+#include <sagabox/spi/ownership_store.hpp>
 #include <sagabox/time.hpp>
 
+#include <atomic>
 #include <deque>
 #include <functional>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace sagabox::delivery {
@@ -92,6 +96,35 @@ class DisabledNotices final : public runtime::PeriodicWork {
  private:
   const Parts parts_;
   std::deque<SubscriptionRecord> waiting_;
+  BootTime due_{};
+};
+
+/// Where one process at a time has the hub: whether another one has it. Asked by its roles, from
+/// any thread.
+class HubStandBy final : public runtime::PeriodicWork {
+ public:
+  static constexpr Duration interval = std::chrono::seconds(1);
+
+  struct Parts {
+    spi::OwnershipStore& ownership;
+    std::string store;  ///< its name, for people
+    const Clock& clock;
+    Logger& log;
+    /// The other process has ended.
+    std::function<void()> free;
+  };
+  explicit HubStandBy(Parts parts) : parts_(std::move(parts)) {}
+
+  [[nodiscard]] bool stands_by() const noexcept { return stands_by_.load(); }
+  bool step() override;
+  [[nodiscard]] BootTime next(BootTime now) const override { return std::max(now, due_); }
+
+ private:
+  /// Who owns the deliveries in another process; empty: nobody does. Null: the store does not say.
+  [[nodiscard]] std::optional<WorkerId> other_owner() const;
+
+  const Parts parts_;
+  std::atomic<bool> stands_by_{false};
   BootTime due_{};
 };
 

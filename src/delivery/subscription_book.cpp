@@ -62,6 +62,7 @@ void SubscriptionBook::take_out(const Subscription& subscription) {
 }
 
 void SubscriptionBook::put_in(const Shared& subscription) {
+  longest_timeout_ = std::max(longest_timeout_, subscription->settings.timeout);
   auto& tenant = tenants_[subscription->record.tenant];
   const auto& id = subscription->record.id;
   for (const auto& pattern : subscription->types) {

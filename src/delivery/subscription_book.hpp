@@ -31,6 +31,9 @@ class SubscriptionBook {
 
   /// Null if it is not known.
   [[nodiscard]] Shared find(const SubscriptionId& id) const;
+  /// Of those that take events, and at least the default. One that has become shorter is forgotten
+  /// with the next `replace`.
+  [[nodiscard]] Duration longest_timeout() const noexcept { return longest_timeout_; }
   /// Those that the event is for, by id: of its tenant and type, active or paused since before it
   /// was published, and with a filter that wants it.
   [[nodiscard]] std::vector<Shared> matching(const HubEvent& event) const;
@@ -47,6 +50,7 @@ class SubscriptionBook {
   std::map<SubscriptionId, Shared> all_;
   std::map<std::string, OfTenant, std::less<>> tenants_;
   std::uint64_t change_ = 0;
+  Duration longest_timeout_ = SubscriptionSettings{}.timeout;
 };
 
 /// The delivery that the router makes: generation 0, with the event's key only where the

@@ -231,9 +231,8 @@ Status check_new_secret(const SubscriptionId& id, std::size_t live, Duration ove
   // Without an overlap those before end now.
   if (live < live_secrets_max || overlap <= Duration{}) return {};
   return Error{Code::tx_invalid_state,
-               "requests of subscription " + id.str() + " are signed with " +
-                   std::to_string(live) + " secrets already, and " +
-                   std::to_string(live_secrets_max) +
+               "requests of subscription " + id.str() + " are signed with " + std::to_string(live) +
+                   " secrets already, and " + std::to_string(live_secrets_max) +
                    " is the most; wait until one expires, or give an overlap of 0, which ends "
                    "them all"};
 }

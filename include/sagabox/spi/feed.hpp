@@ -41,6 +41,8 @@ struct Capabilities {
   /// shard it is asked for, be it another's by its number, until it is settled there.
   bool claims = false;
   std::uint16_t shards = 16;
+  /// One process at a time does the work; others stand by.
+  bool one_process = false;
 };
 
 /// The transactions that a read could not see: those in progress, and all from `next` on.

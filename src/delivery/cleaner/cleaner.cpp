@@ -5,19 +5,24 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace sagabox::delivery {
 
 Cleaner::Cleaner(CleanerParts parts, CleanerOptions options)
-    : parts_(parts),
+    : parts_(std::move(parts)),
       options_(options),
-      errors_(parts.metrics),
-      reset_(parts.metrics.counter(metric::hub_lost_leases_total, {{"result", "pending"}})),
-      failed_(parts.metrics.counter(metric::hub_lost_leases_total, {{"result", "failed"}})) {}
+      errors_(parts_.metrics),
+      reset_(parts_.metrics.counter(metric::hub_lost_leases_total, {{"result", "pending"}})),
+      failed_(parts_.metrics.counter(metric::hub_lost_leases_total, {{"result", "failed"}})) {}
 
 bool Cleaner::step() {
   const auto now = parts_.clock.boot_now();
   if (now < next(now)) return false;
+  if (!parts_.may_reset()) {
+    due_ = now + options_.interval;
+    return false;
+  }
   const auto reply = parts_.jobs.reset(options_.rows_max);
   if (!reply.ok()) {
     retry_.failed(now);

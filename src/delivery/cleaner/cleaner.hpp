@@ -10,6 +10,7 @@
 #include <sagabox/time.hpp>
 
 #include <cstdint>
+#include <functional>
 
 namespace sagabox::delivery {
 
@@ -19,6 +20,8 @@ struct CleanerParts {
   const Clock& clock;
   Metrics& metrics = no_metrics();
   Logger& log = no_log();
+  /// Whether leases are looked at at this time.
+  std::function<bool()> may_reset = [] { return true; };
 };
 
 struct CleanerOptions {

@@ -47,9 +47,7 @@ StartAnswer Orchestrator::perform(const StartStep& step) const {
     StartAnswer operator()(const ScanOpen& step) const {
       return store.open(step.tenure.shard, step.after, open_rows_max);
     }
-    StartAnswer operator()(const ReadDue& step) const {
-      return store.due(step.pages);
-    }
+    StartAnswer operator()(const ReadDue& step) const { return store.due(step.pages); }
     StartAnswer operator()(const BeginAttempts& step) const {
       return store.begin({scope, step.fences.owner, step.fences.of}, step.attempts);
     }

@@ -131,7 +131,7 @@ JobWorkerSnapshot Worker::snapshot() const {
 
 std::uint32_t Worker::room() const {
   const auto in_hand = in_hand_.load();
-  if (stopped_.load() || in_hand >= options_.in_hand_max) return 0;
+  if (stopped_.load() || in_hand >= options_.in_hand_max || !parts_.may_lease()) return 0;
   return std::min(options_.in_hand_max - in_hand, options_.lease_rows_max);
 }
 
@@ -146,12 +146,32 @@ void Worker::failed(std::string_view what, const Error& error, BootTime now) {
 
 // Leasing.
 
+Worker::Lease Worker::new_lease(BootTime now) const {
+  const auto ceiling = options_.request_timeout_max;
+  Lease lease{.token = parts_.ids.next<LeaseToken>(), .longest = ceiling};
+  if (options_.lease > Duration{}) {
+    lease.until = now + options_.lease;
+  } else {
+    lease.longest = std::min(ceiling, book_.longest_timeout());
+    lease.until = now + lease.longest + options_.lease_spare;
+  }
+  return lease;
+}
+
 bool Worker::lease_more(BootTime now) {
   const auto rows_max = room();
   if (rows_max == 0 || !schedule_.due(now, [] { return false; })) return false;
+  // How long a lease has to be.
+  if (reread_at_ == BootTime{}) {
+    if (auto read = read_subscriptions(now); !read.ok()) {
+      failed("subscriptions", read.error(), now);
+      return true;
+    }
+    now = parts_.clock.boot_now();
+  }
   schedule_.begin();
-  const Lease lease{parts_.ids.next<LeaseToken>(), now + options_.lease};
-  auto jobs = parts_.jobs.lease(options_.name, lease.token, options_.lease, rows_max);
+  const auto lease = new_lease(now);
+  auto jobs = parts_.jobs.lease(options_.name, lease.token, lease.until - now, rows_max);
   if (!jobs.ok()) {
     // What was leased all the same comes back through the cleaner.
     schedule_.failed(now);
@@ -220,6 +240,14 @@ Result<Worker::Secrets> Worker::read_secrets() const {
   return secrets;
 }
 
+/// One that has become longer since the lease was made has what the lease leaves.
+Duration Worker::timeout_of(const Held& held, const Subscription& subscription,
+                            BootTime now) const {
+  const auto wanted = std::min(subscription.settings.timeout, options_.request_timeout_max);
+  const auto left = held.lease.until - now - options_.lease_margin;
+  return std::min(wanted, std::max<Duration>(held.lease.longest, left));
+}
+
 std::optional<JobResult> Worker::refusal_of(const Held& held, const Subscription* subscription,
                                             BootTime now) const {
   // Deliveries are made of subscriptions that are there: what this process knows is behind.
@@ -242,7 +270,7 @@ std::optional<JobResult> Worker::refusal_of(const Held& held, const Subscription
     return not_sent(Code::provider_unavailable,
                     "the subscription cannot be read here: " + subscription->problem);
   }
-  if (!outlives(held, now + subscription->settings.timeout)) {
+  if (!outlives(held, now + timeout_of(held, *subscription, now))) {
     return not_sent(Code::provider_unavailable,
                     "the worker was held up, and its lease is too short for an attempt");
   }
@@ -266,7 +294,7 @@ Worker::Prepared Worker::prepare(Held held, const Secrets& secrets, BootTime now
   auto parcel =
       parcel_of(held.leased, *subscription, held.span ? traceparent_of(*held.span) : std::string());
   parcel.address = target->address;
-  parcel.deadline = now + subscription->settings.timeout;
+  parcel.deadline = now + timeout_of(held, *subscription, now);
   return {.held = std::move(held), .transport = target->transport, .parcel = std::move(parcel)};
 }
 

@@ -44,6 +44,8 @@ struct JobWorkerParts {
   /// Called without a lock, by threads of transports, too: a result has come, so that a step is
   /// due.
   std::function<void()> wake = [] {};
+  /// Asked without a lock: whether jobs are leased at this time.
+  std::function<bool()> may_lease = [] { return true; };
   /// Called with results that have been written.
   std::function<void(std::span<const spi::FinishedJob>)> finished =
       [](std::span<const spi::FinishedJob>) {};
@@ -56,8 +58,12 @@ struct JobWorkerOptions {
   std::uint32_t lease_rows_max = 256;
   /// Of one write.
   std::uint32_t finish_rows_max = 256;
-  /// Longer than the deadline of any request and the margin.
-  Duration lease = SubscriptionSettings::timeout_max + std::chrono::seconds(30);
+  /// No request takes longer.
+  Duration request_timeout_max = SubscriptionSettings::timeout_max;
+  /// Longer than `request_timeout_max` and the margin. 0: than the longest timeout of a
+  /// subscription and `lease_spare`.
+  Duration lease{};
+  Duration lease_spare = std::chrono::seconds(30);
   /// A request is sent only if its lease outlives its deadline by this: the time to write the
   /// result.
   Duration lease_margin = std::chrono::seconds(10);
@@ -104,6 +110,7 @@ class Worker final {
   struct Lease {
     LeaseToken token{};
     BootTime until{};
+    Duration longest{};  ///< it was made for requests that take so long
   };
   struct Held {
     spi::LeasedJob leased;
@@ -144,6 +151,9 @@ class Worker final {
   bool lease_more(BootTime now);
 
   void failed(std::string_view what, const Error& error, BootTime now);
+  [[nodiscard]] Lease new_lease(BootTime now) const;
+  [[nodiscard]] Duration timeout_of(const Held& held, const Subscription& subscription,
+                                    BootTime now) const;
   [[nodiscard]] bool outlives(const Held& held, BootTime deadline) const {
     return deadline + options_.lease_margin <= held.lease.until;
   }

@@ -95,10 +95,10 @@ Result<std::vector<DeliveryRecord>> HubAdminStore::deliveries(const spi::Deliver
                           : filter.subscription ? statements_.deliveries_of
                           : filter.tenant       ? statements_.deliveries_in
                                                 : statements_.deliveries;
-  auto rows = parts_.read(statement, {request.before, filter.tenant, view_of(filter.subscription),
-                                      view_of(filter.event), state, filter.type, code, filter.from,
-                                      filter.to, request.ended_from, request.ended_to,
-                                      request.requeued, request.rows_max});
+  auto rows = parts_.read(
+      statement, {request.before, filter.tenant, view_of(filter.subscription),
+                  view_of(filter.event), state, filter.type, code, filter.from, filter.to,
+                  request.ended_from, request.ended_to, request.requeued, request.rows_max});
   if (!rows.ok()) return rows.error();
   std::vector<DeliveryRecord> found;
   for (const auto row : *rows) found.push_back(hub_delivery(row, 0));

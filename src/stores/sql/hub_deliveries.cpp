@@ -139,10 +139,10 @@ Result<std::vector<DeliveryRecord>> HubDeliveryStore::due(std::span<const spi::P
     after.push_back(static_cast<std::int64_t>(page.after.value));
     rows_max.push_back(page.rows_max);
   }
-  auto found = deliveries(statements_.due, {std::move(shards), std::move(subscriptions),
-                                            std::move(after_due), std::move(after),
-                                            std::move(rows_max), parts_.now(),
-                                            by_element(pages.size())});
+  auto found =
+      deliveries(statements_.due,
+                 {std::move(shards), std::move(subscriptions), std::move(after_due),
+                  std::move(after), std::move(rows_max), parts_.now(), by_element(pages.size())});
   if (found.ok()) parts_.tell_found(hub_deliveries_feed, found->size());
   return found;
 }

@@ -2,7 +2,6 @@
 
 #include "spi/hub_rules.hpp"
 
-#include <array>
 #include <chrono>
 #include <map>
 
@@ -72,9 +71,8 @@ Result<std::vector<SubscriptionRecord>> HubSubscriptionStore::list(
   const auto& filter = request.filter;
   std::optional<std::string_view> state;
   if (filter.state) state = subscription_state_name(*filter.state);
-  auto rows = parts_.read(
-      filter.tenant ? list_in_ : list_,
-      {request.after.view(), filter.tenant, state, filter.name, request.rows_max});
+  auto rows = parts_.read(filter.tenant ? list_in_ : list_, {request.after.view(), filter.tenant,
+                                                             state, filter.name, request.rows_max});
   if (!rows.ok()) return rows.error();
   std::vector<SubscriptionRecord> records;
   for (const auto row : *rows) records.push_back(hub_subscription(row));
@@ -96,8 +94,7 @@ Result<std::uint32_t> HubSubscriptionStore::add_secret(const SubscriptionId& id,
     auto known = session.run(lock_, {id.view()});
     if (!known.ok()) return known.error();
     if (known->empty()) return spi::no_subscription(id);
-    const std::array asked{id};
-    auto live = session.run(secrets_, {id_texts(asked), parts_.now()});
+    auto live = session.run(secrets_, {id_texts(std::span(&id, 1)), parts_.now()});
     if (!live.ok()) return live.error();
     auto fits = spi::check_new_secret(id, live->size(), overlap);
     if (!fits.ok()) return fits.error();

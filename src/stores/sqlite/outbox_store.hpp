@@ -19,7 +19,8 @@ class SqliteOutbox final : public spi::OutboxStore {
       : context_(context), audit_(audit), statements_(sections) {}
 
   [[nodiscard]] spi::Capabilities capabilities() const override {
-    return {.late_commits = spi::LateCommits::none, .notifies = true, .shards = 1};
+    return {
+        .late_commits = spi::LateCommits::none, .notifies = true, .shards = 1, .one_process = true};
   }
   Status prepare(const TableName& table) override;
   Result<spi::ReadReply> read(const TableName& table, std::span<const spi::Range> ranges,

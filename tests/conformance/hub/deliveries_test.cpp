@@ -369,7 +369,7 @@ TEST_P(HubConformance, WaitingDeliveriesAreLookedThroughInPages) {
     EXPECT_EQ(pages, of_key[0].shard == of_key[4].shard ? 4U : 2U);
   }
   auto stale = owner;
-  stale.id = worker_id();
+  stale.id = ids_.next<WorkerId>();
   const auto reply =
       deliveries().release_strays(fencing(stale), {.shard = of_key[0].shard, .rows_max = 2});
   EXPECT_FALSE(reply.value().next);

@@ -110,11 +110,11 @@ DeliveryRecord HubConformance::look_at(const DeliveryId& id) {
 
 std::vector<std::string> HubConformance::due_ids(const DeliveryRecord& like,
                                                  std::uint32_t rows_max) {
-  return ids_of(deliveries()
-                    .due(std::array{spi::PendingPage{.shard = like.shard,
-                                                     .subscription = like.subscription,
-                                                     .rows_max = rows_max}})
-                    .value());
+  return ids_of(
+      deliveries()
+          .due(std::array{spi::PendingPage{
+              .shard = like.shard, .subscription = like.subscription, .rows_max = rows_max}})
+          .value());
 }
 
 spi::DeliveryStore::BeginReply HubConformance::begin(const Owner& owner,

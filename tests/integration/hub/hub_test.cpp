@@ -304,6 +304,41 @@ TEST_F(WholeHub, RunsOnlyTheRolesItIsGiven) {
   EXPECT_TRUE(ends_as(DeliveryState::completed));
 }
 
+TEST_F(WholeHub, ASecondProcessStandsByUntilTheFirstOneEnds) {
+  start();
+  (void)subscribe("one");
+  (void)publish();
+  ASSERT_TRUE(ends_as(DeliveryState::completed));
+  // Another store on the same file is as another process.
+  const auto other_store = sqlite::open(folder_.file()).value();
+  RecordingLogger log;
+  auto settings = options();
+  settings.log = &log;
+  auto other = Hub::create(*other_store, settings).value();
+  ASSERT_TRUE(other.start().ok());
+  EXPECT_TRUE(other.snapshot().stands_by);
+  EXPECT_FALSE(hub_->snapshot().stands_by);
+  const auto said = log.lines();
+  ASSERT_FALSE(said.empty());
+  EXPECT_EQ(said[0].level, LogLevel::warning);
+  EXPECT_EQ(said[0].event,
+            "another process has the delivery hub of this store, and only one can: this one stands "
+            "by, and sends nothing until that one ends");
+  for (int count = 0; count < 20; ++count) (void)publish();
+  ASSERT_TRUE(ends_as(DeliveryState::completed, 21));
+  for (const auto& delivery : in_state(DeliveryState::completed)) {
+    EXPECT_EQ(roles().admin.attempts(delivery.id).value().at(0).worker, "hub");
+  }
+  EXPECT_EQ(other.snapshot().completed, 0U);
+  EXPECT_EQ(other.snapshot().requests, 0U);
+  EXPECT_TRUE(hub_->stop().ok());
+  (void)publish();
+  EXPECT_TRUE(ends_as(DeliveryState::completed, 22));
+  EXPECT_FALSE(other.snapshot().stands_by);
+  EXPECT_EQ(other.snapshot().completed, 1U);
+  EXPECT_TRUE(other.stop().ok());
+}
+
 TEST_F(WholeHub, ManyEventsAllArrive) {
   start();
   (void)subscribe("one");
@@ -347,6 +382,13 @@ TEST(HubOptions, WhatIsWrongIsNamed) {
   HubOptions options;
   options.requests_max = 0;
   EXPECT_EQ(options.check().error().message, "requests_max is 0; a worker needs at least one");
+  options.requests_max = 1;
+  options.job_lease = 2min;
+  EXPECT_EQ(options.check().error().message,
+            "job_lease: 2m is too short for requests of request_timeout_max (2m) and 10s to write "
+            "the result; give 2m10s or more, or a shorter request_timeout_max");
+  options.request_timeout_max = 3min;
+  EXPECT_EQ(options.check().error().message, "request_timeout_max: 3m is not between 100ms and 2m");
   EXPECT_EQ(hub_role_from_name("cleaner"), HubRole::cleaner);
   EXPECT_EQ(hub_role_from_name("boss"), std::nullopt);
 }

@@ -255,7 +255,8 @@ TEST_F(HubPipeline, WhatAWorkerLostIsSentByAnother) {
   work(*worker_);
   EXPECT_EQ(hand_.attempt(hand_.deliveries().at(0).id).state, HubJobState::leased);
   delivery::Cleaner cleaner({.jobs = hand_.roles().jobs, .clock = clock_});
-  clock_.advance(delivery::JobWorkerOptions{}.lease);
+  clock_.advance(delivery::SubscriptionSettings{}.timeout +
+                 delivery::JobWorkerOptions{}.lease_spare);
   cleaner.step();
   work(*worker_);
   hand_.apply_results();

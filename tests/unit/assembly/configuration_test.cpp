@@ -496,6 +496,18 @@ TEST(Configuration, TheHubsKeyAndTypesAreCheckedAndTheKeyIsNeverRepeated) {
   EXPECT_EQ(problems("hub: { event_types: [{ type: a, schema_file: nowhere.json }] }").size(), 1U);
 }
 
+TEST(Configuration, TheLeaseOfTheHubsJobsOutlivesItsRequests) {
+  EXPECT_EQ(problems("hub: { job_lease: 2m10s }"), Problems{});
+  EXPECT_EQ(problems("hub: { job_lease: 30s, request_timeout_max: 20s }"), Problems{});
+  const auto wrong = problems("hub: { job_lease: 29s, request_timeout_max: 20s }");
+  ASSERT_EQ(wrong.size(), 1U);
+  EXPECT_NE(wrong.front().find("job_lease: 29s is too short for requests of request_timeout_max "
+                               "(20s) and 10s to write the result; give 30s or more, or a shorter "
+                               "request_timeout_max"),
+            std::string::npos)
+      << wrong.front();
+}
+
 std::string document() {
   std::ifstream file(testing::project_folder() / "docs/configuration.md");
   return {std::istreambuf_iterator<char>(file), {}};

@@ -87,8 +87,7 @@ TEST(RetryPreset, AreFoundByNameAndValid) {
   EXPECT_FALSE(RetryPolicy::preset("hub").ok()) << "its waits are RetrySchedule's alone";
   const auto unknown = RetryPolicy::preset("S4");
   EXPECT_EQ(unknown.error().code, Code::config_invalid);
-  EXPECT_EQ(unknown.error().message,
-            "retry preset \"S4\": unknown; there are s0, s2, s4 and saga");
+  EXPECT_EQ(unknown.error().message, "retry preset \"S4\": unknown; there are s0, s2, s4 and saga");
 }
 
 TEST(RetryDelay, GrowsToTheCapAndStaysThere) {

@@ -15,6 +15,59 @@ namespace {
 
 using namespace std::chrono_literals;
 
+/// Says who owns the deliveries.
+class OwnersOnly final : public spi::OwnershipStore {
+ public:
+  spi::Census answer{};
+  Result<spi::LeaseReply> join(const WorkerId&, Duration, std::span<const spi::Scope>,
+                               std::uint16_t) override {
+    return spi::LeaseReply{};
+  }
+  Result<spi::LeaseReply> renew(const WorkerId&, Duration) override { return spi::LeaseReply{}; }
+  Result<spi::Census> census(const spi::Scope&) override { return answer; }
+  Result<std::vector<spi::OwnedShard>> take(const spi::Scope&, const WorkerId&,
+                                            std::uint16_t) override {
+    return std::vector<spi::OwnedShard>{};
+  }
+  Status release(const spi::Scope&, const WorkerId&, std::span<const spi::OwnedShard>) override {
+    return {};
+  }
+  Status withdraw(const WorkerId&, std::span<const spi::Scope>) override { return {}; }
+  Status leave(const WorkerId&) override { return {}; }
+};
+
+TEST(HubStandByTest, StandsByWhileAnotherProcessOwnsTheDeliveriesAndSaysSo) {
+  testing::FakeClock clock;
+  testing::RecordingLogger log;
+  OwnersOnly owners;
+  int freed = 0;
+  HubStandBy stand_by(
+      {.ownership = owners, .store = "sqlite:hub.db", .clock = clock, .log = log, .free = [&] {
+         ++freed;
+       }});
+  const auto look = [&] {
+    clock.advance(HubStandBy::interval);
+    (void)stand_by.step();
+    return stand_by.stands_by();
+  };
+  const auto me = WorkerId::parse("me").value();
+  const auto other = WorkerId::parse("other").value();
+  EXPECT_FALSE(look()) << "nobody has it";
+  owners.answer = {.live = {me}, .shards = {{.owner = me, .lease_left = 5s}}};
+  EXPECT_FALSE(look());
+  EXPECT_TRUE(log.lines().empty());
+  owners.answer.shards[0].owner = other;
+  EXPECT_TRUE(look());
+  EXPECT_TRUE(look());
+  ASSERT_EQ(log.lines().size(), 1U) << "once";
+  EXPECT_EQ(log.lines()[0].level, LogLevel::warning);
+  EXPECT_EQ(freed, 0);
+  owners.answer.shards[0].lease_left = {};
+  EXPECT_FALSE(look()) << "it has ended";
+  EXPECT_EQ(freed, 1);
+  EXPECT_EQ(log.lines().size(), 2U);
+}
+
 class HubUpkeepTest : public ::testing::Test {
  protected:
   static constexpr std::uint16_t upkeep_shards = 2;

@@ -61,6 +61,9 @@ NewMessage traced_draft(std::string traceparent) {
 
 constexpr auto sampled_trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
+/// The default timeout of a request, and half a minute.
+constexpr Duration lease_by_default = 45s;
+
 class HubWorkerTest : public ::testing::Test {
  protected:
   HubWorkerTest() {
@@ -332,6 +335,87 @@ TEST_F(HubWorkerTest, LeaseThatIsTooShortByNowSendsNothing) {
   EXPECT_EQ(hooks().log.size(), 1U);
 }
 
+TEST_F(HubWorkerTest, LeaseIsAsLongAsTheLongestRequestMayTake) {
+  const auto quick = ready(hand.subscribe("quick"));
+  hooks().hold = true;
+  const auto left = [&](const DeliveryRecord& of) {
+    return *hand.attempt(of.id).lease_until - clock.wall_now();
+  };
+  auto worker = worker_with();
+  run(*worker);
+  EXPECT_EQ(left(quick), 45s) << "15s and half a minute";
+  EXPECT_EQ(hooks().log.back().deadline - clock.boot_now(), 15s);
+  // A killed worker's job is free after that.
+  worker.reset();
+  clock.advance(45s);
+  EXPECT_EQ(hand.roles().jobs.reset(10).value().reset, 1U);
+
+  const auto slow = ready(hand.subscribe("slow", R"({"timeout": "1m"})"));
+  worker = worker_with();
+  run(*worker);
+  EXPECT_EQ(left(slow), 90s);
+  EXPECT_EQ(left(quick), 90s);
+  worker.reset();
+  clock.advance(90s);
+  EXPECT_EQ(hand.roles().jobs.reset(10).value().reset, 2U);
+
+  worker = worker_with({.request_timeout_max = 20s});
+  run(*worker);
+  EXPECT_EQ(left(slow), 50s);
+  const auto sent = [&](std::string_view target) {
+    Duration timeout{};
+    for (const auto& parcel : hooks().log) {
+      const bool is = HookTransport::hook_of(parcel).text.find(target) != std::string::npos;
+      if (is) timeout = parcel.deadline - clock.boot_now();
+    }
+    return timeout;
+  };
+  EXPECT_EQ(sent("slow"), 20s) << "cut";
+  EXPECT_EQ(sent("quick"), 15s);
+  worker.reset();
+
+  const auto other = ready(hand.subscribe("other"));
+  worker = worker_with({.request_timeout_max = 20s, .lease = 30s});
+  run(*worker);
+  EXPECT_EQ(left(other), 30s);
+  EXPECT_EQ(sent("other"), 15s);
+}
+
+TEST_F(HubWorkerTest, TimeoutThatHasBecomeLongerHasWhatTheLeaseLeaves) {
+  auto subscription = hand.subscribe("a");
+  ready(subscription);
+  hooks().hold = true;
+  const auto worker = worker_with();
+  worker->wake();
+  ASSERT_TRUE(worker->step());  // leases, for requests of 15 s
+  subscription.settings = R"({"timeout": "1m"})";
+  hand.subscribe(subscription);
+  run(*worker);
+  ASSERT_EQ(hooks().log.size(), 1U);
+  EXPECT_EQ(hooks().log.back().deadline - clock.boot_now(), 35s) << "45 s but the margin";
+}
+
+TEST_F(HubWorkerTest, LeasesNothingWhileItMayNot) {
+  ready(hand.subscribe("a"));
+  auto& roles = hand.roles();
+  bool may = false;
+  Worker worker(
+      {.jobs = roles.jobs,
+       .secrets = roles.subscriptions,
+       .subscriptions = [&](std::uint64_t after) { return roles.deliveries.subscriptions(after); },
+       .transports = transports,
+       .box = &box,
+       .ids = hand.ids(),
+       .clock = clock,
+       .may_lease = [&] { return may; }});
+  run(worker);
+  EXPECT_EQ(hooks().log.size(), 0U);
+  EXPECT_EQ(worker.next(clock.boot_now()), BootTime::max());
+  may = true;
+  run(worker);
+  EXPECT_EQ(hooks().log.size(), 1U);
+}
+
 TEST_F(HubWorkerTest, TimeThatReadingTookCountsToo) {
   ready(hand.subscribe("a", R"({"timeout": "20s"})"));
   reading = [this] { clock.advance(31s); };
@@ -364,7 +448,7 @@ TEST_F(HubWorkerTest, JobsOfALeaseInDoubtComeBackThroughTheCleaner) {
   run(*worker);
   faults.clear();
   Cleaner cleaner({.jobs = hand.roles().jobs, .clock = clock, .metrics = metrics});
-  clock.advance(JobWorkerOptions{}.lease + 1s);
+  clock.advance(lease_by_default + 1s);
   EXPECT_TRUE(cleaner.step());
   run(*worker);
   EXPECT_EQ(hand.attempt(delivery.id).state, HubJobState::completed);
@@ -379,7 +463,7 @@ TEST_F(HubWorkerTest, ResultOfALeaseThatAnotherHasCountsForNothing) {
   const auto slow = worker_with({.name = "slow"});
   run(*slow);
   Cleaner cleaner({.jobs = hand.roles().jobs, .clock = clock});
-  clock.advance(JobWorkerOptions{}.lease + 1s);
+  clock.advance(lease_by_default + 1s);
   cleaner.step();
   hooks().let_go();
   const auto quick = worker_with({.name = "quick"});

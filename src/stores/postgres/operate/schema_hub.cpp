@@ -435,11 +435,11 @@ DROP DOMAIN "{schema}".hub_id;
 
 // Deliveries of a tenant are found by its subscriptions: an index of deliveries by tenant would add
 // a fifth to the cost of each.
-constexpr std::string_view tenants_up = R"sql(
+constexpr std::string_view hub_tenants_up = R"sql(
 CREATE INDEX hub_subscription_tenant ON "{schema}".hub_subscription (tenant, id);
 )sql";
 
-constexpr std::string_view tenants_down = R"sql(
+constexpr std::string_view hub_tenants_down = R"sql(
 DROP INDEX "{schema}".hub_subscription_tenant;
 )sql";
 
@@ -451,7 +451,7 @@ Migration hub_step() {
   return {1, "hub", up, hub_down};
 }
 
-Migration hub_tenants_step() noexcept { return {2, "tenants", tenants_up, tenants_down}; }
+Migration hub_tenants_step() noexcept { return {2, "tenants", hub_tenants_up, hub_tenants_down}; }
 
 std::string_view hub_first_requeue() noexcept { return requeue_up; }
 

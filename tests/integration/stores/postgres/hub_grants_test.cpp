@@ -253,16 +253,17 @@ TEST_F(PostgresHubRoles, EachUserCanDoAllOfItsWork) {
 }
 
 TEST_F(PostgresHubGrants, NobodyCanDoAnothersWork) {
-  const std::vector<std::string> others_deliveries{"UPDATE {s}.hub_delivery SET state = 'dead'",
-                                                   "DELETE FROM {s}.hub_delivery",
-                                                   "TRUNCATE {s}.hub_delivery",
-                                                   "SELECT {s}.requeue('d')",
-                                                   "SELECT {s}.hub_requeue('d')",
-                                                   "SELECT {s}.hub_audit('', '', '', '', 1, '', '', '')",
-                                                   "DELETE FROM {s}.hub_event",
-                                                   "UPDATE {s}.hub_event SET type = 'x'",
-                                                   "DELETE FROM {s}.hub_job",
-                                                   "DELETE FROM {s}.hub_dead"};
+  const std::vector<std::string> others_deliveries{
+      "UPDATE {s}.hub_delivery SET state = 'dead'",
+      "DELETE FROM {s}.hub_delivery",
+      "TRUNCATE {s}.hub_delivery",
+      "SELECT {s}.requeue('d')",
+      "SELECT {s}.hub_requeue('d')",
+      "SELECT {s}.hub_audit('', '', '', '', 1, '', '', '')",
+      "DELETE FROM {s}.hub_event",
+      "UPDATE {s}.hub_event SET type = 'x'",
+      "DELETE FROM {s}.hub_job",
+      "DELETE FROM {s}.hub_dead"};
   const std::vector<std::string> secrets{"SELECT * FROM {s}.hub_secret",
                                          "UPDATE {s}.hub_secret SET sealed = ''"};
   for (const std::string role : {"ingest", "router", "worker", "admin"}) {

@@ -123,14 +123,17 @@ class PostgresHubPlans : public PostgresTest {
 };
 
 TEST_F(PostgresHubPlans, AreTheSameAtAnyTime) {
-  const std::array all_day{
-      "hub_publish", "hub_known",       "hub_read",        "hub_unseen",        "hub_move",
-      "hub_changed", "hub_add",         "hub_open",        "hub_due",           "hub_in_progress",
-      "hub_begin",   "hub_change",      "hub_end_unsent",  "hub_doomed",        "hub_bury",
-      "hub_disable", "hub_make_jobs",   "hub_without_job", "hub_ended",         "hub_seen",
-      "hub_lease",   "hub_finish",      "hub_lost",        "hub_reset",         "hub_secrets",
-      "hub_dead",    "hub_generations", "hub_requeue",     "hub_release_strays",
-      "hub_deliveries_in", "hub_waiting_page"};
+  const std::array all_day{"hub_publish",     "hub_known",          "hub_read",
+                           "hub_unseen",      "hub_move",           "hub_changed",
+                           "hub_add",         "hub_open",           "hub_due",
+                           "hub_in_progress", "hub_begin",          "hub_change",
+                           "hub_end_unsent",  "hub_doomed",         "hub_bury",
+                           "hub_disable",     "hub_make_jobs",      "hub_without_job",
+                           "hub_ended",       "hub_seen",           "hub_lease",
+                           "hub_finish",      "hub_lost",           "hub_reset",
+                           "hub_secrets",     "hub_dead",           "hub_generations",
+                           "hub_requeue",     "hub_release_strays", "hub_deliveries_in",
+                           "hub_waiting_page"};
   std::map<std::string, std::string> first;
   for (const std::string section : all_day) {
     first[section] = plan(section);

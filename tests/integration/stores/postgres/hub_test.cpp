@@ -353,6 +353,36 @@ TEST_F(PostgresHub, StepBackBringsTheRequeueOfBefore) {
   EXPECT_EQ(store_->audit().read(0, 10).value().size(), 1U);
 }
 
+TEST_F(PostgresHub, StraysAreReleasedPageByPage) {
+  sql("INSERT INTO hub_delivery (id, event, subscription, generation, tenant, type, key, shard, "
+      "state, next_attempt_at, created_at, correlation_id) SELECT 'd' || n, 'e' || n, 's' || n % "
+      "3, "
+      "0, 'default', 't', 'k' || n / 3, 3, CASE WHEN n < 3 THEN 'in_progress' ELSE 'waiting' END, "
+      "now(), now(), '' FROM generate_series(0, 29) AS n");
+  // Behind one that is open, it is no stray.
+  sql("UPDATE hub_delivery SET key = 'k0' WHERE id IN ('d3', 'd4', 'd5')");
+  const spi::Scope scope("hub:deliveries");
+  const auto owner = ids_.next<WorkerId>();
+  auto& ownership = store_->ownership();
+  ASSERT_TRUE(ownership.join(owner, std::chrono::hours(1), std::span(&scope, 1), 16).ok());
+  std::vector<spi::Fence> fences;
+  for (const auto& shard : ownership.take(scope, owner, 16).value()) {
+    fences.push_back({shard.shard, shard.epoch});
+  }
+  std::optional<spi::WaitingPage> page =
+      spi::WaitingPage{.shard = Shard{3}, .subscription = {}, .after = {}, .rows_max = 10};
+  std::vector<std::uint64_t> released;
+  while (page) {
+    const auto reply =
+        store_->hub()->deliveries.release_strays({scope, owner, fences}, *page).value();
+    released.push_back(reply.released);
+    page = reply.next;
+  }
+  EXPECT_EQ(released, (std::vector<std::uint64_t>{8, 9, 7}));
+  EXPECT_EQ(sql("SELECT id FROM hub_delivery WHERE state = 'waiting' ORDER BY id"),
+            (std::vector<std::string>{"d3", "d4", "d5"}));
+}
+
 TEST_F(PostgresHub, TablesOfOtherShardsAreRefused) {
   auto options = database_->options();
   options.shards = 8;

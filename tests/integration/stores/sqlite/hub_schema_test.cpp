@@ -41,15 +41,37 @@ TEST_F(SqliteHubSchema, IsMadeByTheHubAloneAndRemovedAsAWhole) {
 TEST_F(SqliteHubSchema, StatementsThatRunAllDaySearch) {
   const auto store = open_store();
   store->hub()->events.prepare().value();
-  for (const auto* section :
-       {"hub_publish",     "hub_known",       "hub_read",          "hub_positions",
-        "hub_move",        "hub_changed",     "hub_add",           "hub_open",
-        "hub_due",         "hub_in_progress", "hub_begin",         "hub_change",
-        "hub_doomed",      "hub_end_unsent",  "hub_bury",          "hub_make_jobs",
-        "hub_without_job", "hub_ended",       "hub_seen",          "hub_finish",
-        "hub_lost",        "hub_reset",       "hub_deliveries_of", "hub_deliveries_about",
-        "hub_attempts",    "hub_purge_jobs",  "hub_purge_events",  "hub_old_dead",
-        "hub_deliveries_in", "hub_subscription_count", "hub_subscription_list_in"}) {
+  for (const auto* section : {"hub_publish",
+                              "hub_known",
+                              "hub_read",
+                              "hub_positions",
+                              "hub_move",
+                              "hub_changed",
+                              "hub_add",
+                              "hub_open",
+                              "hub_due",
+                              "hub_in_progress",
+                              "hub_begin",
+                              "hub_change",
+                              "hub_doomed",
+                              "hub_end_unsent",
+                              "hub_bury",
+                              "hub_make_jobs",
+                              "hub_without_job",
+                              "hub_ended",
+                              "hub_seen",
+                              "hub_finish",
+                              "hub_lost",
+                              "hub_reset",
+                              "hub_deliveries_of",
+                              "hub_deliveries_about",
+                              "hub_attempts",
+                              "hub_purge_jobs",
+                              "hub_purge_events",
+                              "hub_old_dead",
+                              "hub_deliveries_in",
+                              "hub_subscription_count",
+                              "hub_subscription_list_in"}) {
     const auto text = plan(section);
     for (const auto* table : {"sagabox_hub", "d", "e", "i", "j", "n", "s"}) {
       EXPECT_EQ((text + "\n").find("SCAN " + std::string(table) + "\n"), std::string::npos)
