@@ -12,7 +12,7 @@ namespace sagabox::delivery {
 bool HubPurger::purge(const Result<spi::HubPurged>& purged) {
   if (purged.ok()) {
     const auto most = std::max({purged->jobs, purged->deliveries, purged->events, purged->dead});
-    return most >= rows_max;
+    return purged->more || most >= rows_max;
   }
   errors_.count(purged.error().code);
   parts_.log.log(LogLevel::warning, "purge of the hub failed, will be tried again",

@@ -105,13 +105,13 @@ class DeliveryStore {
   /// one that completed has neither code nor error. Call `bury` before for those that died.
   virtual Result<ChangeReply> change(const Fencing& fencing,
                                      std::span<const DeliveryChange> changes) = 0;
-  /// Open deliveries of a disabled subscription that are not in progress, in whatever order: they
-  /// die.
+  /// Open deliveries of a subscription that are not in progress, in whatever order: they die. None
+  /// while it is stored as anything but disabled, whatever its owner has read.
   virtual Result<std::vector<DeliveryRecord>> doomed(Shard shard,
                                                      const SubscriptionId& subscription,
                                                      std::uint32_t rows_max) = 0;
-  /// Those of them that are pending or waiting after that attempt die, as `change` says. Call
-  /// `bury` before.
+  /// Those of them that are pending or waiting after that attempt die, as `change` says, while
+  /// their subscription is disabled. Call `bury` before.
   virtual Result<ChangeReply> end_unsent(const Fencing& fencing,
                                          std::span<const DeliveryChange> changes) = 0;
   struct StraysReply {
@@ -133,12 +133,15 @@ class DeliveryStore {
   virtual Result<std::vector<AttemptOf>> without_job(std::span<const AttemptOf> attempts) = 0;
   /// Jobs of this shard that have ended and are not marked as seen, the oldest first.
   virtual Result<std::vector<EndedJob>> ended(Shard shard, std::uint32_t rows_max) = 0;
-  /// Their results are in their deliveries, or no delivery is at that attempt any more.
+  /// Their results are in their deliveries, or no delivery is at that attempt any more. Nothing is
+  /// changed about one whose delivery is in progress at that attempt.
   virtual Status seen(std::span<const AttemptOf> jobs) = 0;
 
   /// The endpoint said that it is gone, or failed for too long: the only change of a subscription
-  /// that an owner may make. False: it was disabled already, or is not there.
-  virtual Result<bool> disable(const SubscriptionId& subscription, std::string_view reason) = 0;
+  /// that an owner may make. False: it was disabled already, is not there, or is not as that
+  /// `change` left it any more: what failed was another target, perhaps.
+  virtual Result<bool> disable(const SubscriptionId& subscription, std::uint64_t change,
+                               std::string_view reason) = 0;
   /// Those with a `change` above this one, ascending.
   virtual Result<std::vector<SubscriptionRecord>> subscriptions(std::uint64_t after) = 0;
 

@@ -91,6 +91,7 @@ struct HubPurged {
   std::uint64_t deliveries = 0;
   std::uint64_t events = 0;
   std::uint64_t dead = 0;
+  bool more = false;  ///< it has not come to the end yet; the next call goes on from there
 };
 
 /// What operators see and do. Lists go from the newest to the oldest.

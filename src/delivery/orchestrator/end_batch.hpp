@@ -17,8 +17,9 @@ namespace sagabox::delivery {
 /// What becomes of a delivery whose attempt has ended, or which will not be sent.
 struct Ending {
   Tenure tenure;
-  DeliveryRecord delivery{};  ///< as it is afterwards
-  std::string disable{};      ///< why its subscription is disabled before; empty: it is not
+  DeliveryRecord delivery{};         ///< as it is afterwards
+  std::string disable{};             ///< why its subscription is disabled before; empty: it is not
+  std::uint64_t disable_change = 0;  ///< of the subscription that this was decided by
   bool bury = false;
 };
 

@@ -41,7 +41,7 @@ EndAnswer Orchestrator::perform(const EndStep& step) const {
       return parts.health.health(step.subscription, step.since);
     }
     EndAnswer operator()(const DisableSubscription& step) const {
-      return parts.store.disable(step.subscription, step.reason);
+      return parts.store.disable(step.subscription, step.change, step.reason);
     }
     EndAnswer operator()(const Bury& step) const { return parts.store.bury(step.ids); }
     EndAnswer operator()(const ChangeDeliveries& step) const {
@@ -161,6 +161,7 @@ std::optional<EndStep> Orchestrator::plan_stage() {
           batch.items, [](const Ending& item) { return !item.disable.empty(); });
       if (first != batch.items.end()) {
         return DisableSubscription{.subscription = first->delivery.subscription,
+                                   .change = first->disable_change,
                                    .reason = first->disable};
       }
       batch.stage = Stage::bury;
@@ -221,7 +222,11 @@ void Orchestrator::apply_one(const DisableSubscription& step, EndAnswer& answer,
   if (!disabled.ok() && may_be_repeated(disabled.error().code)) {
     return end_failed(disabled.error(), "a subscription could not be disabled", now);
   }
-  if (!disabled.ok()) end_failed(disabled.error(), "a subscription cannot be disabled", now);
+  if (!disabled.ok()) {
+    end_failed(disabled.error(), "a subscription cannot be disabled", now);
+    // It is as it was: its deliveries go on.
+    if (auto* const line = find_line(step.subscription)) line->stopped = line->doom = false;
+  }
   for (auto& item : batches_.front().items) {
     if (item.delivery.subscription == step.subscription) item.disable.clear();
   }

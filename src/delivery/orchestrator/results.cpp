@@ -81,7 +81,10 @@ void Orchestrator::decide_end(Line& line, Attempt& attempt, const spi::EndedJob&
   const auto since = was_sent(job.result) ? failing_since(line) : std::nullopt;
   auto endpoint = Endpoint::of(*line.subscription, since);
   endpoint.state = line.state();
-  endpoint.changed = attempt.change != 0 && attempt.change != line.subscription->record.change;
+  // Of an attempt that another owner has begun, only its time tells which target it was sent to.
+  endpoint.changed = attempt.change != 0
+                         ? attempt.change != line.subscription->record.change
+                         : job.ended_at - job.result.took < line.subscription->record.changed_at;
   auto decision =
       parts_.decide(attempt.delivery, AttemptEnded{.attempt = job.of.attempt, .result = job.result},
                     endpoint, job.ended_at, parts_.random);
@@ -103,6 +106,7 @@ void Orchestrator::decide_end(Line& line, Attempt& attempt, const spi::EndedJob&
   batch.items.push_back({.tenure = tenure_of(line.shard),
                          .delivery = std::move(decision.delivery),
                          .disable = decision.disable.value_or(""),
+                         .disable_change = line.subscription->record.change,
                          .bury = decision.bury});
   consider(line, parts_.clock.boot_now());
   parts_.wake_starter();
@@ -150,6 +154,7 @@ void Orchestrator::apply_one(const ReadDoomed& step, EndAnswer& answer, BootTime
     batch.items.push_back({.tenure = step.tenure,
                            .delivery = std::move(decision.delivery),
                            .disable = {},
+                           .disable_change = 0,
                            .bury = decision.bury});
   }
   if (!batch.items.empty()) batches_.push_back(std::move(batch));

@@ -184,6 +184,8 @@ void Orchestrator::apply_one(const BeginAttempts& step, StartAnswer& answer, Boo
     const auto known = attempts_.find(of.delivery);
     if (known == attempts_.end() || known->second.phase != Attempt::Phase::beginning) continue;
     known->second.phase = Attempt::Phase::making;
+    // A scan that went past it before may have found it pending still.
+    known->second.began = now;
     log_about(LogLevel::debug, "attempt of a delivery begins", known->second.delivery);
     jobs_.push_back(job_of(known->second.delivery));
   }

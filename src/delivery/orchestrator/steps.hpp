@@ -80,6 +80,7 @@ struct ReadHealth {
 };
 struct DisableSubscription {
   SubscriptionId subscription;
+  std::uint64_t change = 0;  ///< of the subscription that this was decided by
   std::string reason;
 };
 struct Bury {

@@ -23,6 +23,12 @@ bool is_unsent(const DeliveryRecord& delivery) {
   return delivery.state == State::pending || delivery.state == State::waiting;
 }
 
+/// What is stored, not what its owner has read.
+bool is_disabled(const HubRows& hub, const SubscriptionId& subscription) {
+  const auto known = hub.subscriptions.find(subscription);
+  return known == hub.subscriptions.end() || known->second.state == SubscriptionState::disabled;
+}
+
 void add_due(const HubDeliveryRows& rows, const spi::PendingPage& page, WallTime now,
              std::vector<DeliveryRecord>& found) {
   const auto* pending = rows.pending(page.shard);
@@ -167,7 +173,9 @@ Result<std::vector<DeliveryRecord>> HubDeliveries::doomed(Shard shard,
   return database_.faulty(Operation::hub_look, [&]() -> Result<Records> {
     Records found;
     const std::lock_guard lock(database_.mutex_);
-    for (const auto& [sequence, row] : database_.state_.hub.deliveries.all()) {
+    const auto& hub = database_.state_.hub;
+    if (!is_disabled(hub, subscription)) return found;
+    for (const auto& [sequence, row] : hub.deliveries.all()) {
       if (found.size() == rows_max) break;
       if (row.shard == shard && row.subscription == subscription && is_unsent(row)) {
         found.push_back(row);
@@ -188,7 +196,8 @@ Result<spi::DeliveryStore::ChangeReply> HubDeliveries::end_unsent(
     for (const auto& change : changes) {
       const auto* stored = rows.find(change.of.delivery);
       if (stored == nullptr || !is_fenced(fencing, stored->shard)) continue;
-      const bool goes = is_unsent(*stored) && stored->attempt == change.of.attempt;
+      const bool goes = is_unsent(*stored) && stored->attempt == change.of.attempt &&
+                        is_disabled(database_.state_.hub, stored->subscription);
       if (goes) rows.change(spi::changed(*stored, change, database_.now()));
       if (goes || spi::is_applied(*stored, change)) reply.changed.push_back(change.of);
     }
@@ -296,20 +305,25 @@ Status HubDeliveries::seen(std::span<const spi::AttemptOf> jobs) {
     for (const auto& of : jobs) {
       const auto known = database_.state_.hub.jobs.find(of);
       if (known == database_.state_.hub.jobs.end()) continue;
-      if (known->second.record.ended_at) known->second.seen = true;
+      const auto* delivery = database_.state_.hub.deliveries.find(of.delivery);
+      // Its result counts still, whatever its owner takes it for.
+      const bool counts = delivery != nullptr && delivery->attempt == of.attempt &&
+                          delivery->state == DeliveryState::in_progress;
+      if (known->second.record.ended_at && !counts) known->second.seen = true;
     }
     return {};
   });
 }
 
-Result<bool> HubDeliveries::disable(const SubscriptionId& subscription, std::string_view reason) {
+Result<bool> HubDeliveries::disable(const SubscriptionId& subscription, std::uint64_t change,
+                                    std::string_view reason) {
   auto done = database_.faulty(Operation::hub_disable, [&]() -> Result<bool> {
     const std::lock_guard lock(database_.mutex_);
     auto& hub = database_.state_.hub;
     const auto known = hub.subscriptions.find(subscription);
     if (known == hub.subscriptions.end()) return false;
     auto& record = known->second;
-    if (record.state == SubscriptionState::disabled) return false;
+    if (record.state == SubscriptionState::disabled || record.change != change) return false;
     record.state = SubscriptionState::disabled;
     record.reason = std::string(reason);
     record.changed_at = database_.now();

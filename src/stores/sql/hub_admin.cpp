@@ -3,6 +3,7 @@
 #include "spi/hub_rules.hpp"
 #include "stores/sql/hub_deliveries.hpp"
 
+#include <array>
 #include <chrono>
 #include <map>
 
@@ -60,9 +61,11 @@ HubAdminStatements::HubAdminStatements(Sections& sections)
       took(sections.take("hub_took")),
       generations(sections.take("hub_generations")),
       add(sections.take("hub_requeue")),
-      purge_jobs(sections.take("hub_purge_jobs")),
-      purge_deliveries(sections.take("hub_purge_deliveries")),
-      purge_events(sections.take("hub_purge_events")),
+      old_jobs(sections.take("hub_old_jobs")),
+      drop_old_jobs(sections.take("hub_drop_old_jobs")),
+      old_deliveries(sections.take("hub_old_deliveries")),
+      old_events(sections.take("hub_old_events")),
+      drop_events(sections.take("hub_drop_events")),
       old_dead(sections.take("hub_old_dead")),
       drop_jobs(sections.take("hub_drop_jobs")),
       drop_dead(sections.take("hub_drop_dead")),
@@ -212,20 +215,95 @@ Result<std::vector<spi::Requeued>> HubAdminStore::requeue(std::span<const Delive
   return done;
 }
 
-Result<spi::HubPurged> HubAdminStore::purge(const spi::HubPurge& request) {
-  spi::HubPurged purged;
-  const auto remove = [&](const Statement& statement, std::uint64_t& count) -> Status {
-    auto rows =
-        parts_.write(statement, {micros_of(request.older_than), request.rows_max, parts_.now()});
+Status HubAdminStore::drop(const Statement& statement, Values values, std::uint64_t& count) const {
+  auto rows = parts_.write(statement, std::move(values));
+  if (!rows.ok()) return rows.error();
+  count += rows->size();
+  return {};
+}
+
+/// What is older than any of them, and stays, is not looked at again before the end was reached:
+/// there may be millions that dead deliveries hold.
+Result<std::vector<std::string>> HubAdminStore::look_at_ended(const Statement& statement,
+                                                              const spi::HubPurge& request,
+                                                              EndedPlace& place,
+                                                              spi::HubPurged& purged) const {
+  const auto rows_max = request.rows_max * place.widened;
+  auto rows =
+      parts_.read(statement, {micros_of(request.older_than), place.from, rows_max, parts_.now()});
+  if (!rows.ok()) return rows.error();
+  std::vector<std::string> going;
+  for (const auto row : *rows) {
+    if (row.boolean(2)) going.emplace_back(row.text(0));
+  }
+  if (rows->size() < rows_max) {
+    place = {};
+    return going;
+  }
+  purged.more = true;
+  const auto last = (*rows)[rows->size() - 1].time(1);
+  // All of them ended at once, and stay: look further.
+  const bool stands = going.empty() && place.from == last;
+  place = {.from = last, .widened = stands ? place.widened * 2 : 1};
+  return going;
+}
+
+Status HubAdminStore::purge_jobs(const spi::HubPurge& request, spi::HubPurged& purged) {
+  auto going = look_at_ended(statements_.old_jobs, request, purge_places_.jobs, purged);
+  if (!going.ok()) return going.error();
+  if (going->empty()) return {};
+  return drop(statements_.drop_old_jobs,
+              {*std::move(going), micros_of(request.older_than), parts_.now()}, purged.jobs);
+}
+
+Status HubAdminStore::purge_deliveries(const spi::HubPurge& request, spi::HubPurged& purged) {
+  auto going = look_at_ended(statements_.old_deliveries, request, purge_places_.deliveries, purged);
+  if (!going.ok()) return going.error();
+  if (going->empty()) return {};
+  std::uint64_t snapshots = 0;
+  if (auto done = drop(statements_.drop_dead, {*going}, snapshots); !done.ok()) return done;
+  return drop(statements_.drop_deliveries, {*std::move(going)}, purged.deliveries);
+}
+
+/// Shard by shard, each up to the first event that is too young.
+Status HubAdminStore::purge_events(const spi::HubPurge& request, spi::HubPurged& purged) {
+  auto& place = purge_places_.events;
+  std::vector<std::string> going;
+  for (std::uint32_t left = request.rows_max; left > 0;) {
+    auto rows = parts_.read(statements_.old_events, {micros_of(request.older_than), place.shard,
+                                                     place.after, left, parts_.now()});
     if (!rows.ok()) return rows.error();
-    count = rows->size();
-    return {};
-  };
-  // Each table for itself, in an order that lets the next one find what is free.
-  auto done = remove(statements_.purge_jobs, purged.jobs);
-  if (done.ok()) done = remove(statements_.purge_deliveries, purged.deliveries);
-  if (done.ok()) done = remove(statements_.purge_events, purged.events);
-  if (!done.ok()) return done.error();
+    bool young = false;
+    for (const auto row : *rows) {
+      young = !row.boolean(2);
+      if (young) break;
+      place.after = row.integer(1);
+      if (row.boolean(3)) going.emplace_back(row.text(0));
+    }
+    if (!young && rows->size() == left) {
+      purged.more = true;
+      break;
+    }
+    left -= static_cast<std::uint32_t>(rows->size());
+    const bool was_last = ++place.shard == parts_.capabilities.shards;
+    place = {.shard = was_last ? std::uint16_t{0} : place.shard, .after = 0};
+    if (was_last) break;
+    purged.more = purged.more || left == 0;
+  }
+  if (going.empty()) return {};
+  return drop(statements_.drop_events, {std::move(going)}, purged.events);
+}
+
+Result<spi::HubPurged> HubAdminStore::purge(const spi::HubPurge& request) {
+  const std::lock_guard lock(purge_mutex_);
+  spi::HubPurged purged;
+  // Each table for itself, in an order that lets the next one find what is free; what is wrong with
+  // one does not keep the others.
+  const std::array done{purge_jobs(request, purged), purge_deliveries(request, purged),
+                        purge_events(request, purged)};
+  for (const auto& one : done) {
+    if (!one.ok()) return one.error();
+  }
   return purged;
 }
 
@@ -237,16 +315,10 @@ Result<spi::HubPurged> HubAdminStore::purge_dead(const spi::HubPurge& request) {
   std::vector<std::string> ids;
   for (const auto row : *old) ids.emplace_back(row.text(0));
   if (ids.empty()) return purged;
-  const auto drop = [&](const Statement& statement, std::uint64_t& count) -> Status {
-    auto rows = parts_.write(statement, {ids});
-    if (!rows.ok()) return rows.error();
-    count = rows->size();
-    return {};
-  };
   // The delivery last: what a crash leaves is found again by it.
-  auto done = drop(statements_.drop_jobs, purged.jobs);
-  if (done.ok()) done = drop(statements_.drop_dead, purged.dead);
-  if (done.ok()) done = drop(statements_.drop_deliveries, purged.deliveries);
+  auto done = drop(statements_.drop_jobs, {ids}, purged.jobs);
+  if (done.ok()) done = drop(statements_.drop_dead, {ids}, purged.dead);
+  if (done.ok()) done = drop(statements_.drop_deliveries, {ids}, purged.deliveries);
   if (!done.ok()) return done.error();
   return purged;
 }

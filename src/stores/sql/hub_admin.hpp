@@ -4,6 +4,8 @@
 
 #include <sagabox/spi/hub_admin_store.hpp>
 
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,9 +29,11 @@ struct HubAdminStatements {
   Statement took;
   Statement generations;
   Statement add;
-  Statement purge_jobs;
-  Statement purge_deliveries;
-  Statement purge_events;
+  Statement old_jobs;
+  Statement drop_old_jobs;
+  Statement old_deliveries;
+  Statement old_events;
+  Statement drop_events;
   Statement old_dead;
   Statement drop_jobs;
   Statement drop_dead;
@@ -62,8 +66,32 @@ class HubAdminStore final : public spi::HubAdminStore {
                                                 const std::optional<std::string>& tenant,
                                                 std::span<const AuditEvent> audit) const;
 
+  /// How far a purge has come.
+  struct EndedPlace {
+    std::optional<WallTime> from{};
+    std::uint32_t widened = 1;  ///< pages, while all of one ended at the same time
+  };
+  struct EventPlace {
+    std::uint16_t shard = 0;
+    std::int64_t after = 0;
+  };
+  struct PurgePlaces {
+    EndedPlace jobs{};
+    EndedPlace deliveries{};
+    EventPlace events{};
+  };
+  Status drop(const Statement& statement, Values values, std::uint64_t& count) const;
+  Result<std::vector<std::string>> look_at_ended(const Statement& statement,
+                                                 const spi::HubPurge& request, EndedPlace& place,
+                                                 spi::HubPurged& purged) const;
+  Status purge_jobs(const spi::HubPurge& request, spi::HubPurged& purged);
+  Status purge_deliveries(const spi::HubPurge& request, spi::HubPurged& purged);
+  Status purge_events(const spi::HubPurge& request, spi::HubPurged& purged);
+
   const HubParts& parts_;
   const HubAdminStatements statements_;
+  std::mutex purge_mutex_;
+  PurgePlaces purge_places_;
 };
 
 }  // namespace sagabox::sql

@@ -291,9 +291,10 @@ Status HubDeliveryStore::seen(std::span<const spi::AttemptOf> jobs) {
                                                    by_element(jobs.size())}));
 }
 
-Result<bool> HubDeliveryStore::disable(const SubscriptionId& subscription,
+Result<bool> HubDeliveryStore::disable(const SubscriptionId& subscription, std::uint64_t change,
                                        std::string_view reason) {
-  auto rows = parts_.write(statements_.disable, {subscription.view(), reason, parts_.now()});
+  auto rows = parts_.write(statements_.disable, {subscription.view(), reason,
+                                                 static_cast<std::int64_t>(change), parts_.now()});
   if (!rows.ok()) return rows.error();
   if (!rows->empty()) parts_.wake(hub_deliveries_feed);
   return !rows->empty();

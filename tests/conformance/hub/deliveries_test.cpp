@@ -232,6 +232,24 @@ TEST_P(HubConformance, AttemptsEndInStatesThatTheyCanEndIn) {
   EXPECT_EQ(look_at(running.id).state, In::in_progress);
 }
 
+/// The owner may have read the subscription before it was enabled again.
+TEST_P(HubConformance, DeliveriesOfAnEnabledSubscriptionDoNotDie) {
+  const auto owner = own_deliveries();
+  auto record = put(subscription("a"));
+  const auto pending = added(record.id.view());
+  const auto doomed = [&] {
+    return deliveries().doomed(pending.shard, pending.subscription, 10).value();
+  };
+  const std::array death{ends(pending, In::dead)};
+  EXPECT_TRUE(doomed().empty());
+  EXPECT_TRUE(deliveries().end_unsent(fencing(owner), death).value().changed.empty());
+  EXPECT_EQ(look_at(pending.id).state, In::pending);
+  deliveries().disable(record.id, record.change, "for this test").value();
+  EXPECT_EQ(ids_of(doomed()), Ids{pending.id.str()});
+  EXPECT_EQ(deliveries().end_unsent(fencing(owner), death).value().changed.size(), 1U);
+  EXPECT_EQ(look_at(pending.id).state, In::dead);
+}
+
 TEST_P(HubConformance, StaleOwnersChangeNothing) {
   const auto owner = own_deliveries();
   const auto running = begun(owner, added("a"));

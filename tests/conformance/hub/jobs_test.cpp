@@ -273,6 +273,10 @@ TEST_P(HubConformance, EndedJobsAreShownUntilTheyWereSeen) {
   EXPECT_EQ(deliveries().ended(shard, 1).value().size(), 1U);
   const Shard other{static_cast<std::uint16_t>(shard.value + 1)};
   EXPECT_TRUE(deliveries().ended(other, 10).value().empty());
+  // What counts still is shown, whoever says that he has seen it.
+  deliveries().seen(std::array{of(running[0]), of(running[1])}).value();
+  EXPECT_EQ(deliveries().ended(shard, 10).value().size(), 2U);
+  change(owner, {ends(running[1], DeliveryState::pending)});
   // One that has not ended cannot be seen.
   deliveries().seen(std::array{of(running[1]), of(running[2])}).value();
   deliveries().seen(std::array{of(running[1])}).value();

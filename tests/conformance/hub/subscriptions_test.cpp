@@ -142,9 +142,13 @@ TEST_P(HubConformance, SubscriptionsAreListedByEveryFilterInPages) {
 TEST_P(HubConformance, OwnerDisablesASubscriptionOnce) {
   const auto before = put(subscription("s1"));
   fixture_->advance_time(seconds(1));
-  EXPECT_TRUE(deliveries().disable(before.id, "the endpoint answered 410 Gone").value());
-  EXPECT_FALSE(deliveries().disable(before.id, "again").value());
-  EXPECT_FALSE(deliveries().disable(subscription_id("other"), "x").value());
+  // Decided by what it was once.
+  EXPECT_FALSE(deliveries().disable(before.id, before.change - 1, "gone").value());
+  EXPECT_EQ(subscriptions().get(before.id).value().value().state, Subscribed::active);
+  EXPECT_TRUE(
+      deliveries().disable(before.id, before.change, "the endpoint answered 410 Gone").value());
+  EXPECT_FALSE(deliveries().disable(before.id, before.change, "again").value());
+  EXPECT_FALSE(deliveries().disable(subscription_id("other"), before.change, "x").value());
   const auto after = subscriptions().get(before.id).value().value();
   EXPECT_EQ(after.state, Subscribed::disabled);
   EXPECT_EQ(after.reason, "the endpoint answered 410 Gone");
@@ -160,7 +164,7 @@ TEST_P(HubConformance, OwnerDisablesASubscriptionOnce) {
 TEST_P(HubConformance, OwnersSeeWhatChangedAboutSubscriptions) {
   const auto a = put(subscription("a"));
   const auto b = put(subscription("b"));
-  deliveries().disable(a.id, "gone").value();
+  deliveries().disable(a.id, a.change, "gone").value();
   const auto all = deliveries().subscriptions(0).value();
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[0].id, b.id);
@@ -171,13 +175,13 @@ TEST_P(HubConformance, OwnersSeeWhatChangedAboutSubscriptions) {
 }
 
 TEST_P(HubConformance, SubscriptionsOfATenantAreCountedUnlessTheyAreDisabled) {
-  put(subscription("a"));
+  const auto a = put(subscription("a"));
   auto other = subscription("b");
   other.state = Subscribed::paused;
   put(other);
   EXPECT_EQ(subscriptions().count("acme").value(), 2U);
   EXPECT_EQ(subscriptions().count("umbrella").value(), 0U);
-  EXPECT_TRUE(deliveries().disable(subscription_id("a"), "gone").value());
+  EXPECT_TRUE(deliveries().disable(a.id, a.change, "gone").value());
   EXPECT_EQ(subscriptions().count("acme").value(), 1U);
 }
 

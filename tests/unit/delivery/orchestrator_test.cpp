@@ -301,6 +301,44 @@ TEST_F(OrchestratorTest, GoneOfATargetOfBeforeDisablesNobody) {
   EXPECT_EQ(look(delivery).state, Delivered::completed);
 }
 
+/// The owner has not read the change yet when the answer of the old target comes.
+TEST_F(OrchestratorTest, GoneOfATargetThatWasJustChangedDisablesNobody) {
+  auto subscription = subscribe("a", R"({"retry": {"waits": ["1s", "1s"]}})");
+  deliver(subscription);
+  run();
+  const auto leased = lease();
+  subscription.target = "https://hooks.example.com/new";
+  (void)write(subscription);
+  finish(leased, answered(410));
+  run();
+  EXPECT_EQ(hub.subscriptions.get(subscription.id)->value().state, SubscriptionState::active);
+  // It goes on with the new one.
+  pass(2s);
+  const auto next = deliver(subscription);
+  EXPECT_EQ(work(answered(200)), 1U);
+  run();
+  EXPECT_EQ(look(next).state, Delivered::completed);
+}
+
+/// The owner has not read yet that it may go again.
+TEST_F(OrchestratorTest, DeliveriesOfASubscriptionThatWasJustEnabledLive) {
+  auto subscription = subscribe("a");
+  subscription.state = SubscriptionState::disabled;
+  subscription = write(subscription);
+  run();
+  pass(2s);
+  subscription.state = SubscriptionState::active;
+  subscription = write(subscription);
+  const auto delivery = deliver(subscription);
+  one->orchestrator.notified();
+  run();
+  pass(2s);
+  EXPECT_NE(look(delivery).state, Delivered::dead);
+  EXPECT_EQ(work(answered(200)), 1U);
+  run();
+  EXPECT_EQ(look(delivery).state, Delivered::completed);
+}
+
 TEST_F(OrchestratorTest, WhatIsDisabledByHandIsNotTold) {
   const auto subscription = subscribe("a");
   change_state(subscription, SubscriptionState::disabled);

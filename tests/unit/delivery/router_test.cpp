@@ -71,7 +71,9 @@ class RefusingDeliveries final : public spi::DeliveryStore {
   }
   Result<std::vector<spi::EndedJob>> ended(Shard, std::uint32_t) override { return not_here(); }
   Status seen(std::span<const spi::AttemptOf>) override { return not_here(); }
-  Result<bool> disable(const SubscriptionId&, std::string_view) override { return not_here(); }
+  Result<bool> disable(const SubscriptionId&, std::uint64_t, std::string_view) override {
+    return not_here();
+  }
   Result<std::vector<SubscriptionRecord>> subscriptions(std::uint64_t) override {
     return not_here();
   }

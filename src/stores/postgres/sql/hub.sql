@@ -208,7 +208,7 @@ LIMIT $5;
 SELECT count(*) FROM "{schema}".hub_subscription WHERE tenant = $1 AND state <> 'disabled';
 
 -- name: hub_disable
--- $1 id, $2 reason. A row if it was not disabled.
+-- $1 id, $2 reason, $3 change. A row if it was not disabled, and still is as that change left it.
 SELECT change FROM "{schema}".hub_counter FOR NO KEY UPDATE;
 WITH drawn AS (
   UPDATE "{schema}".hub_counter SET change = change + 1 RETURNING change
@@ -217,7 +217,7 @@ UPDATE "{schema}".hub_subscription AS s
 SET state = 'disabled', reason = $2, version = s.version + 1, changed_at = clock_timestamp(),
     change = drawn.change
 FROM drawn
-WHERE s.id = $1 AND s.state <> 'disabled'
+WHERE s.id = $1 AND s.state <> 'disabled' AND s.change = $3
 RETURNING 1;
 
 -- name: hub_secret_add
@@ -392,7 +392,7 @@ WHERE one.attempt = a.attempt AND one.shard = ANY (string_to_array($10, ',')::in
   AND (one.state = a.state OR (a.state = 'pending' AND one.state = 'waiting'));
 
 -- name: hub_end_unsent
--- The same for those that are not under way.
+-- The same for those that are not under way, whose subscription is disabled.
 UPDATE "{schema}".hub_delivery AS d
 SET state = c.state, failures = c.failures, code = c.code, error = c.error, status = c.status,
     ended_at = c.now
@@ -401,13 +401,16 @@ FROM (
   FROM unnest($1::text[], $2::int8[], $3::text[], $4::int8[], $6::text[], $7::text[], $8::int8[])
     AS a(id, attempt, state, failures, code, error, status)
   CROSS JOIN LATERAL (
-    SELECT i.ctid AS place, i.shard, i.state, i.attempt
+    SELECT i.ctid AS place, i.shard, i.state, i.attempt, i.subscription
     FROM "{schema}".hub_delivery AS i
     WHERE i.id = a.id
     LIMIT 1
   ) AS one
   WHERE one.state IN ('pending', 'waiting') AND one.attempt = a.attempt
     AND one.shard = ANY (string_to_array($10, ',')::int2[])
+    AND coalesce(
+          (SELECT s.state FROM "{schema}".hub_subscription AS s WHERE s.id = one.subscription),
+          'disabled') = 'disabled'
 ) AS c
 WHERE d.ctid = c.place;
 UPDATE "{schema}".hub_delivery AS d
@@ -438,11 +441,14 @@ WHERE one.attempt = a.attempt AND one.shard = ANY (string_to_array($10, ',')::in
 
 -- name: hub_doomed
 -- $1 shard, $2 subscription, $3 rows at most. Each kind in the order of its index: a page costs its
--- rows, however many there are.
+-- rows, however many there are. None once the subscription is not disabled any more: its owner may not
+-- know that yet.
 (SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state, attempt,
         failures, next_attempt_at, created_at, ended_at, correlation_id, code, error, status
  FROM "{schema}".hub_delivery
  WHERE state = 'waiting' AND shard = $1::int2 AND subscription = $2
+   AND coalesce((SELECT s.state FROM "{schema}".hub_subscription AS s WHERE s.id = $2), 'disabled')
+       = 'disabled'
  ORDER BY seq
  LIMIT $3)
 UNION ALL
@@ -450,6 +456,8 @@ UNION ALL
         failures, next_attempt_at, created_at, ended_at, correlation_id, code, error, status
  FROM "{schema}".hub_delivery
  WHERE state = 'pending' AND shard = $1::int2 AND subscription = $2
+   AND coalesce((SELECT s.state FROM "{schema}".hub_subscription AS s WHERE s.id = $2), 'disabled')
+       = 'disabled'
  ORDER BY next_attempt_at, seq
  LIMIT $3)
 LIMIT $3;
@@ -530,7 +538,8 @@ ORDER BY ended_at, delivery, attempt
 LIMIT $2;
 
 -- name: hub_seen
--- Lists: $1 deliveries, $2 attempts.
+-- Lists: $1 deliveries, $2 attempts. Not while the delivery is in progress at that attempt: its result
+-- counts still, whatever its owner takes it for, and nobody else would ever look at it.
 UPDATE "{schema}".hub_job AS j
 SET seen = true
 FROM (
@@ -544,6 +553,9 @@ FROM (
     FOR NO KEY UPDATE
   ) AS one
   WHERE one.ended_at IS NOT NULL AND NOT one.seen
+    AND (SELECT 1 FROM "{schema}".hub_delivery AS d
+         WHERE d.id = a.delivery AND d.state = 'in_progress' AND d.attempt = a.attempt
+         LIMIT 1) IS NULL
 ) AS ended
 WHERE j.ctid = ended.place;
 
@@ -859,61 +871,59 @@ SELECT "{schema}".hub_requeue(
     n.event || ' ' || n.subscription || ' ' || (n.generation - 1), 'UTF8')), 'hex'), 32))
 FROM unnest($2::text[], $3::text[], $4::int8[]) AS n(event, subscription, generation);
 
--- name: hub_purge_jobs
--- $1 age in microseconds, $2 rows at most. A row each.
+-- name: hub_old_jobs
+-- $1 age in microseconds, $2 from when on, null from the oldest, $3 rows at most. Jobs that were looked
+-- at, when they ended, and whether they may go.
+SELECT j.delivery, j.ended_at,
+       coalesce((SELECT d.state FROM "{schema}".hub_delivery AS d WHERE d.id = j.delivery LIMIT 1),
+                'completed') = 'completed'
+FROM "{schema}".hub_job AS j
+WHERE j.seen AND j.ended_at >= coalesce($2::timestamptz, '-infinity')
+  AND j.ended_at <= (SELECT clock_timestamp()) - $1 * interval '1 microsecond'
+ORDER BY j.ended_at
+LIMIT $3;
+
+-- name: hub_drop_old_jobs
+-- $1 deliveries, $2 age in microseconds. A row each.
 DELETE FROM "{schema}".hub_job
-WHERE ctid = ANY (ARRAY(
-  SELECT j.ctid
-  FROM "{schema}".hub_job AS j
-  WHERE j.seen AND j.ended_at <= (SELECT clock_timestamp()) - $1 * interval '1 microsecond'
-    AND coalesce((SELECT d.state FROM "{schema}".hub_delivery AS d WHERE d.id = j.delivery),
-                 'completed') = 'completed'
-  ORDER BY j.ended_at
-  LIMIT $2
-  FOR UPDATE SKIP LOCKED))
+WHERE delivery = ANY ($1::text[]) AND seen
+  AND ended_at <= (SELECT clock_timestamp()) - $2 * interval '1 microsecond'
 RETURNING 1;
 
--- name: hub_purge_deliveries
--- The same.
-WITH old AS MATERIALIZED (
-  SELECT d.id, d.ctid AS place
-  FROM "{schema}".hub_delivery AS d
-  WHERE d.state = 'completed'
-    AND d.ended_at <= (SELECT clock_timestamp()) - $1 * interval '1 microsecond'
-    AND (SELECT 1 FROM "{schema}".hub_job AS j WHERE j.delivery = d.id LIMIT 1) IS NULL
-    AND (SELECT 1 FROM "{schema}".hub_delivery AS b
-         WHERE b.event = d.event AND b.subscription = d.subscription
-           AND b.generation = d.generation - 1
-         LIMIT 1) IS NULL
-  ORDER BY d.ended_at
-  LIMIT $2
-  FOR UPDATE SKIP LOCKED
-), snapshots AS (
-  DELETE FROM "{schema}".hub_dead WHERE delivery = ANY (ARRAY(SELECT id FROM old))
-)
-DELETE FROM "{schema}".hub_delivery WHERE ctid = ANY (ARRAY(SELECT place FROM old))
-RETURNING 1;
+-- name: hub_old_deliveries
+-- The same as of jobs of those that are completed.
+SELECT d.id, d.ended_at,
+       (SELECT 1 FROM "{schema}".hub_job AS j WHERE j.delivery = d.id LIMIT 1) IS NULL
+       AND (SELECT 1 FROM "{schema}".hub_delivery AS b
+            WHERE b.event = d.event AND b.subscription = d.subscription
+              AND b.generation = d.generation - 1
+            LIMIT 1) IS NULL
+FROM "{schema}".hub_delivery AS d
+WHERE d.state = 'completed' AND d.ended_at >= coalesce($2::timestamptz, '-infinity')
+  AND d.ended_at <= (SELECT clock_timestamp()) - $1 * interval '1 microsecond'
+ORDER BY d.ended_at
+LIMIT $3;
 
--- name: hub_purge_events
--- The same.
-DELETE FROM "{schema}".hub_event
-WHERE ctid = ANY (ARRAY(
-  SELECT old.place
-  FROM "{schema}".hub_position AS p
-  CROSS JOIN LATERAL (
-    SELECT e.ctid AS place
-    FROM "{schema}".hub_event AS e
-    WHERE e.shard = p.shard AND e.seq <= p.position
-      AND e.published_at <= (SELECT clock_timestamp()) - $1 * interval '1 microsecond'
-      AND (SELECT 1 FROM "{schema}".hub_delivery AS d WHERE d.event = e.id LIMIT 1) IS NULL
-    ORDER BY e.seq
-    LIMIT $2
-  ) AS old
-  LIMIT $2))
+-- name: hub_old_events
+-- $1 age in microseconds, $2 shard, $3 after sequence, $4 rows at most. Events that were routed, whether
+-- they are old enough, and whether they may go.
+SELECT e.id, e.seq, e.published_at <= (SELECT clock_timestamp()) - $1 * interval '1 microsecond',
+       (SELECT 1 FROM "{schema}".hub_delivery AS d WHERE d.event = e.id LIMIT 1) IS NULL
+FROM "{schema}".hub_event AS e
+WHERE e.shard = $2::int2 AND e.seq > $3
+  AND e.seq <= (SELECT p.position FROM "{schema}".hub_position AS p WHERE p.shard = $2::int2)
+ORDER BY e.seq
+LIMIT $4;
+
+-- name: hub_drop_events
+-- $1 events. A row each.
+DELETE FROM "{schema}".hub_event AS e
+WHERE e.id = ANY ($1::text[])
+  AND (SELECT 1 FROM "{schema}".hub_delivery AS d WHERE d.event = e.id LIMIT 1) IS NULL
 RETURNING 1;
 
 -- name: hub_old_dead
--- The same. The ids of dead deliveries that may go.
+-- $1 age in microseconds, $2 rows at most. The ids of dead deliveries that may go.
 SELECT d.id
 FROM "{schema}".hub_delivery AS d
 WHERE d.state = 'dead'

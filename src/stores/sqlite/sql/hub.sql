@@ -142,11 +142,11 @@ LIMIT ?5;
 SELECT count(*) FROM sagabox_hub_subscription WHERE tenant = ?1 AND state <> 'disabled';
 
 -- name: hub_disable
--- ?1 id, ?2 reason, ?3 now. A row if it was not disabled.
+-- ?1 id, ?2 reason, ?3 change, ?4 now. A row if it was not disabled, and still is as that change left it.
 UPDATE sagabox_hub_subscription
-SET state = 'disabled', reason = ?2, version = version + 1, changed_at = ?3,
+SET state = 'disabled', reason = ?2, version = version + 1, changed_at = ?4,
     change = (SELECT max(change) + 1 FROM sagabox_hub_subscription)
-WHERE id = ?1 AND state <> 'disabled'
+WHERE id = ?1 AND state <> 'disabled' AND change = ?3
 RETURNING 1;
 
 -- name: hub_secret_add
@@ -260,10 +260,14 @@ FROM sagabox_hub_delivery
 WHERE id = ?1 AND attempt = ?2 AND (state = ?3 OR (?3 = 'pending' AND state = 'waiting'));
 
 -- name: hub_end_unsent
--- The same for those that are not under way.
+-- The same for those that are not under way, whose subscription is disabled.
 UPDATE sagabox_hub_delivery
 SET state = ?3, failures = ?4, code = ?6, error = ?7, status = ?8, ended_at = ?9
-WHERE id = ?1 AND attempt = ?2 AND state IN ('pending', 'waiting');
+WHERE id = ?1 AND attempt = ?2 AND state IN ('pending', 'waiting')
+  AND coalesce(
+    (SELECT s.state FROM sagabox_hub_subscription AS s
+     WHERE s.id = sagabox_hub_delivery.subscription),
+    'disabled') = 'disabled';
 UPDATE sagabox_hub_delivery
 SET state = 'pending'
 WHERE state = 'waiting' AND seq = (
@@ -280,12 +284,15 @@ WHERE id = ?1 AND attempt = ?2 AND state = ?3;
 
 -- name: hub_doomed
 -- ?1 shard, ?2 subscription, ?3 rows at most. Each kind in the order of its index: a page costs its
--- rows, however many there are.
+-- rows, however many there are. None once the subscription is not disabled any more: its owner may not
+-- know that yet.
 SELECT * FROM (
   SELECT seq, id, event, subscription, generation, tenant, type, key, 0, state, attempt, failures,
          next_attempt_at, created_at, ended_at, correlation_id, code, error, status
   FROM sagabox_hub_delivery INDEXED BY sagabox_hub_delivery_waiting
   WHERE state = 'waiting' AND ?1 = 0 AND subscription = ?2
+    AND coalesce((SELECT s.state FROM sagabox_hub_subscription AS s WHERE s.id = ?2), 'disabled')
+        = 'disabled'
   ORDER BY seq
   LIMIT ?3)
 UNION ALL
@@ -294,6 +301,8 @@ SELECT * FROM (
          next_attempt_at, created_at, ended_at, correlation_id, code, error, status
   FROM sagabox_hub_delivery
   WHERE state = 'pending' AND ?1 = 0 AND subscription = ?2
+    AND coalesce((SELECT s.state FROM sagabox_hub_subscription AS s WHERE s.id = ?2), 'disabled')
+        = 'disabled'
   ORDER BY next_attempt_at, seq
   LIMIT ?3)
 LIMIT ?3;
@@ -360,9 +369,13 @@ ORDER BY ended_at, delivery, attempt
 LIMIT ?2;
 
 -- name: hub_seen
--- ?1 delivery, ?2 attempt; each in turn.
+-- ?1 delivery, ?2 attempt; each in turn. Not while the delivery is in progress at that attempt: its
+-- result counts still, whatever its owner takes it for, and nobody else would ever look at it.
 UPDATE sagabox_hub_job SET seen = 1
-WHERE delivery = ?1 AND attempt = ?2 AND ended_at IS NOT NULL;
+WHERE delivery = ?1 AND attempt = ?2 AND ended_at IS NOT NULL
+  AND NOT EXISTS (
+    SELECT 1 FROM sagabox_hub_delivery AS d
+    WHERE d.id = ?1 AND d.state = 'in_progress' AND d.attempt = ?2);
 
 -- name: hub_lease
 -- ?1 token, ?2 worker, ?3 lease in microseconds, ?4 rows at most, ?5 now. The jobs, each with its
@@ -608,52 +621,56 @@ INSERT INTO sagabox_hub_delivery (
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?9, ?10, ?10)
 ON CONFLICT DO NOTHING;
 
--- name: hub_purge_jobs
--- ?1 age in microseconds, ?2 rows at most, ?3 now. A row each.
+-- name: hub_old_jobs
+-- ?1 age in microseconds, ?2 from when on, null from the oldest, ?3 rows at most, ?4 now. Jobs that were
+-- looked at, when they ended, and whether they may go.
+SELECT j.delivery, j.ended_at,
+       coalesce((SELECT d.state FROM sagabox_hub_delivery AS d WHERE d.id = j.delivery),
+                'completed') = 'completed'
+FROM sagabox_hub_job AS j
+WHERE j.seen AND j.ended_at >= coalesce(?2, 0) AND j.ended_at <= ?4 - ?1
+ORDER BY j.ended_at
+LIMIT ?3;
+
+-- name: hub_drop_old_jobs
+-- ?1 deliveries, ?2 age in microseconds, ?3 now. A row each.
 DELETE FROM sagabox_hub_job
-WHERE (delivery, attempt) IN (
-  SELECT j.delivery, j.attempt
-  FROM sagabox_hub_job AS j
-  WHERE j.seen AND j.ended_at <= ?3 - ?1
-    AND coalesce((SELECT d.state FROM sagabox_hub_delivery AS d WHERE d.id = j.delivery),
-                 'completed') = 'completed'
-  ORDER BY j.ended_at
-  LIMIT ?2)
+WHERE delivery IN (SELECT value FROM json_each(?1)) AND seen AND ended_at <= ?3 - ?2
 RETURNING 1;
 
--- name: hub_purge_deliveries
--- The same.
-CREATE TEMP TABLE IF NOT EXISTS sagabox_hub_old (id TEXT PRIMARY KEY);
-DELETE FROM temp.sagabox_hub_old;
-INSERT INTO temp.sagabox_hub_old (id)
-SELECT d.id
+-- name: hub_old_deliveries
+-- The same as of jobs of those that are completed.
+SELECT d.id, d.ended_at,
+       NOT EXISTS (SELECT 1 FROM sagabox_hub_job AS j WHERE j.delivery = d.id)
+       AND NOT EXISTS (
+         SELECT 1 FROM sagabox_hub_delivery AS b
+         WHERE b.event = d.event AND b.subscription = d.subscription
+           AND b.generation = d.generation - 1)
 FROM sagabox_hub_delivery AS d
-WHERE d.state = 'completed' AND d.ended_at <= ?3 - ?1
-  AND NOT EXISTS (SELECT 1 FROM sagabox_hub_job AS j WHERE j.delivery = d.id)
-  AND NOT EXISTS (
-    SELECT 1 FROM sagabox_hub_delivery AS b
-    WHERE b.event = d.event AND b.subscription = d.subscription
-      AND b.generation = d.generation - 1)
+WHERE d.state = 'completed' AND d.ended_at >= coalesce(?2, 0) AND d.ended_at <= ?4 - ?1
 ORDER BY d.ended_at
-LIMIT ?2;
-DELETE FROM sagabox_hub_dead WHERE delivery IN (SELECT id FROM temp.sagabox_hub_old);
-DELETE FROM sagabox_hub_delivery WHERE id IN (SELECT id FROM temp.sagabox_hub_old) RETURNING 1;
+LIMIT ?3;
 
--- name: hub_purge_events
--- The same.
+-- name: hub_old_events
+-- ?1 age in microseconds, ?2 shard, ?3 after sequence, ?4 rows at most, ?5 now. Events that were routed,
+-- whether they are old enough, and whether they may go.
+SELECT e.id, e.seq, e.published_at <= ?5 - ?1,
+       NOT EXISTS (SELECT 1 FROM sagabox_hub_delivery AS d WHERE d.event = e.id)
+FROM sagabox_hub_event AS e
+WHERE e.seq > ?3
+  AND e.seq <= (SELECT p.position FROM sagabox_hub_position AS p WHERE p.shard = ?2)
+ORDER BY e.seq
+LIMIT ?4;
+
+-- name: hub_drop_events
+-- ?1 events. A row each.
 DELETE FROM sagabox_hub_event
-WHERE seq IN (
-  SELECT e.seq
-  FROM sagabox_hub_event AS e
-  WHERE e.seq <= (SELECT p.position FROM sagabox_hub_position AS p WHERE p.shard = 0)
-    AND e.published_at <= ?3 - ?1
-    AND NOT EXISTS (SELECT 1 FROM sagabox_hub_delivery AS d WHERE d.event = e.id)
-  ORDER BY e.seq
-  LIMIT ?2)
+WHERE id IN (SELECT value FROM json_each(?1))
+  AND NOT EXISTS (SELECT 1 FROM sagabox_hub_delivery AS d WHERE d.event = sagabox_hub_event.id)
 RETURNING 1;
 
 -- name: hub_old_dead
--- The same. The ids of dead deliveries that may go.
+-- ?1 age in microseconds, ?2 rows at most, ?3 now. The ids of dead deliveries that may go.
 SELECT d.id
 FROM sagabox_hub_delivery AS d
 WHERE d.state = 'dead' AND d.ended_at <= ?3 - ?1

@@ -215,7 +215,8 @@ class PostgresHubRoles : public PostgresHubGrants {
     EXPECT_EQ(died.held, std::vector<bool>(shards, true));
     EXPECT_EQ(died.changed.size(), 1U);
     owner.seen(std::array{death.of}).value();
-    EXPECT_TRUE(owner.disable(wanted_.id, "gone").value());
+    EXPECT_TRUE(
+        owner.disable(wanted_.id, owner.subscriptions(0).value().at(0).change, "gone").value());
     EXPECT_TRUE(owner.doomed(delivery_.shard, wanted_.id, 10).value().empty());
     EXPECT_TRUE(owner.end_unsent(owning, {}).value().changed.empty());
     owner.wait({});

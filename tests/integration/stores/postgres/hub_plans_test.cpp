@@ -177,9 +177,13 @@ TEST_F(PostgresHubPlans, UseTheIndexesThatAreMadeForThem) {
   uses("hub_lease", "hub_job_pending");
   uses("hub_lost", "hub_job_leased");
   uses("hub_lost", "(lease_until <= ");
-  uses("hub_purge_deliveries", "hub_delivery_completed");
+  uses("hub_old_deliveries", "hub_delivery_completed");
   uses("hub_old_dead", "hub_delivery_dead");
-  uses("hub_purge_jobs", "hub_job_seen");
+  uses("hub_old_jobs", "hub_job_seen");
+  uses("hub_old_jobs", "(ended_at >= ");
+  uses("hub_old_events", "hub_event_pkey");
+  uses("hub_old_events", "(seq > ");
+  uses("hub_drop_events", "hub_event_id");
   uses("hub_health", "hub_job_of");
   uses("hub_deliveries_in", "hub_subscription_tenant");
   uses("hub_deliveries_in", "hub_delivery_of");
