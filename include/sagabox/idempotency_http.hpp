@@ -6,6 +6,7 @@
 #include <sagabox/random.hpp>
 #include <sagabox/result.hpp>
 #include <sagabox/spi/idempotency_store.hpp>
+#include <sagabox/time.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -53,6 +54,7 @@ struct HttpIdempotencyOptions {
   std::size_t answer_bytes_max = 64UL * 1024;
   /// Outlives it; `idempotency_…`, with the service as consumer.
   Metrics* metrics = &no_metrics();
+  const Clock* clock = &system_clock();
 
   /// Names the option that is wrong.
   [[nodiscard]] Status check() const;

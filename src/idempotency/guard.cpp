@@ -242,7 +242,8 @@ Result<Guarded> Held::finish(GuardedResult result) {
                                      parts.options.result_bytes_max);
   const spi::IdempotencyFinish finish{holding_->key, holding_->ticket, std::move(stored.result),
                                       stored.digest};
-  const auto held = with_repeats([&] { return parts.store.finish(std::span(&finish, 1)); });
+  const auto held =
+      with_repeats(*parts.options.clock, [&] { return parts.store.finish(std::span(&finish, 1)); });
   parts.remove(*holding_);
   if (!held.ok()) return held.error();
   if (!held->front()) {
@@ -260,7 +261,8 @@ Status Held::fail(const Error& error) {
   const bool final = parts.options.is_final(error);
   const spi::IdempotencyFail fail{holding_->key, holding_->ticket, final, error.code,
                                   clean_error(error.message)};
-  const auto held = with_repeats([&] { return parts.store.fail(std::span(&fail, 1)); });
+  const auto held =
+      with_repeats(*parts.options.clock, [&] { return parts.store.fail(std::span(&fail, 1)); });
   parts.remove(*holding_);
   if (!held.ok()) return held.error();
   if (!held->front()) {
@@ -294,7 +296,7 @@ Result<Guard::Entered> Guard::enter(const std::string& tenant, const std::string
                                     .ttl = options.ttl};
   if (auto valid = check.key.check(); !valid.ok()) return valid.error();
   auto asked_at = options.clock->boot_now();
-  auto replies = with_repeats([&] {
+  auto replies = with_repeats(*options.clock, [&] {
     asked_at = options.clock->boot_now();
     return parts_->store.check(std::span(&check, 1));
   });

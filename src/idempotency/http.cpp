@@ -194,8 +194,8 @@ Result<HttpIdempotency::Begun> HttpIdempotency::begin(const HttpKeyedRequest& re
                               .lease = options_.lease,
                               .ttl = options_.ttl};
   if (auto valid = check.key.check(); !valid.ok()) return valid.error();
-  const auto replies =
-      idempotency::with_repeats([&] { return store_.check(std::span(&check, 1)); });
+  const auto replies = idempotency::with_repeats(
+      *options_.clock, [&] { return store_.check(std::span(&check, 1)); });
   if (!replies.ok()) return replies.error();
   const auto& reply = replies->front();
   if (reply.taken) {
@@ -264,10 +264,12 @@ std::vector<Status> HttpIdempotency::finish(std::span<const Answered> answered) 
   };
   using idempotency::with_repeats;
   if (!finished.empty()) {
-    note(with_repeats([&] { return store_.finish(finished); }), finished_at, runs_succeeded_);
+    note(with_repeats(*options_.clock, [&] { return store_.finish(finished); }), finished_at,
+         runs_succeeded_);
   }
   if (!released.empty()) {
-    note(with_repeats([&] { return store_.fail(released); }), released_at, runs_released_);
+    note(with_repeats(*options_.clock, [&] { return store_.fail(released); }), released_at,
+         runs_released_);
   }
   return statuses;
 }

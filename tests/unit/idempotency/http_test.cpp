@@ -43,7 +43,8 @@ class HttpIdempotencyTest : public ::testing::Test {
 
   testing::FakeClock clock;
   memory::MemoryStore store{{.clock = &clock}};
-  HttpIdempotency keys{*store.idempotency(), {.lease = 2min, .ttl = 1h, .answer_bytes_max = 200}};
+  HttpIdempotency keys{*store.idempotency(),
+                       {.lease = 2min, .ttl = 1h, .answer_bytes_max = 200, .clock = &clock}};
   const HttpAnswer created{
       .status = 201,
       .headers = {{"Content-Type", "application/json"}, {"Location", "/orders/7"}},
@@ -66,6 +67,17 @@ TEST_F(HttpIdempotencyTest, LostAnswersOfTheStoreAreAskedForAgain) {
   ASSERT_TRUE(keys.finish(pass, created).ok());
   EXPECT_EQ(asked[memory::Operation::idempotency_end], 2);
   EXPECT_EQ(kept(order("k-1")), created);
+}
+
+TEST_F(HttpIdempotencyTest, AStoreThatTakesAllItsTimeIsAskedOnce) {
+  std::map<memory::Operation, int> asked;
+  store.set_faults([&](memory::Operation operation) {
+    ++asked[operation];
+    clock.advance(10s);
+    return memory::Fault::lost_after;
+  });
+  EXPECT_EQ(refused(order("k-1")), Code::storage_in_doubt);
+  EXPECT_EQ(asked[memory::Operation::idempotency_check], 1) << "it would hold its worker twice";
 }
 
 TEST_F(HttpIdempotencyTest, WhatRunsNowIsBusyAndTakenOverOnceAfterItsLease) {
