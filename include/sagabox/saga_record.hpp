@@ -35,6 +35,17 @@ std::string_view saga_state_name(SagaState state) noexcept;
 std::optional<SagaState> saga_state_from_name(std::string_view name) noexcept;
 constexpr bool has_ended(SagaState state) noexcept { return state >= SagaState::completed; }
 
+/// What a person must do before a saga goes on.
+enum class SagaPersonWait : std::uint8_t {
+  none,
+  decision,  ///< a step is held: nobody knows what became of it, or it cannot be undone
+  approval,
+};
+inline constexpr std::size_t saga_person_wait_count = 3;
+/// "", "decision", "approval".
+std::string_view saga_person_wait_name(SagaPersonWait wait) noexcept;
+std::optional<SagaPersonWait> saga_person_wait_from_name(std::string_view name) noexcept;
+
 /// What anyone may ask of a saga or tell it. It becomes a row of the saga inbox, in the writer's
 /// own transaction; only the owner of the saga applies it.
 enum class SagaCommandKind : std::uint8_t {
@@ -117,6 +128,10 @@ struct SagaRecord {
   /// When it needs its owner though nothing happens. Null: only a command or the end of a call
   /// moves it.
   std::optional<WallTime> due{};
+  /// When it is late for its owner to have looked at it: calls that run have until then. Null: as
+  /// `due`.
+  std::optional<WallTime> overdue_from{};
+  SagaPersonWait person = SagaPersonWait::none;
   std::string key{};  ///< it was started by; empty: none
   std::string
       isolate{};  ///< at most one active saga of a definition and tenant has it; empty: none

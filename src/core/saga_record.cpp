@@ -11,6 +11,8 @@ constexpr std::array<std::string_view, saga_state_count> saga_state_names{
     "running", "compensating", "paused", "completed", "cancelled", "failed"};
 
 /// As they are stored in the inbox.
+constexpr std::array<std::string_view, saga_person_wait_count> saga_person_wait_names{
+    "", "decision", "approval"};
 constexpr std::array<std::string_view, saga_command_kind_count> saga_command_names{
     "start",  "reply",      "signal",   "approve", "pause",      "resume",
     "cancel", "compensate", "set_step", "replay",  "quarantine", "release"};
@@ -34,6 +36,16 @@ std::optional<SagaState> saga_state_from_name(std::string_view name) noexcept {
   const auto* const found = std::ranges::find(saga_state_names, name);
   if (found == saga_state_names.end()) return std::nullopt;
   return static_cast<SagaState>(found - saga_state_names.begin());
+}
+
+std::string_view saga_person_wait_name(SagaPersonWait wait) noexcept {
+  return saga_person_wait_names[static_cast<std::size_t>(wait)];
+}
+
+std::optional<SagaPersonWait> saga_person_wait_from_name(std::string_view name) noexcept {
+  const auto* const found = std::ranges::find(saga_person_wait_names, name);
+  if (found == saga_person_wait_names.end()) return std::nullopt;
+  return static_cast<SagaPersonWait>(found - saga_person_wait_names.begin());
 }
 
 std::string_view saga_command_name(SagaCommandKind kind) noexcept {

@@ -104,6 +104,8 @@ constexpr std::array catalogue{
                "Sagas in the store that have not ended, by state; a million at most"},
     MetricInfo{metric::saga_dead, gauge, "definition",
                "Dead sagas in the store, without quarantined ones"},
+    MetricInfo{metric::saga_waiting_person, gauge, "definition kind",
+               "Sagas in the store that go on only when a person decides or approves"},
     MetricInfo{metric::saga_oldest_seconds, gauge, "definition",
                "Age of the oldest saga that has not ended; 0 when there is none"},
     MetricInfo{metric::saga_overdue_seconds, gauge, "definition",

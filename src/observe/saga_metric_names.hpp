@@ -16,6 +16,7 @@ inline constexpr std::string_view saga_compensation_seconds = "saga_compensation
 inline constexpr std::string_view saga_held_total = "saga_held_total";
 inline constexpr std::string_view saga_active = "saga_active";
 inline constexpr std::string_view saga_dead = "saga_dead";
+inline constexpr std::string_view saga_waiting_person = "saga_waiting_person";
 inline constexpr std::string_view saga_oldest_seconds = "saga_oldest_seconds";
 inline constexpr std::string_view saga_overdue_seconds = "saga_overdue_seconds";
 inline constexpr std::string_view saga_in_memory = "saga_in_memory";

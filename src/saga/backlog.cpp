@@ -60,7 +60,15 @@ void Backlog::show(const std::string& definition, const spi::SagaBacklog& backlo
   set_active(SagaState::paused, backlog.paused);
   set(metric::saga_dead, static_cast<double>(backlog.dead));
   set(metric::saga_oldest_seconds, seconds_since(backlog.oldest, backlog.now));
-  set(metric::saga_overdue_seconds, seconds_since(backlog.earliest_due, backlog.now));
+  set(metric::saga_overdue_seconds, seconds_since(backlog.overdue_since, backlog.now));
+  const auto set_waiting = [&](SagaPersonWait wait, std::uint64_t sagas) {
+    metrics_
+        .gauge(metric::saga_waiting_person,
+               {{"definition", definition}, {"kind", saga_person_wait_name(wait)}})
+        .set(static_cast<double>(sagas));
+  };
+  set_waiting(SagaPersonWait::decision, backlog.wait_for_decision);
+  set_waiting(SagaPersonWait::approval, backlog.wait_for_approval);
 }
 
 }  // namespace sagabox::saga

@@ -108,9 +108,13 @@ struct SagaBacklog {
   std::uint64_t running = 0;
   std::uint64_t compensating = 0;
   std::uint64_t paused = 0;
-  std::uint64_t dead = 0;                  ///< without those that are quarantined
-  std::optional<WallTime> oldest{};        ///< `started_at` of an active one
-  std::optional<WallTime> earliest_due{};  ///< of an active one
+  std::uint64_t dead = 0;               ///< without those that are quarantined
+  std::uint64_t wait_for_decision = 0;  ///< active ones, as `SagaRecord::person` says
+  std::uint64_t wait_for_approval = 0;
+  std::optional<WallTime> oldest{};  ///< `started_at` of an active one
+  /// The first `overdue_from` that has passed, among the 20,000 active ones that are due the
+  /// longest; null: none is overdue.
+  std::optional<WallTime> overdue_since{};
   WallTime now{};
 };
 

@@ -1,5 +1,6 @@
 #include "saga/calls/emission.hpp"
 #include "saga/orchestrator/orchestrator.hpp"
+#include "saga/stored_waits.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -263,6 +264,8 @@ Status Orchestrator::emit(const Entry& entry, const Emission& emission, BatchIte
 void Orchestrator::finish_item(const Entry& entry, WallTime now, BatchItem& item) const {
   const auto& instance = *entry.instance;
   item.write->record = to_record(instance);
+  item.write->record.person = person_wait(*entry.plan, instance);
+  item.write->record.overdue_from = overdue_from(*entry.plan, instance);
   item.write->history_removed_to = history_removed_to(instance.history_number);
   item.ends = has_ended(instance.state) && instance.ended_at == now;
   item.steps_done.clear();

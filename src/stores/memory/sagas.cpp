@@ -266,7 +266,14 @@ Result<spi::SagaBacklog> Sagas::backlog(std::string_view definition) {
       backlog.dead += record.state == SagaState::failed && !record.quarantined ? 1 : 0;
       if (has_ended(record.state)) continue;
       keep_earlier(backlog.oldest, record.started_at);
-      if (record.due) keep_earlier(backlog.earliest_due, *record.due);
+      backlog.wait_for_decision += record.person == SagaPersonWait::decision ? 1 : 0;
+      backlog.wait_for_approval += record.person == SagaPersonWait::approval ? 1 : 0;
+      const bool is_late =
+          record.due &&
+          std::max(*record.due, record.overdue_from.value_or(*record.due)) <= backlog.now;
+      if (is_late) {
+        keep_earlier(backlog.overdue_since, record.overdue_from.value_or(*record.due));
+      }
     }
     return backlog;
   });

@@ -147,9 +147,11 @@ Result<spi::SagaBacklog> SagaAdminStore::backlog(std::string_view definition) {
                           .compensating = row.natural(1),
                           .paused = row.natural(2),
                           .dead = row.natural(3),
-                          .oldest = row.maybe_time(4),
-                          .earliest_due = row.maybe_time(5),
-                          .now = row.time(6)};
+                          .wait_for_decision = row.natural(4),
+                          .wait_for_approval = row.natural(5),
+                          .oldest = row.maybe_time(6),
+                          .overdue_since = row.maybe_time(7),
+                          .now = row.time(8)};
 }
 
 Result<std::vector<SagaCommand>> SagaAdminStore::pending(const SagaId& id, std::uint32_t rows_max) {

@@ -58,11 +58,13 @@ struct WriteLists {
     changed_at.push_back(record.changed_at);
     ended_at.push_back(record.ended_at.value_or(no_time));
     bodies.push_back(record.body);
+    persons.emplace_back(saga_person_wait_name(record.person));
+    overdue_from.push_back(record.overdue_from.value_or(no_time));
   }
 
-  std::vector<std::string> ids, tenants, states, keys, isolates, bodies;
+  std::vector<std::string> ids, tenants, states, keys, isolates, bodies, persons;
   std::vector<std::int64_t> definition_versions, quarantined, versions;
-  std::vector<WallTime> due, started_at, changed_at, ended_at;
+  std::vector<WallTime> due, started_at, changed_at, ended_at, overdue_from;
 };
 
 Values values_of_writes(std::string_view definition, std::span<const spi::SagaWrite> writes) {
@@ -81,6 +83,8 @@ Values values_of_writes(std::string_view definition, std::span<const spi::SagaWr
           std::move(lists.changed_at),
           std::move(lists.ended_at),
           std::move(lists.bodies),
+          std::move(lists.persons),
+          std::move(lists.overdue_from),
           by_element(writes.size())};
 }
 
@@ -240,6 +244,8 @@ SagaRecord saga_record(const Row& row) {
   record.changed_at = row.time(12);
   record.ended_at = row.maybe_time(13);
   record.body = row.text(14);
+  record.person = saga_person_wait_from_name(row.text(15)).value_or(SagaPersonWait::none);
+  record.overdue_from = row.maybe_time(16);
   return record;
 }
 

@@ -133,9 +133,52 @@ TEST_P(SagaConformance, BacklogIsWhatIsActiveOrDeadOfADefinition) {
   EXPECT_EQ(backlog.paused, 1U);
   EXPECT_EQ(backlog.dead, 1U) << "without the one that is quarantined";
   EXPECT_EQ(backlog.oldest, at - hours(3));
-  EXPECT_EQ(backlog.earliest_due, at - minutes(5));
+  EXPECT_EQ(backlog.overdue_since, at - minutes(5));
   EXPECT_GE(backlog.now, at);
   EXPECT_EQ(saga_admin().backlog("refund")->running, 0U);
+}
+
+TEST_P(SagaConformance, BacklogCountsWhatWaitsForAPerson) {
+  const auto owner = own_sagas();
+  auto held = fresh("held"), stuck = fresh("stuck"), asked = fresh("asked"), dead = fresh("dead");
+  held.person = SagaPersonWait::decision;
+  stuck.state = State::compensating;
+  stuck.person = SagaPersonWait::decision;
+  asked.person = SagaPersonWait::approval;
+  dead.state = State::failed;
+  dead.ended_at = dead.changed_at;
+  store_all(owner, {held, stuck, asked, dead, fresh("runs")});
+  EXPECT_EQ(saga_admin().get(asked.id).value()->person, SagaPersonWait::approval);
+  auto backlog = saga_admin().backlog(travel).value();
+  EXPECT_EQ(backlog.wait_for_decision, 2U);
+  EXPECT_EQ(backlog.wait_for_approval, 1U);
+  EXPECT_EQ(backlog.dead, 1U);
+  auto decided = next(held);
+  decided.person = SagaPersonWait::none;
+  store(owner, decided);
+  backlog = saga_admin().backlog(travel).value();
+  EXPECT_EQ(backlog.wait_for_decision, 1U);
+  EXPECT_EQ(saga_admin().backlog("refund")->wait_for_decision, 0U);
+}
+
+TEST_P(SagaConformance, WhatIsCalledIsOverdueOnceItsCallsAreOver) {
+  const auto owner = own_sagas();
+  const auto at = now();
+  auto called = fresh("called");
+  called.due = at - hours(2);
+  called.overdue_from = at + hours(1);
+  store(owner, called);
+  EXPECT_EQ(saga_admin().get(called.id).value()->overdue_from, called.overdue_from);
+  EXPECT_EQ(saga_admin().backlog(travel)->overdue_since, std::nullopt);
+  auto late = fresh("late");
+  late.due = at - hours(1);
+  late.overdue_from = at - minutes(7);
+  store(owner, late);
+  EXPECT_EQ(saga_admin().backlog(travel)->overdue_since, late.overdue_from);
+  auto soon = fresh("soon");
+  soon.due = at + hours(1);
+  store(owner, soon);
+  EXPECT_EQ(saga_admin().backlog(travel)->overdue_since, late.overdue_from);
 }
 
 TEST_P(SagaConformance, PurgeRemovesOldSagasThatEndedWell) {

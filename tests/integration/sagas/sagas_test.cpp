@@ -7,6 +7,8 @@
 #include <atomic>
 #include <optional>
 #include <set>
+#include <stdexcept>
+#include <utility>
 
 namespace sagabox::integration {
 namespace {
@@ -384,6 +386,47 @@ TEST_P(SagasTest, WhatWaitsInTheStoreIsShown) {
   EXPECT_TRUE(eventually_so(
       [&] { return metrics.gauge_value("saga_oldest_seconds", {{"definition", "travel"}}) > 0; }));
   EXPECT_EQ(metrics.gauge_value("saga_dead", {{"definition", "travel"}}), 0);
+}
+
+TEST_P(SagasTest, WhatWaitsForAPersonIsShown) {
+  SagaId held;
+  SagaId asked;
+  {
+    auto sagas = Sagas::create(*store, quick()).value();
+    sagas.function("charge", [](const SagaCall&) -> SagaAnswer { throw std::runtime_error("?"); })
+        .value();
+    sagas
+        .define({.name = "pay",
+                 .steps = {{.name = "charge",
+                            .action = "fn:charge",
+                            .compensation = "none",
+                            .idempotent = false,
+                            .in_doubt = SagaInDoubt::wait}}})
+        .value();
+    sagas.define({.name = "ask", .steps = {{.name = "boss", .wait = SagaWait::approval}}}).value();
+    sagas.start().value();
+    held = sagas.start_saga({.definition = "pay"}).value();
+    asked = sagas.start_saga({.definition = "ask"}).value();
+    const auto waits = [&](const SagaId& id, SagaPersonWait wait) {
+      return eventually_so([&] { return record(id) && record(id)->person == wait; });
+    };
+    EXPECT_TRUE(waits(held, SagaPersonWait::decision));
+    EXPECT_TRUE(waits(asked, SagaPersonWait::approval));
+  }
+  testing::RecordingMetrics metrics;
+  auto options = quick();
+  options.metrics = &metrics;
+  auto sagas = Sagas::create(*store, options).value();
+  sagas.define({.name = "ask", .steps = {{.name = "boss", .wait = SagaWait::approval}}}).value();
+  sagas.start().value();
+  const auto waiting = [&](const char* kind) {
+    return metrics.gauge_value("saga_waiting_person", {{"definition", "ask"}, {"kind", kind}});
+  };
+  EXPECT_TRUE(eventually_so([&] { return waiting("approval") == 1; }));
+  EXPECT_EQ(waiting("decision"), 0);
+  EXPECT_EQ(sagas.request({.saga = asked, .kind = SagaCommandKind::approve, .actor = "ada"})->state,
+            SagaRequestReply::State::applied);
+  EXPECT_EQ(record(asked)->person, SagaPersonWait::none);
 }
 
 INSTANTIATE_TEST_SUITE_P(Memory, SagasTest,

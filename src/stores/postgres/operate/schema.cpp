@@ -335,7 +335,7 @@ std::span<const Engine> engines() {
   };
   static const std::array idempotency_steps{idempotency_step()};
   static const std::array inbox_steps{inbox_step()};
-  static const std::array saga_steps{saga_step()};
+  static const std::array saga_steps{saga_step(), saga_waits_step()};
   static const std::array hub_steps{hub_step(), hub_tenants_step(), hub_requeue_step()};
   static const std::array all{
       Engine{.name = spi::outbox_engine, .record = "migration", .steps = outbox_steps},

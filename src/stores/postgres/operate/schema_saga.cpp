@@ -272,8 +272,29 @@ DROP SEQUENCE "{schema}".saga_commands_flags;
 DROP DOMAIN "{schema}".saga_name, "{schema}".saga_id;
 )sql";
 
+// For figures: what waits for a person, what is late, what is dead, without reading all of it.
+// What is held by now is found by its body; the next write of a saga says it anew.
+constexpr std::string_view saga_waits_up = R"sql(
+ALTER TABLE "{schema}".saga
+  ADD COLUMN person text COLLATE "C" NOT NULL DEFAULT '',
+  ADD COLUMN overdue_from timestamptz;
+UPDATE "{schema}".saga SET person = 'decision'
+WHERE state IN ('running', 'compensating', 'paused')
+  AND (body LIKE '%"state":"held"%' OR body LIKE '%"state":"undo_held"%');
+CREATE INDEX saga_person ON "{schema}".saga (definition, person)
+  WHERE person <> '' AND state IN ('running', 'compensating', 'paused');
+CREATE INDEX saga_dead ON "{schema}".saga (definition)
+  WHERE state = 'failed' AND NOT quarantined;
+)sql";
+
+constexpr std::string_view saga_waits_down = R"sql(
+DROP INDEX "{schema}".saga_dead, "{schema}".saga_person;
+ALTER TABLE "{schema}".saga DROP COLUMN person, DROP COLUMN overdue_from;
+)sql";
+
 }  // namespace
 
 Migration saga_step() noexcept { return {1, "saga", saga_up, saga_down}; }
+Migration saga_waits_step() noexcept { return {2, "saga waits", saga_waits_up, saga_waits_down}; }
 
 }  // namespace sagabox::postgres

@@ -20,6 +20,7 @@ Migration replays_step() noexcept;    ///< 7: replays as new
 Migration idempotency_step() noexcept;
 Migration inbox_step() noexcept;
 Migration saga_step() noexcept;
+Migration saga_waits_step() noexcept;  ///< 2: what waits for a person, is late or dead
 Migration hub_step();
 Migration hub_tenants_step() noexcept;  ///< 2: subscriptions of a tenant
 Migration hub_requeue_step();           ///< 3: requeue in SQL: audited, and not of disabled ones

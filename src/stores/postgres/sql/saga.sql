@@ -68,7 +68,7 @@ SELECT pg_current_xact_id();
 -- name: saga_load
 -- $1 ids.
 SELECT id, tenant, definition, definition_version, shard, state, quarantined, version, due, key,
-       isolate, started_at, changed_at, ended_at, body
+       isolate, started_at, changed_at, ended_at, body, person, overdue_from
 FROM "{schema}".saga
 WHERE id = ANY ($1::text[])
 ORDER BY id;
@@ -78,7 +78,7 @@ ORDER BY id;
 -- volatile function would only filter rows.
 -- $1 definition, $2 shard, after $3 time and $4 id, $5 rows at most.
 SELECT id, tenant, definition, definition_version, shard, state, quarantined, version, due, key,
-       isolate, started_at, changed_at, ended_at, body
+       isolate, started_at, changed_at, ended_at, body, person, overdue_from
 FROM "{schema}".saga
 WHERE definition = $1 AND shard = $2::int2 AND (due, id) > ($3, $4)
   AND due <= (SELECT clock_timestamp()) AND due IS NOT NULL
@@ -122,26 +122,26 @@ JOIN "{schema}".saga AS s
 -- name: saga_write
 -- $1 definition; then lists: $2 ids, $3 tenants, $4 versions of the definition, $5 states,
 -- $6 quarantined, $7 versions, $8 due, $9 keys, $10 isolation keys, $11 started, $12 changed,
--- $13 ended, $14 bodies; the epoch stands for no time. In this order, which gives isolation keys
+-- $13 ended, $14 bodies, $15 waits for a person, $16 overdue from; the epoch stands for no time. In this order, which gives isolation keys
 -- away before others take them. A row for each saga that was written: a new one has version 1.
 INSERT INTO "{schema}".saga AS s
   (id, tenant, definition, definition_version, state, quarantined, version, due, key, isolate,
-   started_at, changed_at, ended_at, body)
+   started_at, changed_at, ended_at, body, person, overdue_from)
 SELECT w.id, w.tenant, $1, w.definition_version, w.state, w.quarantined <> 0, w.version,
        nullif(w.due, 'epoch'), w.key, w.isolate, w.started_at, w.changed_at,
-       nullif(w.ended_at, 'epoch'), w.body
+       nullif(w.ended_at, 'epoch'), w.body, w.person, nullif(w.overdue_from, 'epoch')
 FROM unnest($2::text[], $3::text[], $4::int8[], $5::text[], $6::int8[], $7::int8[],
             $8::timestamptz[], $9::text[], $10::text[], $11::timestamptz[], $12::timestamptz[],
-            $13::timestamptz[], $14::text[])
+            $13::timestamptz[], $14::text[], $15::text[], $16::timestamptz[])
      AS w(id, tenant, definition_version, state, quarantined, version, due, key, isolate,
-          started_at, changed_at, ended_at, body)
+          started_at, changed_at, ended_at, body, person, overdue_from)
 WHERE w.version = 1 OR EXISTS (SELECT FROM "{schema}".saga AS known WHERE known.id = w.id)
 ON CONFLICT (id) DO UPDATE
 SET (definition_version, state, quarantined, version, due, key, isolate, started_at, changed_at,
-     ended_at, body) =
+     ended_at, body, person, overdue_from) =
     (excluded.definition_version, excluded.state, excluded.quarantined, excluded.version,
      excluded.due, excluded.key, excluded.isolate, excluded.started_at, excluded.changed_at,
-     excluded.ended_at, excluded.body)
+     excluded.ended_at, excluded.body, excluded.person, excluded.overdue_from)
 WHERE s.version = excluded.version - 1
 RETURNING 1;
 
@@ -182,7 +182,8 @@ ON CONFLICT (id) DO NOTHING;
 -- After $1; $2 tenant, $3 definition, $4 state, $5 quarantined, $6 key, $7 started from, $8 to,
 -- where they are not null; $9 rows at most, $10 whether with bodies.
 SELECT id, tenant, definition, definition_version, shard, state, quarantined, version, due, key,
-       isolate, started_at, changed_at, ended_at, CASE WHEN $10 THEN body ELSE '' END
+       isolate, started_at, changed_at, ended_at, CASE WHEN $10 THEN body ELSE '' END,
+       person, overdue_from
 FROM "{schema}".saga
 WHERE id > $1
   AND ($2 IS NULL OR tenant = $2) AND ($3 IS NULL OR definition = $3)
@@ -195,7 +196,8 @@ LIMIT $9;
 -- name: saga_list_labelled
 -- The same; $11 name and $12 value of a label.
 SELECT s.id, tenant, definition, definition_version, shard, state, quarantined, version, due, key,
-       isolate, started_at, changed_at, ended_at, CASE WHEN $10 THEN body ELSE '' END
+       isolate, started_at, changed_at, ended_at, CASE WHEN $10 THEN body ELSE '' END,
+       person, overdue_from
 FROM "{schema}".saga_label AS l
 JOIN "{schema}".saga AS s ON s.id = l.saga
 WHERE l.name = $11 AND l.value = $12 AND l.saga > $1
@@ -209,7 +211,7 @@ LIMIT $9;
 -- name: saga_get
 -- $1 id.
 SELECT id, tenant, definition, definition_version, shard, state, quarantined, version, due, key,
-       isolate, started_at, changed_at, ended_at, body
+       isolate, started_at, changed_at, ended_at, body, person, overdue_from
 FROM "{schema}".saga
 WHERE id = $1;
 
@@ -236,7 +238,9 @@ WHERE $1 IS NULL OR tenant = $1
 GROUP BY definition, state;
 
 -- name: saga_backlog
--- $1 definition. Running, compensating, paused, dead, the oldest active one, the earliest due, now.
+-- $1 definition. Running, compensating, paused, dead, those that wait for a decision and for an
+-- approval, the oldest active one, since when one is overdue, now. What is due is looked at from its
+-- beginning, so many rows of each shard at most.
 SELECT
   (SELECT count(*) FROM (SELECT 1 FROM "{schema}".saga
     WHERE definition = $1 AND state = 'running' LIMIT 1000000) AS running),
@@ -246,15 +250,24 @@ SELECT
     WHERE definition = $1 AND state = 'paused' LIMIT 1000000) AS paused),
   (SELECT count(*) FROM (SELECT 1 FROM "{schema}".saga
     WHERE definition = $1 AND state = 'failed' AND NOT quarantined LIMIT 1000000) AS dead),
+  (SELECT count(*) FROM (SELECT 1 FROM "{schema}".saga
+    WHERE definition = $1 AND person = 'decision' AND person <> ''
+      AND state IN ('running', 'compensating', 'paused') LIMIT 1000000) AS decision),
+  (SELECT count(*) FROM (SELECT 1 FROM "{schema}".saga
+    WHERE definition = $1 AND person = 'approval' AND person <> ''
+      AND state IN ('running', 'compensating', 'paused') LIMIT 1000000) AS approval),
   least((SELECT min(started_at) FROM "{schema}".saga WHERE definition = $1 AND state = 'running'),
         (SELECT min(started_at) FROM "{schema}".saga WHERE definition = $1 AND state = 'compensating'),
         (SELECT min(started_at) FROM "{schema}".saga WHERE definition = $1 AND state = 'paused')),
-  (SELECT min(first.due)
+  (SELECT min(coalesce(first.overdue_from, first.due))
    FROM generate_series(0, (SELECT shards FROM "{schema}".saga_setting) - 1) AS part(shard),
-   LATERAL (SELECT due FROM "{schema}".saga
+   LATERAL (SELECT due, overdue_from FROM "{schema}".saga
             WHERE definition = $1 AND shard = part.shard AND due IS NOT NULL
               AND state IN ('running', 'compensating', 'paused')
-            ORDER BY due LIMIT 1) AS first),
+              AND due <= (SELECT clock_timestamp())
+            ORDER BY due
+            LIMIT (SELECT greatest(20, 20000 / shards) FROM "{schema}".saga_setting)) AS first
+   WHERE coalesce(first.overdue_from, first.due) <= (SELECT clock_timestamp())),
   clock_timestamp();
 
 -- name: saga_pending

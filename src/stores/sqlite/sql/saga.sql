@@ -52,7 +52,7 @@ SELECT 1;
 -- name: saga_load
 -- ?1 ids.
 SELECT id, tenant, definition, definition_version, 0, state, quarantined, version, due, key,
-       isolate, started_at, changed_at, ended_at, body
+       isolate, started_at, changed_at, ended_at, body, person, overdue_from
 FROM sagabox_saga
 WHERE id IN (SELECT value FROM json_each(?1))
 ORDER BY id;
@@ -60,7 +60,7 @@ ORDER BY id;
 -- name: saga_load_due
 -- ?1 definition, ?2 shard, after ?3 time and ?4 id, ?5 rows at most, ?6 now.
 SELECT id, tenant, definition, definition_version, 0, state, quarantined, version, due, key,
-       isolate, started_at, changed_at, ended_at, body
+       isolate, started_at, changed_at, ended_at, body, person, overdue_from
 FROM sagabox_saga
 WHERE definition = ?1 AND ?2 = 0 AND (due, id) > (?3, ?4) AND due <= ?6
   AND due IS NOT NULL AND state IN ('running', 'compensating', 'paused')
@@ -95,18 +95,20 @@ WHERE definition = ?1 AND tenant = ?2 AND isolate = ?3 AND isolate <> ''
 
 -- name: saga_write
 -- ?1 definition, ?2 id, ?3 tenant, ?4 version of the definition, ?5 state, ?6 quarantined,
--- ?7 version, ?8 due, ?9 key, ?10 isolation key, ?11 started, ?12 changed, ?13 ended, ?14 body; 0
--- stands for no time. Each saga in turn. A row for each that was written: a new one has version 1.
+-- ?7 version, ?8 due, ?9 key, ?10 isolation key, ?11 started, ?12 changed, ?13 ended, ?14 body,
+-- ?15 waits for a person, ?16 overdue from; 0 stands for no time. Each saga in turn. A row for each that was written: a new one has version 1.
 INSERT INTO sagabox_saga AS s
   (id, tenant, definition, definition_version, state, quarantined, version, due, key, isolate,
-   started_at, changed_at, ended_at, body)
-SELECT ?2, ?3, ?1, ?4, ?5, ?6, ?7, nullif(?8, 0), ?9, ?10, ?11, ?12, nullif(?13, 0), ?14
+   started_at, changed_at, ended_at, body, person, overdue_from)
+SELECT ?2, ?3, ?1, ?4, ?5, ?6, ?7, nullif(?8, 0), ?9, ?10, ?11, ?12, nullif(?13, 0), ?14,
+       ?15, nullif(?16, 0)
 WHERE ?7 = 1 OR EXISTS (SELECT 1 FROM sagabox_saga WHERE id = ?2)
 ON CONFLICT (id) DO UPDATE
 SET definition_version = excluded.definition_version, state = excluded.state,
     quarantined = excluded.quarantined, version = excluded.version, due = excluded.due,
     key = excluded.key, isolate = excluded.isolate, started_at = excluded.started_at,
-    changed_at = excluded.changed_at, ended_at = excluded.ended_at, body = excluded.body
+    changed_at = excluded.changed_at, ended_at = excluded.ended_at, body = excluded.body,
+    person = excluded.person, overdue_from = excluded.overdue_from
 WHERE s.version = excluded.version - 1
 RETURNING 1;
 
@@ -142,7 +144,8 @@ ON CONFLICT (id) DO NOTHING;
 -- After ?1; ?2 tenant, ?3 definition, ?4 state, ?5 quarantined, ?6 key, ?7 started from, ?8 to,
 -- where they are not null; ?9 rows at most, ?10 whether with bodies.
 SELECT id, tenant, definition, definition_version, 0, state, quarantined, version, due, key,
-       isolate, started_at, changed_at, ended_at, CASE WHEN ?10 THEN body ELSE '' END
+       isolate, started_at, changed_at, ended_at, CASE WHEN ?10 THEN body ELSE '' END,
+       person, overdue_from
 FROM sagabox_saga
 WHERE id > ?1
   AND (?2 IS NULL OR tenant = ?2) AND (?3 IS NULL OR definition = ?3)
@@ -155,7 +158,8 @@ LIMIT ?9;
 -- name: saga_list_labelled
 -- The same; ?11 name and ?12 value of a label.
 SELECT id, tenant, definition, definition_version, 0, state, quarantined, version, due, key,
-       isolate, started_at, changed_at, ended_at, CASE WHEN ?10 THEN body ELSE '' END
+       isolate, started_at, changed_at, ended_at, CASE WHEN ?10 THEN body ELSE '' END,
+       person, overdue_from
 FROM sagabox_saga_label AS l
 CROSS JOIN sagabox_saga AS s ON s.id = l.saga
 WHERE l.name = ?11 AND l.value = ?12 AND l.saga > ?1
@@ -169,7 +173,7 @@ LIMIT ?9;
 -- name: saga_get
 -- ?1 id.
 SELECT id, tenant, definition, definition_version, 0, state, quarantined, version, due, key,
-       isolate, started_at, changed_at, ended_at, body
+       isolate, started_at, changed_at, ended_at, body, person, overdue_from
 FROM sagabox_saga
 WHERE id = ?1;
 
@@ -196,23 +200,45 @@ WHERE ?1 IS NULL OR tenant = ?1
 GROUP BY definition, state;
 
 -- name: saga_backlog
--- ?1 definition, ?2 now. Running, compensating, paused, dead, the oldest active one, the earliest
--- due, now.
+-- ?1 definition, ?2 now. Running, compensating, paused, dead, those that wait for a decision and for
+-- an approval, the oldest active one, since when one is overdue, now. What is due is looked at from
+-- its beginning, so many rows at most. The list of states is the condition of the indexes, word for
+-- word: without it SQLite does not use them.
 SELECT
   (SELECT count(*) FROM (SELECT 1 FROM sagabox_saga
-    WHERE definition = ?1 AND state = 'running' LIMIT 1000000) AS running),
+    WHERE definition = ?1 AND state = 'running'
+      AND state IN ('running', 'compensating', 'paused') LIMIT 1000000) AS running),
   (SELECT count(*) FROM (SELECT 1 FROM sagabox_saga
-    WHERE definition = ?1 AND state = 'compensating' LIMIT 1000000) AS compensating),
+    WHERE definition = ?1 AND state = 'compensating'
+      AND state IN ('running', 'compensating', 'paused') LIMIT 1000000) AS compensating),
   (SELECT count(*) FROM (SELECT 1 FROM sagabox_saga
-    WHERE definition = ?1 AND state = 'paused' LIMIT 1000000) AS paused),
+    WHERE definition = ?1 AND state = 'paused'
+      AND state IN ('running', 'compensating', 'paused') LIMIT 1000000) AS paused),
   (SELECT count(*) FROM (SELECT 1 FROM sagabox_saga
     WHERE definition = ?1 AND state = 'failed' AND NOT quarantined LIMIT 1000000) AS dead),
+  (SELECT count(*) FROM (SELECT 1 FROM sagabox_saga
+    WHERE definition = ?1 AND person = 'decision' AND person <> ''
+      AND state IN ('running', 'compensating', 'paused') LIMIT 1000000) AS decision),
+  (SELECT count(*) FROM (SELECT 1 FROM sagabox_saga
+    WHERE definition = ?1 AND person = 'approval' AND person <> ''
+      AND state IN ('running', 'compensating', 'paused') LIMIT 1000000) AS approval),
   (SELECT min(started_at) FROM (
-    SELECT min(started_at) AS started_at FROM sagabox_saga WHERE definition = ?1 AND state = 'running'
-    UNION ALL SELECT min(started_at) AS started_at FROM sagabox_saga WHERE definition = ?1 AND state = 'compensating'
-    UNION ALL SELECT min(started_at) AS started_at FROM sagabox_saga WHERE definition = ?1 AND state = 'paused')),
-  (SELECT min(due) FROM sagabox_saga
-   WHERE definition = ?1 AND due IS NOT NULL AND state IN ('running', 'compensating', 'paused')),
+    SELECT min(started_at) AS started_at FROM sagabox_saga
+    WHERE definition = ?1 AND state = 'running'
+      AND state IN ('running', 'compensating', 'paused')
+    UNION ALL SELECT min(started_at) AS started_at FROM sagabox_saga
+    WHERE definition = ?1 AND state = 'compensating'
+      AND state IN ('running', 'compensating', 'paused')
+    UNION ALL SELECT min(started_at) AS started_at FROM sagabox_saga
+    WHERE definition = ?1 AND state = 'paused'
+      AND state IN ('running', 'compensating', 'paused')
+  )),
+  (SELECT min(coalesce(overdue_from, due)) FROM (
+     SELECT due, overdue_from FROM sagabox_saga
+     WHERE definition = ?1 AND due IS NOT NULL AND due <= ?2
+       AND state IN ('running', 'compensating', 'paused')
+     ORDER BY due LIMIT 20000)
+   WHERE coalesce(overdue_from, due) <= ?2),
   ?2;
 
 -- name: saga_pending

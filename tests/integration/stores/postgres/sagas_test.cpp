@@ -155,6 +155,20 @@ TEST_F(PostgresSagas, MigrateDownRefusesWhileSagasAreActive) {
   EXPECT_THROW(sql("SELECT * FROM saga"), std::runtime_error);
 }
 
+TEST_F(PostgresSagas, SagasThatWereThereBeforeTheirWaitsWereStoredKeepTheirs) {
+  schema()->down({.engine = "saga", .to = 1}).value();
+  sql("INSERT INTO saga (id, tenant, definition, definition_version, state, quarantined, version, "
+      "due, key, isolate, started_at, changed_at, body) VALUES "
+      "('held', 'acme', 'travel', 1, 'running', false, 1, NULL, '', '', now(), now(), "
+      "'{\"steps\":[{\"state\":\"held\"}]}'), "
+      "('late', 'acme', 'travel', 1, 'running', false, 1, now() - interval '1 hour', '', '', "
+      "now(), now(), '{\"steps\":[{\"state\":\"retrying\"}]}')");
+  store_->sagas()->prepare().value();
+  const auto backlog = store_->saga_admin()->backlog("travel").value();
+  EXPECT_EQ(backlog.wait_for_decision, 1U);
+  EXPECT_TRUE(backlog.overdue_since);
+}
+
 TEST_F(PostgresSagas, OwnersFindTheirRowsByIndexes) {
   sql("INSERT INTO saga (id, tenant, definition, definition_version, state, quarantined, version, "
       "due, key, isolate, started_at, changed_at, body) SELECT 's' || n, 'acme', 'travel', 1, "
@@ -191,9 +205,13 @@ TEST_F(PostgresSagas, OwnersFindTheirRowsByIndexes) {
        "AND state = 'running' LIMIT 1000000) AS running");
   uses("saga_active",
        "SELECT min(started_at) FROM saga WHERE definition = 'travel' AND state = 'compensating'");
-  uses("saga_failed",
-       "SELECT count(*) FROM saga WHERE definition = 'travel' AND state = 'failed' "
-       "AND NOT quarantined");
+  uses("saga_dead",
+       "SELECT count(*) FROM (SELECT 1 FROM saga WHERE definition = 'travel' AND state = 'failed' "
+       "AND NOT quarantined LIMIT 1000000) AS dead");
+  uses("saga_person",
+       "SELECT count(*) FROM (SELECT 1 FROM saga WHERE definition = 'travel' "
+       "AND person = 'decision' AND person <> '' "
+       "AND state IN ('running', 'compensating', 'paused') LIMIT 1000000) AS decision");
 }
 
 // Statements of owners are prepared while the tables are empty, and their plans stay.

@@ -22,6 +22,8 @@ constexpr std::array frozen{
                "cfa2350b32bd83ae0bfe9ef3798ebb218bda04e6fb17267fa8788fa220762998"},
     FrozenStep{"saga", 1, "db988aeac68f94acee7154b8daff19f5446605161b543efa23f8e6b9b2626b49",
                "a1827c8727f00f9b10cffba8cbfe998c77e862faaf119ac31bb2a306d1a4b658"},
+    FrozenStep{"saga", 2, "deb9c3095678d9b64671232dc3a79eae64bcd4faaffd7fe9fdd9ba366ca7b2a8",
+               "38dcf360feb1dc090f34c17f067cdb1b5ff1e0146b8efed9b8faf106f9d95e30"},
 };
 
 TEST(SqliteFrozenSteps, ReleasedStepsNeverChange) {
