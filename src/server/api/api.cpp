@@ -229,6 +229,7 @@ void Api::call(const Request& request, const RouteMatch& match, const Caller& ca
   Call call{.options = options_,
             .readiness = readiness_,
             .saga_waits = saga_waits_,
+            .reply_waits = reply_waits_,
             .replies = replies_,
             .request = request,
             .caller = caller,

@@ -60,6 +60,7 @@ class Api final : public RequestHandler {
   std::unique_ptr<KeyRing> keys_;
   Readiness readiness_;
   std::atomic<std::uint32_t> saga_waits_{0};
+  std::atomic<std::uint32_t> reply_waits_{0};
   ReplyGate replies_;
   // Declared before the writers, so that it outlives their last replies.
   std::map<const Store*, std::unique_ptr<KeyedWrites>> keyed_writes_;

@@ -32,7 +32,8 @@ struct Caller {
 struct Call {
   const ApiOptions& options;
   Readiness& readiness;
-  std::atomic<std::uint32_t>& saga_waits;  ///< requests that wait for the owner of a saga
+  std::atomic<std::uint32_t>& saga_waits;   ///< requests that wait for the owner of a saga
+  std::atomic<std::uint32_t>& reply_waits;  ///< the same, of replies by token
   ReplyGate& replies;
   const Request& request;
   const Caller& caller;

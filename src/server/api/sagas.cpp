@@ -79,9 +79,12 @@ Duration wait_from(Query& query) {
 /// How long a request waits for the owner of a saga: not at all while as many as may do so already.
 class OwnerWait {
  public:
-  OwnerWait(const Call& call, Duration wanted)
-      : waits_(call.saga_waits),
-        duration_(waits_++ < call.options.saga_waits_max ? wanted : Duration{}) {}
+  static OwnerWait of_act(const Call& call, Duration wanted) {
+    return OwnerWait(call.saga_waits, call.options.saga_waits_max, wanted);
+  }
+  static OwnerWait of_reply(const Call& call, Duration wanted) {
+    return OwnerWait(call.reply_waits, call.options.reply_waits_max, wanted);
+  }
   ~OwnerWait() { --waits_; }
   OwnerWait(const OwnerWait&) = delete;
   OwnerWait& operator=(const OwnerWait&) = delete;
@@ -89,6 +92,9 @@ class OwnerWait {
   [[nodiscard]] Duration duration() const noexcept { return duration_; }
 
  private:
+  OwnerWait(std::atomic<std::uint32_t>& waits, std::uint32_t waits_max, Duration wanted)
+      : waits_(waits), duration_(waits_++ < waits_max ? wanted : Duration{}) {}
+
   std::atomic<std::uint32_t>& waits_;
   const Duration duration_;
 };
@@ -295,7 +301,7 @@ Result<Response> start_saga(const Call& call) {
   }
   if (!key->empty()) order.key = *key;
   if (order.traceparent.empty()) order.traceparent = call.request.header("traceparent");
-  const OwnerWait waiting(call, wait);
+  const auto waiting = OwnerWait::of_act(call, wait);
   const auto answer = admin->start(order, waiting.duration());
   if (!answer.ok()) return answer.error();
   auto response = answered(*answer, 201);
@@ -318,7 +324,7 @@ Result<Response> command_saga(const Call& call) {
   const auto key = idempotency_key_of(call.request);
   if (!key.ok()) return key.error();
   if (!key->empty() && !order.command) order.command = command_of(call, *key);
-  const OwnerWait waiting(call, wait);
+  const auto waiting = OwnerWait::of_act(call, wait);
   const auto answer = admin->act(order, waiting.duration());
   if (!answer.ok()) return answer.error();
   return answered(*answer, 200);
@@ -353,7 +359,7 @@ Result<Response> reply_to_saga(const Call& call) {
                                                                .log = call.options.log,
                                                                .clock = call.options.clock});
   if (!admin.ok()) return admin.error();
-  const OwnerWait waiting(call, wait);
+  const auto waiting = OwnerWait::of_reply(call, wait);
   return taken(call, admin->act(order, waiting.duration()));
 }
 

@@ -63,8 +63,10 @@ struct ApiOptions {
   /// Bodies up to this size are read and checked where they arrive; longer ones by a worker.
   std::size_t brief_bytes_max = 64UL * 1024;
   /// Requests that may wait at the same time until a saga's owner has applied their command; those
-  /// beyond are answered at once, as pending. Fewer than there are workers.
+  /// beyond are answered at once, as pending. Replies by token have a bound of their own, so that
+  /// many of them do not take the places of operators. Together fewer than there are workers.
   std::uint32_t saga_waits_max = 2;
+  std::uint32_t reply_waits_max = 1;
   /// Who may answer calls of sagas by their tokens alone; nobody unless told.
   SagaReplyOptions saga_replies{};
   std::string metrics_path = "/metrics";

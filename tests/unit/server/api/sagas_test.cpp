@@ -2,7 +2,10 @@
 #include "support/sqlite_database.hpp"
 #include "unit/server/world.hpp"
 
+#include <atomic>
 #include <set>
+#include <thread>
+#include <vector>
 
 namespace sagabox::server {
 namespace {
@@ -332,6 +335,28 @@ TEST_F(RestSagaReplies, MayBeSentAgainWithAKey) {
   EXPECT_NE(written().back().id, commands[0].id);
   (void)reply(flight_, R"({"result":"retry"})", key);
   EXPECT_NE(written().back().id, commands[0].id) << "another answer is another command";
+}
+
+TEST_F(RestSagaReplies, ThatWaitLeaveTheWaitsOfOperatorsAlone) {
+  api_ = make_api(nullptr);
+  const auto soon = [&](std::size_t commands) {
+    while (written().size() < commands) std::this_thread::sleep_for(1ms);
+  };
+  std::vector<std::jthread> participants;
+  for (int number = 0; number < 3; ++number) {
+    participants.emplace_back([&] { (void)reply(flight_, "{}", {}, 5000); });
+  }
+  soon(3);
+  std::atomic<unsigned> status = 0;
+  std::jthread person([&] {
+    status = post("/v1/sagas/s1/commands?wait_ms=5000", R"({"command":"pause"})").status;
+  });
+  soon(4);
+  // One that does not wait is answered at once.
+  for (int look = 0; look < 20 && status == 0; ++look) std::this_thread::sleep_for(5ms);
+  answer(true);
+  person.join();
+  EXPECT_EQ(status, 200U) << "202: it was pending, as if too many acts waited";
 }
 
 TEST_F(RestSagaReplies, SaysWhatBecameOfIt) {
