@@ -160,6 +160,9 @@ struct SagaOptions {
   /// These outlive the sagas.
   Metrics* metrics = &no_metrics();
   Logger* log = &no_log();
+  /// The one before it: tokens that were made with it are still taken. Set both in all processes
+  /// before it changes, and this one for `reply_token_ttl` afterwards.
+  std::string reply_secret_before{};
   const Clock* clock = &system_clock();
   Random* random = &system_random();
 

@@ -218,7 +218,8 @@ Result<SagaCommand> SagaTransport::command_of(const spi::Parcel& parcel) {
   if (address.starts()) {
     return routed_start(*parcel.message, address.definition(), address.key(), ids_);
   }
-  return routed_reply(*parcel.message, *parcel.table, options_.reply_secret,
+  return routed_reply(*parcel.message, *parcel.table,
+                      {options_.reply_secret, options_.reply_secret_before},
                       options_.clock->wall_now());
 }
 

@@ -40,6 +40,7 @@ Opened open_sagas(const Configuration& configuration, const RouteSurroundings& s
   return saga::open({.store = surroundings.saga_store,
                      .definitions = surroundings.saga_definitions,
                      .reply_secret = configuration.sagas.options.reply_secret,
+                     .reply_secret_before = configuration.sagas.options.reply_secret_before,
                      .log = surroundings.log,
                      .clock = surroundings.clock,
                      .random = surroundings.random});

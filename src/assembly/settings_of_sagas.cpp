@@ -28,6 +28,12 @@ void add_what(Parts& parts) {
           "16 characters; default: none, and no tokens")
           .hidden());
   parts.push_back(value<Held>(
+  parts.push_back(
+      value<Held>(
+          "reply_secret_before", [](auto& s) -> auto& { return s.options.reply_secret_before; },
+          "the `reply_secret` that was there before: tokens that were made with it are still "
+          "taken. Keep it for `reply_token_ttl`")
+          .hidden());
                       "reply_token_ttl", [](auto& s) -> auto& { return s.options.reply_token_ttl; },
                       "how long such a token is good: longer than any step waits")
                       .between("1m", "3650d"));

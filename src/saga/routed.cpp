@@ -3,7 +3,6 @@
 #include "core/ascii.hpp"
 #include "core/text.hpp"
 #include "saga/calls/call_headers.hpp"
-#include "saga/calls/reply_token.hpp"
 #include "saga/commands.hpp"
 #include "saga/requests.hpp"
 
@@ -87,13 +86,13 @@ Result<SagaCommand> routed_start(const Message& message, const std::string& defi
 }
 
 Result<SagaCommand> routed_reply(const Message& message, const TableName& table,
-                                 std::string_view secret, WallTime now) {
+                                 const ReplySecrets& secrets, WallTime now) {
   const auto* const token = find_header(message, header::reply_token);
   if (token == nullptr) {
     return wrong_message("the header " + std::string(header::reply_token) +
                          " is missing; pass on the one that came with the call");
   }
-  auto claim = read_reply_token(*token, secret, now);
+  auto claim = read_reply_token(*token, secrets, now);
   if (!claim.ok()) return claim.error();
   if (claim->tenant != message.tenant()) {
     return Error{Code::auth_denied,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "saga/calls/reply_token.hpp"
+
 #include <sagabox/id.hpp>
 #include <sagabox/message.hpp>
 #include <sagabox/result.hpp>
@@ -34,7 +36,7 @@ Result<SagaCommand> routed_start(const Message& message, const std::string& defi
 /// The same command each time that this message of this table comes. AUTH.DENIED: the token is not
 /// one of ours, has expired, or is of another tenant than the message.
 Result<SagaCommand> routed_reply(const Message& message, const TableName& table,
-                                 std::string_view secret, WallTime now);
+                                 const ReplySecrets& secrets, WallTime now);
 
 /// What became of the message, once its saga's owner has answered. A start that is refused is
 /// rejected. A reply that no step waits for any more is recorded by its owner: it has arrived.

@@ -103,8 +103,10 @@ Status SagaOptions::check() const {
   if (poll_interval <= Duration{}) return wrong("poll_interval must be longer than 0");
   if (auto checked = breaker.check(); !checked.ok()) return checked;
   if (lease <= Duration{}) return wrong("lease must be longer than 0");
-  if (!reply_secret.empty() && reply_secret.size() < reply_secret_length_min) {
-    return wrong("reply_secret has " + std::to_string(reply_secret.size()) +
+  for (const auto& [name, secret] : {std::pair("reply_secret", &reply_secret),
+                                     std::pair("reply_secret_before", &reply_secret_before)}) {
+    if (secret->empty() || secret->size() >= reply_secret_length_min) continue;
+    return wrong(std::string(name) + " has " + std::to_string(secret->size()) +
                  " characters; give at least " + std::to_string(reply_secret_length_min) +
                  ", drawn at random: whoever has a token could guess a short one");
   }
@@ -128,6 +130,9 @@ struct Sagas::Parts {
   Parts(Store& on, spi::SagaStore& rows, SagaOptions settings)
       : store(on),
         sagas(rows),
+  if (reply_secret.empty() && !reply_secret_before.empty()) {
+    return wrong("reply_secret_before needs a reply_secret, which new tokens are made with");
+  }
         options(std::move(settings)),
         ids(*options.clock, *options.random),
         functions({.workers = options.workers,
@@ -419,8 +424,9 @@ Result<SagaRequestReply> Sagas::request(const SagaRequest& request, Duration lim
 }
 
 Result<SagaRequestReply> Sagas::reply(std::string_view token, SagaAnswer answer, Duration limit) {
-  auto claim = saga::read_reply_token(token, parts_->options.reply_secret,
-                                      parts_->options.clock->wall_now());
+  auto claim = saga::read_reply_token(
+      token, {parts_->options.reply_secret, parts_->options.reply_secret_before},
+      parts_->options.clock->wall_now());
   if (!claim.ok()) return claim.error();
   return request({.saga = claim->saga,
                   .kind = SagaCommandKind::reply,

@@ -24,6 +24,7 @@ struct TransportOptions {
   std::vector<std::string> definitions{};
   /// As in `SagaOptions`; empty: `saga-reply:` is refused.
   std::string reply_secret{};
+  std::string reply_secret_before{};
   /// A message has arrived when the saga's owner has taken it, or when it has been in the inbox for
   /// so long: what the owner refuses within this time is rejected with the owner's code.
   Duration answer_wait = std::chrono::seconds(2);

@@ -274,7 +274,8 @@ class Serving {
         .metrics = &daemon_->metrics()};
     options.inbox_window = [this] { return daemon_->configuration().inbox_window(); };
     options.saga_replies = {.store = daemon_->store_of_sagas(),
-                            .secret = configuration.sagas.options.reply_secret};
+                            .secret = configuration.sagas.options.reply_secret,
+                            .secret_before = configuration.sagas.options.reply_secret_before};
     if (auto* const hub = daemon_->hub()) {
       make_place_for_keys(hub->store());
       options.hub = server::ServedHub{

@@ -61,6 +61,12 @@ std::int64_t whole_seconds(WallTime time) {
   return std::chrono::floor<std::chrono::seconds>(time.time_since_epoch()).count();
 }
 
+/// Takes the same time for every `mac` of the right length.
+bool is_mac_of(std::string_view secret, std::string_view body, std::string_view mac) {
+  const auto right = hmac_sha256_hex(secret, body);
+  return mac.size() == right.size() && CRYPTO_memcmp(mac.data(), right.data(), right.size()) == 0;
+}
+
 template <class Number>
 bool read_whole(const std::string& text, Number& number) {
   const auto* const end = text.data() + text.size();
@@ -91,17 +97,16 @@ std::string reply_token(const ReplyClaim& claim, std::string_view secret) {
   return body + "." + hmac_sha256_hex(secret, body);
 }
 
-Result<ReplyClaim> read_reply_token(std::string_view token, std::string_view secret, WallTime now) {
+Result<ReplyClaim> read_reply_token(std::string_view token, const ReplySecrets& secrets,
+                                    WallTime now) {
   const auto dot = token.find('.');
-  if (secret.empty() || dot == std::string_view::npos || token.size() > token_bytes_max) {
+  if (secrets.newest.empty() || dot == std::string_view::npos || token.size() > token_bytes_max) {
     return denied();
   }
   const auto body = token.substr(0, dot);
   const auto mac = token.substr(dot + 1);
-  const auto right = hmac_sha256_hex(secret, body);
-  if (mac.size() != right.size() || CRYPTO_memcmp(mac.data(), right.data(), right.size()) != 0) {
-    return denied();
-  }
+  const bool is_before = !secrets.before.empty() && is_mac_of(secrets.before, body, mac);
+  if (!is_mac_of(secrets.newest, body, mac) && !is_before) return denied();
   const auto text = from_url_form(body);
   if (!text) return denied();
   const auto fields = fields_of(*text);

@@ -26,8 +26,15 @@ struct ReplyClaim {
 /// "BASE64URL(claim, a line each).HEX(HMAC-SHA256)": whoever has it may answer the call, without a
 /// key of the API. `secret` is not empty.
 std::string reply_token(const ReplyClaim& claim, std::string_view secret);
-/// AUTH.DENIED: it was not made with this secret, was changed, or has expired.
-Result<ReplyClaim> read_reply_token(std::string_view token, std::string_view secret, WallTime now);
+
+/// Tokens are made with the newest, and taken if either made them.
+struct ReplySecrets {
+  std::string newest{};  ///< empty: no token is taken
+  std::string before{};  ///< empty: there was none
+};
+/// AUTH.DENIED: it was made with neither secret, was changed, or has expired.
+Result<ReplyClaim> read_reply_token(std::string_view token, const ReplySecrets& secrets,
+                                    WallTime now);
 
 /// The same in lower-case hexadecimal digits.
 std::string hmac_sha256_hex(std::string_view secret, std::string_view text);

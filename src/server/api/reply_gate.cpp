@@ -20,8 +20,10 @@ ReplyGate::ReplyGate(SagaReplyOptions options, const Clock& clock)
                 flow::Valve(at_rate(options_.rate_of_step, options_.burst_of_step), BootTime{})) {}
 
 Result<saga::ReplyClaim> ReplyGate::claim(std::string_view token) const {
-  const auto secret = options_.store == nullptr ? std::string_view() : options_.secret;
-  return saga::read_reply_token(token, secret, clock_.wall_now());
+  const saga::ReplySecrets secrets =
+      options_.store == nullptr ? saga::ReplySecrets()
+                                : saga::ReplySecrets{options_.secret, options_.secret_before};
+  return saga::read_reply_token(token, secrets, clock_.wall_now());
 }
 
 bool ReplyGate::enter(const saga::ReplyClaim& claim) {

@@ -23,7 +23,8 @@ inline constexpr std::string_view reply_token_header = "saga-reply-token";
 struct SagaReplyOptions {
   /// Where the sagas are; null: nobody may. It outlives the server.
   Store* store = nullptr;
-  std::string secret{};  ///< of the tokens; empty: nobody may
+  std::string secret{};         ///< of the tokens; empty: nobody may
+  std::string secret_before{};  ///< older tokens may have been made with it
   /// What participants need once for a step is 1.
   std::uint32_t rate_of_step = 2;  ///< replies a second
   std::uint32_t burst_of_step = 10;

@@ -429,6 +429,28 @@ TEST_P(SagasTest, WhatWaitsForAPersonIsShown) {
   EXPECT_EQ(record(asked)->person, SagaPersonWait::none);
 }
 
+TEST_P(SagasTest, ATokenOfTheSecretBeforeIsTakenWhileItIsGiven) {
+  std::string token;
+  auto sagas = Sagas::create(*store, quick()).value();
+  add_travel(sagas, [&](const SagaCall& call) {
+    token = call.reply_token();
+    diary.write("asked");
+    return saga_wait();
+  });
+  sagas.start().value();
+  const auto id = sagas.start_saga({.definition = "travel"}).value();
+  ASSERT_TRUE(eventually_so([&] { return diary.count("asked") == 1; }));
+  auto options = quick();
+  options.reply_secret_before = std::exchange(options.reply_secret, "another secret, of this year");
+  auto rotated = options;
+  rotated.reply_secret_before.clear();
+  EXPECT_EQ(Sagas::create(*store, rotated)->reply(token, saga_ok()).error().code,
+            Code::auth_denied);
+  EXPECT_EQ(Sagas::create(*store, options)->reply(token, saga_ok())->state,
+            SagaRequestReply::State::applied);
+  ASSERT_TRUE(comes_to(id, SagaState::completed));
+}
+
 INSTANTIATE_TEST_SUITE_P(Memory, SagasTest,
                          ::testing::Values(SagaStoreCase{
                              "memory", [] { return std::make_shared<memory::MemoryStore>(); }}),

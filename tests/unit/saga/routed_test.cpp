@@ -46,12 +46,13 @@ class RoutedMessage : public ::testing::Test {
                                  .tenant = "acme",
                                  .headers = std::move(headers),
                                  .id = id}),
-                        orders, secret, clock.wall_now());
+                        orders, secrets, clock.wall_now());
   }
 
   sagabox::testing::FakeClock clock;
   std::unique_ptr<Random> random = seeded_random(1);
   UlidSource ids{clock, *random};
+  ReplySecrets secrets{.newest = secret};
   TableName orders = TableName::parse("orders").value();
 };
 

@@ -359,6 +359,15 @@ TEST_F(RestSagaReplies, ThatWaitLeaveTheWaitsOfOperatorsAlone) {
   EXPECT_EQ(status, 200U) << "202: it was pending, as if too many acts waited";
 }
 
+TEST_F(RestSagaReplies, MayComeWithATokenOfTheSecretBefore) {
+  replies_.secret_before = std::exchange(replies_.secret, "the secret of this year");
+  api_ = make_api(nullptr);
+  EXPECT_EQ(reply(flight_, "{}").status, 202U);
+  replies_.secret_before.clear();
+  api_ = make_api(nullptr);
+  EXPECT_EQ(reply(flight_, "{}").status, 403U);
+}
+
 TEST_F(RestSagaReplies, SaysWhatBecameOfIt) {
   const Headers key{{"idempotency-key", "reply-1"}};
   EXPECT_EQ(text(body(reply(flight_, "{}", key)), "result"), "pending");
