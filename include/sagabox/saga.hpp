@@ -124,6 +124,23 @@ class SagaCall {
 /// threads.
 using SagaFunction = std::function<SagaAnswer(const SagaCall&)>;
 
+/// How fast participants are called over transports, in this process. A call that is over a limit
+/// waits: it spends no attempt, and other sagas go on. Functions and messages are not held.
+struct SagaLimits {
+  using Named = std::map<std::string, Limits, std::less<>>;
+
+  Named transports{};    ///< of all calls over one: "http"
+  Limits participant{};  ///< of each participant alone
+  Named participants{};  ///< other ones for some: "https://flights.example.com"
+  Limits definition{};   ///< of the sagas of each definition alone
+  Named definitions{};   ///< other ones for some, by name
+  Limits tenant{};       ///< of each tenant alone
+  Named tenants{};       ///< other ones for some, by name
+
+  /// Names the limit that is wrong and what would be right.
+  [[nodiscard]] Status check() const;
+};
+
 struct SagaOptions {
   static constexpr std::size_t reply_secret_length_min = 16;
 
@@ -156,6 +173,7 @@ struct SagaOptions {
 
   SpanSink* spans = nullptr;      ///< outlives the sagas; null: calls have no spans
   double trace_sample_ratio = 1;  ///< of the sagas that were started without a trace
+  SagaLimits limits{};
 
   /// These outlive the sagas.
   Metrics* metrics = &no_metrics();

@@ -108,12 +108,13 @@ enum class SagaWhy : std::uint8_t {
   waits_signal,
   waits_reply,
   waits_timer,
+  over_limit,  ///< a call waits for its turn, and has spent no attempt
   retry_due,
   running,        ///< a call is being made
   command_waits,  ///< its owner has not taken a command yet
   with_owner,     ///< nothing holds it
 };
-inline constexpr std::size_t saga_why_count = 16;
+inline constexpr std::size_t saga_why_count = 17;
 /// "waits_approval": how JSON spells it.
 std::string_view saga_why_name(SagaWhy why) noexcept;
 std::optional<SagaWhy> saga_why_from_name(std::string_view name) noexcept;

@@ -4,6 +4,7 @@
 #include "admin/saga_view.hpp"
 #include "core/error_text.hpp"
 #include "core/text.hpp"
+#include "saga/calls/participants.hpp"
 
 #include <algorithm>
 #include <array>
@@ -165,6 +166,12 @@ class SagaAnswerText {
         return;
       case SagaStepState::retrying:
       case SagaStepState::undo_retrying:
+        if (step.code == saga::over_limit) {
+          because(SagaWhy::over_limit, step.name,
+                  "the turn of " + what + ", " + error_line(step.error) +
+                      (step.due ? ", next " + due_in(step) : "") + "; no attempt is spent");
+          return;
+        }
         because(SagaWhy::retry_due, step.name,
                 what + " in retry, " + attempt(step, step.attempts + 1) +
                     (step.due ? ", next " + due_in(step) : "") +
@@ -235,9 +242,9 @@ namespace sagabox {
 namespace {
 
 constexpr std::array<std::string_view, saga_why_count> saga_why_names{
-    "ended",     "dead",    "quarantined",    "paused",       "unreadable",  "definition_gone",
-    "no_owner",  "held",    "waits_approval", "waits_signal", "waits_reply", "waits_timer",
-    "retry_due", "running", "command_waits",  "with_owner"};
+    "ended",      "dead",      "quarantined",    "paused",        "unreadable",  "definition_gone",
+    "no_owner",   "held",      "waits_approval", "waits_signal",  "waits_reply", "waits_timer",
+    "over_limit", "retry_due", "running",        "command_waits", "with_owner"};
 static_assert(static_cast<std::size_t>(SagaWhy::with_owner) + 1 == saga_why_names.size());
 
 }  // namespace

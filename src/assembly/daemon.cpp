@@ -3,10 +3,13 @@
 #include "assembly/configuration_changes.hpp"
 #include "assembly/saga_file.hpp"
 #include "core/duration_text.hpp"
+#include "core/text.hpp"
+#include "saga/calls/participants.hpp"
 
 #include <algorithm>
 #include <future>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -163,12 +166,46 @@ void add_call_secrets(const SagaSettings& settings, const std::vector<SagaDefini
   }
 }
 
+bool is_participant_url(std::string_view target) {
+  return target.starts_with("http://") || target.starts_with("https://");
+}
+
+/// `path`: of the limits, of which each must be for one that is there.
+Status check_names(const std::string& path, const SagaLimits::Named& limits,
+                   const std::set<std::string>& known) {
+  for (const auto& [name, of_it] : limits) {
+    if (known.contains(name)) continue;
+    std::string list;
+    for (const auto& one : known) list += (list.empty() ? "" : ", ") + one;
+    return Error{Code::config_invalid, path + ": nothing in sagas.definitions is called " +
+                                           quoted(name) + "; there " +
+                                           (list.empty() ? "is none" : "are " + list)};
+  }
+  return {};
+}
+
+/// A limit of a name that is mistyped would hold nothing.
+Status check_saga_limits(const SagaSettings& settings,
+                         const std::vector<SagaDefinition>& definitions) {
+  std::set<std::string> names;
+  std::set<std::string> participants;
+  for (const auto& definition : definitions) {
+    names.insert(definition.name);
+    for (const auto& step : definition.steps) {
+      for (const auto& target : {step.action, step.compensation.value_or("")}) {
+        if (is_participant_url(target)) participants.insert(saga::participant_of(target));
+      }
+    }
+  }
+  const auto& limits = settings.options.limits;
+  auto checked = check_names("sagas.limits.definitions", limits.definitions, names);
+  if (!checked.ok()) return checked;
+  return check_names("sagas.limits.participants", limits.participants, participants);
+}
+
 bool has_http_step(const SagaDefinition& definition) {
-  const auto is_url = [](std::string_view target) {
-    return target.starts_with("http://") || target.starts_with("https://");
-  };
-  return std::ranges::any_of(definition.steps, [&](const SagaStep& step) {
-    return is_url(step.action) || is_url(step.compensation.value_or(""));
+  return std::ranges::any_of(definition.steps, [](const SagaStep& step) {
+    return is_participant_url(step.action) || is_participant_url(step.compensation.value_or(""));
   });
 }
 
@@ -281,6 +318,9 @@ std::vector<Error> Daemon::check(const Configuration& configuration) {
     const auto read = read_definitions(configuration.sagas);
     if (read.ok()) {
       surroundings.saga_definitions = definition_names(*read);
+      if (auto limits = check_saga_limits(configuration.sagas, *read); !limits.ok()) {
+        problems.push_back(limits.error());
+      }
     } else {
       problems.push_back(read.error());
       not_looked_at = {"saga", "saga-reply"};
@@ -364,6 +404,9 @@ Status Daemon::open_stores() {
   definitions_ = *std::move(definitions);
   saga_store_ = std::ranges::find(stores_, *name, &OpenStore::name)->store.get();
   return {};
+  if (auto limits = check_saga_limits(configuration_.sagas, *definitions); !limits.ok()) {
+    return limits;
+  }
 }
 
 Status Daemon::open_tables() {
@@ -398,6 +441,9 @@ Status Daemon::open_sagas() {
   options.spans = spans_.get();
   options.trace_sample_ratio = configuration_.tracing.sample_ratio;
   add_call_secrets(configuration_.sagas, definitions_, options);
+  options.limits.transports = configuration_.traffic.transport_limits;
+  options.limits.tenant = configuration_.traffic.tenant_limits;
+  options.limits.tenants = configuration_.traffic.limits_of_tenant;
   if (std::ranges::any_of(definitions_, has_http_step)) {
     auto http =
         open_named_transport("http", "sagas.definitions", configuration_, route_surroundings());

@@ -2,6 +2,7 @@
 #include "assembly/describe.hpp"
 #include "assembly/setting.hpp"
 #include "assembly/settings_of_hub.hpp"
+#include "assembly/settings_of_limits.hpp"
 #include "assembly/settings_of_sagas.hpp"
 #include "assembly/settings_of_stores.hpp"
 #include "assembly/settings_of_tracing.hpp"
@@ -46,25 +47,6 @@ Parts retry_parts() {
   parts.push_back(value<R>("jitter_added_max", &R::jitter_added_max, "up to so much is added")
                       .between("0", long_time));
   parts.push_back(value<R>("floor", &R::floor, "no wait is shorter").between("0", long_time));
-  return parts;
-}
-
-Parts limits_parts() {
-  Parts budget;
-  budget.push_back(value<Budget>("messages", &Budget::messages, "so many in each window")
-                       .between("1", "1000000000000"));
-  budget.push_back(value<Budget>("window", &Budget::window, "begins with the first message")
-                       .between("1ms", long_time));
-  using L = Limits;
-  Parts parts;
-  parts.push_back(
-      value<L>("rate", &L::rate, "messages a second, evenly").between("1", "1000000000"));
-  parts.push_back(value<L>("burst", &L::burst, "at once after a rest; default: 0.1 s worth")
-                      .between("1", "1000000000"));
-  parts.push_back(value<L>("concurrency", &L::concurrency, "under way at the same time")
-                      .between("1", "1000000000"));
-  parts.push_back(
-      section<L>("budget", &L::budget, std::move(budget), "so many in a stretch of time"));
   return parts;
 }
 
@@ -278,37 +260,17 @@ Parts route_parts() {
   return parts;
 }
 
-/// Limits by the name of a transport or a tenant.
-template <class Access>
-Setting named_limits(std::string name, Access access, std::string doc) {
-  using C = Configuration;
-  Setting setting{
-      .name = std::move(name), .doc = std::move(doc), .shape = Shape::map, .parts = limits_parts()};
-  setting.add = [access](void* holder, const std::string& key) -> void* {
-    return &access(*static_cast<C*>(holder))[key];
-  };
-  setting.each = [access](const void* holder) {
-    std::vector<std::pair<std::string, const void*>> all;
-    for (const auto& [key, limits] : access(*static_cast<const C*>(holder))) {
-      all.emplace_back(key, &limits);
-    }
-    return all;
-  };
-  setting.check = own_check<Limits>();
-  return setting;
-}
-
 Setting limits() {
   using C = Configuration;
   Parts parts;
-  parts.push_back(named_limits(
+  parts.push_back(named_limits<C>(
       "transports", [](auto& c) -> auto& { return c.traffic.transport_limits; },
       "of all sends over a transport, by its name: `kafka`"));
   parts.push_back(section<C>(
                       "tenant", [](auto& c) -> auto& { return c.traffic.tenant_limits; },
                       limits_parts(), "of each tenant alone")
                       .checked(own_check<Limits>()));
-  parts.push_back(named_limits(
+  parts.push_back(named_limits<C>(
       "tenants", [](auto& c) -> auto& { return c.traffic.limits_of_tenant; },
       "other ones for some, by name"));
   parts.push_back(value<C>(

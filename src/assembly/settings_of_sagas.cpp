@@ -2,6 +2,7 @@
 
 #include "assembly/configuration.hpp"
 #include "assembly/describe.hpp"
+#include "assembly/settings_of_limits.hpp"
 
 namespace sagabox::assembly {
 namespace {
@@ -27,13 +28,13 @@ void add_what(Parts& parts) {
           "the same in all processes, so that participants can reply by a token; at least "
           "16 characters; default: none, and no tokens")
           .hidden());
-  parts.push_back(value<Held>(
   parts.push_back(
       value<Held>(
           "reply_secret_before", [](auto& s) -> auto& { return s.options.reply_secret_before; },
           "the `reply_secret` that was there before: tokens that were made with it are still "
           "taken. Keep it for `reply_token_ttl`")
           .hidden());
+  parts.push_back(value<Held>(
                       "reply_token_ttl", [](auto& s) -> auto& { return s.options.reply_token_ttl; },
                       "how long such a token is good: longer than any step waits")
                       .between("1m", "3650d"));
@@ -48,6 +49,24 @@ void add_what(Parts& parts) {
           "of the URLs of all participants, as a route has them: `secret`, `header.NAME` "
           "…; see docs/transports")
           .hidden());
+}
+
+Setting saga_limits() {
+  using L = SagaLimits;
+  Parts parts;
+  parts.push_back(section<L>("participant", &L::participant, limits_parts(),
+                             "of each participant alone: scheme, host and port of its URLs")
+                      .checked(own_check<Limits>()));
+  parts.push_back(named_limits<L>("participants", &L::participants,
+                                  "other ones for some: `https://flights.example.com`"));
+  parts.push_back(section<L>("definition", &L::definition, limits_parts(),
+                             "of the sagas of each definition alone")
+                      .checked(own_check<Limits>()));
+  parts.push_back(named_limits<L>("definitions", &L::definitions, "other ones for some, by name"));
+  return section<Held>(
+      "limits", [](auto& s) -> auto& { return s.options.limits; }, std::move(parts),
+      "how fast participants are called over HTTP, beside `limits.transports`, `limits.tenant` and "
+      "`limits.tenants`; a call that is over one waits and spends no attempt");
 }
 
 void add_saga_bounds(Parts& parts) {
@@ -87,6 +106,7 @@ void add_saga_bounds(Parts& parts) {
 Setting saga_settings() {
   Parts parts;
   add_what(parts);
+  parts.push_back(saga_limits());
   add_saga_bounds(parts);
   return section<Configuration>("sagas", &Configuration::sagas, std::move(parts),
                                 "processes of several steps that this daemon runs")

@@ -95,6 +95,25 @@ class Rings final : public TransactionObserver {
 
 }  // namespace
 
+Status SagaLimits::check() const {
+  const auto check_one = [](const std::string& name, const Limits& limits) -> Status {
+    auto checked = limits.check();
+    if (checked.ok()) return checked;
+    return Error{checked.error().code, "limits of " + name + ": " + checked.error().message};
+  };
+  for (const auto& [name, limits] :
+       {std::pair("participant", &participant), std::pair("definition", &definition),
+        std::pair("tenant", &tenant)}) {
+    if (auto checked = check_one(name, *limits); !checked.ok()) return checked;
+  }
+  for (const auto* const named : {&transports, &participants, &definitions, &tenants}) {
+    for (const auto& [name, limits] : *named) {
+      if (auto checked = check_one(name, limits); !checked.ok()) return checked;
+    }
+  }
+  return {};
+}
+
 Status SagaOptions::check() const {
   const auto wrong = [](std::string text) { return Error{Code::config_invalid, std::move(text)}; };
   if (workers == 0) return wrong("workers is 0; functions need at least one thread");
@@ -102,6 +121,7 @@ Status SagaOptions::check() const {
   if (batch_sagas_max == 0) return wrong("batch_sagas_max is 0; a batch has at least one saga");
   if (poll_interval <= Duration{}) return wrong("poll_interval must be longer than 0");
   if (auto checked = breaker.check(); !checked.ok()) return checked;
+  if (auto checked = limits.check(); !checked.ok()) return checked;
   if (lease <= Duration{}) return wrong("lease must be longer than 0");
   for (const auto& [name, secret] : {std::pair("reply_secret", &reply_secret),
                                      std::pair("reply_secret_before", &reply_secret_before)}) {
@@ -145,6 +165,7 @@ struct Sagas::Parts {
                 .settings = options.participant_settings,
                 .settings_of_definition = options.settings_of_definition,
                 .breaker = options.breaker,
+                .limits = options.limits,
                 .reply_secret = options.reply_secret,
                 .reply_ttl = reply_ttl_of(options),
                 .clock = options.clock,

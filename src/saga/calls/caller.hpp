@@ -33,6 +33,7 @@ struct CallOrder {
   /// Whoever is called forgets the call no sooner: the note of its barrier is kept so long.
   WallTime remember_until{};
   std::string traceparent{};
+  bool was_held = false;  ///< by a limit, when it was to be made before
 };
 
 /// Told what became of calls, once each. Called from any thread, also during `call`.

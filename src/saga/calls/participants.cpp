@@ -2,6 +2,7 @@
 
 #include "core/masked_url.hpp"
 #include "saga/calls/call_headers.hpp"
+#include "saga/calls/call_limits.hpp"
 #include "saga/calls/reply_token.hpp"
 
 #include <algorithm>
@@ -19,13 +20,6 @@ constexpr int status_accepted = 202;
 std::string scheme_of(std::string_view url) {
   const auto scheme = std::string(url.substr(0, url.find(':')));
   return scheme == "https" ? "http" : scheme;
-}
-
-/// "https://flights:8080", which a breaker is for.
-std::string origin_of(std::string_view url) {
-  const auto host = url.find("://");
-  if (host == std::string_view::npos) return std::string(url);
-  return std::string(url.substr(0, url.find_first_of("/?#", host + 3)));
 }
 
 /// Definitions may have settings of their own for the same URL.
@@ -82,6 +76,12 @@ CallResult result_of_answer(const spi::Answer& answer, const spi::SendResult& se
 
 }  // namespace
 
+std::string participant_of(std::string_view url) {
+  const auto host = url.find("://");
+  if (host == std::string_view::npos) return std::string(url);
+  return std::string(url.substr(0, url.find_first_of("/?#", host + 3)));
+}
+
 CallResult result_of_send(const spi::SendResult& sent) {
   using Kind = spi::SendResult::Kind;
   if (sent.answer) return result_of_answer(*sent.answer, sent);
@@ -104,6 +104,7 @@ struct RemoteParticipants::Core final : spi::SendResults {
   struct Place {
     std::shared_ptr<spi::Transport> transport;
     std::shared_ptr<const spi::Address> address;
+    std::string transport_name;
     std::string origin;
   };
   struct Origin {
@@ -116,9 +117,11 @@ struct RemoteParticipants::Core final : spi::SendResults {
     CallResults* results = nullptr;
     Origin* origin = nullptr;
     BootTime sent{};
+    CallLimits::Passage passage{};
   };
 
-  explicit Core(const Clock& clock_of) : clock(clock_of) {}
+  Core(const Clock& clock_of, SagaLimits limits_of)
+      : clock(clock_of), limits(std::move(limits_of)) {}
 
   void sent(spi::Ticket number, spi::SendResult result) noexcept override {
     std::shared_ptr<Core> last;
@@ -140,11 +143,12 @@ struct RemoteParticipants::Core final : spi::SendResults {
     told.notify_all();
   }
 
-  void judge(const UnderWay& ended, const spi::SendResult& result) const {
+  void judge(const UnderWay& ended, const spi::SendResult& result) {
     using Kind = spi::SendResult::Kind;
     auto& breaker = ended.origin->breaker;
     const auto now = clock.boot_now();
     --ended.origin->under_way;
+    limits.end(ended.passage, result.reach == spi::Reach::not_sent, now);
     const auto status = result.answer ? result.answer->status : 0;
     if (status == 429 || status == 503) {
       breaker.busy(result.retry_after.value_or(Duration{}), ended.sent, now);
@@ -157,9 +161,14 @@ struct RemoteParticipants::Core final : spi::SendResults {
     }
   }
 
+  /// Null: it may be made, and is under way. Else how it ends.
+  [[nodiscard]] std::optional<CallResult> enter(const CallOrder& order, const Place& place,
+                                                UnderWay& call, BootTime now);
+
   const Clock& clock;
   std::mutex mutex;  // of all below
   std::condition_variable told;
+  CallLimits limits;
   std::map<std::string, Place, std::less<>> places;
   std::map<std::string, std::unique_ptr<Origin>, std::less<>> origins;
   std::unordered_map<std::uint64_t, UnderWay> under_way;
@@ -169,8 +178,38 @@ struct RemoteParticipants::Core final : spi::SendResults {
   std::shared_ptr<Core> self;  ///< while anything is under way
 };
 
+std::optional<CallResult> RemoteParticipants::Core::enter(const CallOrder& order,
+                                                          const Place& place, UnderWay& call,
+                                                          BootTime now) {
+  auto& origin = *origins.at(place.origin);
+  if (origin.under_way >= origin.breaker.allowed(now)) {
+    const auto next = origin.breaker.next(now);
+    const auto wait = next == BootTime::max() ? probe_wait_min : next - now;
+    return CallResult{.kind = CallResult::Kind::unreachable,
+                      .error = place.origin + " is down, or asks for less",
+                      .code = Code::provider_unavailable,
+                      .retry_after = std::max(probe_wait_min, wait)};
+  }
+  const auto held = limits.begin({.transport = place.transport_name,
+                                  .participant = place.origin,
+                                  .definition = order.definition,
+                                  .tenant = order.tenant,
+                                  .came_back = order.was_held},
+                                 call.passage, now);
+  if (held) {
+    return CallResult{.kind = CallResult::Kind::unreachable,
+                      .error = "held by " + held->by,
+                      .code = over_limit,
+                      .retry_after = held->wait};
+  }
+  ++origin.under_way;
+  call.origin = &origin;
+  return std::nullopt;
+}
+
 RemoteParticipants::RemoteParticipants(ParticipantOptions options)
-    : options_(std::move(options)), core_(std::make_shared<Core>(*options_.clock)) {}
+    : options_(std::move(options)),
+      core_(std::make_shared<Core>(*options_.clock, options_.limits)) {}
 
 RemoteParticipants::~RemoteParticipants() {
   std::unique_lock lock(core_->mutex);
@@ -200,10 +239,11 @@ Status RemoteParticipants::add(const std::string& definition, const std::string&
   }
   auto address = transport->second->address(url, settings_for(definition));
   if (!address.ok()) return address.error();
-  const auto origin = origin_of(url);
+  const auto origin = participant_of(url);
   const std::scoped_lock lock(core_->mutex);
-  core_->places.insert_or_assign(place_name(definition, url),
-                                 Core::Place{transport->second, *address, origin});
+  core_->places.insert_or_assign(
+      place_name(definition, url),
+      Core::Place{transport->second, *address, transport->first, origin});
   auto& known = core_->origins[origin];
   if (!known) known = std::make_unique<Core::Origin>(options_.breaker);
   return {};
@@ -250,22 +290,13 @@ void RemoteParticipants::call(std::vector<CallOrder> orders, CallResults& result
           CallResult{.kind = CallResult::Kind::fail, .error = error.message, .code = error.code});
       continue;
     }
-    auto& origin = *core_->origins.at(place->second.origin);
-    if (origin.under_way >= origin.breaker.allowed(now)) {
-      const auto next = origin.breaker.next(now);
-      const auto wait = next == BootTime::max() ? probe_wait_min : next - now;
-      refused.emplace_back(order.ticket,
-                           CallResult{.kind = CallResult::Kind::unreachable,
-                                      .error = place->second.origin + " is down, or asks for less",
-                                      .code = Code::provider_unavailable,
-                                      .retry_after = std::max(probe_wait_min, wait)});
+    Core::UnderWay call{.ticket = order.ticket, .results = &results, .sent = now};
+    if (auto ended = core_->enter(order, place->second, call, now)) {
+      refused.emplace_back(order.ticket, *std::move(ended));
       continue;
     }
-    ++origin.under_way;
     const auto number = ++core_->last_number;
-    core_->under_way.emplace(
-        number, Core::UnderWay{
-                    .ticket = order.ticket, .results = &results, .origin = &origin, .sent = now});
+    core_->under_way.emplace(number, std::move(call));
     core_->self = core_;
     parcels[place->second.transport].push_back({.ticket = spi::Ticket{number},
                                                 .message = std::move(message).value(),

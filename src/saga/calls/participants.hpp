@@ -6,6 +6,7 @@
 #include <sagabox/limits.hpp>
 #include <sagabox/log.hpp>
 #include <sagabox/message.hpp>
+#include <sagabox/saga.hpp>
 #include <sagabox/spi/transport.hpp>
 #include <sagabox/time.hpp>
 
@@ -25,17 +26,25 @@ struct ParticipantOptions {
   /// Of a definition's addresses, before those.
   std::map<std::string, spi::AddressSettings, std::less<>> settings_of_definition{};
   BreakerOptions breaker{};
+  SagaLimits limits{};
   std::string reply_secret{};
   WallTime::duration reply_ttl{};  ///< of its tokens
   const Clock* clock = &system_clock();
   Random* random = &system_random();
 };
 
+/// Whom a URL calls, as breakers and limits know it: "https://flights:8080".
+std::string participant_of(std::string_view url);
+
 /// How an HTTP participant answered, in the words of a saga.
 CallResult result_of_send(const spi::SendResult& sent);
 
+/// What a call that is over a limit ends with: unreachable, and this. It was not made.
+inline constexpr Code over_limit = Code::server_busy;
+
 /// Calls participants over a transport: docs/sagas.md has the protocol. One that is down is left
 /// alone: its calls end at once as unreachable, which costs no attempt, until a probe gets through.
+/// So do calls that are over a limit, until their turn.
 class RemoteParticipants final : public Caller {
  public:
   explicit RemoteParticipants(ParticipantOptions options);

@@ -1,5 +1,7 @@
 #include "saga/orchestrator/orchestrator.hpp"
 
+#include "saga/calls/participants.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -243,6 +245,8 @@ void Orchestrator::order_call(Entry& entry, Call call) {
   if (!repeatable) ++entry.single_calls;
   const auto deadline = call.deadline;
   const auto remember_until = this->remember_until(*entry.instance, call);
+  const auto& step = entry.instance->steps[call.key.step];
+  const bool was_held = step.code == over_limit && !step.error.empty();
   outgoing_.push_back({.order = {.ticket = ticket,
                                  .call = std::move(call),
                                  .saga = entry.id,
@@ -255,7 +259,8 @@ void Orchestrator::order_call(Entry& entry, Call call) {
                                  .epoch = owned.epoch,
                                  .deadline = {},
                                  .remember_until = remember_until,
-                                 .traceparent = entry.instance->traceparent},
+                                 .traceparent = entry.instance->traceparent,
+                                 .was_held = was_held},
                        .tenure = entry.tenure,
                        .deadline = deadline});
 }

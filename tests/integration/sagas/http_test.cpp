@@ -3,6 +3,7 @@
 #include "support/http_server.hpp"
 #include "transports/http/signature.hpp"
 
+#include <sagabox/saga_admin.hpp>
 #include <sagabox/stores/memory.hpp>
 #include <sagabox/transports/http.hpp>
 
@@ -184,6 +185,54 @@ TEST_P(HttpSagaTest, AParticipantThatIsDownCostsNoAttempt) {
   server.start();
   ASSERT_TRUE(comes_to(id, SagaState::completed));
   EXPECT_EQ(server.requests("/book", 1)[0].header("saga-attempt"), "1");
+}
+
+TEST_P(HttpSagaTest, ACallThatIsOverALimitWaitsSpendsNoAttemptAndOthersGoOn) {
+  HttpServer server([](const HttpRequest&) { return HttpReply{.status = 200, .body = "{}"}; });
+  auto options = over_http();
+  options.limits.tenants = {{"acme", {.budget = Budget{1, std::chrono::seconds(3)}}}};
+  auto sagas = Sagas::create(*store, std::move(options)).value();
+  const auto of_acme = [&] {
+    return sagas.start_saga({.definition = "booking", .tenant = "acme"}).value();
+  };
+  const auto other = begin(sagas, server, doing("mail"));
+  ASSERT_TRUE(comes_to(other, SagaState::completed));
+  ASSERT_TRUE(comes_to(of_acme(), SagaState::completed));
+  const auto held = of_acme();
+  auto admin = SagaAdmin::open(*store, {.actor = "ada"}).value();
+  ASSERT_TRUE(eventually_so([&] {
+    const auto explained = admin.explain(held).value();
+    return explained && explained->reasons.front().why == SagaWhy::over_limit;
+  }));
+  const auto why = admin.explain(held).value()->reasons.front();
+  EXPECT_EQ(why.text.substr(0, why.text.find(", next")),
+            "the turn of step flight, held by the budget of tenant acme");
+  const auto next = sagas.start_saga({.definition = "booking"}).value();
+  ASSERT_TRUE(comes_to(next, SagaState::completed)) << "another tenant's";
+  ASSERT_TRUE(comes_to(held, SagaState::completed));
+  const auto calls = server.requests("/book", 4);
+  ASSERT_EQ(calls.size(), 4U);
+  EXPECT_EQ(calls[3].header("saga-tenant"), "acme");
+  EXPECT_EQ(calls[3].header("saga-attempt"), "1") << "what waited was no attempt";
+}
+
+TEST_P(HttpSagaTest, HeldCallsGoAtTheirRateAndAllEnd) {
+  HttpServer server([](const HttpRequest&) { return HttpReply{.status = 200, .body = "{}"}; });
+  auto options = over_http();
+  options.limits.definition = {.rate = 100, .burst = 1};
+  options.limits.participant = {.concurrency = 2};
+  auto sagas = Sagas::create(*store, std::move(options)).value();
+  std::vector<SagaId> all{begin(sagas, server, doing("mail"))};
+  const auto start = std::chrono::steady_clock::now();
+  for (int number = 0; number < 50; ++number) {
+    all.push_back(sagas.start_saga({.definition = "booking"}).value());
+  }
+  for (const auto& id : all) ASSERT_TRUE(comes_to(id, SagaState::completed));
+  EXPECT_GE(std::chrono::steady_clock::now() - start, milliseconds(480));
+  EXPECT_LE(server.most_at_once(), 2U);
+  for (const auto& request : server.requests("/book", 51)) {
+    EXPECT_EQ(request.header("saga-attempt"), "1");
+  }
 }
 
 TEST_P(HttpSagaTest, CallsAreSignedWithTheSecretOfTheirDefinition) {

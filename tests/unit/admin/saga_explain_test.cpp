@@ -67,6 +67,17 @@ TEST_F(ExplainSaga, RetryNamesAttemptTimeAndError) {
   EXPECT_EQ(first().substr(0, 50), "the compensation of step charge in retry, attempt ");
 }
 
+TEST_F(ExplainSaga, ACallThatIsOverALimitNamesTheLimitAndItsTurn) {
+  auto& charge = step(SagaStepState::retrying);
+  charge.due = noon + 4s;
+  charge.code = Code::server_busy;
+  charge.error = "held by the rate of tenant acme";
+  EXPECT_EQ(why(), SagaWhy::over_limit);
+  EXPECT_EQ(first(),
+            "the turn of step charge, held by the rate of tenant acme, next in 4s; no attempt is "
+            "spent");
+}
+
 TEST_F(ExplainSaga, WaitsNameWhatTheyWaitFor) {
   auto& charge = step(SagaStepState::waiting);
   charge.wait = SagaWait::signal;
