@@ -160,6 +160,9 @@ struct SagaOptions {
   /// Whoever hands a shard over, or stops, waits so long for calls that may be repeated.
   Duration drain_timeout = std::chrono::seconds(5);
   std::string reply_secret{};  ///< the same in all processes; empty: no reply tokens
+  /// The one before it: tokens that were made with it are still taken. Set both in all processes
+  /// before it changes, and this one for `reply_token_ttl` afterwards.
+  std::string reply_secret_before{};
   /// Longer than any step waits for its reply.
   Duration reply_token_ttl = std::chrono::hours(24 * 30);
 
@@ -170,17 +173,14 @@ struct SagaOptions {
   /// Of one definition's participants, by its name: those here go before those above.
   std::map<std::string, spi::AddressSettings, std::less<>> settings_of_definition{};
   BreakerOptions breaker{};  ///< of each participant
+  SagaLimits limits{};
 
   SpanSink* spans = nullptr;      ///< outlives the sagas; null: calls have no spans
   double trace_sample_ratio = 1;  ///< of the sagas that were started without a trace
-  SagaLimits limits{};
 
   /// These outlive the sagas.
   Metrics* metrics = &no_metrics();
   Logger* log = &no_log();
-  /// The one before it: tokens that were made with it are still taken. Set both in all processes
-  /// before it changes, and this one for `reply_token_ttl` afterwards.
-  std::string reply_secret_before{};
   const Clock* clock = &system_clock();
   Random* random = &system_random();
 

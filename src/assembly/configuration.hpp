@@ -1,6 +1,7 @@
 #pragma once
 
 #include "assembly/open_store.hpp"
+#include "assembly/tenant_credentials.hpp"
 
 #include <sagabox/hub.hpp>
 #include <sagabox/hub_admin.hpp>
@@ -55,9 +56,14 @@ struct RouteSettings {
 /// A function of the daemon that shows on standard output what it is given.
 inline constexpr auto show_address = "fn:show";
 
+/// `credentials` of its base are made of those here.
+struct HttpSettings : http::Options {
+  std::vector<TenantCredentials> tenant_credentials{};
+};
+
 /// The ways that routes can name. Only those that they do name are opened.
 struct TransportSettings {
-  http::Options http{};
+  HttpSettings http{};
   kafka::Options kafka{};
   nats::Options nats{};
   redis::Options redis{};

@@ -239,6 +239,8 @@ Daemon::Daemon(const Configuration& configuration, const Surroundings& surroundi
           surroundings.log == nullptr ? *own_log_ : *surroundings.log, *surroundings.clock)),
       log_(outages_.get()),
       metrics_(PrometheusMetrics::create(configuration.metrics.prefix, *log_)),
+      credentials_(
+          std::make_shared<CredentialBook>(configuration.transports.http.tenant_credentials)),
       configuration_(configuration) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::make(const Configuration& configuration,
@@ -363,6 +365,7 @@ RouteSurroundings Daemon::route_surroundings() {
           .saga_definitions = definition_names(definitions_),
           .hub_store = hub_store_,
           .spans = spans_.get(),
+          .credentials = credentials_,
           .metrics = metrics_.get(),
           .log = log_,
           .clock = surroundings_.clock,
@@ -401,12 +404,12 @@ Status Daemon::open_stores() {
   if (!name.ok()) return name.error();
   auto definitions = read_definitions(configuration_.sagas);
   if (!definitions.ok()) return definitions.error();
-  definitions_ = *std::move(definitions);
-  saga_store_ = std::ranges::find(stores_, *name, &OpenStore::name)->store.get();
-  return {};
   if (auto limits = check_saga_limits(configuration_.sagas, *definitions); !limits.ok()) {
     return limits;
   }
+  definitions_ = *std::move(definitions);
+  saga_store_ = std::ranges::find(stores_, *name, &OpenStore::name)->store.get();
+  return {};
 }
 
 Status Daemon::open_tables() {
@@ -438,12 +441,12 @@ Status Daemon::open_sagas() {
   options.clock = surroundings_.clock;
   options.random = surroundings_.random;
   options.breaker = configuration_.traffic.breaker;
-  options.spans = spans_.get();
-  options.trace_sample_ratio = configuration_.tracing.sample_ratio;
-  add_call_secrets(configuration_.sagas, definitions_, options);
   options.limits.transports = configuration_.traffic.transport_limits;
   options.limits.tenant = configuration_.traffic.tenant_limits;
   options.limits.tenants = configuration_.traffic.limits_of_tenant;
+  options.spans = spans_.get();
+  options.trace_sample_ratio = configuration_.tracing.sample_ratio;
+  add_call_secrets(configuration_.sagas, definitions_, options);
   if (std::ranges::any_of(definitions_, has_http_step)) {
     auto http =
         open_named_transport("http", "sagas.definitions", configuration_, route_surroundings());
@@ -464,7 +467,10 @@ Status Daemon::open_sagas() {
 
 Status Daemon::open_hub() {
   if (hub_store_ == nullptr) return {};
-  auto hub = DaemonHub::open(*hub_store_, configuration_, route_surroundings());
+  auto surroundings = route_surroundings();
+  // Tenants choose where the hub sends to: our credentials would be theirs to read.
+  surroundings.credentials = nullptr;
+  auto hub = DaemonHub::open(*hub_store_, configuration_, surroundings);
   if (!hub.ok()) return hub.error();
   hub_ = std::move(hub).value();
   return {};
@@ -591,6 +597,7 @@ Result<Daemon::Reloaded> Daemon::reload(const Configuration& next) {
   if (any(Change::routing)) {
     auto router = open_routes(made, route_surroundings());
     if (!router.ok()) return router.error();
+    credentials_->change(made.transports.http.tenant_credentials);
     sink_->change(std::move(*router));
   }
   if (own_log_) own_log_->set_level(made.log.level);

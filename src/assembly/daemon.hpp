@@ -137,6 +137,7 @@ class Daemon {
   std::unique_ptr<PrometheusMetrics> metrics_;
   std::unique_ptr<OtlpExporter> spans_;  // null: switched off
   std::vector<OpenStore> stores_;
+  const std::shared_ptr<CredentialBook> credentials_;
   std::shared_ptr<SwitchingSink> sink_;
   std::vector<SagaDefinition> definitions_;
   Store* saga_store_ = nullptr;     // null: no definitions

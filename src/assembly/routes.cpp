@@ -65,6 +65,20 @@ Opened open_as_said(const Configuration& configuration, const RouteSurroundings&
   return open(std::move(options));
 }
 
+#ifdef SAGABOX_HTTP
+Opened open_http(const Configuration& configuration, const RouteSurroundings& surroundings) {
+  http::Options options = configuration.transports.http;
+  options.clock = surroundings.clock;
+  if (surroundings.credentials) {
+    options.credentials = [book = surroundings.credentials](const std::string& tenant,
+                                                            const std::string& host) {
+      return book->find(tenant, host);
+    };
+  }
+  return http::open(std::move(options));
+}
+#endif
+
 struct Way {
   std::string_view name;
   Opened (*open)(const Configuration&, const RouteSurroundings&);
@@ -78,7 +92,7 @@ constexpr std::array ways{
     Way{"saga", open_sagas},
     Way{"saga-reply", open_sagas},
 #ifdef SAGABOX_HTTP
-    Way{"http", open_as_said<&TransportSettings::http, http::open>},
+    Way{"http", open_http},
 #endif
 #ifdef SAGABOX_KAFKA
     Way{"kafka", open_as_said<&TransportSettings::kafka, kafka::open>},

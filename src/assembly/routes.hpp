@@ -22,6 +22,8 @@ struct RouteSurroundings {
   std::vector<std::string> saga_definitions{};
   Store* hub_store = nullptr;  ///< null: nothing is published to the hub
   SpanSink* spans = nullptr;   ///< null: attempts of the hub have no spans
+  /// What lets tenants' requests in; null: requests go without.
+  std::shared_ptr<const CredentialBook> credentials{};
   Metrics* metrics = &no_metrics();
   Logger* log = &no_log();
   const Clock* clock = &system_clock();

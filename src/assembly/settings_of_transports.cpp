@@ -60,8 +60,40 @@ void add_server(Parts& parts) {
   parts.push_back(value<Options>("password", &Options::password, "to log in with").hidden());
 }
 
+/// A variable that is not filled in must not let requests go without.
+Setting not_empty(Setting setting) {
+  setting.read = [read = std::move(setting.read)](const Setting& self, void* holder,
+                                                  const std::string& text) {
+    if (text.empty()) return std::string("it is empty; give it, or leave it out");
+    return read(self, holder, text);
+  };
+  return setting;
+}
+
+Setting tenant_credentials() {
+  using T = TenantCredentials;
+  Parts parts;
+  parts.push_back(not_empty(value<T>("tenant", &T::tenant, "whose; default: every tenant's")));
+  parts.push_back(values<T>("hosts", &T::hosts,
+                            "that get these, as URLs have them, without the port: "
+                            "`hooks.example.com`; `*`: every host"));
+  parts.push_back(not_empty(
+      value<T>("bearer", &T::bearer, "a token: the header `Authorization: Bearer …`").hidden()));
+  parts.push_back(not_empty(
+      value<T>("username", &T::username, "with `password`: the header `Authorization: Basic …`")));
+  parts.push_back(not_empty(value<T>("password", &T::password, "of the username").hidden()));
+  parts.push_back(
+      not_empty(value<T>("header", &T::header, "the name of another header, `X-Api-Key`")));
+  parts.push_back(not_empty(value<T>("value", &T::value, "of that header").hidden()));
+  return list<HttpSettings>("credentials", &HttpSettings::tenant_credentials, std::move(parts),
+                            "what lets requests of a tenant in; the first entry that fits tenant "
+                            "and host counts. Where entries name a host, other tenants are "
+                            "denied")
+      .checked(own_check<T>());
+}
+
 Parts http_parts() {
-  using O = http::Options;
+  using O = HttpSettings;
   Parts parts;
   parts.push_back(values<O>("allow", &O::allow,
                             "private addresses and hosts that may be spoken to all the same: "
@@ -76,6 +108,7 @@ Parts http_parts() {
   parts.push_back(value<O>("concurrency", &O::concurrency, "requests at a time to one host")
                       .between("1", "65536"));
   parts.push_back(connect_max<O>());
+  parts.push_back(tenant_credentials());
   return parts;
 }
 

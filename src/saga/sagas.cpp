@@ -130,6 +130,9 @@ Status SagaOptions::check() const {
                  " characters; give at least " + std::to_string(reply_secret_length_min) +
                  ", drawn at random: whoever has a token could guess a short one");
   }
+  if (reply_secret.empty() && !reply_secret_before.empty()) {
+    return wrong("reply_secret_before needs a reply_secret, which new tokens are made with");
+  }
   if (reply_token_ttl <= Duration{}) return wrong("reply_token_ttl must be longer than 0");
   if (trace_sample_ratio < 0 || trace_sample_ratio > 1) {
     return wrong("trace_sample_ratio must be from 0 to 1");
@@ -150,9 +153,6 @@ struct Sagas::Parts {
   Parts(Store& on, spi::SagaStore& rows, SagaOptions settings)
       : store(on),
         sagas(rows),
-  if (reply_secret.empty() && !reply_secret_before.empty()) {
-    return wrong("reply_secret_before needs a reply_secret, which new tokens are made with");
-  }
         options(std::move(settings)),
         ids(*options.clock, *options.random),
         functions({.workers = options.workers,

@@ -2,10 +2,12 @@
 
 #include "assembly/configuration_file.hpp"
 #include "integration/outbox/world.hpp"
+#include "support/http_server.hpp"
 #include "support/server_process.hpp"
 #include "support/sqlite_database.hpp"
 
 #include <sagabox/open.hpp>
+#include <sagabox/saga_admin.hpp>
 
 #include <atomic>
 #include <filesystem>
@@ -388,6 +390,93 @@ routes:
   ASSERT_TRUE(arrive(1));
   EXPECT_EQ(inbox.all().front().payload, "0") << "the ticket's input is that of the saga";
   ASSERT_TRUE(settled(table));
+}
+
+/// A tenant's message to a route of the daemon.
+void write_of(const Daemon::Table& table, const std::string& tenant) {
+  table.store
+      ->transaction([&](OwnedTransaction& tx) {
+        return table.outbox->write(tx, {.topic = "a.b.v1", .payload = json("1"), .tenant = tenant});
+      })
+      .value();
+}
+
+TEST_F(DaemonTest, RoutesAndSagasBringTheCredentialsOfTheirTenant) {
+  testing::HttpServer server(
+      [](const testing::HttpRequest&) { return testing::HttpReply{.status = 200, .body = "{}"}; });
+  std::ofstream(folder / "booking.yaml") << "{ saga: booking, steps: [{ name: book, action: \""
+                                         << server.url("/book") << "\", compensation: none }] }";
+  const auto text = [&](const std::string& bearer) {
+    return R"(
+stores: { main: { url: "memory:", tables: { orders: } } }
+transports: { http: { allow: 127.0.0.1, credentials: [
+  { tenant: acme, hosts: [127.0.0.1], bearer: )" +
+           bearer + R"( },
+  { tenant: umbrella, hosts: [127.0.0.1], header: X-Api-Key, value: key of umbrella } ] } }
+sagas: { definitions: [)" +
+           (folder / "booking.yaml").string() + R"(] }
+routes: [{ topic: "**", to: ")" +
+           server.url("/hook") + "\" }]\n";
+  };
+  open(text("one"));
+  const auto table = daemon->tables().front();
+  write_of(table, "acme");
+  ASSERT_EQ(server.requests("/hook", 1).at(0).header("authorization"), "Bearer one");
+  write_of(table, "umbrella");
+  const auto second = server.requests("/hook", 2).at(1);
+  EXPECT_EQ(second.header("x-api-key"), "key of umbrella");
+  EXPECT_EQ(second.header("authorization"), "");
+  write_of(table, "stranger");
+  ASSERT_TRUE(eventually([&] { return table.store->outbox_admin().stats(table.name)->dead == 1; }));
+  const auto dead =
+      table.store->outbox_admin().list({.table = table.name, .state = MessageState::dead}).value();
+  EXPECT_EQ(dead.rows.at(0).code, Code::auth_denied);
+  EXPECT_EQ(server.requests("/hook", 2).size(), 2U) << "nothing was sent";
+
+  auto admin = SagaAdmin::open(*daemon->store_of_sagas(), {.actor = "ada"}).value();
+  const auto ends = [&](const std::string& tenant) {
+    const auto id = admin.start({.definition = "booking", .tenant = tenant})->saga;
+    EXPECT_TRUE(eventually([&] { return has_ended(admin.show(id).value()->state); }));
+    return admin.show(id).value()->steps.at(0);
+  };
+  EXPECT_EQ(ends("acme").state, SagaStepState::succeeded);
+  EXPECT_EQ(server.requests("/book", 1).at(0).header("authorization"), "Bearer one");
+  EXPECT_EQ(ends("stranger").code, Code::auth_denied);
+  EXPECT_EQ(server.requests("/book", 1).size(), 1U);
+
+  daemon->reload(read(text("two"))).value();
+  write_of(table, "acme");
+  EXPECT_EQ(server.requests("/hook", 3).at(2).header("authorization"), "Bearer two");
+  EXPECT_EQ(ends("acme").state, SagaStepState::succeeded);
+  EXPECT_EQ(server.requests("/book", 2).at(1).header("authorization"), "Bearer two")
+      << "sagas take new ones, too";
+  for (const auto& line : log.lines()) {
+    for (const auto& [name, value] : line.fields) {
+      EXPECT_EQ(value.find("Bearer"), std::string::npos) << line.event;
+      EXPECT_EQ(value.find("key of umbrella"), std::string::npos) << line.event;
+    }
+  }
+}
+
+TEST_F(DaemonTest, LimitsOfSagasNameWhatIsThere) {
+  std::ofstream(folder / "booking.yaml")
+      << R"({ saga: booking, steps: [{ name: book, action: "https://a.example:8443/book",
+           compensation: none }] })";
+  const auto problem = [&](const std::string& limits) {
+    const auto checked = Daemon::check(read(R"(
+stores: { main: { url: "memory:" } }
+routes: [{ topic: "**", to: "fn:show" }]
+sagas: { definitions: [)" + (folder / "booking.yaml").string() +
+                                            "], limits: " + limits + " }\n"));
+    return checked.ok() ? std::string() : checked.error().message;
+  };
+  EXPECT_EQ(problem(R"({ participants: { "https://a.example:8443": { rate: 1 } } })"), "");
+  EXPECT_EQ(problem(R"({ participants: { "https://a.example": { rate: 1 } } })"),
+            "sagas.limits.participants: nothing in sagas.definitions is called "
+            "\"https://a.example\"; there are https://a.example:8443");
+  EXPECT_EQ(problem("{ definitions: { bookin: { rate: 1 } } }"),
+            "sagas.limits.definitions: nothing in sagas.definitions is called \"bookin\"; there "
+            "are booking");
 }
 
 TEST_F(DaemonTest, ARouteToASagaThatIsNotDefinedIsAnError) {

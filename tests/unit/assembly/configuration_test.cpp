@@ -385,6 +385,64 @@ TEST(Configuration, SecretsComeFromFilesAndVariables) {
             Problems{"SAGABOX_TRANSPORTS_AMQP_PASSWORD_FILE: \"/nowhere\" cannot be read"});
 }
 
+TEST(Configuration, CredentialsOfTenantsComeFromFilesAndVariables) {
+  const auto file = written("token", "geheim\n").string();
+  const auto made = read_more(
+      "transports: { http: { credentials: [\n"
+      "  { tenant: acme, hosts: [a.example], bearer_file: " +
+          file +
+          " },\n"
+          "  { tenant: umbrella, hosts: [a.example, b.example],\n"
+          "    header: X-Api-Key, value: \"${KEY}\" } ] } }",
+      {{"KEY", "offen"}});
+  ASSERT_EQ(made.problems, Problems{});
+  const auto& all = made.configuration.transports.http.tenant_credentials;
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].headers(), (Headers{{"Authorization", "Bearer geheim"}}));
+  EXPECT_EQ(all[1].headers(), (Headers{{"X-Api-Key", "offen"}}));
+  const auto printed = configuration_yaml(made);
+  EXPECT_EQ(printed.find("geheim"), std::string::npos) << printed;
+  EXPECT_EQ(printed.find("offen"), std::string::npos) << printed;
+}
+
+TEST(Configuration, MistakesInCredentialsOfTenantsNameTheLineAndNoSecret) {
+  const auto problem = [](const std::string& entry) {
+    const auto found = problems("transports:\n  http:\n    credentials:\n    - " + entry);
+    EXPECT_EQ(found.size(), 1U);
+    return found.empty() ? "" : found.front();
+  };
+  const std::string path = "sagabox.yaml:6: transports.http.credentials[0]";
+  EXPECT_EQ(problem("{ tenant: acme, bearer: geheim }"),
+            path + ": hosts: missing; name the hosts that get these credentials, or \"*\" for all");
+  EXPECT_EQ(problem("{ hosts: [\"https://a.example/x\"], bearer: geheim }"),
+            path +
+                ": hosts: \"https://a.example/x\" is not a host; write it as "
+                "hooks.example.com, without scheme, port and path");
+  EXPECT_EQ(problem("{ hosts: [a.example], username: me }"),
+            path + ": username and password go together; give both, or neither");
+  EXPECT_EQ(problem("{ hosts: [a.example], bearer: geheim, username: me, password: geheim }"),
+            path + ": bearer and username are both the header Authorization; give one of them");
+  EXPECT_EQ(problem("{ hosts: [a.example], value: geheim }"),
+            path + ": header and value go together; give both, or neither");
+  EXPECT_EQ(problem("{ hosts: [a.example], header: content-length, value: geheim }"),
+            path + ": header: \"content-length\" is not the name of a header that may be set");
+  EXPECT_EQ(problem("{ hosts: [a.example], bearer: \"gehe\\nim\" }"),
+            path + ": bearer: has a line's end or another control character in it; leave it out");
+  EXPECT_EQ(problem("{ hosts: [a.example], bearer: \"\" }"),
+            path + ".bearer; it is empty; give it, or leave it out");
+  EXPECT_EQ(problem("{ tenat: acme, hosts: [a.example] }"),
+            "sagabox.yaml:6: unknown key \"tenat\" under transports.http.credentials[0]; did you "
+            "mean \"tenant\"?");
+}
+
+TEST(Configuration, LimitsOfSagasAreCheckedWithTheirLine) {
+  EXPECT_EQ(problems("sagas: { limits: { participant: { rate: 0 } } }"),
+            Problems{"sagabox.yaml:3: sagas.limits.participant.rate is \"0\"; it must be from 1 to "
+                     "1000000000"});
+  EXPECT_EQ(problems("sagas: { limits: { definitions: { travel: { burst: 3 } } } }"),
+            Problems{"sagabox.yaml:3: sagas.limits.definitions.travel: burst needs a rate"});
+}
+
 TEST(Configuration, PathsAreMeantFromTheFile) {
   const auto schema = written("schema.json", R"({"type": "object"})");
   const auto path = schema.parent_path() / "sagabox.yaml";
@@ -434,6 +492,14 @@ transports:
   kafka: { brokers: "a:1,b:2", properties: { linger.ms: 5 }, sasl_password: geheim }
   nats: { servers: ["nats://u:geheim@n:1", "nats://n:2"], credentials: { token: geheim } }
   redis: { url: "redis://u:geheim@r:1/3" }
+  http:
+    credentials:
+      - { tenant: acme, hosts: [hooks.example.com], bearer: geheim, header: X-Key, value: geheim }
+      - { hosts: "*", username: me, password: geheim }
+sagas:
+  reply_secret: geheim geheim geheim
+  reply_secret_before: geheim geheim geheim 1
+  limits: { participant: { rate: 5 }, participants: { "https://a.example": { concurrency: 2 } } }
 )";
 
 TEST(Configuration, WhatIsPrintedReadsBackAsTheSame) {

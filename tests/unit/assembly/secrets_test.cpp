@@ -121,6 +121,13 @@ const std::vector<std::string> places{
     "tracing: { endpoint: \"http://127.0.0.1:4318\", authorization: \"URL\" }",
     "transports: { http: { allow: [\"URL\"], resolve: [\"URL\"] } }\n"
     "routes: [{ topic: t, to: \"https://x.example/\" }]",
+    "transports: { http: { credentials: [{ tenant: \"URL\", hosts: [\"URL\"], bearer: \"URL\" "
+    "}] } }\nroutes: [{ topic: t, to: \"https://x.example/\" }]",
+    "transports: { http: { credentials: [{ hosts: x.example, username: \"URL\", password: \"URL\", "
+    "header: \"URL\", value: \"URL\" }] } }\nroutes: [{ topic: t, to: \"https://x.example/\" }]",
+    "transports: { http: { credentials: { \"URL\": { bearer: \"URL\" } } } }",
+    "sagas: { reply_secret: \"URL\", reply_secret_before: \"URL\" }",
+    "sagas: { limits: { participants: { \"URL\": { rate: \"URL\" } } } }",
     "transports: { kafka: { brokers: \"URL\" } }\nroutes: [{ topic: t, to: \"kafka:x\" }]",
     "transports: { kafka: { brokers: \"a:1\", properties: { sasl.password: \"URL\", \"URL\": x } } "
     "}\n"
