@@ -60,8 +60,8 @@ std::string milliseconds_text(Duration duration) {
   return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(duration).count());
 }
 
-/// Plans that are the same at any time are made once: left to choose, the server plans anew for each
-/// list, which it takes for shorter than the generic plan does.
+/// Plans that are the same at any time are made once: left to choose, the server plans anew for
+/// each list, which it takes for shorter than the generic plan does.
 std::string_view plan_cache_mode(const ConnectSettings& settings) {
   if (settings.custom_plans) return "force_custom_plan";
   return settings.index_scans_only ? "force_generic_plan" : "auto";
