@@ -199,7 +199,8 @@ LIMIT $5;
 SELECT id, tenant, name, state, types, target, settings, reason, active_since, version, change,
        created_at, changed_at
 FROM "{schema}".hub_subscription
-WHERE tenant = $2 AND id > $1 AND ($3 IS NULL OR state = $3) AND ($4 IS NULL OR name = $4)
+WHERE tenant = $2 AND id > $1 AND ($3::text IS NULL OR state = $3)
+  AND ($4::text IS NULL OR name = $4)
 ORDER BY id
 LIMIT $5;
 
@@ -747,10 +748,11 @@ CROSS JOIN LATERAL (
   FROM "{schema}".hub_delivery AS i
   WHERE i.generation >= 0 AND i.subscription = own.id
     AND i.seq < coalesce($1, 9223372036854775807) AND i.tenant = $2
-    AND ($3 IS NULL OR i.subscription = $3) AND ($4 IS NULL OR i.event = $4)
-    AND ($5 IS NULL OR i.state = $5) AND ($6 IS NULL OR i.type = $6)
-    AND ($7 IS NULL OR i.code = $7) AND ($8 IS NULL OR i.created_at >= $8)
-    AND ($9 IS NULL OR i.created_at < $9) AND ($10::timestamptz IS NULL OR i.ended_at >= $10)
+    AND ($3::text IS NULL OR i.subscription = $3) AND ($4::text IS NULL OR i.event = $4)
+    AND ($5::text IS NULL OR i.state = $5) AND ($6::text IS NULL OR i.type = $6)
+    AND ($7::text IS NULL OR i.code = $7) AND ($8::timestamptz IS NULL OR i.created_at >= $8)
+    AND ($9::timestamptz IS NULL OR i.created_at < $9)
+    AND ($10::timestamptz IS NULL OR i.ended_at >= $10)
     AND ($11::timestamptz IS NULL OR i.ended_at < $11)
     AND ($12::boolean IS NULL OR $12 = ((
       SELECT 1 FROM "{schema}".hub_delivery AS n

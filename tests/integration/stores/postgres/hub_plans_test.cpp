@@ -160,7 +160,7 @@ TEST_F(PostgresHubPlans, UseTheIndexesThatAreMadeForThem) {
     EXPECT_NE(plan(section).find(index), std::string::npos) << plan(section);
   };
   uses("hub_due", "hub_delivery_pending");
-  uses("hub_due", "(i.next_attempt_at <= ");
+  uses("hub_due", "(next_attempt_at <= ");
   uses("hub_open", "hub_delivery_pending");
   uses("hub_in_progress", "hub_delivery_in_progress");
   uses("hub_begin", "hub_delivery_key");
