@@ -19,7 +19,7 @@ Result<Store*> store_named(const ApiOptions& options, const std::optional<std::s
   if (found != nullptr && (name || names.size() == 1)) return found;
   std::string list;
   for (const auto& one : names) list += (list.empty() ? "" : ", ") + one;
-  return Error{name ? Code::request_not_found : Code::request_invalid,
+  return Error{Code::request_invalid,
                "store: " + (name ? quoted(*name) + " is not served" : std::string("missing")) +
                    "; there are " + list};
 }

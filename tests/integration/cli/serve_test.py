@@ -253,6 +253,7 @@ watch: false
 
         def answer(path):
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+            self.addCleanup(connection.close)
             connection.request("GET", path)
             response = connection.getresponse()
             return response.status, json.loads(response.read())
@@ -273,7 +274,7 @@ watch: false
         self.assertTrue((self.folder / "other.db").exists())
         self.assertFalse((self.folder / "sagabox.db").exists())
         printed = self.sagabox("config", "print", SAGABOX_STORE="sqlite:other.db").stdout
-        self.assertIn("url: sqlite:other.db  # SAGABOX_STORE", printed)
+        self.assertIn('url: "sqlite:other.db"  # SAGABOX_STORE', printed)
 
     def test_the_first_line_counts_the_shards_of_all_tables(self):
         self.config.write_text(ROUTED.format(target="x").replace("[orders]", "[orders, billing, returns]"))

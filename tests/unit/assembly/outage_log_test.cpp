@@ -14,6 +14,8 @@ namespace sagabox::assembly {
 namespace {
 
 using std::chrono::seconds;
+using testing::FakeClock;
+using testing::RecordingLogger;
 
 std::size_t count(const RecordingLogger& lines, LogLevel level, std::string_view event) {
   const auto all = lines.lines();

@@ -326,8 +326,11 @@ TEST_F(WireSchema, OwnersAndWhatIsWrongInATable) {
 }
 
 TEST_F(WireSchema, Stores) {
-  const StoreState full{
-      .store = "default", .database = "sqlite:a.db", .current = true, .tables = {orders_}};
+  const StoreState full{.store = "default",
+                        .database = "sqlite:a.db",
+                        .current = true,
+                        .error = "away",
+                        .tables = {orders_}};
   expect_described("Store", written(full), written(StoreState{.store = "default"}));
   expect_described("Stores", written(std::vector{full}));
   EXPECT_EQ(again(written(std::vector{full}), read_stores), written(std::vector{full}));

@@ -49,7 +49,7 @@ TEST_F(RestIdempotencyList, SaysWhatIsWrongWithTheQuestion) {
   EXPECT_EQ(keys("?cursor=x"),
             "400 REQUEST.INVALID cursor: \"x\" is not one; give `next` of the page before");
   EXPECT_EQ(keys("?store=other"),
-            "404 REQUEST.NOT_FOUND store: \"other\" is not served; there are default");
+            "400 REQUEST.INVALID store: \"other\" is not served; there are default");
 }
 
 TEST_F(RestIdempotencyList, PurgeForgetsAKeyOrWhatExpired) {

@@ -388,7 +388,7 @@ TEST_F(RestAudit, IsExportedAndVerified) {
   EXPECT_EQ(refusal(get("/v1/audit/verify?number=9")),
             "400 REQUEST.INVALID hash: give the 64 hex digits of the anchor's hash");
   EXPECT_EQ(refusal(get("/v1/audit?store=other")),
-            "404 REQUEST.NOT_FOUND store: \"other\" is not served; there are default");
+            "400 REQUEST.INVALID store: \"other\" is not served; there are default");
   store_.remove_audit(1, 6);
   const auto emptied = body(get("/v1/audit/verify?number=3&hash=" + earlier));
   EXPECT_FALSE(emptied.at("intact").as_bool()) << "all deleted, the head left";

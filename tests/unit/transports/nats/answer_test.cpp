@@ -61,9 +61,9 @@ TEST(NatsAnswer, SomebodyElsesReplyIsAFailureThatShowsNothingOfIt) {
   }
 }
 
-TEST(NatsAnswer, NoStreamIsRejectedAndOneWithoutALeaderIsNot) {
-  EXPECT_EQ(judge_streams(R"({"total":0,"streams":null})", "a.b").kind, Kind::rejected);
-  EXPECT_EQ(judge_streams(R"({"total":0,"streams":[]})", "a.b").kind, Kind::rejected);
+TEST(NatsAnswer, NoStreamAndOneWithoutALeaderAreWaitedFor) {
+  EXPECT_EQ(judge_streams(R"({"total":0,"streams":null})", "a.b").kind, Kind::unreachable);
+  EXPECT_EQ(judge_streams(R"({"total":0,"streams":[]})", "a.b").kind, Kind::unreachable);
   EXPECT_EQ(judge_streams(R"({"total":1,"streams":["S"]})", "a.b").kind, Kind::unreachable);
   EXPECT_EQ(judge_streams(R"({"error":{"code":503}})", "a.b").kind, Kind::unreachable);
   EXPECT_EQ(no_jetstream().kind, Kind::unreachable);
