@@ -468,7 +468,7 @@ stores: { main: { url: "memory:" } }
 routes: [{ topic: "**", to: "fn:show" }]
 sagas: { definitions: [)" + (folder / "booking.yaml").string() +
                                             "], limits: " + limits + " }\n"));
-    return checked.ok() ? std::string() : checked.error().message;
+    return checked.empty() ? std::string() : checked.front().message;
   };
   EXPECT_EQ(problem(R"({ participants: { "https://a.example:8443": { rate: 1 } } })"), "");
   EXPECT_EQ(problem(R"({ participants: { "https://a.example": { rate: 1 } } })"),
