@@ -149,6 +149,7 @@ class PlansWorld : public PostgresWorld {
     params.array(Type::timestamptz, shards, [](std::int16_t) { return WallTime{}; });
     params.array(Type::int8, shards, [](std::int16_t) { return std::int64_t{0}; });
     params.array(Type::int8, shards, [](std::int16_t) { return std::int64_t{64}; });
+    params.int8(static_cast<std::int64_t>(shards.size()));
     return params;
   }
   Params fence_params() const {
