@@ -109,7 +109,10 @@ std::string complaint_about(const ChosenVerb& chosen, const std::string& error,
   }
   for (const auto& text : unknown) {
     if (!text.starts_with("--")) continue;
-    if (auto near = suggestion(text, options_of(*chosen.verb)); !near.empty()) return error + near;
+    const auto near = suggestion(text, options_of(*chosen.verb));
+    if (near.empty()) continue;
+    const bool named = error.find(text) != std::string::npos;
+    return error + (named ? "" : "; " + quoted(text) + " is not an option") + near;
   }
   return error;
 }
