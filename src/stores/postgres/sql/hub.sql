@@ -218,7 +218,13 @@ UPDATE "{schema}".hub_subscription AS s
 SET state = 'disabled', reason = $2, version = s.version + 1, changed_at = clock_timestamp(),
     change = drawn.change
 FROM drawn
-WHERE s.id = $1 AND s.state <> 'disabled' AND s.change = $3
+CROSS JOIN LATERAL (
+  SELECT i.ctid AS place, i.state, i.change
+  FROM "{schema}".hub_subscription AS i
+  WHERE i.id = $1
+  LIMIT 1
+) AS one
+WHERE s.ctid = one.place AND one.state <> 'disabled' AND one.change = $3
 RETURNING 1;
 
 -- name: hub_secret_add
