@@ -73,18 +73,24 @@ TEST_P(SqliteKilled, NothingIsLostOrFromNowhereAndKeysStayInOrder) {
   const auto seed = GetParam();
   SqliteGround ground(seed % 4 >= 2);
   const auto random = seeded_random(seed);
-  for (int number = 0; number < times(rounds) && !HasFailure(); ++number) {
+  const auto take_overs_min = static_cast<std::size_t>(rounds) / 10;
+  int done = 0;
+  for (; done < times(rounds) && !HasFailure(); ++done) round(ground, *random, 1 + seed % 2);
+  // A slow machine kills most processes before they own anything.
+  while (done < 4 * times(rounds) && !HasFailure() &&
+         ground.history().take_overs.size() <= take_overs_min) {
     round(ground, *random, 1 + seed % 2);
+    ++done;
   }
   auto last = ground.start({});
   EXPECT_TRUE(ground.drained());
   EXPECT_EQ(last.stop(), 0);
   const auto history = ground.history();
-  tell(history, times(rounds));
+  tell(history, done);
   EXPECT_EQ(ground.damage(), "");
   EXPECT_EQ(ground.problems(), "") << "again: ./dev torture crash " << seed;
   EXPECT_GT(history.truths.size(), static_cast<std::size_t>(rounds));
-  EXPECT_GT(history.take_overs.size(), static_cast<std::size_t>(rounds) / 10);
+  EXPECT_GT(history.take_overs.size(), take_overs_min);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, SqliteKilled, ::testing::ValuesIn(wanted_seeds(4)));
