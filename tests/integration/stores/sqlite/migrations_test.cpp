@@ -21,7 +21,7 @@ class SqliteMigrations : public SqliteTest {
 TEST_F(SqliteMigrations, StatusTellsWhatIsAppliedToWhat) {
   sql("PRAGMA user_version = 1");
   const auto before = status();
-  ASSERT_EQ(before.size(), 7U) << "three of the outbox, one of each other engine";
+  ASSERT_EQ(before.size(), 9U) << "three of the outbox, two of sagas and hub, one of each other";
   for (const auto& step : before) EXPECT_FALSE(step.applied_at.has_value());
   make();
   const auto after = status();
