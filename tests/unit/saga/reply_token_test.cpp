@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(ReplyToken, OneOfTheSecretBeforeIsTakenUntilThatIsGone) {
-  testing::FakeClock clock;
+  sagabox::testing::FakeClock clock;
   const auto now = clock.wall_now();
   const ReplyClaim claim{.saga = SagaId::parse("s1").value(),
                          .definition = "travel",

@@ -10,7 +10,7 @@ namespace sagabox::saga {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::noon;
+using sagabox::testing::noon;
 using State = SagaStepState;
 
 /// A step that is called and one that is approved.
