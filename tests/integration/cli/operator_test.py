@@ -318,7 +318,7 @@ class Looking(OnAFile, unittest.TestCase):
     def test_an_older_schema_is_told_and_what_to_do(self):
         self.sql("DELETE FROM sagabox_migration WHERE outbox = ''")
         self.assertIn("sagabox migrate up", self.complaint("status", code=1))
-        self.assertIn("3 of 10 steps of the schema", self.run_fine("doctor", code=1))
+        self.assertIn("3 of 12 steps of the schema", self.run_fine("doctor", code=1))
 
     def test_doctor_asks_transports(self):
         text = self.run_fine("doctor", "--transport", "redis://user:secret@127.0.0.1:1", code=1)
