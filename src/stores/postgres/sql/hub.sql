@@ -560,9 +560,10 @@ FROM (
     FOR NO KEY UPDATE
   ) AS one
   WHERE one.ended_at IS NOT NULL AND NOT one.seen
-    AND (SELECT 1 FROM "{schema}".hub_delivery AS d
-         WHERE d.id = a.delivery AND d.state = 'in_progress' AND d.attempt = a.attempt
-         LIMIT 1) IS NULL
+    AND coalesce((SELECT d.state = 'in_progress' AND d.attempt = a.attempt
+                  FROM "{schema}".hub_delivery AS d
+                  WHERE d.id = a.delivery
+                  LIMIT 1), false) IS FALSE
 ) AS ended
 WHERE j.ctid = ended.place;
 
