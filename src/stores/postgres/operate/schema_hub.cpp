@@ -434,8 +434,8 @@ DROP DOMAIN "{schema}".hub_id;
 )sql";
 
 // Deliveries of a tenant are found by its subscriptions: an index of deliveries by tenant would add
-// a fifth to the cost of each. Nothing but a tenant implies the condition, so that no look for an id
-// alone is led into this index.
+// a fifth to the cost of each. Nothing but a tenant implies the condition, so that no look for an
+// id alone is led into this index.
 constexpr std::string_view hub_tenants_up = R"sql(
 CREATE INDEX hub_subscription_tenant ON "{schema}".hub_subscription (tenant, id)
   WHERE tenant IS NOT NULL;
