@@ -1,35 +1,11 @@
 #include "cli/remote/rest_requests.hpp"
 
-#include "core/base64.hpp"
 #include "core/timestamp.hpp"
 #include "server/api/query.hpp"
-#include "wire/filters.hpp"
-#include "wire/put.hpp"
 
 #include <utility>
 
 namespace sagabox::cli::requests {
-namespace {
-
-using wire::JsonOut;
-
-void put_filter(JsonOut& json, const MessageFilter& filter) {
-  json.name("filter");
-  put(json, filter);
-}
-
-void put_payload(JsonOut& json, const Payload& payload) {
-  if (payload.form() == PayloadForm::json) {
-    json.name("payload").raw(payload.view());
-    return;
-  }
-  std::string base64;
-  append_base64(payload.view(), base64);
-  json.field("payload_base64", base64);
-}
-
-}  // namespace
-
 Target::Target(const TableName& table, std::string_view below)
     : text_("/v1/tables/" + server::percent_encoded(table.str()) + std::string(below)) {}
 
@@ -75,100 +51,6 @@ std::string findings_path(const std::string& store) {
 
 Target job(const TableName& table, ReplayJobId id, std::string_view below) {
   return {table, "/replays/" + std::to_string(id.value) + std::string(below)};
-}
-
-std::string enqueue(const Message& message, const std::optional<std::string>& tenant) {
-  JsonOut json;
-  json.begin_object()
-      .field("id", message.id().view())
-      .field("topic", message.topic())
-      .field_if("key", message.key())
-      .field_if("tenant", tenant)
-      .field("content_type", message.content_type())
-      .field("occurred_at", message.occurred_at())
-      .field_if("not_before", message.not_before());
-  json.name("headers").begin_object();
-  for (const auto& [name, value] : message.headers()) json.field(name, value);
-  json.end_object();
-  put_payload(json, message.payload());
-  json.end_object();
-  return std::move(json).take();
-}
-
-std::string move(std::span<const MessageId> ids, const std::optional<std::string>& note,
-                 const std::optional<std::string>& tenant, std::span<const Sequence> sequences,
-                 bool as_new) {
-  JsonOut json;
-  json.begin_object().field_if("note", note).field_if("tenant", tenant).name("ids").begin_array();
-  for (const auto& id : ids) json.value(id.view());
-  json.end_array();
-  if (!sequences.empty()) {
-    json.name("sequences").begin_array();
-    for (const auto sequence : sequences) json.value(sequence.value);
-    json.end_array();
-  }
-  if (as_new) json.field("as_new", true);
-  json.end_object();
-  return std::move(json).take();
-}
-
-std::string pause(const std::string& topic, const std::string& note) {
-  JsonOut json;
-  json.begin_object().field_if("topic", topic).field_if("note", note).end_object();
-  return std::move(json).take();
-}
-
-std::string purge(const PurgeOrder& order) {
-  const auto age = std::chrono::ceil<std::chrono::seconds>(order.older_than.value_or(Duration{}));
-  JsonOut json;
-  json.begin_object()
-      .field("state", state_name(order.state))
-      .field("older_than_seconds", age.count())
-      .field("dry_run", order.dry_run)
-      .field("force_pending", order.force_pending)
-      .end_object();
-  return std::move(json).take();
-}
-
-std::string preview(const ReplayOrder& order) {
-  JsonOut json;
-  json.begin_object().field("from", state_name(order.from));
-  put_filter(json, order.filter);
-  if (order.as_new) json.field("as_new", true);
-  json.end_object();
-  return std::move(json).take();
-}
-
-std::string replay(const ReplayOrder& order) {
-  JsonOut json;
-  json.begin_object().field("from", state_name(order.from)).field("rate_max", order.rate_max);
-  if (order.as_new) json.field("as_new", true);
-  if (order.filter == MessageFilter{}) {
-    json.field("all", true);
-  } else {
-    put_filter(json, order.filter);
-  }
-  json.end_object();
-  return std::move(json).take();
-}
-
-std::string forget_idempotency(const std::string& store, const IdempotencyKey& key,
-                               const std::string& note) {
-  JsonOut json;
-  json.begin_object()
-      .field_if("store", store)
-      .field("tenant", key.tenant)
-      .field("consumer", key.consumer)
-      .field("key", key.key)
-      .field_if("note", note)
-      .end_object();
-  return std::move(json).take();
-}
-
-std::string purge_idempotency(const std::string& store) {
-  JsonOut json;
-  json.begin_object().field_if("store", store).field("expired", true).end_object();
-  return std::move(json).take();
 }
 
 }  // namespace sagabox::cli::requests

@@ -1,11 +1,12 @@
 #pragma once
 
+#include "wire/put.hpp"
+
 #include <sagabox/admin.hpp>
 
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 /// What a daemon is asked, as docs/rest.md and its OpenAPI document have it. Pure.
 namespace sagabox::cli::requests {
@@ -34,20 +35,11 @@ Target message(const TableName& table, const MessageId& id, std::string_view bel
 std::string findings_path(const std::string& store);
 Target job(const TableName& table, ReplayJobId id, std::string_view below = {});
 
-/// Bodies.
-
-/// A checked message with its id. `tenant`: nothing leaves it to the daemon.
-std::string enqueue(const Message& message, const std::optional<std::string>& tenant);
-std::string move(std::span<const MessageId> ids, const std::optional<std::string>& note,
-                 const std::optional<std::string>& tenant, std::span<const Sequence> sequences,
-                 bool as_new);
-std::string pause(const std::string& topic, const std::string& note);
-/// Whole seconds, rounded up: never what is younger.
-std::string purge(const PurgeOrder& order);
-std::string preview(const ReplayOrder& order);
-std::string replay(const ReplayOrder& order);
-std::string forget_idempotency(const std::string& store, const IdempotencyKey& key,
-                               const std::string& note);
-std::string purge_idempotency(const std::string& store);
+/// The body of a request: the order as an object.
+template <class... Parts>
+std::string body(const Parts&... parts) {
+  wire::JsonOut json;
+  return std::move(wire::put(json, parts...)).take();
+}
 
 }  // namespace sagabox::cli::requests

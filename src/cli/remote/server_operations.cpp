@@ -9,6 +9,7 @@
 #include "core/text.hpp"
 #include "wire/idempotency.hpp"
 #include "wire/messages.hpp"
+#include "wire/orders.hpp"
 #include "wire/replays.hpp"
 #include "wire/stores.hpp"
 #include "wire/tables.hpp"
@@ -154,7 +155,7 @@ class ServerOperations final : public Operations {
     UlidSource ids(system_clock(), system_random());
     const auto message = Message::build_shared(std::move(draft), {}, ids, system_clock());
     if (!message.ok()) return message.error();
-    auto written = daemon_.act(Target(table, "/messages"), requests::enqueue(**message, tenant),
+    auto written = daemon_.act(Target(table, "/messages"), requests::body(**message, tenant),
                                wire::read_written);
     if (written.ok() || written.error().code != Code::storage_in_doubt) return written;
     return Error{Code::storage_in_doubt,
@@ -168,10 +169,12 @@ class ServerOperations final : public Operations {
     const auto path = quarantines                 ? "/dead-letters/quarantine"
                       : move == spi::Move::replay ? "/dead-letters/replay"
                                                   : "/dead-letters/release";
-    auto moved = daemon_.act(Target(table, path),
-                             requests::move(ids, quarantines ? std::optional(note) : std::nullopt,
-                                            tenant, sequences, as_new),
-                             wire::read_moved);
+    const wire::MoveOrder order{.ids = {ids.begin(), ids.end()},
+                                .sequences = {sequences.begin(), sequences.end()},
+                                .note = quarantines ? note : std::string(),
+                                .tenant = tenant,
+                                .as_new = as_new};
+    auto moved = daemon_.act(Target(table, path), requests::body(order), wire::read_moved);
     if (moved.ok() && moved->size() != ids.size()) {
       return Error{Code::storage_in_doubt,
                    "the daemon was given " + std::to_string(ids.size()) + " ids and answered for " +
@@ -181,8 +184,10 @@ class ServerOperations final : public Operations {
   }
   Result<bool> set_pause(const TableName& table, const std::string& topic, bool paused,
                          const std::string& note) override {
-    return daemon_.act(Target(table, paused ? "/pause" : "/resume"),
-                       requests::pause(topic, paused ? note : std::string()), wire::read_changed);
+    wire::PauseOrder order{.note = paused ? note : std::string()};
+    if (!topic.empty()) order.topic = topic;
+    return daemon_.act(Target(table, paused ? "/pause" : "/resume"), requests::body(order),
+                       wire::read_changed);
   }
   /// So many a request; an error tells how many had gone before it.
   Result<Purged> purge(const TableName& table, const PurgeOrder& order,
@@ -191,8 +196,8 @@ class ServerOperations final : public Operations {
     for (;;) {
       const Target target(table, "/purge");
       const auto part = order.dry_run
-                            ? daemon_.look(target, requests::purge(order), wire::read_purged)
-                            : daemon_.act(target, requests::purge(order), wire::read_purged);
+                            ? daemon_.look(target, requests::body(order), wire::read_purged)
+                            : daemon_.act(target, requests::body(order), wire::read_purged);
       if (!part.ok()) {
         if (purged.rows == 0) return part.error();
         return Error{part.error().code, part.error().message + " (" + std::to_string(purged.rows) +
@@ -208,11 +213,13 @@ class ServerOperations final : public Operations {
   }
 
   Result<ReplayPreview> preview_replay(const TableName& table, const ReplayOrder& order) override {
-    return daemon_.look(Target(table, "/replays/preview"), requests::preview(order),
+    wire::JsonOut json;
+    wire::put_preview(json.begin_object(), order);
+    return daemon_.look(Target(table, "/replays/preview"), std::move(json.end_object()).take(),
                         wire::read_preview);
   }
   Result<ReplayJob> start_replay(const TableName& table, const ReplayOrder& order) override {
-    return daemon_.act(Target(table, "/replays"), requests::replay(order), wire::read_job);
+    return daemon_.act(Target(table, "/replays"), requests::body(order), wire::read_job);
   }
   Result<std::vector<ReplayJob>> jobs(const TableName& table) override {
     return daemon_.get(Target(table, "/replays"), wire::read_jobs);
@@ -246,13 +253,12 @@ class ServerOperations final : public Operations {
     return std::optional(std::move(page->rows.front()));
   }
   Result<bool> forget_idempotency(const IdempotencyKey& key, const std::string& note) override {
-    const auto purged = purge_keys(requests::forget_idempotency(named_store(), key, note));
+    const auto purged =
+        purge_keys({.tenant = key.tenant, .consumer = key.consumer, .key = key.key, .note = note});
     if (!purged.ok()) return purged.error();
     return *purged > 0;
   }
-  Result<std::uint64_t> purge_idempotency() override {
-    return purge_keys(requests::purge_idempotency(named_store()));
-  }
+  Result<std::uint64_t> purge_idempotency() override { return purge_keys({.expired = true}); }
 
   SagaOperations& sagas() override { return sagas_; }
   HubOperations& hub() override { return hub_; }
@@ -287,9 +293,10 @@ class ServerOperations final : public Operations {
     return daemon_.get(Target("/v1/stores"), wire::read_stores);
   }
 
-  Result<std::uint64_t> purge_keys(std::string body) {
-    const auto purged = daemon_.act(Target("/v1/idempotency-keys/purge"), std::move(body),
-                                    wire::read_idempotency_purged);
+  Result<std::uint64_t> purge_keys(const wire::IdempotencyPurgeOrder& order) {
+    const auto purged =
+        daemon_.act(Target("/v1/idempotency-keys/purge"), requests::body(named_store(), order),
+                    wire::read_idempotency_purged);
     if (!purged.ok()) return purged.error();
     return purged->purged;
   }

@@ -6,11 +6,9 @@
 
 #include <sagabox/idempotency_http.hpp>
 #include <sagabox/message.hpp>
-#include <sagabox/records.hpp>
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// What several operations are asked for in their paths and bodies.
 namespace sagabox::server {
@@ -23,11 +21,6 @@ Status no_fields(std::string_view body);
 Result<Fields> fields_of(const Request& request);
 
 Result<MessageId> id_from(std::string_view text);
-/// Of the field `ids`. Every other field must have been asked for before.
-Result<std::vector<MessageId>> ids_from(Fields& fields);
-/// Which row each id stands for; empty when it is left out. Ask before `ids_from`, which reports
-/// what is wrong.
-std::vector<Sequence> sequences_from(Fields& fields);
 
 /// What the request's headers say, where they make sense: a caller's tracing must not fail its
 /// writes.

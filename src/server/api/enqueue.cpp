@@ -1,4 +1,3 @@
-#include "core/base64.hpp"
 #include "core/http_status.hpp"
 #include "core/message_check.hpp"
 #include "core/text.hpp"
@@ -9,6 +8,7 @@
 #include "server/api/query.hpp"
 #include "server/api/readiness.hpp"
 #include "wire/messages.hpp"
+#include "wire/orders.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -17,35 +17,6 @@ namespace sagabox::server::operations {
 namespace {
 
 constexpr std::size_t batch_messages_max = 1000;
-
-Priority priority_from(Fields& fields) {
-  const auto name = fields.maybe_text("priority").value_or("normal");
-  if (name == "high") return Priority::high;
-  if (name == "low") return Priority::low;
-  if (name != "normal") fields.wrong("priority", quoted(name) + "; give high, normal or low");
-  return Priority::normal;
-}
-
-Payload payload_from(Fields& fields) {
-  const auto as_json = fields.raw("payload");
-  const auto as_base64 = fields.maybe_text("payload_base64");
-  if (as_json && as_base64) {
-    fields.wrong("payload_base64", "payload is given too; give one of them");
-  } else if (as_json) {
-    return Payload::copy_of(PayloadForm::json, *as_json);
-  } else if (as_base64) {
-    auto data = from_base64(*as_base64);
-    if (data) return bytes(std::move(*data));
-    fields.wrong("payload_base64", "is not base64 with its padding (RFC 4648)");
-  } else {
-    fields.wrong("payload", "missing; give any JSON value, or payload_base64");
-  }
-  return {};
-}
-
-void take_trace(Fields& fields, const char* name, std::string& into) {
-  if (auto said = fields.maybe_text(name)) into = std::move(*said);
-}
 
 /// The tenant that the message will have; AUTH.DENIED when the caller may not write for it.
 Result<std::string> tenant_for(const Caller& caller, std::optional<std::string> said,
@@ -60,26 +31,8 @@ Result<std::string> tenant_for(const Caller& caller, std::optional<std::string> 
 }
 
 Result<NewMessage> message_from(Fields fields, const Call& call, const std::string& where) {
-  NewMessage message;
-  message.topic = fields.text("topic");
-  message.payload = payload_from(fields);
-  message.id = fields.text("id");
+  auto [message, tenant] = wire::read_message_order(fields, trace_of(call.request));
   if (message.id.empty() && call.pass != nullptr) message.id = id_of_request(*call.pass, where);
-  message.key = fields.text("key");
-  auto tenant = fields.maybe_text("tenant");
-  message.aggregate_type =
-      fields.maybe_text("aggregate_type").value_or(std::string(aggregate_global));
-  message.aggregate_id = fields.text("aggregate_id");
-  message.priority = priority_from(fields);
-  message.content_type = fields.text("content_type");
-  message.headers = fields.texts_by_name("headers");
-  message.occurred_at = fields.time("occurred_at");
-  message.not_before = fields.time("not_before");
-  message.trace = trace_of(call.request);
-  take_trace(fields, "traceparent", message.trace.traceparent);
-  take_trace(fields, "tracestate", message.trace.tracestate);
-  take_trace(fields, "request_id", message.trace.request_id);
-  take_trace(fields, "correlation_id", message.trace.correlation_id);
   if (auto status = fields.status(); !status.ok()) return status.error();
 
   auto whose = tenant_for(call.caller, std::move(tenant), where);

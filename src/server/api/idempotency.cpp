@@ -7,6 +7,7 @@
 #include "server/api/problem.hpp"
 #include "server/api/query.hpp"
 #include "server/api/store_choice.hpp"
+#include "wire/orders.hpp"
 
 #include <utility>
 
@@ -63,30 +64,20 @@ Result<Response> purge_idempotency_keys(const Call& call) {
   auto fields = Fields::parse(call.request.body);
   if (!fields.ok()) return fields.error();
   const auto store = store_of(call, *fields);
-  const bool expired = fields->flag("expired");
-  const auto key = fields->maybe_text("key");
-  const auto consumer = fields->maybe_text("consumer");
-  const auto tenant = fields->maybe_text("tenant");
-  const auto note = fields->text("note");
-  if (expired == key.has_value()) {
-    fields->wrong("key",
-                  "give a key with its consumer, or expired: true for all whose time is over");
-  }
-  if (key && !consumer) fields->wrong("consumer", "missing; a key is that of a consumer");
-  if (expired && (consumer || tenant)) {
-    fields->wrong("expired", "concerns all consumers and tenants; leave consumer and tenant out");
-  }
+  const auto order = wire::read_idempotency_purge_order(*fields);
   if (auto status = fields->status(); !status.ok()) return status.error();
   if (!store.ok()) return store.error();
   auto admin = call.admin_of(**store);
   if (!admin.ok()) return admin.error();
-  if (expired) {
+  if (order.expired) {
     const auto purged = admin->purge_idempotency();
     if (!purged.ok()) return purged.error();
     return ok_with(wire::IdempotencyPurged{*purged});
   }
-  const auto purged = admin->forget_idempotency(
-      {.tenant = tenant_of(call.caller, tenant), .consumer = *consumer, .key = *key}, note);
+  const auto purged = admin->forget_idempotency({.tenant = tenant_of(call.caller, order.tenant),
+                                                 .consumer = *order.consumer,
+                                                 .key = *order.key},
+                                                order.note);
   if (!purged.ok()) return purged.error();
   return ok_with(wire::IdempotencyPurged{*purged ? 1U : 0U});
 }

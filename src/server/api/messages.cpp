@@ -6,6 +6,7 @@
 #include "server/api/operations.hpp"
 #include "server/api/problem.hpp"
 #include "wire/filters.hpp"
+#include "wire/orders.hpp"
 #include "wire/tables.hpp"
 
 #include <utility>
@@ -67,45 +68,31 @@ Result<Response> get(const Call& call, std::optional<MessageState> state) {
   return ok_with(call.table->table, **found);
 }
 
-/// What an act is told besides the messages.
-struct Told {
-  std::string note{};
-  Admin::Whose tenant{};
-  std::vector<Sequence> sequences{};
-  bool as_new = false;
-};
-
 using Act = Result<std::vector<Moved>> (*)(Admin& admin, const TableName& table,
-                                           std::span<const MessageId> ids, const Told& told);
+                                           const wire::MoveOrder& order);
 
 Result<std::vector<Moved>> replay(Admin& admin, const TableName& table,
-                                  std::span<const MessageId> ids, const Told& told) {
-  return admin.replay(table, ids, told.tenant, told.sequences, told.as_new);
+                                  const wire::MoveOrder& order) {
+  return admin.replay(table, order.ids, order.tenant, order.sequences, order.as_new);
 }
 Result<std::vector<Moved>> release(Admin& admin, const TableName& table,
-                                   std::span<const MessageId> ids, const Told& told) {
-  return admin.release(table, ids, told.tenant, told.sequences);
+                                   const wire::MoveOrder& order) {
+  return admin.release(table, order.ids, order.tenant, order.sequences);
 }
 Result<std::vector<Moved>> quarantine(Admin& admin, const TableName& table,
-                                      std::span<const MessageId> ids, const Told& told) {
-  return admin.quarantine(table, ids, told.note, told.tenant, told.sequences);
+                                      const wire::MoveOrder& order) {
+  return admin.quarantine(table, order.ids, order.note, order.tenant, order.sequences);
 }
 
-/// What an act takes besides ids.
-enum class Takes : std::uint8_t { nothing, note, as_new };
-
-Result<Response> move_many(const Call& call, Act act, Takes takes = Takes::nothing) {
+Result<Response> move_many(const Call& call, Act act,
+                           wire::MoveTakes takes = wire::MoveTakes::nothing) {
   auto fields = Fields::parse(call.request.body);
   if (!fields.ok()) return fields.error();
-  const Told told{.note = takes == Takes::note ? fields->text("note") : std::string(),
-                  .tenant = fields->maybe_text("tenant"),
-                  .sequences = sequences_from(*fields),
-                  .as_new = takes == Takes::as_new && fields->flag("as_new")};
-  const auto ids = ids_from(*fields);
-  if (!ids.ok()) return ids.error();
+  const auto order = wire::read_move_order(*fields, takes);
+  if (auto status = fields->status(); !status.ok()) return status.error();
   auto admin = call.admin();
   if (!admin.ok()) return admin.error();
-  const auto results = act(*admin, call.table->table, *ids, told);
+  const auto results = act(*admin, call.table->table, order);
   if (!results.ok()) return results.error();
   return ok_with(*results);
 }
@@ -179,10 +166,10 @@ Result<Response> replay_dead_letter(const Call& call) {
 }
 
 Result<Response> replay_dead_letters(const Call& call) {
-  return move_many(call, replay, Takes::as_new);
+  return move_many(call, replay, wire::MoveTakes::as_new);
 }
 Result<Response> quarantine_messages(const Call& call) {
-  return move_many(call, quarantine, Takes::note);
+  return move_many(call, quarantine, wire::MoveTakes::note);
 }
 Result<Response> release_messages(const Call& call) { return move_many(call, release); }
 

@@ -5,11 +5,10 @@
 #include "server/api/json_response.hpp"
 #include "server/api/operations.hpp"
 #include "server/api/problem.hpp"
-#include "wire/filters.hpp"
+#include "wire/orders.hpp"
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <utility>
 
 namespace sagabox::server::operations {
@@ -24,38 +23,6 @@ std::optional<ReplayJobId> job_from(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), last, id.value);
   if (error != std::errc() || end != last) return std::nullopt;
   return id;
-}
-
-struct Choice {
-  ReplayOrder order;
-  bool all = false;  ///< said, not only left out
-};
-
-Choice choice_from(Fields& fields) {
-  Choice choice;
-  choice.order.from = wire::read_state(fields, "from").value_or(MessageState::dead);
-  choice.order.as_new = fields.flag("as_new");
-  choice.all = fields.flag("all");
-  if (auto filter = fields.object("filter")) {
-    choice.order.filter = wire::read_filter(*filter);
-    if (auto status = filter->status(); !status.ok()) fields.fail(status.error());
-  }
-  if (choice.all && choice.order.filter != MessageFilter{}) {
-    fields.wrong("all", "filter says which messages; give one of them");
-  }
-  return choice;
-}
-
-/// Everything is replayed only where that is said: a filter may be empty because a script has lost
-/// what belongs there. Done messages need a range, which is checked elsewhere.
-void must_choose(Fields& fields, const Choice& choice) {
-  const auto from = choice.order.from;
-  const auto& filter = choice.order.filter;
-  const bool ends_badly = from == MessageState::dead || from == MessageState::quarantined;
-  if (choice.all || !ends_badly || filter != MessageFilter{}) return;
-  fields.wrong("filter", "names no messages; give a topic, a code or another field of it, or " +
-                             quoted("all") + ": true for every message that is " +
-                             std::string(state_name(from)));
 }
 
 using Change = Result<ReplayJob> (*)(Admin& admin, const TableName& table, ReplayJobId id);
@@ -82,7 +49,7 @@ Result<Response> with_job(const Call& call, Change change) {
 Result<Response> preview_replay(const Call& call) {
   auto fields = Fields::parse(call.request.body);
   if (!fields.ok()) return fields.error();
-  const auto order = choice_from(*fields).order;
+  const auto order = wire::read_preview_order(*fields);
   const auto limit = fields->count("limit", 1, Admin::page_rows_max).value_or(preview_rows_default);
   if (auto status = fields->status(); !status.ok()) return status.error();
   const auto admin = call.admin();
@@ -96,12 +63,7 @@ Result<Response> preview_replay(const Call& call) {
 Result<Response> start_replay(const Call& call) {
   auto fields = Fields::parse(call.request.body);
   if (!fields.ok()) return fields.error();
-  const auto choice = choice_from(*fields);
-  must_choose(*fields, choice);
-  auto order = choice.order;
-  constexpr auto rate_ceiling = std::numeric_limits<std::uint32_t>::max();
-  order.rate_max =
-      static_cast<std::uint32_t>(fields->count("rate_max", 0, rate_ceiling).value_or(0));
+  const auto order = wire::read_replay_order(*fields);
   if (auto status = fields->status(); !status.ok()) return status.error();
   auto admin = call.admin();
   if (!admin.ok()) return admin.error();

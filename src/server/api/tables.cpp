@@ -5,7 +5,7 @@
 #include "server/api/json_response.hpp"
 #include "server/api/operations.hpp"
 #include "server/api/problem.hpp"
-#include "wire/filters.hpp"
+#include "wire/orders.hpp"
 
 #include <utility>
 
@@ -39,8 +39,7 @@ Result<wire::TableState> table_state_of(const Call& call, const ServedTable& tab
 Result<Response> change_pause(const Call& call, bool pauses) {
   auto fields = fields_of(call.request);
   if (!fields.ok()) return fields.error();
-  const auto topic = fields->maybe_text("topic");
-  const auto note = pauses ? fields->text("note") : std::string();
+  const auto [topic, note] = wire::read_pause_order(*fields, pauses);
   if (auto status = fields->status(); !status.ok()) return status.error();
   auto admin = call.admin();
   if (!admin.ok()) return admin.error();
@@ -116,16 +115,7 @@ Result<Response> resume(const Call& call) { return change_pause(call, false); }
 Result<Response> purge(const Call& call) {
   auto fields = Fields::parse(call.request.body);
   if (!fields.ok()) return fields.error();
-  PurgeOrder order;
-  order.state = wire::read_state(*fields, "state").value_or(MessageState::done);
-  constexpr std::uint64_t century = 100ULL * 366 * 24 * 3600;
-  if (const auto age = fields->count("older_than_seconds", 0, century)) {
-    order.older_than = std::chrono::seconds(*age);
-  } else {
-    fields->wrong("older_than_seconds", "missing; give how long ago they ended, 0 for all");
-  }
-  order.dry_run = fields->flag("dry_run");
-  order.force_pending = fields->flag("force_pending");
+  const auto order = wire::read_purge_order(*fields);
   if (auto status = fields->status(); !status.ok()) return status.error();
   auto admin = call.admin();
   if (!admin.ok()) return admin.error();
