@@ -3,6 +3,7 @@
 #include <sagabox/hub_admin.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +29,9 @@ class HubOperations {
   virtual Result<Verified> verify(const SubscriptionId& id, HubAdmin::Proof proof) = 0;
   virtual Result<ProbeReport> ping(const SubscriptionId& id) = 0;
   virtual Result<NewSecret> rotate_secret(const SubscriptionId& id, Duration overlap) = 0;
+  /// On a store itself only.
+  virtual Result<ResealReport> reseal(bool dry_run,
+                                      const std::function<void(const ResealReport&)>& progress) = 0;
   virtual Result<std::optional<SubscriptionHealth>> health(const SubscriptionId& id,
                                                            Duration since) = 0;
 

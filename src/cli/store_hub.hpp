@@ -45,6 +45,10 @@ class StoreHub final : public HubOperations {
   Result<NewSecret> rotate_secret(const SubscriptionId& id, Duration overlap) override {
     return admin_.rotate_secret(id, overlap);
   }
+  Result<ResealReport> reseal(bool dry_run,
+                              const std::function<void(const ResealReport&)>& progress) override {
+    return admin_.reseal(dry_run, progress);
+  }
   Result<std::optional<SubscriptionHealth>> health(const SubscriptionId& id,
                                                    Duration since) override {
     return admin_.health(id, since);

@@ -127,6 +127,11 @@ Result<NewSecret> ServerHub::rotate_secret(const SubscriptionId& id, Duration ov
                      wire::read_new_secret);
 }
 
+Result<ResealReport> ServerHub::reseal(bool, const std::function<void(const ResealReport&)>&) {
+  return Error{Code::request_invalid,
+               "secrets are sealed again on the store itself: --store URL, with --secret-key-file"};
+}
+
 Result<std::optional<SubscriptionHealth>> ServerHub::health(const SubscriptionId& id,
                                                             Duration since) {
   Target target(hub_path("subscriptions", id, "/health"));

@@ -25,6 +25,8 @@ class ServerHub final : public HubOperations {
   Result<Verified> verify(const SubscriptionId& id, HubAdmin::Proof proof) override;
   Result<ProbeReport> ping(const SubscriptionId& id) override;
   Result<NewSecret> rotate_secret(const SubscriptionId& id, Duration overlap) override;
+  Result<ResealReport> reseal(bool dry_run,
+                              const std::function<void(const ResealReport&)>& progress) override;
   Result<std::optional<SubscriptionHealth>> health(const SubscriptionId& id,
                                                    Duration since) override;
   Result<DeliveryPage> deliveries(const DeliveryQuery& query) override;

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -538,6 +539,67 @@ TEST_F(HubAdminTest, TellsTheHealthOfAnEndpoint) {
   EXPECT_EQ(health.attempts.last_error, "422 from hooks.example.com");
   EXPECT_FALSE(admin().health(SubscriptionId::parse("nobody").value()).value());
   EXPECT_FALSE(admin().health(id, 0s).ok());
+}
+
+TEST_F(HubAdminTest, SealsAllSecretsByTheFirstKey) {
+  const auto id = active_id();
+  const auto other = active_id("", "acme");
+  ASSERT_TRUE(admin().rotate_secret(id).ok());
+  const std::string next = "k2:HxwdHhsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA=";
+  const auto with_keys = [&](const std::string& keys, std::optional<std::string> tenant = {}) {
+    return HubAdmin::open(store_, {.admin = {.actor = "ann",
+                                             .tenant = std::move(tenant),
+                                             .audit = &audit_,
+                                             .log = &log_,
+                                             .clock = &clock_},
+                                   .secret_key = keys,
+                                   .random = random_.get()})
+        .value();
+  };
+  const auto both = next + " " + std::string(hub_key);
+  int told = 0;
+  const auto tried = with_keys(both).reseal(true, [&](const ResealReport&) { ++told; }).value();
+  EXPECT_EQ(tried.secrets, 3U);
+  EXPECT_EQ(tried.resealed, 3U);
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(with_keys(both).reseal(false).value().resealed, 3U) << "nothing was written before";
+  const auto again = with_keys(both).reseal(false).value();
+  EXPECT_EQ(again.current, 3U);
+  EXPECT_EQ(again.resealed, 0U);
+  // The old key can go.
+  const auto box = delivery::SecretBox::create(next).value();
+  for (const auto& of : store_.hub()->subscriptions.secrets(std::array{id, other}).value()) {
+    for (const auto& secret : of.secrets) {
+      const auto opened = box.open(secret.sealed, delivery::secret_context(of.subscription));
+      ASSERT_TRUE(opened.ok());
+      EXPECT_TRUE(opened->starts_with("whsec_"));
+    }
+  }
+  const auto lost = with_keys(std::string(hub_key)).reseal(false).value();
+  EXPECT_EQ(lost.unreadable, 3U);
+  EXPECT_EQ(lost.resealed, 0U);
+  EXPECT_FALSE(lost.unreadable_first.empty());
+  EXPECT_EQ(with_keys(both, "acme").reseal(true).error().code, Code::auth_denied);
+  EXPECT_EQ(with_keys("").reseal(true).error().code, Code::tx_invalid_state);
+}
+
+TEST_F(HubAdminTest, DisabledSubscriptionsAreBoundedToo) {
+  const auto with_max = [&](std::uint64_t most) {
+    return HubAdmin::open(store_, {.admin = {.audit = &audit_, .log = &log_, .clock = &clock_},
+                                   .secret_key = std::string(hub_key),
+                                   .subscriptions_max = most,
+                                   .random = random_.get()})
+        .value();
+  };
+  for (int i = 0; i < 10; ++i) {
+    const auto made = with_max(1).create(order());
+    ASSERT_TRUE(made.ok()) << made.error().text();
+    ASSERT_TRUE(with_max(1).act(made->subscription.record.id, SubscriptionAct::disable).ok());
+  }
+  EXPECT_EQ(error_of(with_max(1).create(order())),
+            "TX.INVALID_STATE: tenant \"default\" has 10 disabled subscriptions, and 10 times "
+            "hub.subscriptions_max is the most; change and enable one of them, or raise it");
+  EXPECT_TRUE(with_max(2).create(order()).ok());
 }
 
 TEST_F(HubAdminTest, ExplainsWhatADeliveryWaitsFor) {
