@@ -389,6 +389,10 @@ class HubAdmin {
   /// `requeue_rows_max`, or the subscription of one is disabled.
   Result<RequeueReport> requeue_matching(const RequeueOrder& order, const std::string& note = {});
 
+  /// What is wrong with the hub as a whole, for `sagabox doctor`. Not for callers bound to a
+  /// tenant.
+  Result<std::vector<spi::Finding>> findings() const;
+
  private:
   HubAdmin(Store& store, HubRoles hub, HubAdminOptions options,
            std::shared_ptr<const delivery::SecretBox> box)

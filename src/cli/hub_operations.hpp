@@ -37,6 +37,8 @@ class HubOperations {
 
   virtual Result<DeliveryPage> deliveries(const DeliveryQuery& query) = 0;
   virtual Result<std::vector<spi::DeliveryCount>> count() = 0;
+  /// Of a daemon those that its readiness does not tell.
+  virtual Result<std::vector<spi::Finding>> findings() = 0;
   virtual Result<std::optional<DeliveryView>> delivery(const DeliveryId& id,
                                                        Admin::PayloadToo payload) = 0;
   virtual Result<std::optional<DeliveryExplanation>> explain(const DeliveryId& id) = 0;

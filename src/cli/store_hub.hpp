@@ -58,6 +58,7 @@ class StoreHub final : public HubOperations {
     return admin_.deliveries(query);
   }
   Result<std::vector<spi::DeliveryCount>> count() override { return admin_.count(); }
+  Result<std::vector<spi::Finding>> findings() override { return admin_.findings(); }
   Result<std::optional<DeliveryView>> delivery(const DeliveryId& id,
                                                Admin::PayloadToo payload) override {
     return admin_.delivery(id, payload);

@@ -31,6 +31,7 @@ class ServerHub final : public HubOperations {
                                                    Duration since) override;
   Result<DeliveryPage> deliveries(const DeliveryQuery& query) override;
   Result<std::vector<spi::DeliveryCount>> count() override;
+  Result<std::vector<spi::Finding>> findings() override;
   Result<std::optional<DeliveryView>> delivery(const DeliveryId& id,
                                                Admin::PayloadToo payload) override;
   Result<std::optional<DeliveryExplanation>> explain(const DeliveryId& id) override;

@@ -1,5 +1,6 @@
 #include "cli/exit_codes.hpp"
 #include "cli/session.hpp"
+#include "cli/verbs/hub_texts.hpp"
 #include "cli/verbs/operator_verbs.hpp"
 #include "core/secret_random.hpp"
 #include "core/text.hpp"

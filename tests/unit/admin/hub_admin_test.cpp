@@ -1,3 +1,4 @@
+#include "admin/hub_findings.hpp"
 #include "delivery/secret_box.hpp"
 #include "delivery/worker/targets.hpp"
 #include "support/hub_log_fields.hpp"
@@ -583,8 +584,49 @@ TEST_F(HubAdminTest, SealsAllSecretsByTheFirstKey) {
   EXPECT_EQ(with_keys("").reseal(true).error().code, Code::tx_invalid_state);
 }
 
+TEST_F(HubAdminTest, FindsWhatIsWrongWithTheHub) {
+  const auto texts = [&] {
+    std::vector<std::string> all;
+    for (const auto& one : admin().findings().value()) all.push_back(one.what);
+    return all;
+  };
+  EXPECT_TRUE(texts().empty());
+  const auto id = active_id();
+  event();
+  event();
+  clock_.advance(1min);
+  EXPECT_EQ(texts(),
+            std::vector{"2 events are not routed, the oldest for 1m00s: no process has the role "
+                        "router"s});
+  hand_.dead(hand_.routed(event(), id).id);
+  const auto all = texts();
+  EXPECT_EQ(all.back(), "dead: 1 delivery");
+  EXPECT_EQ(admin("acme").findings().error().code, Code::auth_denied);
+}
+
+TEST(HubFindings, SayWhatIsStuckAndWhoIsMissing) {
+  const WallTime now{std::chrono::hours(1'000'000)};
+  admin::HubFacts facts{.now = now,
+                        .unrouted = spi::UnroutedEvents{.events = 1, .oldest = now - 1min},
+                        .stats = spi::HubStats{},
+                        .routed = true,
+                        .delivered = true};
+  EXPECT_TRUE(admin::findings_of(facts).empty()) << "it is on its way";
+  facts.unrouted->oldest = now - 10min;
+  ASSERT_EQ(admin::findings_of(facts).size(), 1U);
+  EXPECT_EQ(admin::findings_of(facts)[0].what, "1 event is not routed, the oldest for 10m00s");
+  EXPECT_EQ(admin::findings_of(facts)[0].severity, Severity::error);
+  facts.unrouted.reset();
+  facts.stats->states[static_cast<std::size_t>(DeliveryState::pending)].deliveries = 3;
+  EXPECT_TRUE(admin::findings_of(facts).empty());
+  facts.delivered = false;
+  ASSERT_EQ(admin::findings_of(facts).size(), 1U);
+  EXPECT_EQ(admin::findings_of(facts)[0].what,
+            "3 deliveries wait: no process has the role orchestrator");
+}
+
 TEST_F(HubAdminTest, DisabledSubscriptionsAreBoundedToo) {
-  const auto with_max = [&](std::uint64_t most) {
+  const auto with_max = [&](std::uint32_t most) {
     return HubAdmin::open(store_, {.admin = {.audit = &audit_, .log = &log_, .clock = &clock_},
                                    .secret_key = std::string(hub_key),
                                    .subscriptions_max = most,
