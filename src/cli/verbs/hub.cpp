@@ -92,36 +92,42 @@ struct ResealArguments : OperatorArguments {
   bool dry_run = false;
 };
 
+std::string secrets_text(std::uint64_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "secret" : "secrets");
+}
+
+/// What came of it, in one line.
+std::string reseal_text(const ResealReport& report, bool dry_run) {
+  const auto all = secrets_text(report.secrets);
+  if (dry_run) return fmt::format("{}, {} would be sealed again", all, report.resealed);
+  const auto done = fmt::format("{}, {} sealed again", all, report.resealed);
+  if (report.unreadable > 0) return done;
+  return done + ": all of them are sealed by the first key, and the others can go";
+}
+
 int run_hub_reseal(const ResealArguments& arguments) {
   Session session(arguments);
   const auto say_how_far = [&](const ResealReport& report) {
     if (session.json()) return;
-    fmt::print(stderr, "{} secrets looked at, {} {}\n", report.secrets, report.resealed,
-               arguments.dry_run ? "to be sealed again" : "sealed again");
+    fmt::print(stderr, "{} looked at\n", secrets_text(report.secrets));
   };
   const auto report = right_use(session.operations().hub().reseal(arguments.dry_run, say_how_far));
-  std::string unreadable;
-  for (const auto& id : report.unreadable_first) {
-    unreadable += (unreadable.empty() ? "" : ", ") + id.str();
-  }
   if (session.json()) {
     session.out().print(fmt::format(
         R"({{"secrets":{},"current":{},"resealed":{},"unreadable":{},"dry_run":{}}})",
         report.secrets, report.current, report.resealed, report.unreadable, arguments.dry_run));
-  } else if (report.unreadable == 0 && !arguments.dry_run) {
-    session.out().print(fmt::format(
-        "{} secrets, {} sealed again: all of them are sealed by the first key, and the others can "
-        "go",
-        report.secrets, report.resealed));
-  } else {
-    session.out().print(fmt::format("{} secrets, {} {}", report.secrets, report.resealed,
-                                    arguments.dry_run ? "would be sealed again" : "sealed again"));
+    return report.unreadable == 0 ? exit_fine : exit_failed;
   }
+  session.out().print(reseal_text(report, arguments.dry_run));
   if (report.unreadable == 0) return exit_fine;
+  std::string whose;
+  for (const auto& id : report.unreadable_first) {
+    whose += (whose.empty() ? "" : ", ") + id.str();
+  }
   session.out().print(
-      Line().add(fmt::format("{} secrets cannot be opened by these keys, of {}: add the key that "
-                             "sealed them, or sagabox subscription rotate-secret ID",
-                             report.unreadable, unreadable),
+      Line().add(fmt::format("{} cannot be opened by these keys, of {}: add the key that sealed "
+                             "them, or sagabox subscription rotate-secret ID",
+                             secrets_text(report.unreadable), whose),
                  Style::bad));
   return exit_failed;
 }

@@ -95,8 +95,10 @@ std::uint64_t purge_events(HubRows& hub, WallTime until, std::uint32_t rows_max)
 std::uint64_t purge_secrets(HubRows& hub, WallTime now, std::uint32_t rows_max) {
   std::uint64_t removed = 0;
   for (auto& [id, secrets] : hub.secrets) {
-    removed += std::erase_if(secrets, [&](const spi::SealedSecret& secret) {
-      return removed < rows_max && secret.expires_at && *secret.expires_at <= now;
+    std::erase_if(secrets, [&](const spi::SealedSecret& secret) {
+      const bool goes = removed < rows_max && secret.expires_at && *secret.expires_at <= now;
+      if (goes) ++removed;
+      return goes;
     });
   }
   return removed;

@@ -627,10 +627,11 @@ TEST(HubFindings, SayWhatIsStuckAndWhoIsMissing) {
 
 TEST_F(HubAdminTest, DisabledSubscriptionsAreBoundedToo) {
   const auto with_max = [&](std::uint32_t most) {
-    return HubAdmin::open(store_, {.admin = {.audit = &audit_, .log = &log_, .clock = &clock_},
-                                   .secret_key = std::string(hub_key),
-                                   .subscriptions_max = most,
-                                   .random = random_.get()})
+    return HubAdmin::open(
+               store_, {.admin = {.actor = "ann", .audit = &audit_, .log = &log_, .clock = &clock_},
+                        .secret_key = std::string(hub_key),
+                        .subscriptions_max = most,
+                        .random = random_.get()})
         .value();
   };
   for (int i = 0; i < 10; ++i) {
