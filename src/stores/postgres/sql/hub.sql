@@ -606,30 +606,27 @@ WHERE j.ctid = ended.place;
 -- the first. The jobs, each with its delivery and event. Those that others are leasing are passed
 -- over.
 WITH free AS MATERIALIZED (
-  SELECT j.ctid AS place, j.attempt_at, j.delivery, j.attempt
+  SELECT j.ctid AS place, j.attempt_at, j.delivery, j.attempt, sized.octets
   FROM "{schema}".hub_job AS j
-  WHERE j.state = 'pending' AND (
-    SELECT 1
+  CROSS JOIN LATERAL (
+    SELECT (SELECT octet_length(e.payload) FROM "{schema}".hub_event AS e
+            WHERE e.id = d.event LIMIT 1) AS octets
     FROM "{schema}".hub_delivery AS d
-    WHERE d.id = j.delivery AND (
-      SELECT 1 FROM "{schema}".hub_event AS e WHERE e.id = d.event LIMIT 1) IS NOT NULL
-    LIMIT 1) IS NOT NULL
+    WHERE d.id = j.delivery
+    LIMIT 1
+  ) AS sized
+  WHERE j.state = 'pending' AND sized.octets IS NOT NULL
   ORDER BY j.attempt_at, j.delivery, j.attempt
   LIMIT $4
   FOR NO KEY UPDATE OF j SKIP LOCKED
-), sized AS (
-  SELECT f.place, sum(octets.of_one) OVER so_far AS octets_to, row_number() OVER so_far AS number
-  FROM free AS f
-  CROSS JOIN LATERAL (
-    SELECT (SELECT octet_length(e.payload) FROM "{schema}".hub_event AS e
-            WHERE e.id = (SELECT d.event FROM "{schema}".hub_delivery AS d
-                          WHERE d.id = f.delivery LIMIT 1)
-            LIMIT 1) AS of_one
-    OFFSET 0
-  ) AS octets
-  WINDOW so_far AS (ORDER BY f.attempt_at, f.delivery, f.attempt ROWS UNBOUNDED PRECEDING)
 ), picked AS MATERIALIZED (
-  SELECT place FROM sized WHERE number = 1 OR octets_to <= $6
+  SELECT place
+  FROM (
+    SELECT place, sum(octets) OVER so_far AS octets_to, row_number() OVER so_far AS number
+    FROM free
+    WINDOW so_far AS (ORDER BY attempt_at, delivery, attempt ROWS UNBOUNDED PRECEDING)
+  ) AS counted
+  WHERE number = 1 OR octets_to <= $6
 ), leased AS (
   UPDATE "{schema}".hub_job AS j
   SET state = 'leased', token = $1, worker = $2,
@@ -1086,7 +1083,6 @@ FROM (
   SELECT 'in_progress', count(*), min(created_at)
   FROM (SELECT subscription, tenant, created_at FROM "{schema}".hub_delivery
         WHERE state = 'in_progress' AND shard = $2::int2
-        ORDER BY id
         LIMIT 100000) AS under_way
   WHERE subscription = $1 AND ($4::text IS NULL OR tenant = $4)
   UNION ALL

@@ -134,7 +134,7 @@ TEST_F(PostgresHubPlans, AreTheSameAtAnyTime) {
                            "hub_secrets",       "hub_dead",           "hub_generations",
                            "hub_requeue",       "hub_release_strays", "hub_deliveries_in",
                            "hub_waiting_page",  "hub_stats",          "hub_unrouted",
-                           "hub_failing_since", "hub_named"};
+                           "hub_failing_since", "hub_named",          "hub_count_of"};
   std::map<std::string, std::string> first;
   for (const std::string section : all_day) {
     first[section] = plan(section);
