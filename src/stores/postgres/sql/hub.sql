@@ -817,10 +817,10 @@ SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state
        next_attempt_at, created_at, ended_at, correlation_id, code, error, status
 FROM "{schema}".hub_delivery AS d
 WHERE state = 'dead'
-  AND seq < coalesce($1, 9223372036854775807) AND ($2 IS NULL OR tenant = $2)
-  AND ($3 IS NULL OR subscription = $3) AND ($4 IS NULL OR event = $4)
-  AND ($6 IS NULL OR type = $6) AND ($7 IS NULL OR code = $7)
-  AND ($8 IS NULL OR created_at >= $8) AND ($9 IS NULL OR created_at < $9)
+  AND seq < coalesce($1, 9223372036854775807) AND ($2::text IS NULL OR tenant = $2)
+  AND ($3::text IS NULL OR subscription = $3) AND ($4::text IS NULL OR event = $4)
+  AND ($6::text IS NULL OR type = $6) AND ($7::text IS NULL OR code = $7)
+  AND ($8::timestamptz IS NULL OR created_at >= $8) AND ($9::timestamptz IS NULL OR created_at < $9)
   AND ($10::timestamptz IS NULL OR ended_at >= $10) AND ($11::timestamptz IS NULL OR ended_at < $11)
   AND ($12::boolean IS NULL OR $12 = ((
     SELECT 1 FROM "{schema}".hub_delivery AS n
@@ -853,10 +853,10 @@ SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state
        next_attempt_at, created_at, ended_at, correlation_id, code, error, status
 FROM "{schema}".hub_delivery AS d
 WHERE state = 'dead' AND subscription = $3
-  AND seq < coalesce($1, 9223372036854775807) AND ($2 IS NULL OR tenant = $2)
-  AND ($4 IS NULL OR event = $4)
-  AND ($6 IS NULL OR type = $6) AND ($7 IS NULL OR code = $7)
-  AND ($8 IS NULL OR created_at >= $8) AND ($9 IS NULL OR created_at < $9)
+  AND seq < coalesce($1, 9223372036854775807) AND ($2::text IS NULL OR tenant = $2)
+  AND ($4::text IS NULL OR event = $4)
+  AND ($6::text IS NULL OR type = $6) AND ($7::text IS NULL OR code = $7)
+  AND ($8::timestamptz IS NULL OR created_at >= $8) AND ($9::timestamptz IS NULL OR created_at < $9)
   AND ($10::timestamptz IS NULL OR ended_at >= $10) AND ($11::timestamptz IS NULL OR ended_at < $11)
   AND ($12::boolean IS NULL OR $12 = ((
     SELECT 1 FROM "{schema}".hub_delivery AS n
