@@ -178,6 +178,16 @@ struct NewSecret {
   std::optional<WallTime> overlap_until{};
 };
 
+/// What became of the secrets when they were sealed by another key.
+struct ResealReport {
+  std::uint64_t secrets = 0;   ///< that sign
+  std::uint64_t current = 0;   ///< of them, sealed by the first key already
+  std::uint64_t resealed = 0;  ///< now, or those that would be
+  /// Of them: opened by none of the keys. Rotate the secrets of these subscriptions.
+  std::uint64_t unreadable = 0;
+  std::vector<SubscriptionId> unreadable_first{};  ///< a few of their subscriptions
+};
+
 struct CreatedSubscription {
   SubscriptionView subscription{};
   std::optional<NewSecret> secret{};  ///< null: it was there already, or its target needs none
@@ -211,6 +221,8 @@ struct SubscriptionHealth {
   std::uint64_t open = 0;  ///< deliveries: pending, waiting or in progress
   std::uint64_t dead = 0;
   std::optional<WallTime> oldest_open{};
+  bool more_open = false;  ///< there are more than were counted
+  bool more_dead = false;
 
   /// Of the attempts; null: there was none.
   [[nodiscard]] std::optional<double> success_rate() const noexcept;
@@ -317,6 +329,10 @@ class HubAdmin {
   static constexpr Duration overlap_max = std::chrono::hours(24 * 30);
   static constexpr Duration health_since_default = std::chrono::hours(24);
   static constexpr Duration health_since_max = std::chrono::hours(24 * 90);
+  /// Attempts that `health` looks at, the newest; and deliveries that are counted of each state.
+  static constexpr std::uint32_t health_rows_max = 10'000;
+  /// Of each subscription and state, by `count`.
+  static constexpr std::uint64_t count_rows_max = 10'000;
 
   /// CONFIG.INVALID names the option that is wrong; TX.INVALID_STATE: the store has no hub.
   static Result<HubAdmin> open(Store& store, HubAdminOptions options);
@@ -349,6 +365,11 @@ class HubAdmin {
   Result<ProbeReport> ping(const SubscriptionId& id,
                            Admin::PayloadToo payload = Admin::PayloadToo::no);
   Result<NewSecret> rotate_secret(const SubscriptionId& id, Duration overlap = overlap_default);
+  /// Seals every secret that signs, and is not sealed by the first key, by it, so that the other
+  /// keys can go. May be stopped and said again. Not for callers bound to a tenant.
+  /// TX.INVALID_STATE: there is no key. `progress` is told after each page.
+  Result<ResealReport> reseal(bool dry_run,
+                              const std::function<void(const ResealReport&)>& progress = {});
   Result<std::optional<SubscriptionHealth>> health(const SubscriptionId& id,
                                                    Duration since = health_since_default) const;
 
@@ -367,6 +388,10 @@ class HubAdmin {
   /// All that match and have no later generation, the oldest first; refused if they are more than
   /// `requeue_rows_max`, or the subscription of one is disabled.
   Result<RequeueReport> requeue_matching(const RequeueOrder& order, const std::string& note = {});
+
+  /// What is wrong with the hub as a whole, for `sagabox doctor`. Not for callers bound to a
+  /// tenant.
+  Result<std::vector<spi::Finding>> findings() const;
 
  private:
   HubAdmin(Store& store, HubRoles hub, HubAdminOptions options,

@@ -5,6 +5,7 @@
 #include <sagabox/message.hpp>
 #include <sagabox/time.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -37,6 +38,8 @@ struct HubEvent {
   Sequence sequence{};
   Shard shard{};  ///< by tenant and key
   WallTime published_at{};
+  /// Null: the message has its payload. In a list it has none, and this is its size.
+  std::optional<std::size_t> payload_bytes{};
 };
 
 /// What a published event became.

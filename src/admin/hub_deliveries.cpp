@@ -63,7 +63,7 @@ Result<DeliveryPage> HubAdmin::deliveries(const DeliveryQuery& query) const {
 }
 
 Result<std::vector<spi::DeliveryCount>> HubAdmin::count() const {
-  return hub_.admin.count(options_.admin.tenant);
+  return hub_.admin.count({.tenant = options_.admin.tenant, .rows_max = count_rows_max});
 }
 
 Result<std::optional<DeliveryRecord>> HubAdmin::stored_delivery(const DeliveryId& id) const {

@@ -221,7 +221,8 @@ class SubscriptionAnswerText final : private HubAnswerText {
     answer_.state = std::string(subscription_state_name(record_.state)) + ", " +
                     (record_.name.empty() ? "" : record_.name + " to ") +
                     masked_target(record_.target) + ", made " + ago(record_.created_at) + "; " +
-                    std::to_string(health.open) + " open, " + std::to_string(health.dead) + " dead";
+                    std::to_string(health.open) + (health.more_open ? " or more" : "") + " open, " +
+                    std::to_string(health.dead) + (health.more_dead ? " or more" : "") + " dead";
     if (health.oldest_open) answer_.state += ", the oldest open one " + ago(*health.oldest_open);
     attempts();
     state_of(record_, "it");
@@ -258,13 +259,18 @@ class SubscriptionAnswerText final : private HubAnswerText {
            (!attempts.last_completed_at || *attempts.last_completed_at < *attempts.last_failed_at);
   }
 
+  [[nodiscard]] Duration looked_back() const {
+    const auto& from = facts_.health.attempts.sampled_from;
+    return from ? facts_.now - *from : facts_.health.since;
+  }
+
   void attempts() {
     if (!fails()) return;
     const auto& attempts = facts_.health.attempts;
     because(DeliveryWhy::attempts_fail,
             (attempts.last_completed_at
                  ? "the last attempt that succeeded was " + ago(*attempts.last_completed_at)
-                 : "no attempt of the last " + age_text(facts_.health.since) + " succeeded, and " +
+                 : "no attempt of the last " + age_text(looked_back()) + " succeeded, and " +
                        std::to_string(attempts.failed) + " failed") +
                 "; the last one failed " + ago(*attempts.last_failed_at) +
                 (attempts.last_error.empty()

@@ -11,6 +11,7 @@ namespace sagabox::admin {
 
 /// Whose owners decide about deliveries.
 inline constexpr std::string_view deliveries_scope = "hub:deliveries";
+inline constexpr std::string_view routing_scope = "hub:router";
 
 /// What is known of one delivery.
 struct DeliveryFacts {

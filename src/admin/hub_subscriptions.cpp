@@ -20,6 +20,8 @@ namespace sagabox {
 namespace {
 
 constexpr int change_tries = 3;
+/// A disabled subscription costs its row for ever: there may be so many times as many as others.
+constexpr std::uint64_t disabled_per_enabled_max = 10;
 
 struct ActPlan {
   SubscriptionState from;  ///< the only state it may be in, but for the one it leads to
@@ -138,9 +140,17 @@ Status HubAdmin::check(const SubscriptionRecord& record, bool verify) const {
 Status HubAdmin::check_room(const std::string& tenant) const {
   const auto count = hub_.subscriptions.count(tenant);
   if (!count.ok()) return count.error();
-  if (*count < options_.subscriptions_max) return {};
+  const auto disabled_max = options_.subscriptions_max * disabled_per_enabled_max;
+  if (count->disabled >= disabled_max) {
+    return Error{Code::tx_invalid_state,
+                 "tenant " + quoted(tenant) + " has " + std::to_string(count->disabled) +
+                     " disabled subscriptions, and " + std::to_string(disabled_per_enabled_max) +
+                     " times hub.subscriptions_max is the most; change and enable one of them, or "
+                     "raise it"};
+  }
+  if (count->enabled < options_.subscriptions_max) return {};
   return Error{Code::tx_invalid_state, "tenant " + quoted(tenant) + " has " +
-                                           std::to_string(*count) +
+                                           std::to_string(count->enabled) +
                                            " subscriptions, and hub.subscriptions_max is " +
                                            std::to_string(options_.subscriptions_max) +
                                            "; disable those that are not needed, or raise it"};
@@ -484,18 +494,20 @@ Result<std::optional<SubscriptionHealth>> HubAdmin::health(const SubscriptionId&
                             .state = record.state,
                             .reason = record.reason,
                             .since = since};
-  auto attempts = hub_.admin.health(id, since);
+  auto attempts = hub_.admin.health(id, since, health_rows_max);
   if (!attempts.ok()) return attempts.error();
   health.attempts = *std::move(attempts);
-  const auto counts = hub_.admin.count(record.tenant);
+  const auto counts =
+      hub_.admin.count({.tenant = record.tenant, .subscription = id, .rows_max = health_rows_max});
   if (!counts.ok()) return counts.error();
   for (const auto& count : *counts) {
-    if (count.subscription != id) continue;
     if (count.state == DeliveryState::dead) {
       health.dead += count.deliveries;
+      health.more_dead = count.more;
       continue;
     }
     health.open += count.deliveries;
+    health.more_open = health.more_open || count.more;
     if (count.oldest && (!health.oldest_open || *count.oldest < *health.oldest_open)) {
       health.oldest_open = count.oldest;
     }

@@ -24,7 +24,7 @@ EventView event_view(const HubEvent& event, Admin::PayloadToo payload) {
   view.content_type = message.content_type();
   view.correlation_id = message.trace().correlation_id;
   view.digest = message.digest();
-  view.payload_bytes = message.payload().size();
+  view.payload_bytes = event.payload_bytes.value_or(message.payload().size());
   if (payload == Admin::PayloadToo::yes) {
     view.headers = message.headers();
     view.payload = message.payload();

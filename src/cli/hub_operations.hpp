@@ -3,6 +3,7 @@
 #include <sagabox/hub_admin.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,11 +29,16 @@ class HubOperations {
   virtual Result<Verified> verify(const SubscriptionId& id, HubAdmin::Proof proof) = 0;
   virtual Result<ProbeReport> ping(const SubscriptionId& id) = 0;
   virtual Result<NewSecret> rotate_secret(const SubscriptionId& id, Duration overlap) = 0;
+  /// On a store itself only.
+  virtual Result<ResealReport> reseal(bool dry_run,
+                                      const std::function<void(const ResealReport&)>& progress) = 0;
   virtual Result<std::optional<SubscriptionHealth>> health(const SubscriptionId& id,
                                                            Duration since) = 0;
 
   virtual Result<DeliveryPage> deliveries(const DeliveryQuery& query) = 0;
   virtual Result<std::vector<spi::DeliveryCount>> count() = 0;
+  /// Of a daemon those that its readiness does not tell.
+  virtual Result<std::vector<spi::Finding>> findings() = 0;
   virtual Result<std::optional<DeliveryView>> delivery(const DeliveryId& id,
                                                        Admin::PayloadToo payload) = 0;
   virtual Result<std::optional<DeliveryExplanation>> explain(const DeliveryId& id) = 0;

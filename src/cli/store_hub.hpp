@@ -45,6 +45,10 @@ class StoreHub final : public HubOperations {
   Result<NewSecret> rotate_secret(const SubscriptionId& id, Duration overlap) override {
     return admin_.rotate_secret(id, overlap);
   }
+  Result<ResealReport> reseal(bool dry_run,
+                              const std::function<void(const ResealReport&)>& progress) override {
+    return admin_.reseal(dry_run, progress);
+  }
   Result<std::optional<SubscriptionHealth>> health(const SubscriptionId& id,
                                                    Duration since) override {
     return admin_.health(id, since);
@@ -54,6 +58,7 @@ class StoreHub final : public HubOperations {
     return admin_.deliveries(query);
   }
   Result<std::vector<spi::DeliveryCount>> count() override { return admin_.count(); }
+  Result<std::vector<spi::Finding>> findings() override { return admin_.findings(); }
   Result<std::optional<DeliveryView>> delivery(const DeliveryId& id,
                                                Admin::PayloadToo payload) override {
     return admin_.delivery(id, payload);

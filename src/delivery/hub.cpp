@@ -214,8 +214,12 @@ void Hub::Parts::add_orchestrator() {
                                  .retention = options.retention,
                                  .dead_retention = options.dead_retention,
                                  .mine = mine}));
-  upkeep.add(std::make_unique<delivery::HubBacklog>(roles.admin, *options.clock, *options.metrics,
-                                                    *options.log));
+  upkeep.add(std::make_unique<delivery::HubBacklog>(
+      delivery::HubFigureReader::Parts{.store = roles.admin,
+                                       .clock = *options.clock,
+                                       .metrics = *options.metrics,
+                                       .log = *options.log,
+                                       .mine = mine}));
   upkeep.add(std::make_unique<delivery::DisabledNotices>(delivery::DisabledNotices::Parts{
       .orchestrator = *orchestrator,
       .clock = *options.clock,
@@ -249,6 +253,12 @@ void Hub::Parts::add_router() {
                                        .share = ownership::Share::even,
                                        .holder = router.get()},
                            .stages = {&router_thread->watch()}});
+  upkeep.add(std::make_unique<delivery::HubRoutingLag>(
+      delivery::HubFigureReader::Parts{.store = roles.admin,
+                                       .clock = *options.clock,
+                                       .metrics = *options.metrics,
+                                       .log = *options.log,
+                                       .mine = [this] { return router->owns(Shard{0}); }}));
 }
 
 void Hub::Parts::add_worker() {

@@ -5,13 +5,22 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 namespace sagabox::delivery {
+namespace {
+
+constexpr double unknown_figure = std::numeric_limits<double>::quiet_NaN();
+constexpr std::array shown_delivery_states{DeliveryState::pending, DeliveryState::waiting,
+                                           DeliveryState::in_progress, DeliveryState::dead};
+
+}  // namespace
 
 bool HubPurger::purge(const Result<spi::HubPurged>& purged) {
   if (purged.ok()) {
-    const auto most = std::max({purged->jobs, purged->deliveries, purged->events, purged->dead});
+    const auto most =
+        std::max({purged->jobs, purged->deliveries, purged->events, purged->dead, purged->secrets});
     return purged->more || most >= rows_max;
   }
   errors_.count(purged.error().code);
@@ -48,47 +57,72 @@ bool HubPurger::step() {
 
 BootTime HubPurger::next(BootTime now) const { return begun_ && turn_ == Turn::none ? due_ : now; }
 
-HubBacklog::HubBacklog(spi::HubAdminStore& store, const Clock& clock, Metrics& metrics, Logger& log)
-    : store_(store),
-      clock_(clock),
-      metrics_(metrics),
-      log_(log),
-      errors_(metrics),
-      shows_(&metrics != &no_metrics()) {}
+HubFigureReader::HubFigureReader(Parts parts, std::string_view of)
+    : parts_(std::move(parts)),
+      of_(of),
+      errors_(parts_.metrics),
+      shows_(&parts_.metrics != &no_metrics()) {}
 
-bool HubBacklog::step() {
-  const auto now = clock_.boot_now();
+bool HubFigureReader::step() {
+  const auto now = parts_.clock.boot_now();
   if (!shows_ || now < due_) return false;
   due_ = now + interval;
-  const auto counts = store_.count(std::nullopt);
-  if (counts.ok()) {
-    show(*counts);
+  auto& known = parts_.metrics.gauge(metric::hub_figures_known, {{"of", of_}});
+  if (!parts_.mine()) {
+    if (!std::exchange(shown_, false)) return false;
+    clear();
+    known.set(unknown_figure);
     return false;
   }
-  errors_.count(counts.error().code);
-  log_.log(LogLevel::warning, "figures of the hub could not be read; they stay as they are",
-           {{"code", code_name(counts.error().code)},
-            {"error", std::string_view(counts.error().message)}});
+  shown_ = true;
+  const auto done = read();
+  known.set(done.ok() ? 1 : 0);
+  if (done.ok()) return false;
+  clear();
+  errors_.count(done.error().code);
+  parts_.log.log(LogLevel::warning, "figures of the hub could not be read",
+                 {{"figures", std::string_view(of_)},
+                  {"code", code_name(done.error().code)},
+                  {"error", std::string_view(done.error().message)}});
   return false;
 }
 
-BootTime HubBacklog::next(BootTime) const { return shows_ ? due_ : BootTime::max(); }
+double HubFigureReader::age_of(std::optional<WallTime> oldest) const {
+  if (!oldest) return 0;
+  const auto age = std::chrono::duration<double>(parts_.clock.wall_now() - *oldest).count();
+  return std::max(0.0, age);
+}
 
-void HubBacklog::show(const std::vector<spi::DeliveryCount>& counts) {
-  std::array<std::uint64_t, delivery_state_count> of{};
-  std::optional<WallTime> oldest;
-  for (const auto& one : counts) {
-    of[static_cast<std::size_t>(one.state)] += one.deliveries;
-    if (has_ended(one.state) || !one.oldest) continue;
-    oldest = oldest ? std::min(*oldest, *one.oldest) : *one.oldest;
+Status HubBacklog::read() {
+  const auto stats = parts_.store.stats(counted_max);
+  if (!stats.ok()) return stats.error();
+  for (const auto state : shown_delivery_states) {
+    parts_.metrics.gauge(metric::hub_open, {{"state", delivery_state_name(state)}})
+        .set(static_cast<double>(stats->states.at(static_cast<std::size_t>(state)).deliveries));
   }
-  for (const auto state : {DeliveryState::pending, DeliveryState::waiting,
-                           DeliveryState::in_progress, DeliveryState::dead}) {
-    metrics_.gauge(metric::hub_open, {{"state", delivery_state_name(state)}})
-        .set(static_cast<double>(of[static_cast<std::size_t>(state)]));
+  parts_.metrics.gauge(metric::hub_oldest_seconds, {}).set(age_of(stats->oldest));
+  return {};
+}
+
+void HubBacklog::clear() {
+  for (const auto state : shown_delivery_states) {
+    parts_.metrics.gauge(metric::hub_open, {{"state", delivery_state_name(state)}})
+        .set(unknown_figure);
   }
-  const auto age = oldest ? std::chrono::duration<double>(clock_.wall_now() - *oldest).count() : 0;
-  metrics_.gauge(metric::hub_oldest_seconds, {}).set(std::max(0.0, age));
+  parts_.metrics.gauge(metric::hub_oldest_seconds, {}).set(unknown_figure);
+}
+
+Status HubRoutingLag::read() {
+  const auto unrouted = parts_.store.unrouted(counted_max);
+  if (!unrouted.ok()) return unrouted.error();
+  parts_.metrics.gauge(metric::hub_unrouted, {}).set(static_cast<double>(unrouted->events));
+  parts_.metrics.gauge(metric::hub_unrouted_seconds, {}).set(age_of(unrouted->oldest));
+  return {};
+}
+
+void HubRoutingLag::clear() {
+  parts_.metrics.gauge(metric::hub_unrouted, {}).set(unknown_figure);
+  parts_.metrics.gauge(metric::hub_unrouted_seconds, {}).set(unknown_figure);
 }
 
 bool DisabledNotices::step() {

@@ -52,28 +52,65 @@ class HubPurger final : public runtime::PeriodicWork {
   bool begun_ = false;
 };
 
-/// Shows what waits in the store as gauges. Every process with the role of orchestrator does: the
-/// gauges are the same in all of them.
-class HubBacklog final : public runtime::PeriodicWork {
+/// Shows a figure of the store as gauges, read by one process: the owner of shard 0. Where another
+/// one has it they are NaN, which no alert and no maximum takes for a value. While the store does
+/// not answer they are NaN too, and `hub_figures_known` is 0.
+class HubFigureReader : public runtime::PeriodicWork {
  public:
   static constexpr Duration interval = std::chrono::seconds(15);
+  /// What there is more of is estimated, or shown as this.
+  static constexpr std::uint64_t counted_max = 10'000;
 
-  /// Without metrics it does nothing.
-  HubBacklog(spi::HubAdminStore& store, const Clock& clock, Metrics& metrics, Logger& log);
+  struct Parts {
+    spi::HubAdminStore& store;
+    const Clock& clock;
+    Metrics& metrics;
+    Logger& log;
+    /// Whether this process is the one.
+    std::function<bool()> mine;
+  };
 
-  bool step() override;
-  [[nodiscard]] BootTime next(BootTime now) const override;
+  bool step() final;
+  [[nodiscard]] BootTime next(BootTime) const final { return shows_ ? due_ : BootTime::max(); }
+
+ protected:
+  /// `of`: which figures, as the label of `hub_figures_known`. Without metrics it does nothing.
+  HubFigureReader(Parts parts, std::string_view of);
+
+  /// Reads and shows.
+  virtual Status read() = 0;
+  /// Shows that nothing is known.
+  virtual void clear() = 0;
+  [[nodiscard]] double age_of(std::optional<WallTime> oldest) const;
+
+  const Parts parts_;
 
  private:
-  void show(const std::vector<spi::DeliveryCount>& counts);
-
-  spi::HubAdminStore& store_;
-  const Clock& clock_;
-  Metrics& metrics_;
-  Logger& log_;
+  const std::string of_;
   ErrorFigures errors_;
   const bool shows_;
+  bool shown_ = false;
   BootTime due_{};
+};
+
+/// How many deliveries are open or dead, and how old the oldest open one is.
+class HubBacklog final : public HubFigureReader {
+ public:
+  explicit HubBacklog(Parts parts) : HubFigureReader(std::move(parts), "deliveries") {}
+
+ private:
+  Status read() override;
+  void clear() override;
+};
+
+/// How many events are not routed yet, and how old the first of them is.
+class HubRoutingLag final : public HubFigureReader {
+ public:
+  explicit HubRoutingLag(Parts parts) : HubFigureReader(std::move(parts), "events") {}
+
+ private:
+  Status read() override;
+  void clear() override;
 };
 
 /// Publishes an event about each subscription that was disabled because of its endpoint.

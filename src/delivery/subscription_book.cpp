@@ -21,8 +21,12 @@ bool was_active_before(const Subscription& subscription, const HubEvent& event) 
 }  // namespace
 
 void SubscriptionBook::apply(std::span<const SubscriptionRecord> changed) {
-  for (const auto& record : changed) {
-    change_ = std::max(change_, record.change);
+  for (const auto& record : changed) change_ = std::max(change_, record.change);
+  add(changed);
+}
+
+void SubscriptionBook::add(std::span<const SubscriptionRecord> records) {
+  for (const auto& record : records) {
     auto& known = all_[record.id];
     if (known && known->record.change >= record.change) continue;
     if (known) take_out(*known);

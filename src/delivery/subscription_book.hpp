@@ -24,6 +24,8 @@ class SubscriptionBook {
   /// What changed, ascending. Records at or below a change that is known of their subscription are
   /// ignored.
   void apply(std::span<const SubscriptionRecord> changed);
+  /// The same of some that were asked for by name: what changed before them may still be to come.
+  void add(std::span<const SubscriptionRecord> records);
   /// All that there are: others are forgotten, and a record replaces one with another `change`.
   void replace(std::span<const SubscriptionRecord> all);
   /// The highest change that was applied: where the next read of changes begins.

@@ -148,6 +148,11 @@ constexpr std::array catalogue{
                "Deliveries in the store that have not completed, by state"},
     MetricInfo{metric::hub_oldest_seconds, gauge, "",
                "Age of the oldest delivery that has not ended; 0 when there is none"},
+    MetricInfo{metric::hub_unrouted, gauge, "", "Events in the store that are not routed yet"},
+    MetricInfo{metric::hub_unrouted_seconds, gauge, "",
+               "Age of the oldest event that is not routed yet; 0 when there is none"},
+    MetricInfo{metric::hub_figures_known, gauge, "of",
+               "1 while the figures of the hub's store could be read, 0 while they could not"},
     MetricInfo{metric::transport_sends_total, counter, "transport result",
                "Sends to targets by result: delivered, rejected, failed, unreachable, timed_out, "
                "busy, later"},

@@ -23,5 +23,8 @@ inline constexpr std::string_view hub_findings = "hub_findings";
 // What waits in the store.
 inline constexpr std::string_view hub_open = "hub_open";
 inline constexpr std::string_view hub_oldest_seconds = "hub_oldest_seconds";
+inline constexpr std::string_view hub_unrouted = "hub_unrouted";
+inline constexpr std::string_view hub_unrouted_seconds = "hub_unrouted_seconds";
+inline constexpr std::string_view hub_figures_known = "hub_figures_known";
 
 }  // namespace sagabox::metric

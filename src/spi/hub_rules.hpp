@@ -84,6 +84,9 @@ bool fits(const DeliveryRecord& delivery, const DeliveryFilter& filter);
 /// All but `requeued`, which another row says.
 bool fits(const DeliveryRecord& delivery, const DeliveryList& request);
 
+/// How long `DeliveryStore::subscriptions` shows disabled ones from the start.
+inline constexpr WallTime::duration disabled_kept_for = std::chrono::hours(48);
+
 /// Of these attempts that have ended.
 EndpointHealth health_of(std::span<const JobRecord> ended);
 inline constexpr double percentile_half = 0.5;

@@ -67,7 +67,8 @@ spi::DeliveryCount read_delivery_count(Fields& fields) {
   return {.subscription = hub_id_in<SubscriptionId>(fields, "subscription"),
           .state = delivery_state_in(fields, "state"),
           .deliveries = number_in(fields, "deliveries"),
-          .oldest = fields.time("oldest")};
+          .oldest = fields.time("oldest"),
+          .more = fields.flag("more")};
 }
 
 spi::Requeued read_one_requeued(Fields& fields) {
@@ -185,6 +186,7 @@ void put_members(JsonOut& json, const spi::DeliveryCount& count) {
       .field("state", delivery_state_name(count.state))
       .field("deliveries", count.deliveries)
       .field_if("oldest", count.oldest);
+  if (count.more) json.field("more", true);
 }
 
 void put_members(JsonOut& json, std::span<const spi::DeliveryCount> counts) {

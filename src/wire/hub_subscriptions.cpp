@@ -220,9 +220,12 @@ void put_members(JsonOut& json, const SubscriptionHealth& health) {
   json.field_if("last_completed_at", attempts.last_completed_at)
       .field_if("last_failed_at", attempts.last_failed_at)
       .field_if("last_error", attempts.last_error)
+      .field_if("sampled_from", attempts.sampled_from)
       .field("open", health.open)
       .field("dead", health.dead)
       .field_if("oldest_open", health.oldest_open);
+  if (health.more_open) json.field("more_open", true);
+  if (health.more_dead) json.field("more_dead", true);
 }
 
 SubscriptionHealth read_subscription_health(Fields& fields) {
@@ -239,10 +242,13 @@ SubscriptionHealth read_subscription_health(Fields& fields) {
                      .p95 = maybe_seconds_in(fields, "p95_seconds"),
                      .last_completed_at = fields.time("last_completed_at"),
                      .last_failed_at = fields.time("last_failed_at"),
-                     .last_error = fields.text("last_error")};
+                     .last_error = fields.text("last_error"),
+                     .sampled_from = fields.time("sampled_from")};
   health.open = number_in(fields, "open");
   health.dead = number_in(fields, "dead");
   health.oldest_open = fields.time("oldest_open");
+  health.more_open = fields.flag("more_open");
+  health.more_dead = fields.flag("more_dead");
   return health;
 }
 

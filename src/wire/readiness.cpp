@@ -15,6 +15,12 @@ TableReadiness read_table_readiness(Fields& fields) {
           .last_success = maybe_seconds_in(fields, "last_success_seconds")};
 }
 
+HubReadiness read_hub_readiness(Fields& fields) {
+  return {.ready = flag_in(fields, "ready"),
+          .text = fields.text("text"),
+          .oldest_unrouted = maybe_seconds_in(fields, "oldest_unrouted_seconds")};
+}
+
 }  // namespace
 
 void put_members(JsonOut& json, const TableReadiness& table) {
@@ -28,9 +34,28 @@ void put_members(JsonOut& json, std::span<const TableReadiness> tables) {
   put_array(json, "tables", tables);
 }
 
-std::vector<TableReadiness> read_readiness(Fields& fields) {
+void put_members(JsonOut& json, const HubReadiness& hub) {
+  json.field("ready", hub.ready).field_if("text", hub.text);
+  if (hub.oldest_unrouted) {
+    json.field("oldest_unrouted_seconds", seconds(*hub.oldest_unrouted));
+  }
+}
+
+bool DaemonReadiness::ready() const {
+  return std::ranges::all_of(tables, &TableReadiness::ready) && (!hub || hub->ready);
+}
+
+void put_members(JsonOut& json, const DaemonReadiness& daemon) {
+  json.field("ready", daemon.ready());
+  put_array(json, "tables", std::span<const TableReadiness>(daemon.tables));
+  if (daemon.hub) put(json.name("hub"), *daemon.hub);
+}
+
+DaemonReadiness read_readiness(Fields& fields) {
   (void)flag_in(fields, "ready");
-  return list_in(fields, "tables", read_table_readiness);
+  DaemonReadiness daemon{.tables = list_in(fields, "tables", read_table_readiness)};
+  if (fields.has_value("hub")) daemon.hub = object_in(fields, "hub", read_hub_readiness);
+  return daemon;
 }
 
 }  // namespace sagabox::wire

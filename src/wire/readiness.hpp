@@ -21,6 +21,22 @@ struct TableReadiness {
 void put_members(JsonOut& json, const TableReadiness& table);
 /// `ready`: all of them are.
 void put_members(JsonOut& json, std::span<const TableReadiness> tables);
-std::vector<TableReadiness> read_readiness(Fields& fields);
+
+/// Whether events of the delivery hub get their deliveries.
+struct HubReadiness {
+  bool ready = false;
+  std::string text{};  ///< why not
+  std::optional<Duration> oldest_unrouted{};
+};
+void put_members(JsonOut& json, const HubReadiness& hub);
+
+struct DaemonReadiness {
+  std::vector<TableReadiness> tables{};
+  std::optional<HubReadiness> hub{};  ///< null: it has none
+
+  [[nodiscard]] bool ready() const;
+};
+void put_members(JsonOut& json, const DaemonReadiness& daemon);
+DaemonReadiness read_readiness(Fields& fields);
 
 }  // namespace sagabox::wire

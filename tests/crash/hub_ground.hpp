@@ -249,7 +249,7 @@ class HubGround {
   }
   /// `expected`: so many deliveries if the gone endpoint had got all events, too.
   [[nodiscard]] bool all_ended(std::size_t expected) const {
-    for (const auto& one : admin().count(std::nullopt).value()) {
+    for (const auto& one : admin().count({}).value()) {
       if (!has_ended(one.state)) return false;
     }
     const auto all = deliveries({});

@@ -142,8 +142,11 @@ class DeliveryStore {
   /// `change` left it any more: what failed was another target, perhaps.
   virtual Result<bool> disable(const SubscriptionId& subscription, std::uint64_t change,
                                std::string_view reason) = 0;
-  /// Those with a `change` above this one, ascending.
+  /// Those with a `change` above this one, ascending. From 0 those that have been disabled for more
+  /// than two days are left out: nobody matches them or has to be told about them.
   virtual Result<std::vector<SubscriptionRecord>> subscriptions(std::uint64_t after) = 0;
+  /// Those of these that are there, in any order.
+  virtual Result<std::vector<SubscriptionRecord>> named(std::span<const SubscriptionId> ids) = 0;
 
   /// Returns when a delivery may have been added or a job may have ended, on `wake`, or after
   /// `timeout`.

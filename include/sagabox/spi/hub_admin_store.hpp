@@ -5,6 +5,7 @@
 #include <sagabox/result.hpp>
 #include <sagabox/time.hpp>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -50,11 +51,38 @@ struct DeliveryList {
   std::uint32_t rows_max = 100;
 };
 
+struct DeliveryCountRequest {
+  std::optional<std::string> tenant{};
+  std::optional<SubscriptionId> subscription{};
+  std::uint64_t rows_max = 10'000;  ///< counted at most, of each subscription and state
+};
+
 struct DeliveryCount {
   SubscriptionId subscription;
   DeliveryState state = DeliveryState::pending;
   std::uint64_t deliveries = 0;
-  std::optional<WallTime> oldest{};  ///< `created_at`
+  std::optional<WallTime> oldest{};  ///< `created_at`, of those that were counted
+  bool more = false;                 ///< there are more than were counted
+};
+
+/// What the deliveries of a store look like as a whole.
+struct HubStats {
+  struct State {
+    std::uint64_t deliveries = 0;
+    /// There are at least as many as were to be counted: `deliveries` is what the database
+    /// estimates, or as many as were counted where it has no estimate.
+    bool estimated = false;
+  };
+  std::array<State, delivery_state_count> states{};  ///< those that completed are not counted
+  /// When the oldest that has not ended was made. Of more than were to be counted, the oldest of
+  /// those that are first in line of their subscription.
+  std::optional<WallTime> oldest{};
+};
+
+/// Published events that have no deliveries yet.
+struct UnroutedEvents {
+  std::uint64_t events = 0;  ///< at most as many as were to be counted
+  std::optional<WallTime> oldest{};
 };
 
 /// How the attempts of one subscription ended since some time.
@@ -66,6 +94,8 @@ struct EndpointHealth {
   std::optional<WallTime> last_completed_at{};
   std::optional<WallTime> last_failed_at{};
   std::string last_error{};
+  /// There are more attempts than were to be looked at: all of this is about those since then.
+  std::optional<WallTime> sampled_from{};
 };
 
 /// What became of one dead delivery that was to be sent again.
@@ -91,7 +121,8 @@ struct HubPurged {
   std::uint64_t deliveries = 0;
   std::uint64_t events = 0;
   std::uint64_t dead = 0;
-  bool more = false;  ///< it has not come to the end yet; the next call goes on from there
+  std::uint64_t secrets = 0;  ///< that expired
+  bool more = false;          ///< it has not come to the end yet; the next call goes on from there
 };
 
 /// What operators see and do. Lists go from the newest to the oldest.
@@ -99,6 +130,7 @@ class HubAdminStore {
  public:
   virtual ~HubAdminStore() = default;
 
+  /// Without their payloads: `HubEvent::payload_bytes` is set.
   virtual Result<std::vector<HubEvent>> events(const EventList& request) = 0;
   virtual Result<std::optional<HubEvent>> event(const EventId& id) = 0;
   /// Those of a tenant are found by its subscriptions, which are there as long as they are.
@@ -108,9 +140,18 @@ class HubAdminStore {
   virtual Result<std::vector<JobRecord>> attempts(const DeliveryId& id) = 0;
   /// Nothing for one that is not dead. Its event has no message if it was gone before it died.
   virtual Result<std::optional<DeadDelivery>> dead(const DeliveryId& id) = 0;
-  /// By subscription and state; those that completed are left out, as there may be very many.
-  virtual Result<std::vector<DeliveryCount>> count(const std::optional<std::string>& tenant) = 0;
-  virtual Result<EndpointHealth> health(const SubscriptionId& id, Duration since) = 0;
+  /// By subscription and state; those that completed are left out.
+  virtual Result<std::vector<DeliveryCount>> count(const DeliveryCountRequest& request) = 0;
+  /// Of each state so many are counted.
+  virtual Result<HubStats> stats(std::uint64_t rows_max) = 0;
+  virtual Result<UnroutedEvents> unrouted(std::uint64_t rows_max) = 0;
+  /// Of the newest attempts, so many.
+  virtual Result<EndpointHealth> health(const SubscriptionId& id, Duration since,
+                                        std::uint32_t rows_max) = 0;
+  /// When the first attempt that was sent failed after which none succeeded, looking back so far.
+  /// Null: there is none since the last success. Errs towards later, never earlier.
+  virtual Result<std::optional<WallTime>> failing_since(const SubscriptionId& id,
+                                                        Duration within) = 0;
 
   /// The next generation of dead deliveries, with fresh counters and last in their keys; what is
   /// dead stays as it is. Repeated, it finds what it made. `tenant`: another's are `not_dead`.
@@ -120,7 +161,8 @@ class HubAdminStore {
                                                 const std::optional<std::string>& tenant,
                                                 std::span<const AuditEvent> audit) = 0;
 
-  /// Removes what ended longer ago, the oldest first: jobs of deliveries that completed, such
+  /// Removes secrets that have expired, and what ended longer ago, the oldest first: jobs of
+  /// deliveries that completed, such
   /// deliveries that have no job any more, events that are routed and have no delivery any more.
   /// A requeued delivery stays as long as the dead one it was made from. Each table for itself;
   /// `rows_max` of each.

@@ -5,7 +5,9 @@
 #include <sagabox/spi/delivery_store.hpp>
 #include <sagabox/time.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,9 +34,15 @@ class JobStore {
 
   /// Pending jobs, the oldest first; those that others are leasing at this moment are left out.
   /// `token` is drawn by the caller for this call: it stands for the lease. Jobs whose delivery or
-  /// event is gone are left out.
+  /// event is gone are left out. One at least, and more while their payloads have `bytes_max`
+  /// together.
   virtual Result<std::vector<LeasedJob>> lease(std::string_view worker, const LeaseToken& token,
-                                               Duration lease, std::uint32_t rows_max) = 0;
+                                               Duration lease, std::uint32_t rows_max,
+                                               std::size_t bytes_max) = 0;
+  Result<std::vector<LeasedJob>> lease(std::string_view worker, const LeaseToken& token,
+                                       Duration lease_for, std::uint32_t rows_max) {
+    return lease(worker, token, lease_for, rows_max, std::numeric_limits<std::size_t>::max());
+  }
   /// One answer a job: whether it still had this lease, or has this result by it already. A lease
   /// that has run out is one until `reset` takes it away.
   virtual Result<std::vector<bool>> finish(const LeaseToken& token,

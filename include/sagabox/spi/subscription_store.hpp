@@ -52,8 +52,12 @@ class SubscriptionStore {
   virtual Result<std::optional<SubscriptionRecord>> get(const SubscriptionId& id) = 0;
   /// By id, ascending.
   virtual Result<std::vector<SubscriptionRecord>> list(const SubscriptionList& request) = 0;
-  /// How many a tenant has that are not disabled.
-  virtual Result<std::uint64_t> count(std::string_view tenant) = 0;
+  struct Count {
+    std::uint64_t enabled = 0;  ///< not disabled
+    std::uint64_t disabled = 0;
+  };
+  /// How many a tenant has.
+  virtual Result<Count> count(std::string_view tenant) = 0;
 
   /// A new secret signs from now on, the ones before end at `overlap` from now if they do not end
   /// before. Returns its number, from 1. REQUEST.NOT_FOUND: there is no such subscription.
@@ -66,6 +70,15 @@ class SubscriptionStore {
   };
   /// One a subscription, in their order: its secrets that have not expired, the newest first.
   virtual Result<std::vector<SecretsOf>> secrets(std::span<const SubscriptionId> ids) = 0;
+  struct ResealedSecret {
+    SubscriptionId subscription;
+    std::uint32_t number = 0;
+    std::string before{};  ///< as it is stored
+    std::string after{};   ///< as it is to be stored
+  };
+  /// Stores the same secrets sealed otherwise. Returns how many; those that were changed meanwhile
+  /// or are gone are left as they are.
+  virtual Result<std::uint64_t> reseal(std::span<const ResealedSecret> secrets) = 0;
 };
 
 }  // namespace sagabox::spi

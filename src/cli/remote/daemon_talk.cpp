@@ -91,10 +91,14 @@ Result<std::vector<spi::Finding>> DaemonTalk::readiness() {
   // Then it tells why, in the same form.
   const bool tells = media_of(*answer) == "application/json";
   if (answer->status == not_ready && tells) answer->status = 200;
-  const auto tables = record_of(request, *answer, wire::read_readiness);
-  if (!tables.ok()) return tables.error();
+  const auto daemon = record_of(request, *answer, wire::read_readiness);
+  if (!daemon.ok()) return daemon.error();
   std::vector<spi::Finding> found;
-  for (const auto& table : *tables) {
+  if (daemon->hub && !daemon->hub->ready) {
+    found.push_back({Severity::error, "the daemon is not ready: hub: " + daemon->hub->text,
+                     "the log of the daemon with the role router"});
+  }
+  for (const auto& table : daemon->tables) {
     if (table.ready) continue;
     found.push_back({Severity::error,
                      "the daemon is not ready: table " + table.table + ": " + table.text,

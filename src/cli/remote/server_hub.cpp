@@ -1,5 +1,6 @@
 #include "cli/remote/server_hub.hpp"
 
+#include "admin/hub_findings.hpp"
 #include "core/timestamp.hpp"
 #include "server/api/query.hpp"
 #include "wire/hub.hpp"
@@ -125,6 +126,24 @@ Result<NewSecret> ServerHub::rotate_secret(const SubscriptionId& id, Duration ov
       [&](wire::JsonOut& json) { json.field("overlap_seconds", wire::seconds(overlap)); });
   return daemon_.act(Target(hub_path("subscriptions", id, "/secrets")), std::move(body),
                      wire::read_new_secret);
+}
+
+Result<std::vector<spi::Finding>> ServerHub::findings() {
+  const auto counts = count();
+  if (!counts.ok()) return counts.error();
+  spi::HubStats stats;
+  auto& dead = stats.states.at(static_cast<std::size_t>(DeliveryState::dead));
+  for (const auto& count : *counts) {
+    if (count.state != DeliveryState::dead) continue;
+    dead.deliveries += count.deliveries;
+    dead.estimated = dead.estimated || count.more;
+  }
+  return admin::findings_of(admin::HubFacts{.stats = stats});
+}
+
+Result<ResealReport> ServerHub::reseal(bool, const std::function<void(const ResealReport&)>&) {
+  return Error{Code::request_invalid,
+               "secrets are sealed again on the store itself: --store URL, with --secret-key-file"};
 }
 
 Result<std::optional<SubscriptionHealth>> ServerHub::health(const SubscriptionId& id,

@@ -25,10 +25,13 @@ class ServerHub final : public HubOperations {
   Result<Verified> verify(const SubscriptionId& id, HubAdmin::Proof proof) override;
   Result<ProbeReport> ping(const SubscriptionId& id) override;
   Result<NewSecret> rotate_secret(const SubscriptionId& id, Duration overlap) override;
+  Result<ResealReport> reseal(bool dry_run,
+                              const std::function<void(const ResealReport&)>& progress) override;
   Result<std::optional<SubscriptionHealth>> health(const SubscriptionId& id,
                                                    Duration since) override;
   Result<DeliveryPage> deliveries(const DeliveryQuery& query) override;
   Result<std::vector<spi::DeliveryCount>> count() override;
+  Result<std::vector<spi::Finding>> findings() override;
   Result<std::optional<DeliveryView>> delivery(const DeliveryId& id,
                                                Admin::PayloadToo payload) override;
   Result<std::optional<DeliveryExplanation>> explain(const DeliveryId& id) override;

@@ -143,11 +143,12 @@ int act_on_dead(const MoveArguments& arguments, const DeadAct& act) {
 
 /// "3 dead deliveries: sagabox dead list --kind delivery"
 void add_dead_of(std::vector<Line>& lines, std::uint64_t count, std::string_view kind,
-                 std::string_view kinds) {
+                 std::string_view kinds, bool more = false) {
   if (count == 0) return;
-  lines.push_back(Line().add(fmt::format("{} dead {}: sagabox dead list --kind {}", grouped(count),
-                                         count == 1 ? kind : kinds, kind),
-                             Style::faint));
+  lines.push_back(
+      Line().add(fmt::format("{}{} dead {}: sagabox dead list --kind {}", grouped(count),
+                             more ? " or more" : "", count == 1 ? kind : kinds, kind),
+                 Style::faint));
 }
 
 /// What a list of dead messages does not show. Nothing is said of what is not there, or cannot be
@@ -164,10 +165,13 @@ std::vector<Line> dead_of_other_kinds(Session& session) {
   }
   try {
     std::uint64_t deliveries = 0;
+    bool more = false;
     for (const auto& counted : session.operations().hub().count().value()) {
-      if (counted.state == DeliveryState::dead) deliveries += counted.deliveries;
+      if (counted.state != DeliveryState::dead) continue;
+      deliveries += counted.deliveries;
+      more = more || counted.more;
     }
-    add_dead_of(lines, deliveries, "delivery", "deliveries");
+    add_dead_of(lines, deliveries, "delivery", "deliveries", more);
   } catch (const Failure&) {
   }
   return lines;

@@ -71,6 +71,15 @@ void DoctorVisit::store(Operations& operations) {
     }
   }
   if (seen) clock(operations, *seen);
+  hub(operations);
+}
+
+/// Nothing is said of a store without one.
+void DoctorVisit::hub(Operations& operations) {
+  try {
+    add("hub", operations.hub().findings().value());
+  } catch (const Failure&) {
+  }
 }
 
 void DoctorVisit::clock(Operations& operations, const TableName& table) {

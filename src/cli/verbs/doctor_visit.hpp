@@ -29,6 +29,7 @@ class DoctorVisit {
   [[nodiscard]] bool fine() const;
 
  private:
+  void hub(Operations& operations);
   void clock(Operations& operations, const TableName& table);
   void store_of(const assembly::StoreSettings& settings);
   void tables_of(Operations& operations, const assembly::StoreSettings& settings);

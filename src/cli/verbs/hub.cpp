@@ -1,4 +1,6 @@
 #include "cli/exit_codes.hpp"
+#include "cli/session.hpp"
+#include "cli/verbs/hub_texts.hpp"
 #include "cli/verbs/operator_verbs.hpp"
 #include "core/secret_random.hpp"
 #include "core/text.hpp"
@@ -86,12 +88,73 @@ void add_hub_key(CLI::App& hub, Chosen& run) {
       "in the\nfile of the daemon: the first one seals, all of them open.");
 }
 
+struct ResealArguments : OperatorArguments {
+  bool dry_run = false;
+};
+
+std::string secrets_text(std::uint64_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "secret" : "secrets");
+}
+
+/// What came of it, in one line.
+std::string reseal_text(const ResealReport& report, bool dry_run) {
+  const auto all = secrets_text(report.secrets);
+  if (dry_run) return fmt::format("{}, {} would be sealed again", all, report.resealed);
+  const auto done = fmt::format("{}, {} sealed again", all, report.resealed);
+  if (report.unreadable > 0) return done;
+  return done + ": all of them are sealed by the first key, and the others can go";
+}
+
+int run_hub_reseal(const ResealArguments& arguments) {
+  Session session(arguments);
+  const auto say_how_far = [&](const ResealReport& report) {
+    if (session.json()) return;
+    fmt::print(stderr, "{} looked at\n", secrets_text(report.secrets));
+  };
+  const auto report = right_use(session.operations().hub().reseal(arguments.dry_run, say_how_far));
+  if (session.json()) {
+    session.out().print(fmt::format(
+        R"({{"secrets":{},"current":{},"resealed":{},"unreadable":{},"dry_run":{}}})",
+        report.secrets, report.current, report.resealed, report.unreadable, arguments.dry_run));
+    return report.unreadable == 0 ? exit_fine : exit_failed;
+  }
+  session.out().print(reseal_text(report, arguments.dry_run));
+  if (report.unreadable == 0) return exit_fine;
+  std::string whose;
+  for (const auto& id : report.unreadable_first) {
+    whose += (whose.empty() ? "" : ", ") + id.str();
+  }
+  session.out().print(
+      Line().add(fmt::format("{} cannot be opened by these keys, of {}: add the key that sealed "
+                             "them, or sagabox subscription rotate-secret ID",
+                             secrets_text(report.unreadable), whose),
+                 Style::bad));
+  return exit_failed;
+}
+
+void add_hub_reseal(CLI::App& hub, Chosen& run) {
+  auto [reseal, arguments] = add_verb(
+      hub, "reseal", "Seals all secrets of endpoints by the first key, so that older keys can go",
+      run, run_hub_reseal);
+  reseal
+      ->add_option("--secret-key-file", arguments->hub_key_file,
+                   "the new key and the old ones, the new one first; else they are in "
+                   "$SAGABOX_HUB_SECRET_KEY")
+      ->type_name("FILE")
+      ->envname("SAGABOX_HUB_SECRET_KEY_FILE");
+  reseal->add_flag("--dry-run", arguments->dry_run, "only counts");
+  reseal->footer(
+      "Give it the file that all daemons of the store have by now. It may be stopped and said "
+      "again; what is\nsealed by the first key is left as it is.");
+}
+
 }  // namespace
 
 void add_hub_verbs(CLI::App& app, Chosen& run) {
-  auto* hub = app.add_subcommand("hub", "The delivery hub: its key, grants");
+  auto* hub = app.add_subcommand("hub", "The delivery hub: its keys, grants");
   hub->group("Set up")->require_subcommand(1);
   add_hub_key(*hub, run);
+  add_hub_reseal(*hub, run);
   auto [grants, arguments] =
       add_verb(*hub, "grants", "Prints what a role's database user may do, as SQL for psql", run,
                run_hub_grants);

@@ -286,7 +286,9 @@ class Serving {
           .check_event = [hub](const HubEvent& event) { return hub->check_event(event); },
           .endpoint = [hub](const SubscriptionId& id) { return hub->endpoint(id); },
           .changed = [hub] { hub->subscriptions_changed(); },
-          .subscriptions_max = hub->subscriptions_max()};
+          .subscriptions_max = hub->subscriptions_max(),
+          .routes = std::ranges::find(configuration.hub.roles, hub_role_name(HubRole::router)) !=
+                    configuration.hub.roles.end()};
     }
     options.destinations = [this] { return daemon_->destinations(); };
     options.held_up = [this](const std::string& topic, const std::string& tenant) {

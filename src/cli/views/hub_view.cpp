@@ -246,6 +246,11 @@ std::vector<Line> health_lines(const SubscriptionHealth& health, WallTime now) {
                ? fmt::format("{} completed, {} failed: {:.1f} % in {}", grouped(attempts.completed),
                              grouped(attempts.failed), *rate * percent, age_text(health.since))
                : "none in " + age_text(health.since));
+  if (attempts.sampled_from) {
+    add_fact(lines, "sample",
+             "the newest " + grouped(attempts.completed + attempts.failed) +
+                 " attempts; the first of them ended " + hub_ago(*attempts.sampled_from, now));
+  }
   if (attempts.p50 && attempts.p95) {
     add_fact(lines, "answers",
              fmt::format("p50 {}, p95 {}", millis_text(*attempts.p50), millis_text(*attempts.p95)));
@@ -261,9 +266,9 @@ std::vector<Line> health_lines(const SubscriptionHealth& health, WallTime now) {
                       : ": " + shortened(attempts.last_error, problem_shown_max)));
   }
   add_fact(lines, "open",
-           deliveries_text(health.open) +
+           deliveries_text(health.open) + (health.more_open ? " or more" : "") +
                (health.oldest_open ? ", the oldest " + hub_ago(*health.oldest_open, now) : ""));
-  add_fact(lines, "dead", deliveries_text(health.dead));
+  add_fact(lines, "dead", deliveries_text(health.dead) + (health.more_dead ? " or more" : ""));
   return lines;
 }
 
@@ -297,7 +302,7 @@ std::vector<Line> delivery_count_list(std::span<const spi::DeliveryCount> counts
   for (const auto& count : counts) {
     table.add({{count.subscription.str()},
                {std::string(delivery_state_name(count.state)), delivery_style(count.state)},
-               {grouped(count.deliveries)},
+               {grouped(count.deliveries) + (count.more ? " or more" : "")},
                {count.oldest ? age_text(now - *count.oldest) : ""}});
   }
   return table.lines();

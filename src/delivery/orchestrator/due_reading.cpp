@@ -16,14 +16,11 @@ constexpr Duration strays_page_interval = std::chrono::milliseconds(100);
 }  // namespace
 
 std::optional<StartStep> Orchestrator::plan_read(BootTime now) {
-  const bool missing = subscriptions_missing_ && now >= reread_missing_at_;
-  if (now >= subscriptions_at_ || missing) {
-    if (missing) reread_missing_at_ = now + options_.subscriptions_interval;
-    subscriptions_missing_ = false;
+  if (now >= subscriptions_at_) {
     subscriptions_at_ = now + options_.subscriptions_interval;
-    const bool all = missing || now >= reread_at_;
-    return ReadSubscriptions{.after = all ? 0 : book_.change()};
+    return ReadSubscriptions{.after = now >= reread_at_ ? 0 : book_.change()};
   }
+  if (auto step = plan_named(now)) return step;
   if (!jobs_to_check_.empty()) return FindMissingJobs{.jobs = std::exchange(jobs_to_check_, {})};
   // Where the store is slow, both are always due.
   shards_next_ = !shards_next_;
@@ -33,6 +30,23 @@ std::optional<StartStep> Orchestrator::plan_read(BootTime now) {
   }
   if (auto step = plan_due()) return step;
   return plan_shards(now);
+}
+
+std::optional<StartStep> Orchestrator::plan_named(BootTime now) {
+  if (!subscriptions_missing_ || now < reread_missing_at_) return std::nullopt;
+  reread_missing_at_ = now + options_.subscriptions_interval;
+  subscriptions_missing_ = false;
+  ReadNamed step;
+  for (const auto& [id, line] : lines_) {
+    if (line.subscription) continue;
+    if (step.subscriptions.size() == named_max) {
+      subscriptions_missing_ = true;
+      break;
+    }
+    step.subscriptions.push_back(id);
+  }
+  if (step.subscriptions.empty()) return std::nullopt;
+  return step;
 }
 
 std::optional<StartStep> Orchestrator::plan_due() {
@@ -47,7 +61,7 @@ std::optional<StartStep> Orchestrator::plan_due() {
                           .subscription = line->id,
                           .after_due = line->after_due,
                           .after = line->after,
-                          .rows_max = options_.page_rows});
+                          .rows_max = page_rows()});
   }
   if (step.pages.empty()) return std::nullopt;
   return step;
@@ -104,7 +118,7 @@ void Orchestrator::apply_one(const ReadSubscriptions& step, StartAnswer& answer,
   } else {
     book_.apply(*read);
   }
-  if (!read->empty()) {
+  if (!read->empty() || step.after == 0) {
     for (auto& [id, line] : lines_) update_line(line, now);
   }
   const auto wall = parts_.clock.wall_now();
@@ -112,6 +126,19 @@ void Orchestrator::apply_one(const ReadSubscriptions& step, StartAnswer& answer,
     const bool told = record.changed_at + disabled_told_for < wall;
     if (told || !is_disabled_by_owner(record)) continue;
     if (disabled_.size() < disabled_kept_max) disabled_.push_back(record);
+  }
+}
+
+void Orchestrator::apply_one(const ReadNamed& step, StartAnswer& answer, BootTime now) {
+  auto& read = std::get<Result<std::vector<SubscriptionRecord>>>(answer);
+  if (!read.ok()) {
+    subscriptions_missing_ = true;
+    return start_failed(read.error(), "subscriptions could not be read", now);
+  }
+  start_retry_.succeeded();
+  book_.add(*read);
+  for (const auto& id : step.subscriptions) {
+    if (auto* const line = find_line(id)) update_line(*line, now);
   }
 }
 

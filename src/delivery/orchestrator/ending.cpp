@@ -37,8 +37,8 @@ EndAnswer Orchestrator::perform(const EndStep& step) const {
     EndAnswer operator()(const ReadDoomed& step) const {
       return parts.store.doomed(step.tenure.shard, step.subscription, doomed_rows_max);
     }
-    EndAnswer operator()(const ReadHealth& step) const {
-      return parts.health.health(step.subscription, step.since);
+    EndAnswer operator()(const ReadFailing& step) const {
+      return parts.health.failing_since(step.subscription, step.within);
     }
     EndAnswer operator()(const DisableSubscription& step) const {
       return parts.store.disable(step.subscription, step.change, step.reason);
@@ -83,21 +83,19 @@ std::optional<EndStep> Orchestrator::plan_ending(BootTime now) {
     if (auto step = plan_ended(now)) return step;
   }
   if (end_turn_ == 1) {
-    if (auto step = plan_question(now)) return step;
+    if (auto step = plan_question()) return step;
   }
   next_batch();
   if (auto step = plan_stage()) return step;
   if (auto step = plan_doomed()) return step;
   if (auto step = plan_ended(now)) return step;
-  if (auto step = plan_question(now)) return step;
+  if (auto step = plan_question()) return step;
   return plan_seen(true);
 }
 
-std::optional<EndStep> Orchestrator::plan_question(BootTime now) {
+std::optional<EndStep> Orchestrator::plan_question() const {
   if (questions_.empty()) return std::nullopt;
-  asked_at_ = now;
-  const auto& question = questions_.front();
-  return ReadHealth{.subscription = question.subscription(), .since = *question.ask()};
+  return questions_.front();
 }
 
 std::optional<EndStep> Orchestrator::plan_ended(BootTime now) {

@@ -3,6 +3,7 @@
 #include <sagabox/limits.hpp>
 #include <sagabox/time.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace sagabox::delivery {
@@ -15,6 +16,10 @@ struct OrchestratorOptions {
   std::uint32_t window_max = 64;
   /// Deliveries of one subscription that are read ahead.
   std::uint32_t page_rows = 256;
+  /// Of all subscriptions together: where there are more of them, less of each is read ahead, down
+  /// to `page_rows_min`.
+  std::size_t ready_max = 65'536;
+  std::uint32_t page_rows_min = 8;
   /// One subscription begins so many before others have their turn.
   std::uint32_t turn_rows = 64;
   std::uint32_t batch_rows_max = 1000;

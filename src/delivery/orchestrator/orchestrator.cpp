@@ -131,7 +131,14 @@ Line& Orchestrator::line_for(const SubscriptionId& id, Shard shard, BootTime now
 
 void Orchestrator::update_line(Line& line, BootTime now) {
   auto subscription = book_.find(line.id);
-  if (!subscription || subscription == line.subscription) return;
+  if (!subscription) {
+    // It is among those that have been disabled for days, or gone: no list has them.
+    const bool stale = line.subscription && line.state() != SubscriptionState::disabled;
+    if (stale) line.subscription.reset();
+    subscriptions_missing_ = subscriptions_missing_ || line.subscription == nullptr;
+    return;
+  }
+  if (subscription == line.subscription) return;
   line.subscription = std::move(subscription);
   line.stopped = false;
   line.flow.limit(line.subscription->settings.limits, now);
@@ -164,13 +171,19 @@ void Orchestrator::consider(Line& line, BootTime now) {
   }
   if (line.may_begin(now) && !std::exchange(line.in_turn, true)) turns_.push_back(line.id);
   const bool admits = line.flow.admits(false, now) || line.flow.admits(true, now);
-  const bool worth_reading = admits && line.ready_count() * 2 < options_.page_rows;
+  const bool worth_reading = admits && line.ready_count() * 2 < page_rows();
   if (line.look && worth_reading && !std::exchange(line.looking, true)) looks_.push_back(line.id);
   const bool held = (line.ready_count() > 0 && !line.in_turn) || (line.look && !admits);
   if (held && line.flow.next(now) != BootTime::max()) {
     set_timer(line, std::max(line.flow.next(now), now + timer_step));
   }
   if (line.due_at) set_timer(line, *line.due_at);
+}
+
+std::uint32_t Orchestrator::page_rows() const {
+  const auto share = options_.ready_max / std::max<std::size_t>(lines_.size(), 1);
+  return static_cast<std::uint32_t>(
+      std::clamp<std::size_t>(share, options_.page_rows_min, options_.page_rows));
 }
 
 void Orchestrator::set_timer(Line& line, BootTime at) {
@@ -218,7 +231,7 @@ void Orchestrator::added(std::span<const DeliveryRecord> deliveries) {
     auto& line = line_for(delivery.subscription, delivery.shard, now);
     // What is in the table already goes first.
     const bool takes =
-        line.subscription && line.goes() && !line.look && line.ready_count() < options_.page_rows;
+        line.subscription && line.goes() && !line.look && line.ready_count() < page_rows();
     if (takes) {
       take_due(line, delivery);
     } else {

@@ -2,7 +2,6 @@
 
 #include "delivery/decide.hpp"
 #include "delivery/orchestrator/end_batch.hpp"
-#include "delivery/orchestrator/failing_since.hpp"
 #include "delivery/orchestrator/hub_figures.hpp"
 #include "delivery/orchestrator/line.hpp"
 #include "delivery/orchestrator/options.hpp"
@@ -46,7 +45,7 @@ using Decider = std::function<DeliveryDecision(const DeliveryRecord&, const Deli
 /// What an orchestrator works with; all of it outlives it.
 struct OrchestratorParts {
   spi::DeliveryStore& store;
-  spi::HubAdminStore& health;        ///< `health` only
+  spi::HubAdminStore& health;        ///< `failing_since` only
   spi::AuditStore* audit = nullptr;  ///< null: deaths are not in the audit log
   const Clock& clock;
   Random& random;
@@ -135,6 +134,7 @@ class Orchestrator final : public ownership::Holder {
   static constexpr std::uint32_t open_rows_max = 1000;
   static constexpr std::uint32_t due_pages_max = 32;
   static constexpr std::uint32_t stray_rows_max = 1000;
+  static constexpr std::size_t named_max = 1000;
   static constexpr std::uint32_t ended_rows_max = 1000;
   static constexpr std::uint32_t doomed_rows_max = 500;
 
@@ -165,7 +165,9 @@ class Orchestrator final : public ownership::Holder {
   [[nodiscard]] std::optional<StartStep> plan_read(BootTime now);
   [[nodiscard]] std::optional<StartStep> plan_due();
   [[nodiscard]] std::optional<StartStep> plan_shards(BootTime now);
+  [[nodiscard]] std::optional<StartStep> plan_named(BootTime now);
   void apply_one(const ReadSubscriptions& step, StartAnswer& answer, BootTime now);
+  void apply_one(const ReadNamed& step, StartAnswer& answer, BootTime now);
   void apply_one(const ScanInProgress& step, StartAnswer& answer, BootTime now);
   void apply_one(const FindMissingJobs& step, StartAnswer& answer, BootTime now);
   void apply_one(const ScanOpen& step, StartAnswer& answer, BootTime now);
@@ -190,7 +192,7 @@ class Orchestrator final : public ownership::Holder {
   [[nodiscard]] std::optional<EndStep> plan_ending(BootTime now);
   [[nodiscard]] std::optional<EndStep> plan_ended(BootTime now);
   [[nodiscard]] std::optional<EndStep> plan_doomed();
-  [[nodiscard]] std::optional<EndStep> plan_question(BootTime now);
+  [[nodiscard]] std::optional<EndStep> plan_question() const;
   [[nodiscard]] std::optional<EndStep> plan_audit(const EndBatch& batch) const;
   [[nodiscard]] EndStep plan_change(EndBatch& batch);
   [[nodiscard]] std::optional<EndStep> plan_stage();
@@ -204,7 +206,7 @@ class Orchestrator final : public ownership::Holder {
   void keep_ours(EndBatch& batch);
   void apply_one(const ReadEnded& step, EndAnswer& answer, BootTime now);
   void apply_one(const ReadDoomed& step, EndAnswer& answer, BootTime now);
-  void apply_one(const ReadHealth& step, EndAnswer& answer, BootTime now);
+  void apply_one(const ReadFailing& step, EndAnswer& answer, BootTime now);
   void apply_one(const DisableSubscription& step, EndAnswer& answer, BootTime now);
   void apply_one(const Bury& step, EndAnswer& answer, BootTime now);
   void apply_one(const ChangeDeliveries& step, EndAnswer& answer, BootTime now);
@@ -224,6 +226,8 @@ class Orchestrator final : public ownership::Holder {
   void update_line(Line& line, BootTime now);
   /// What is next for this subscription: a turn, a read, its end, or a timer.
   void consider(Line& line, BootTime now);
+  /// How many deliveries of one subscription are read ahead: fewer while there are many.
+  [[nodiscard]] std::uint32_t page_rows() const;
   void set_timer(Line& line, BootTime at);
   void fire_timers(BootTime now);
   void clear_ready(Line& line);
@@ -297,8 +301,7 @@ class Orchestrator final : public ownership::Holder {
   std::deque<EndBatch> batches_;
   std::vector<std::pair<BootTime, EndBatch>> parked_batches_;
   std::vector<spi::AttemptOf> unseen_;
-  BootTime asked_at_{};  ///< the question that is being answered
-  std::deque<FailingSince> questions_;
+  std::deque<ReadFailing> questions_;
   std::vector<spi::EndedJob> deferred_;  ///< until the answer is there
   std::deque<SubscriptionId> doomed_;
   std::size_t ended_turn_ = 0;

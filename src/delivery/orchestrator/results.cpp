@@ -7,9 +7,6 @@
 namespace sagabox::delivery {
 namespace {
 
-/// Where the store takes longer to say how an endpoint has fared, it is not asked again.
-constexpr Duration health_patience = std::chrono::seconds(1);
-
 /// Otherwise the fault may be ours: a worker that was lost, or that has no transport for it.
 bool was_sent(const JobResult& result) {
   return result.took > Duration{} && result.code != Code::tx_lease_lost;
@@ -64,7 +61,8 @@ bool Orchestrator::asks_health(Line& line, const spi::EndedJob& job) {
   const bool matters = failed && longest > Duration{} && is_old && is_open;
   if (matters && !std::exchange(line.health_asked, true)) {
     // What failed before that time is looked for, as far back as successes are kept.
-    questions_.emplace_back(line.id, std::min(2 * longest, options_.history));
+    questions_.push_back(
+        {.subscription = line.id, .within = std::min(2 * longest, options_.history)});
   }
   return matters;
 }
@@ -160,16 +158,13 @@ void Orchestrator::apply_one(const ReadDoomed& step, EndAnswer& answer, BootTime
   if (!batch.items.empty()) batches_.push_back(std::move(batch));
 }
 
-void Orchestrator::apply_one(const ReadHealth&, EndAnswer& answer, BootTime now) {
-  auto& health = std::get<Result<spi::EndpointHealth>>(answer);
-  auto& question = questions_.front();
-  if (health.ok()) question.told(*health, parts_.clock.wall_now());
+void Orchestrator::apply_one(const ReadFailing& step, EndAnswer& answer, BootTime now) {
+  const auto& since = std::get<Result<std::optional<WallTime>>>(answer);
   // Results do not wait for long: without an answer the time begins with this failure.
-  if (!health.ok()) end_failed(health.error(), "it is not known since when an endpoint fails", now);
-  if (health.ok() && question.ask() && now - asked_at_ < health_patience) return;
-  if (auto* const line = find_line(question.subscription())) {
+  if (!since.ok()) end_failed(since.error(), "it is not known since when an endpoint fails", now);
+  if (auto* const line = find_line(step.subscription)) {
     line->health_known = true;
-    if (!line->failing_since) line->failing_since = question.answer();
+    if (since.ok() && !line->failing_since) line->failing_since = *since;
   }
   questions_.pop_front();
   results_.insert(results_.end(), deferred_.begin(), deferred_.end());

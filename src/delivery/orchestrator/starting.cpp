@@ -37,6 +37,7 @@ StartAnswer Orchestrator::perform(const StartStep& step) const {
     StartAnswer operator()(const ReadSubscriptions& step) const {
       return store.subscriptions(step.after);
     }
+    StartAnswer operator()(const ReadNamed& step) const { return store.named(step.subscriptions); }
     StartAnswer operator()(const ScanInProgress& step) const {
       return store.in_progress(step.tenure.shard, step.after, scan_rows_max);
     }

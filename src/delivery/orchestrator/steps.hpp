@@ -8,6 +8,7 @@
 #include <sagabox/spi/hub_admin_store.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -30,6 +31,10 @@ struct Fences {
 // Starting attempts.
 struct ReadSubscriptions {
   std::uint64_t after = 0;
+};
+/// Of deliveries that are open: they may have been disabled for so long that no list has them.
+struct ReadNamed {
+  std::vector<SubscriptionId> subscriptions;
 };
 struct ScanInProgress {
   Tenure tenure;
@@ -58,8 +63,8 @@ struct ReleaseStrays {
   Fences fences;
   spi::WaitingPage page;
 };
-using StartStep = std::variant<ReadSubscriptions, ScanInProgress, FindMissingJobs, MakeJobs,
-                               ScanOpen, ReadDue, BeginAttempts, ReleaseStrays>;
+using StartStep = std::variant<ReadSubscriptions, ReadNamed, ScanInProgress, FindMissingJobs,
+                               MakeJobs, ScanOpen, ReadDue, BeginAttempts, ReleaseStrays>;
 using StartAnswer =
     std::variant<Result<std::vector<SubscriptionRecord>>, Result<std::vector<DeliveryRecord>>,
                  Result<std::vector<spi::AttemptOf>>, Status,
@@ -74,9 +79,9 @@ struct ReadDoomed {
   Tenure tenure;
   SubscriptionId subscription;
 };
-struct ReadHealth {
+struct ReadFailing {
   SubscriptionId subscription;
-  Duration since{};
+  Duration within{};
 };
 struct DisableSubscription {
   SubscriptionId subscription;
@@ -97,11 +102,11 @@ struct MarkSeen {
 struct AppendAudit {
   std::vector<AuditEvent> events;
 };
-using EndStep = std::variant<ReadEnded, ReadDoomed, ReadHealth, DisableSubscription, Bury,
+using EndStep = std::variant<ReadEnded, ReadDoomed, ReadFailing, DisableSubscription, Bury,
                              ChangeDeliveries, MarkSeen, AppendAudit>;
 using EndAnswer =
     std::variant<Result<std::vector<spi::EndedJob>>, Result<std::vector<DeliveryRecord>>,
-                 Result<spi::EndpointHealth>, Result<bool>, Status,
+                 Result<std::optional<WallTime>>, Result<bool>, Status,
                  Result<spi::DeliveryStore::ChangeReply>, Result<AuditHead>>;
 
 }  // namespace sagabox::delivery

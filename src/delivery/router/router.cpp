@@ -336,6 +336,11 @@ std::vector<spi::Fence> Router::apply_moves(const Moves& moves,
   return broken;
 }
 
+bool Router::owns(Shard shard) const {
+  const std::scoped_lock lock(mutex_);
+  return shards_[shard.value].ours;
+}
+
 RouterSnapshot Router::snapshot() const {
   const std::scoped_lock lock(mutex_);
   auto snapshot = totals_;

@@ -89,6 +89,7 @@ class Router final : public ownership::Holder {
   void lost(Shard shard) override;
 
   [[nodiscard]] RouterSnapshot snapshot() const;
+  [[nodiscard]] bool owns(Shard shard) const;
 
  private:
   struct OwnedShard {

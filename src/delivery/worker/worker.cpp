@@ -13,6 +13,13 @@
 #include <utility>
 
 namespace sagabox::delivery {
+namespace {
+
+std::size_t leased_payload_bytes(const spi::LeasedJob& job) {
+  return job.event.message->payload().size();
+}
+
+}  // namespace
 
 /// What outlives the worker while requests are under way: their results come to it.
 struct Worker::Inbox final : spi::SendResults {
@@ -124,6 +131,7 @@ bool Worker::idle() const { return in_hand_.load() == 0; }
 
 JobWorkerSnapshot Worker::snapshot() const {
   return {.in_hand = in_hand_.load(),
+          .bytes = in_hand_bytes_.load(),
           .completed = completed_.load(),
           .failed = failed_.load(),
           .lost = lost_.load()};
@@ -132,6 +140,7 @@ JobWorkerSnapshot Worker::snapshot() const {
 std::uint32_t Worker::room() const {
   const auto in_hand = in_hand_.load();
   if (stopped_.load() || in_hand >= options_.in_hand_max || !parts_.may_lease()) return 0;
+  if (in_hand_bytes_.load() >= options_.in_hand_bytes_max) return 0;
   return std::min(options_.in_hand_max - in_hand, options_.lease_rows_max);
 }
 
@@ -171,7 +180,8 @@ bool Worker::lease_more(BootTime now) {
   }
   schedule_.begin();
   const auto lease = new_lease(now);
-  auto jobs = parts_.jobs.lease(options_.name, lease.token, lease.until - now, rows_max);
+  const auto bytes_max = options_.in_hand_bytes_max - in_hand_bytes_.load();
+  auto jobs = parts_.jobs.lease(options_.name, lease.token, lease.until - now, rows_max, bytes_max);
   if (!jobs.ok()) {
     // What was leased all the same comes back through the cleaner.
     schedule_.failed(now);
@@ -180,7 +190,13 @@ bool Worker::lease_more(BootTime now) {
   }
   retry_.succeeded();
   schedule_.succeeded();
-  schedule_.end(now, jobs->size() >= rows_max);
+  std::size_t bytes = 0;
+  for (const auto& job : *jobs) bytes += leased_payload_bytes(job);
+  in_hand_bytes_ += bytes;
+  // What did not fit is there still.
+  const bool filled = bytes > bytes_max / 2 || bytes_max < options_.in_hand_bytes_max / 2;
+  const bool more = jobs->size() >= rows_max || (!jobs->empty() && filled);
+  schedule_.end(now, more);
   in_hand_ += static_cast<std::uint32_t>(jobs->size());
   for (auto& job : *jobs) leased_.push_back({.leased = std::move(job), .lease = lease});
   return true;
@@ -329,6 +345,7 @@ void Worker::ended(const Held& held, JobResult result) {
       .observe(std::chrono::duration<double>(result.took).count());
   if (result.code) errors_.count(*result.code);
   log_attempt(held, result);
+  in_hand_bytes_ -= leased_payload_bytes(held.leased);
   const auto& job = held.leased.job;
   auto& waiting = results_[held.lease.token];
   waiting.until = held.lease.until;

@@ -17,6 +17,7 @@
 #include <sagabox/time.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -56,6 +57,8 @@ struct JobWorkerOptions {
   /// Leased, sent, or with a result that is not written yet.
   std::uint32_t in_hand_max = 256;
   std::uint32_t lease_rows_max = 256;
+  /// Of payloads of jobs in hand; one job may have more.
+  std::size_t in_hand_bytes_max = std::size_t{64} * 1024 * 1024;
   /// Of one write.
   std::uint32_t finish_rows_max = 256;
   /// No request takes longer.
@@ -74,6 +77,7 @@ struct JobWorkerOptions {
 
 struct JobWorkerSnapshot {
   std::uint64_t in_hand = 0;    ///< leased, sent, or with a result that is not written
+  std::uint64_t bytes = 0;      ///< of payloads of those without a result
   std::uint64_t completed = 0;  ///< attempts since the start, as all below
   std::uint64_t failed = 0;
   std::uint64_t lost = 0;  ///< results whose lease another one had
@@ -179,6 +183,7 @@ class Worker final {
 
   std::atomic<bool> stopped_{false};
   std::atomic<std::uint32_t> in_hand_{0};
+  std::atomic<std::size_t> in_hand_bytes_{0};  ///< of payloads; a result has none
   std::atomic<std::uint64_t> completed_{0};
   std::atomic<std::uint64_t> failed_{0};
   std::atomic<std::uint64_t> lost_{0};

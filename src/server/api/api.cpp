@@ -128,6 +128,7 @@ Api::Api(ApiOptions options, std::unique_ptr<KeyRing> keys)
     : options_(std::move(options)),
       keys_(std::move(keys)),
       readiness_(options_.ready, *options_.clock),
+      hub_watch_(options_.ready, *options_.clock),
       replies_(options_.saga_replies, *options_.clock) {
   for (const auto& table : options_.tables) {
     writers_.push_back(std::make_unique<GroupWriter>(*table.store, table.outbox, options_.writing));
@@ -228,6 +229,7 @@ void Api::call(const Request& request, const RouteMatch& match, const Caller& ca
                const HttpIdempotency::Pass& pass, const Reply& reply) {
   Call call{.options = options_,
             .readiness = readiness_,
+            .hub_watch = hub_watch_,
             .saga_waits = saga_waits_,
             .reply_waits = reply_waits_,
             .replies = replies_,

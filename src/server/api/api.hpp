@@ -1,5 +1,6 @@
 #pragma once
 
+#include "server/api/hub_watch.hpp"
 #include "server/api/keyed_writes.hpp"
 #include "server/api/readiness.hpp"
 #include "server/api/routes.hpp"
@@ -59,6 +60,7 @@ class Api final : public RequestHandler {
   ApiOptions options_;
   std::unique_ptr<KeyRing> keys_;
   Readiness readiness_;
+  HubWatch hub_watch_;
   std::atomic<std::uint32_t> saga_waits_{0};
   std::atomic<std::uint32_t> reply_waits_{0};
   ReplyGate replies_;

@@ -1,10 +1,10 @@
+#include "server/api/hub_watch.hpp"
 #include "server/api/json_response.hpp"
 #include "server/api/openapi_document.hpp"
 #include "server/api/operations.hpp"
 #include "server/api/problem.hpp"
 #include "server/api/readiness.hpp"
 
-#include <algorithm>
 #include <vector>
 
 namespace sagabox::server::operations {
@@ -12,10 +12,11 @@ namespace sagabox::server::operations {
 Result<Response> live(const Call&) { return Response{.body = "{\"live\":true}\n"}; }
 
 Result<Response> ready(const Call& call) {
-  std::vector<wire::TableReadiness> tables;
-  for (const auto& table : call.options.tables) tables.push_back(call.readiness.look(table));
-  auto response = ok_with(tables);
-  if (!std::ranges::all_of(tables, &wire::TableReadiness::ready)) response.status = 503;
+  wire::DaemonReadiness daemon;
+  for (const auto& table : call.options.tables) daemon.tables.push_back(call.readiness.look(table));
+  if (call.options.hub) daemon.hub = call.hub_watch.look(*call.options.hub);
+  auto response = ok_with(daemon);
+  if (!daemon.ready()) response.status = 503;
   return response;
 }
 

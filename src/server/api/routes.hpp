@@ -17,6 +17,7 @@
 
 namespace sagabox::server {
 
+class HubWatch;
 class Readiness;
 
 /// Who asks.
@@ -32,6 +33,7 @@ struct Caller {
 struct Call {
   const ApiOptions& options;
   Readiness& readiness;
+  HubWatch& hub_watch;
   std::atomic<std::uint32_t>& saga_waits;   ///< requests that wait for the owner of a saga
   std::atomic<std::uint32_t>& reply_waits;  ///< the same, of replies by token
   ReplyGate& replies;

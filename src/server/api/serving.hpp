@@ -41,6 +41,7 @@ struct ServedHub {
   std::function<std::optional<EndpointState>(const SubscriptionId& id)> endpoint{};
   std::function<void()> changed{};
   std::uint32_t subscriptions_max = HubAdminOptions{}.subscriptions_max;
+  bool routes = true;  ///< this process has the role of router
 };
 
 /// When a process counts as ready: it is not while something has been pending too long and nothing

@@ -48,10 +48,11 @@ class HubSubscriptions final : public spi::SubscriptionStore {
   Result<bool> write(const SubscriptionRecord& record, std::span<const AuditEvent> audit) override;
   Result<std::optional<SubscriptionRecord>> get(const SubscriptionId& id) override;
   Result<std::vector<SubscriptionRecord>> list(const spi::SubscriptionList& request) override;
-  Result<std::uint64_t> count(std::string_view tenant) override;
+  Result<Count> count(std::string_view tenant) override;
   Result<std::uint32_t> add_secret(const SubscriptionId& id, std::string_view sealed,
                                    Duration overlap, std::span<const AuditEvent> audit) override;
   Result<std::vector<SecretsOf>> secrets(std::span<const SubscriptionId> ids) override;
+  Result<std::uint64_t> reseal(std::span<const ResealedSecret> secrets) override;
 
  private:
   Database& database_;
@@ -86,6 +87,7 @@ class HubDeliveries final : public spi::DeliveryStore {
   Result<bool> disable(const SubscriptionId& subscription, std::uint64_t change,
                        std::string_view reason) override;
   Result<std::vector<SubscriptionRecord>> subscriptions(std::uint64_t after) override;
+  Result<std::vector<SubscriptionRecord>> named(std::span<const SubscriptionId> ids) override;
   void wait(Duration timeout) override;
   void wake() override;
 
@@ -98,7 +100,8 @@ class HubJobs final : public spi::JobStore {
  public:
   explicit HubJobs(Database& database) : database_(database) {}
   Result<std::vector<spi::LeasedJob>> lease(std::string_view worker, const LeaseToken& token,
-                                            Duration lease, std::uint32_t rows_max) override;
+                                            Duration lease, std::uint32_t rows_max,
+                                            std::size_t bytes_max) override;
   Result<std::vector<bool>> finish(const LeaseToken& token,
                                    std::span<const spi::FinishedJob> jobs) override;
   Result<ResetReply> reset(std::uint32_t rows_max) override;
@@ -119,8 +122,12 @@ class HubAdmin final : public spi::HubAdminStore {
   Result<std::optional<DeliveryRecord>> delivery(const DeliveryId& id) override;
   Result<std::vector<JobRecord>> attempts(const DeliveryId& id) override;
   Result<std::optional<DeadDelivery>> dead(const DeliveryId& id) override;
-  Result<std::vector<spi::DeliveryCount>> count(const std::optional<std::string>& tenant) override;
-  Result<spi::EndpointHealth> health(const SubscriptionId& id, Duration since) override;
+  Result<std::vector<spi::DeliveryCount>> count(const spi::DeliveryCountRequest& request) override;
+  Result<spi::HubStats> stats(std::uint64_t rows_max) override;
+  Result<spi::UnroutedEvents> unrouted(std::uint64_t rows_max) override;
+  Result<spi::EndpointHealth> health(const SubscriptionId& id, Duration since,
+                                     std::uint32_t rows_max) override;
+  Result<std::optional<WallTime>> failing_since(const SubscriptionId& id, Duration within) override;
   Result<std::vector<spi::Requeued>> requeue(std::span<const DeliveryId> ids,
                                              const std::optional<std::string>& tenant,
                                              std::span<const AuditEvent> audit) override;

@@ -18,6 +18,19 @@ std::vector<Key> oldest(std::vector<std::pair<WallTime, Key>> rows, std::uint32_
   return keys;
 }
 
+/// Attempts of a subscription that ended since then, the newest first.
+std::vector<JobRecord> ended_of(const HubRows& hub, const SubscriptionId& id, WallTime from) {
+  std::vector<JobRecord> ended;
+  for (const auto& [of, job] : hub.jobs) {
+    const auto& record = job.record;
+    if (record.subscription == id && record.ended_at && *record.ended_at >= from) {
+      ended.push_back(record);
+    }
+  }
+  std::ranges::stable_sort(ended, std::ranges::greater{}, &JobRecord::ended_at);
+  return ended;
+}
+
 bool has_jobs(const HubRows& hub, const DeliveryId& id) {
   const auto first = hub.jobs.lower_bound({id, 0});
   return first != hub.jobs.end() && first->first.delivery == id;
@@ -79,6 +92,18 @@ std::uint64_t purge_events(HubRows& hub, WallTime until, std::uint32_t rows_max)
   return removed.size();
 }
 
+std::uint64_t purge_secrets(HubRows& hub, WallTime now, std::uint32_t rows_max) {
+  std::uint64_t removed = 0;
+  for (auto& [id, secrets] : hub.secrets) {
+    std::erase_if(secrets, [&](const spi::SealedSecret& secret) {
+      const bool goes = removed < rows_max && secret.expires_at && *secret.expires_at <= now;
+      if (goes) ++removed;
+      return goes;
+    });
+  }
+  return removed;
+}
+
 }  // namespace
 
 Result<std::vector<HubEvent>> HubAdmin::events(const spi::EventList& request) {
@@ -91,7 +116,9 @@ Result<std::vector<HubEvent>> HubAdmin::events(const spi::EventList& request) {
       if (found.size() == request.rows_max) break;
       if (request.before && at->first >= *request.before) continue;
       const auto& event = *events.find(at->second);
-      if (spi::fits(event, request.filter)) found.push_back(event);
+      if (!spi::fits(event, request.filter)) continue;
+      found.push_back(event);
+      found.back().payload_bytes = event.message->payload().size();
     }
     return found;
   });
@@ -158,16 +185,20 @@ Result<std::optional<DeadDelivery>> HubAdmin::dead(const DeliveryId& id) {
   });
 }
 
-Result<std::vector<spi::DeliveryCount>> HubAdmin::count(const std::optional<std::string>& tenant) {
+Result<std::vector<spi::DeliveryCount>> HubAdmin::count(const spi::DeliveryCountRequest& request) {
   using Counts = std::vector<spi::DeliveryCount>;
   return database_.faulty(Operation::hub_inspect, [&]() -> Result<Counts> {
     std::map<std::pair<SubscriptionId, DeliveryState>, spi::DeliveryCount> counts;
     const std::lock_guard lock(database_.mutex_);
     for (const auto& [sequence, row] : database_.state_.hub.deliveries.all()) {
-      if (row.state == DeliveryState::completed || (tenant && row.tenant != *tenant)) continue;
+      if (row.state == DeliveryState::completed) continue;
+      if (request.tenant && row.tenant != *request.tenant) continue;
+      if (request.subscription && row.subscription != *request.subscription) continue;
       auto& count = counts[{row.subscription, row.state}];
       count.subscription = row.subscription;
       count.state = row.state;
+      count.more = count.deliveries == request.rows_max;
+      if (count.more) continue;
       ++count.deliveries;
       count.oldest = std::min(count.oldest.value_or(row.created_at), row.created_at);
     }
@@ -177,18 +208,63 @@ Result<std::vector<spi::DeliveryCount>> HubAdmin::count(const std::optional<std:
   });
 }
 
-Result<spi::EndpointHealth> HubAdmin::health(const SubscriptionId& id, Duration since) {
+Result<spi::HubStats> HubAdmin::stats(std::uint64_t rows_max) {
+  return database_.faulty(Operation::hub_inspect, [&]() -> Result<spi::HubStats> {
+    spi::HubStats stats;
+    const std::lock_guard lock(database_.mutex_);
+    for (const auto& [sequence, row] : database_.state_.hub.deliveries.all()) {
+      if (row.state == DeliveryState::completed) continue;
+      auto& of = stats.states.at(static_cast<std::size_t>(row.state));
+      if (of.deliveries < rows_max) ++of.deliveries;
+      of.estimated = of.deliveries >= rows_max;
+      if (has_ended(row.state)) continue;
+      stats.oldest = std::min(stats.oldest.value_or(row.created_at), row.created_at);
+    }
+    return stats;
+  });
+}
+
+Result<spi::UnroutedEvents> HubAdmin::unrouted(std::uint64_t rows_max) {
+  return database_.faulty(Operation::hub_inspect, [&]() -> Result<spi::UnroutedEvents> {
+    spi::UnroutedEvents unrouted;
+    const std::lock_guard lock(database_.mutex_);
+    const auto& events = database_.state_.hub.events;
+    for (const auto& [sequence, id] : events.all()) {
+      const auto& event = *events.find(id);
+      if (sequence <= events.position(event.shard)) continue;
+      if (unrouted.events < rows_max) ++unrouted.events;
+      unrouted.oldest = std::min(unrouted.oldest.value_or(event.published_at), event.published_at);
+    }
+    return unrouted;
+  });
+}
+
+Result<spi::EndpointHealth> HubAdmin::health(const SubscriptionId& id, Duration since,
+                                             std::uint32_t rows_max) {
   return database_.faulty(Operation::hub_inspect, [&]() -> Result<spi::EndpointHealth> {
-    std::vector<JobRecord> ended;
     const std::lock_guard lock(database_.mutex_);
     const auto from = database_.now() - std::chrono::floor<WallTime::duration>(since);
-    for (const auto& [of, job] : database_.state_.hub.jobs) {
-      const auto& record = job.record;
-      if (record.subscription == id && record.ended_at && *record.ended_at >= from) {
-        ended.push_back(record);
-      }
+    auto ended = ended_of(database_.state_.hub, id, from);
+    const bool sampled = ended.size() >= rows_max;
+    if (sampled) ended.resize(rows_max);
+    auto health = spi::health_of(ended);
+    if (sampled && !ended.empty()) health.sampled_from = ended.back().ended_at;
+    return health;
+  });
+}
+
+Result<std::optional<WallTime>> HubAdmin::failing_since(const SubscriptionId& id, Duration within) {
+  using Found = std::optional<WallTime>;
+  return database_.faulty(Operation::hub_inspect, [&]() -> Result<Found> {
+    const std::lock_guard lock(database_.mutex_);
+    const auto from = database_.now() - std::chrono::floor<WallTime::duration>(within);
+    Found since;
+    for (const auto& job : ended_of(database_.state_.hub, id, from)) {
+      if (job.result.completed) break;
+      const auto& result = job.result;
+      if (result.took > Duration{} && result.code != Code::tx_lease_lost) since = job.ended_at;
     }
-    return spi::health_of(ended);
+    return since;
   });
 }
 
@@ -222,7 +298,8 @@ Result<spi::HubPurged> HubAdmin::purge(const spi::HubPurge& request) {
     const auto until = database_.now() - std::chrono::floor<WallTime::duration>(request.older_than);
     return spi::HubPurged{.jobs = purge_jobs(hub, until, request.rows_max),
                           .deliveries = purge_deliveries(hub, until, request.rows_max),
-                          .events = purge_events(hub, until, request.rows_max)};
+                          .events = purge_events(hub, until, request.rows_max),
+                          .secrets = purge_secrets(hub, database_.now(), request.rows_max)};
   });
 }
 

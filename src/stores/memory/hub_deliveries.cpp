@@ -339,7 +339,21 @@ Result<std::vector<SubscriptionRecord>> HubDeliveries::subscriptions(std::uint64
   using Records = std::vector<SubscriptionRecord>;
   return database_.faulty(Operation::hub_look, [&]() -> Result<Records> {
     const std::lock_guard lock(database_.mutex_);
-    return database_.state_.hub.changed_after(after);
+    return database_.state_.hub.changed_after(after, database_.now() - spi::disabled_kept_for);
+  });
+}
+
+Result<std::vector<SubscriptionRecord>> HubDeliveries::named(std::span<const SubscriptionId> ids) {
+  using Records = std::vector<SubscriptionRecord>;
+  return database_.faulty(Operation::hub_look, [&]() -> Result<Records> {
+    Records records;
+    const std::lock_guard lock(database_.mutex_);
+    const auto& all = database_.state_.hub.subscriptions;
+    for (const auto& id : ids) {
+      const auto known = all.find(id);
+      if (known != all.end()) records.push_back(known->second);
+    }
+    return records;
   });
 }
 

@@ -127,7 +127,8 @@ Result<spi::RoutingReply> HubEvents::read(std::span<const spi::FeedRange> ranges
     }
     reply.events.horizon = database_.horizon();
     reply.events.timeline = database_.timeline_;
-    reply.changed = hub.changed_after(subscriptions_after);
+    reply.changed =
+        hub.changed_after(subscriptions_after, database_.now() - spi::disabled_kept_for);
     return reply;
   });
 }

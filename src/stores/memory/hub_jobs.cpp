@@ -6,7 +6,8 @@
 namespace sagabox::memory {
 
 Result<std::vector<spi::LeasedJob>> HubJobs::lease(std::string_view worker, const LeaseToken& token,
-                                                   Duration lease, std::uint32_t rows_max) {
+                                                   Duration lease, std::uint32_t rows_max,
+                                                   std::size_t bytes_max) {
   using Jobs = std::vector<spi::LeasedJob>;
   return database_.faulty(Operation::hub_lease, [&]() -> Result<Jobs> {
     const std::lock_guard lock(database_.mutex_);
@@ -21,7 +22,11 @@ Result<std::vector<spi::LeasedJob>> HubJobs::lease(std::string_view worker, cons
                              [](const HubJobRow* job) { return job->record.attempt_at; });
     if (pending.size() > rows_max) pending.resize(rows_max);
     Jobs leased;
+    std::size_t bytes = 0;
     for (auto* job : pending) {
+      const auto& event_id = hub.deliveries.find(job->record.delivery)->event;
+      bytes += hub.events.find(event_id)->message->payload().size();
+      if (!leased.empty() && bytes > bytes_max) break;
       job->token = token;
       job->record.state = HubJobState::leased;
       job->record.worker = std::string(worker);

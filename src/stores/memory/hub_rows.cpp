@@ -123,9 +123,13 @@ void HubDeliveryRows::remove(const DeliveryId& id) {
   snapshots.erase(id);
 }
 
-std::vector<SubscriptionRecord> HubRows::changed_after(std::uint64_t change) const {
+std::vector<SubscriptionRecord> HubRows::changed_after(std::uint64_t change,
+                                                       WallTime disabled_since) const {
   std::vector<SubscriptionRecord> changed;
   for (const auto& [id, record] : subscriptions) {
+    const bool is_old =
+        record.state == SubscriptionState::disabled && record.changed_at <= disabled_since;
+    if (change == 0 && is_old) continue;
     if (record.change > change) changed.push_back(record);
   }
   std::ranges::sort(changed, {}, &SubscriptionRecord::change);

@@ -98,7 +98,9 @@ struct HubRows {
   std::uint64_t last_change = 0;
   std::uint64_t next_event = 1;
 
-  [[nodiscard]] std::vector<SubscriptionRecord> changed_after(std::uint64_t change) const;
+  /// From 0 without those that were disabled before this time.
+  [[nodiscard]] std::vector<SubscriptionRecord> changed_after(std::uint64_t change,
+                                                              WallTime disabled_since) const;
 };
 
 }  // namespace sagabox::memory

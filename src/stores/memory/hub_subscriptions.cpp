@@ -56,13 +56,15 @@ Result<std::vector<SubscriptionRecord>> HubSubscriptions::list(
   });
 }
 
-Result<std::uint64_t> HubSubscriptions::count(std::string_view tenant) {
-  return database_.faulty(Operation::hub_look, [&]() -> Result<std::uint64_t> {
+Result<spi::SubscriptionStore::Count> HubSubscriptions::count(std::string_view tenant) {
+  return database_.faulty(Operation::hub_look, [&]() -> Result<Count> {
+    Count count;
     const std::lock_guard lock(database_.mutex_);
-    const auto& all = database_.state_.hub.subscriptions;
-    return static_cast<std::uint64_t>(std::ranges::count_if(all, [&](const auto& one) {
-      return one.second.tenant == tenant && one.second.state != SubscriptionState::disabled;
-    }));
+    for (const auto& [id, record] : database_.state_.hub.subscriptions) {
+      if (record.tenant != tenant) continue;
+      ++(record.state == SubscriptionState::disabled ? count.disabled : count.enabled);
+    }
+    return count;
   });
 }
 
@@ -108,6 +110,23 @@ Result<std::vector<spi::SubscriptionStore::SecretsOf>> HubSubscriptions::secrets
       std::ranges::reverse(of_one.secrets);
     }
     return found;
+  });
+}
+
+Result<std::uint64_t> HubSubscriptions::reseal(std::span<const ResealedSecret> secrets) {
+  return database_.faulty(Operation::hub_subscribe, [&]() -> Result<std::uint64_t> {
+    std::uint64_t resealed = 0;
+    const std::lock_guard lock(database_.mutex_);
+    for (const auto& wanted : secrets) {
+      const auto known = database_.state_.hub.secrets.find(wanted.subscription);
+      if (known == database_.state_.hub.secrets.end()) continue;
+      for (auto& secret : known->second) {
+        if (secret.number != wanted.number || secret.sealed != wanted.before) continue;
+        secret.sealed = wanted.after;
+        ++resealed;
+      }
+    }
+    return resealed;
   });
 }
 

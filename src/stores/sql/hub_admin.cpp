@@ -48,17 +48,24 @@ struct Generations {
 
 HubAdminStatements::HubAdminStatements(Sections& sections)
     : events(sections.take("hub_events")),
+      events_external(sections.take("hub_events_external")),
       event(sections.take("hub_event")),
       deliveries(sections.take("hub_deliveries")),
       deliveries_of(sections.take("hub_deliveries_of")),
       deliveries_in(sections.take("hub_deliveries_in")),
       deliveries_about(sections.take("hub_deliveries_about")),
+      deliveries_dead(sections.take("hub_deliveries_dead")),
+      deliveries_of_dead(sections.take("hub_deliveries_of_dead")),
+      deliveries_in_dead(sections.take("hub_deliveries_in_dead")),
       delivery(sections.take("hub_delivery")),
       attempts(sections.take("hub_attempts")),
       dead(sections.take("hub_dead")),
       count(sections.take("hub_count")),
+      count_of(sections.take("hub_count_of")),
+      stats(sections.take("hub_stats")),
+      unrouted(sections.take("hub_unrouted")),
       health(sections.take("hub_health")),
-      took(sections.take("hub_took")),
+      failing_since(sections.take("hub_failing_since")),
       generations(sections.take("hub_generations")),
       add(sections.take("hub_requeue")),
       old_jobs(sections.take("hub_old_jobs")),
@@ -69,16 +76,21 @@ HubAdminStatements::HubAdminStatements(Sections& sections)
       old_dead(sections.take("hub_old_dead")),
       drop_jobs(sections.take("hub_drop_jobs")),
       drop_dead(sections.take("hub_drop_dead")),
-      drop_deliveries(sections.take("hub_drop_deliveries")) {}
+      drop_deliveries(sections.take("hub_drop_deliveries")),
+      drop_secrets(sections.take("hub_drop_secrets")) {}
 
 Result<std::vector<HubEvent>> HubAdminStore::events(const spi::EventList& request) {
   const auto& filter = request.filter;
-  auto rows = parts_.read(statements_.events,
+  const bool named = filter.external_id && !filter.external_id->empty();
+  auto rows = parts_.read(named ? statements_.events_external : statements_.events,
                           {request.before, filter.tenant, filter.type, filter.key, filter.source,
                            filter.external_id, filter.from, filter.to, request.rows_max});
   if (!rows.ok()) return rows.error();
   std::vector<HubEvent> found;
-  for (const auto row : *rows) found.push_back(hub_event(row, 0));
+  for (const auto row : *rows) {
+    found.push_back(hub_event(row, 0));
+    found.back().payload_bytes = row.natural(hub_event_columns);
+  }
   return found;
 }
 
@@ -88,20 +100,27 @@ Result<std::optional<HubEvent>> HubAdminStore::event(const EventId& id) {
   return rows->empty() ? std::nullopt : std::optional(hub_event(rows->front(), 0));
 }
 
+/// What names an event, a subscription or a tenant is found by its index; so are the dead.
+const Statement& HubAdminStore::deliveries_by(const spi::DeliveryFilter& filter) const {
+  const bool dead = filter.state == DeliveryState::dead;
+  if (filter.event) return statements_.deliveries_about;
+  if (filter.subscription) {
+    return dead ? statements_.deliveries_of_dead : statements_.deliveries_of;
+  }
+  if (filter.tenant) return dead ? statements_.deliveries_in_dead : statements_.deliveries_in;
+  return dead ? statements_.deliveries_dead : statements_.deliveries;
+}
+
 Result<std::vector<DeliveryRecord>> HubAdminStore::deliveries(const spi::DeliveryList& request) {
   const auto& filter = request.filter;
   std::optional<std::string_view> state, code;
   if (filter.state) state = delivery_state_name(*filter.state);
   if (filter.code) code = code_name(*filter.code);
-  // What names an event, a subscription or a tenant is found by its index.
-  const auto& statement = filter.event          ? statements_.deliveries_about
-                          : filter.subscription ? statements_.deliveries_of
-                          : filter.tenant       ? statements_.deliveries_in
-                                                : statements_.deliveries;
-  auto rows = parts_.read(
-      statement, {request.before, filter.tenant, view_of(filter.subscription),
-                  view_of(filter.event), state, filter.type, code, filter.from, filter.to,
-                  request.ended_from, request.ended_to, request.requeued, request.rows_max});
+  auto rows =
+      parts_.read(deliveries_by(filter),
+                  {request.before, filter.tenant, view_of(filter.subscription),
+                   view_of(filter.event), state, filter.type, code, filter.from, filter.to,
+                   request.ended_from, request.ended_to, request.requeued, request.rows_max});
   if (!rows.ok()) return rows.error();
   std::vector<DeliveryRecord> found;
   for (const auto row : *rows) found.push_back(hub_delivery(row, 0));
@@ -134,47 +153,76 @@ Result<std::optional<DeadDelivery>> HubAdminStore::dead(const DeliveryId& id) {
 }
 
 Result<std::vector<spi::DeliveryCount>> HubAdminStore::count(
-    const std::optional<std::string>& tenant) {
-  auto rows = parts_.read(statements_.count, {tenant});
+    const spi::DeliveryCountRequest& request) {
+  const auto rows_max = static_cast<std::int64_t>(request.rows_max);
+  auto rows =
+      request.subscription
+          ? parts_.read(
+                statements_.count_of,
+                {request.subscription->view(),
+                 spi::delivery_shard(*request.subscription, parts_.capabilities.shards).value,
+                 rows_max, request.tenant})
+          : parts_.read(statements_.count, {request.tenant, rows_max});
   if (!rows.ok()) return rows.error();
   std::vector<spi::DeliveryCount> counts;
   for (const auto row : *rows) {
     counts.push_back({.subscription = hub_id<SubscriptionId>(row.text(0)),
                       .state = delivery_state_from_name(row.text(1)).value_or(DeliveryState::dead),
                       .deliveries = row.natural(2),
-                      .oldest = row.maybe_time(3)});
+                      .oldest = row.maybe_time(3),
+                      .more = row.boolean(4)});
   }
   return counts;
 }
 
-Result<std::optional<Duration>> HubAdminStore::percentile(const SubscriptionId& id, Duration since,
-                                                          std::uint64_t answered, double part) {
-  using Found = std::optional<Duration>;
-  const auto rank = spi::percentile_rank(answered, part);
-  if (rank == 0) return Found();
-  auto rows = parts_.read(statements_.took, {id.view(), micros_of(since), parts_.now(), rank - 1});
+Result<spi::HubStats> HubAdminStore::stats(std::uint64_t rows_max) {
+  auto rows = parts_.read(statements_.stats, {static_cast<std::int64_t>(rows_max)});
   if (!rows.ok()) return rows.error();
-  return rows->empty() ? Found() : Found(Duration(rows->front().integer(0)));
+  const auto row = rows->front();
+  spi::HubStats stats;
+  int column = 0;
+  for (const auto state : {DeliveryState::pending, DeliveryState::waiting,
+                           DeliveryState::in_progress, DeliveryState::dead}) {
+    auto& of = stats.states.at(static_cast<std::size_t>(state));
+    of.deliveries = row.natural(column++);
+    of.estimated = row.boolean(column++);
+  }
+  stats.oldest = row.maybe_time(column);
+  return stats;
 }
 
-Result<spi::EndpointHealth> HubAdminStore::health(const SubscriptionId& id, Duration since) {
-  auto rows = parts_.read(statements_.health, {id.view(), micros_of(since), parts_.now()});
+Result<spi::UnroutedEvents> HubAdminStore::unrouted(std::uint64_t rows_max) {
+  auto rows = parts_.read(statements_.unrouted, {static_cast<std::int64_t>(rows_max)});
   if (!rows.ok()) return rows.error();
-  spi::EndpointHealth health;
-  if (rows->empty()) return health;
   const auto row = rows->front();
-  health.completed = row.natural(0);
-  health.failed = row.natural(1);
-  health.last_completed_at = row.maybe_time(3);
-  health.last_failed_at = row.maybe_time(4);
-  health.last_error = row.text(5);
-  auto p50 = percentile(id, since, row.natural(2), spi::percentile_half);
-  if (!p50.ok()) return p50.error();
-  auto p95 = percentile(id, since, row.natural(2), spi::percentile_most);
-  if (!p95.ok()) return p95.error();
-  health.p50 = *p50;
-  health.p95 = *p95;
+  return spi::UnroutedEvents{.events = row.natural(0), .oldest = row.maybe_time(1)};
+}
+
+Result<spi::EndpointHealth> HubAdminStore::health(const SubscriptionId& id, Duration since,
+                                                  std::uint32_t rows_max) {
+  auto rows = parts_.read(statements_.health,
+                          {id.view(), micros_of(since), parts_.now(), std::int64_t{rows_max}});
+  if (!rows.ok()) return rows.error();
+  const auto row = rows->front();
+  const auto took = [&](int column) {
+    return row.is_null(column) ? std::nullopt : std::optional(Duration(row.integer(column)));
+  };
+  spi::EndpointHealth health{.completed = row.natural(0),
+                             .failed = row.natural(1),
+                             .p50 = took(5),
+                             .p95 = took(6),
+                             .last_completed_at = row.maybe_time(2),
+                             .last_failed_at = row.maybe_time(3),
+                             .last_error = std::string(row.text(4))};
+  if (health.completed + health.failed >= rows_max) health.sampled_from = row.maybe_time(7);
   return health;
+}
+
+Result<std::optional<WallTime>> HubAdminStore::failing_since(const SubscriptionId& id,
+                                                             Duration within) {
+  auto rows = parts_.read(statements_.failing_since, {id.view(), micros_of(within), parts_.now()});
+  if (!rows.ok()) return rows.error();
+  return rows->empty() ? std::nullopt : rows->front().maybe_time(0);
 }
 
 Result<std::vector<spi::Requeued>> HubAdminStore::requeue_in(
@@ -294,13 +342,18 @@ Status HubAdminStore::purge_events(const spi::HubPurge& request, spi::HubPurged&
   return drop(statements_.drop_events, {std::move(going)}, purged.events);
 }
 
+/// Nothing signs with them any more; what is sealed by a key that is to go must not keep it.
+Status HubAdminStore::purge_secrets(const spi::HubPurge& request, spi::HubPurged& purged) const {
+  return drop(statements_.drop_secrets, {request.rows_max, parts_.now()}, purged.secrets);
+}
+
 Result<spi::HubPurged> HubAdminStore::purge(const spi::HubPurge& request) {
   const std::lock_guard lock(purge_mutex_);
   spi::HubPurged purged;
   // Each table for itself, in an order that lets the next one find what is free; what is wrong with
   // one does not keep the others.
   const std::array done{purge_jobs(request, purged), purge_deliveries(request, purged),
-                        purge_events(request, purged)};
+                        purge_events(request, purged), purge_secrets(request, purged)};
   for (const auto& one : done) {
     if (!one.ok()) return one.error();
   }

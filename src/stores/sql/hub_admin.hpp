@@ -16,17 +16,24 @@ struct HubAdminStatements {
   explicit HubAdminStatements(Sections& sections);
 
   Statement events;
+  Statement events_external;
   Statement event;
   Statement deliveries;
   Statement deliveries_of;     ///< a subscription
   Statement deliveries_in;     ///< a tenant
   Statement deliveries_about;  ///< an event
+  Statement deliveries_dead;
+  Statement deliveries_of_dead;
+  Statement deliveries_in_dead;
   Statement delivery;
   Statement attempts;
   Statement dead;
   Statement count;
+  Statement count_of;  ///< a subscription
+  Statement stats;
+  Statement unrouted;
   Statement health;
-  Statement took;
+  Statement failing_since;
   Statement generations;
   Statement add;
   Statement old_jobs;
@@ -38,6 +45,7 @@ struct HubAdminStatements {
   Statement drop_jobs;
   Statement drop_dead;
   Statement drop_deliveries;
+  Statement drop_secrets;
 };
 
 /// What operators see and do, in SQL.
@@ -51,8 +59,12 @@ class HubAdminStore final : public spi::HubAdminStore {
   Result<std::optional<DeliveryRecord>> delivery(const DeliveryId& id) override;
   Result<std::vector<JobRecord>> attempts(const DeliveryId& id) override;
   Result<std::optional<DeadDelivery>> dead(const DeliveryId& id) override;
-  Result<std::vector<spi::DeliveryCount>> count(const std::optional<std::string>& tenant) override;
-  Result<spi::EndpointHealth> health(const SubscriptionId& id, Duration since) override;
+  Result<std::vector<spi::DeliveryCount>> count(const spi::DeliveryCountRequest& request) override;
+  Result<spi::HubStats> stats(std::uint64_t rows_max) override;
+  Result<spi::UnroutedEvents> unrouted(std::uint64_t rows_max) override;
+  Result<spi::EndpointHealth> health(const SubscriptionId& id, Duration since,
+                                     std::uint32_t rows_max) override;
+  Result<std::optional<WallTime>> failing_since(const SubscriptionId& id, Duration within) override;
   Result<std::vector<spi::Requeued>> requeue(std::span<const DeliveryId> ids,
                                              const std::optional<std::string>& tenant,
                                              std::span<const AuditEvent> audit) override;
@@ -60,8 +72,7 @@ class HubAdminStore final : public spi::HubAdminStore {
   Result<spi::HubPurged> purge_dead(const spi::HubPurge& request) override;
 
  private:
-  Result<std::optional<Duration>> percentile(const SubscriptionId& id, Duration since,
-                                             std::uint64_t answered, double part);
+  [[nodiscard]] const Statement& deliveries_by(const spi::DeliveryFilter& filter) const;
   Result<std::vector<spi::Requeued>> requeue_in(Session& session, std::span<const DeliveryId> ids,
                                                 const std::optional<std::string>& tenant,
                                                 std::span<const AuditEvent> audit) const;
@@ -87,6 +98,7 @@ class HubAdminStore final : public spi::HubAdminStore {
   Status purge_jobs(const spi::HubPurge& request, spi::HubPurged& purged);
   Status purge_deliveries(const spi::HubPurge& request, spi::HubPurged& purged);
   Status purge_events(const spi::HubPurge& request, spi::HubPurged& purged);
+  Status purge_secrets(const spi::HubPurge& request, spi::HubPurged& purged) const;
 
   const HubParts& parts_;
   const HubAdminStatements statements_;

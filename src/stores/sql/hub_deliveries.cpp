@@ -68,7 +68,8 @@ HubDeliveryStatements::HubDeliveryStatements(Sections& sections)
       ended(sections.take("hub_ended")),
       seen(sections.take("hub_seen")),
       disable(sections.take("hub_disable")),
-      changed(sections.take("hub_changed")) {}
+      changed(sections.take("hub_changed")),
+      named(sections.take("hub_named")) {}
 
 Values values_of_deliveries(std::span<const DeliveryRecord> deliveries,
                             std::optional<WallTime> now) {
@@ -301,7 +302,16 @@ Result<bool> HubDeliveryStore::disable(const SubscriptionId& subscription, std::
 }
 
 Result<std::vector<SubscriptionRecord>> HubDeliveryStore::subscriptions(std::uint64_t after) {
-  auto rows = parts_.read(statements_.changed, {after});
+  auto rows = parts_.read(statements_.changed, {after, parts_.now()});
+  if (!rows.ok()) return rows.error();
+  std::vector<SubscriptionRecord> records;
+  for (const auto row : *rows) records.push_back(hub_subscription(row));
+  return records;
+}
+
+Result<std::vector<SubscriptionRecord>> HubDeliveryStore::named(
+    std::span<const SubscriptionId> ids) {
+  auto rows = parts_.read(statements_.named, {id_texts(ids)});
   if (!rows.ok()) return rows.error();
   std::vector<SubscriptionRecord> records;
   for (const auto row : *rows) records.push_back(hub_subscription(row));

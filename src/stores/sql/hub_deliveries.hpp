@@ -30,6 +30,7 @@ struct HubDeliveryStatements {
   Statement seen;
   Statement disable;
   Statement changed;
+  Statement named;
 };
 
 /// The values of `add`.
@@ -67,6 +68,7 @@ class HubDeliveryStore final : public spi::DeliveryStore {
   Result<bool> disable(const SubscriptionId& subscription, std::uint64_t change,
                        std::string_view reason) override;
   Result<std::vector<SubscriptionRecord>> subscriptions(std::uint64_t after) override;
+  Result<std::vector<SubscriptionRecord>> named(std::span<const SubscriptionId> ids) override;
   void wait(Duration timeout) override { parts_.wait(hub_deliveries_feed, timeout); }
   void wake() override { parts_.wake(hub_deliveries_feed); }
 

@@ -297,7 +297,7 @@ Result<spi::RoutingReply> HubEventStore::read(std::span<const spi::FeedRange> ra
   if (!events.ok()) return events.error();
   reply.events = std::move(events).value();
   if (parts_.looked) parts_.looked(*reply.events.horizon, reply.events.rows.size());
-  auto changed = parts_.read(changed_, {subscriptions_after});
+  auto changed = parts_.read(changed_, {subscriptions_after, parts_.now()});
   if (!changed.ok()) return changed.error();
   for (const auto row : *changed) reply.changed.push_back(hub_subscription(row));
   return reply;

@@ -18,9 +18,11 @@ HubJobStore::HubJobStore(Sections& sections, const HubParts& parts)
 
 Result<std::vector<spi::LeasedJob>> HubJobStore::lease(std::string_view worker,
                                                        const LeaseToken& token, Duration lease,
-                                                       std::uint32_t rows_max) {
+                                                       std::uint32_t rows_max,
+                                                       std::size_t bytes_max) {
   const auto micros = std::chrono::ceil<std::chrono::microseconds>(lease).count();
-  auto rows = parts_.write(lease_, {token.view(), worker, micros, rows_max, parts_.now()});
+  auto rows =
+      parts_.write(lease_, {token.view(), worker, micros, rows_max, parts_.now(), bytes_max});
   if (!rows.ok()) return rows.error();
   std::vector<spi::LeasedJob> jobs;
   for (const auto row : *rows) {

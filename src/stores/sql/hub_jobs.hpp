@@ -16,7 +16,8 @@ class HubJobStore final : public spi::JobStore {
   HubJobStore(Sections& sections, const HubParts& parts);
 
   Result<std::vector<spi::LeasedJob>> lease(std::string_view worker, const LeaseToken& token,
-                                            Duration lease, std::uint32_t rows_max) override;
+                                            Duration lease, std::uint32_t rows_max,
+                                            std::size_t bytes_max) override;
   Result<std::vector<bool>> finish(const LeaseToken& token,
                                    std::span<const spi::FinishedJob> jobs) override;
   Result<ResetReply> reset(std::uint32_t rows_max) override;

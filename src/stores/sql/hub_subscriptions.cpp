@@ -29,7 +29,8 @@ HubSubscriptionStore::HubSubscriptionStore(Sections& sections, const HubParts& p
       list_in_(sections.take("hub_subscription_list_in")),
       count_(sections.take("hub_subscription_count")),
       add_secret_(sections.take("hub_secret_add")),
-      secrets_(sections.take("hub_secrets")) {}
+      secrets_(sections.take("hub_secrets")),
+      reseal_(sections.take("hub_reseal")) {}
 
 Result<bool> HubSubscriptionStore::write_in(Session& session, const SubscriptionRecord& record,
                                             std::span<const AuditEvent> audit) const {
@@ -79,10 +80,10 @@ Result<std::vector<SubscriptionRecord>> HubSubscriptionStore::list(
   return records;
 }
 
-Result<std::uint64_t> HubSubscriptionStore::count(std::string_view tenant) {
+Result<spi::SubscriptionStore::Count> HubSubscriptionStore::count(std::string_view tenant) {
   auto rows = parts_.read(count_, {tenant});
   if (!rows.ok()) return rows.error();
-  return rows->front().natural(0);
+  return Count{.enabled = rows->front().natural(0), .disabled = rows->front().natural(1)};
 }
 
 Result<std::uint32_t> HubSubscriptionStore::add_secret(const SubscriptionId& id,
@@ -120,6 +121,23 @@ Result<std::vector<spi::SubscriptionStore::SecretsOf>> HubSubscriptionStore::sec
   std::vector<SecretsOf> found;
   for (const auto& id : ids) found.push_back({.subscription = id, .secrets = by_id[id]});
   return found;
+}
+
+Result<std::uint64_t> HubSubscriptionStore::reseal(std::span<const ResealedSecret> secrets) {
+  if (secrets.empty()) return std::uint64_t{0};
+  std::vector<std::string> subscriptions, before, after;
+  std::vector<std::int64_t> numbers;
+  for (const auto& secret : secrets) {
+    subscriptions.push_back(secret.subscription.str());
+    numbers.push_back(secret.number);
+    before.push_back(secret.before);
+    after.push_back(secret.after);
+  }
+  auto rows =
+      parts_.write(reseal_, {std::move(subscriptions), std::move(numbers), std::move(before),
+                             std::move(after), by_element(secrets.size())});
+  if (!rows.ok()) return rows.error();
+  return std::uint64_t{rows->size()};
 }
 
 }  // namespace sagabox::sql

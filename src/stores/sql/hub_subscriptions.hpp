@@ -18,10 +18,11 @@ class HubSubscriptionStore final : public spi::SubscriptionStore {
   Result<bool> write(const SubscriptionRecord& record, std::span<const AuditEvent> audit) override;
   Result<std::optional<SubscriptionRecord>> get(const SubscriptionId& id) override;
   Result<std::vector<SubscriptionRecord>> list(const spi::SubscriptionList& request) override;
-  Result<std::uint64_t> count(std::string_view tenant) override;
+  Result<Count> count(std::string_view tenant) override;
   Result<std::uint32_t> add_secret(const SubscriptionId& id, std::string_view sealed,
                                    Duration overlap, std::span<const AuditEvent> audit) override;
   Result<std::vector<SecretsOf>> secrets(std::span<const SubscriptionId> ids) override;
+  Result<std::uint64_t> reseal(std::span<const ResealedSecret> secrets) override;
 
  private:
   Result<bool> write_in(Session& session, const SubscriptionRecord& record,
@@ -36,6 +37,7 @@ class HubSubscriptionStore final : public spi::SubscriptionStore {
   const Statement count_;
   const Statement add_secret_;
   const Statement secrets_;
+  const Statement reseal_;
 };
 
 }  // namespace sagabox::sql

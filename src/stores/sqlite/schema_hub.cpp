@@ -178,9 +178,25 @@ DROP TABLE sagabox_hub_event;
 // a fifth to the cost of each.
 constexpr std::string_view tenants_up = R"sql(
 CREATE INDEX sagabox_hub_subscription_tenant ON sagabox_hub_subscription (tenant, id);
+-- The dead stay for as long as nobody removes them: they are listed and counted by themselves.
+CREATE INDEX sagabox_hub_delivery_dead_seq ON sagabox_hub_delivery (seq) WHERE state = 'dead';
+CREATE INDEX sagabox_hub_delivery_dead_of
+  ON sagabox_hub_delivery (subscription, seq) WHERE state = 'dead';
+-- The last success and the first failure of an endpoint are found at once.
+DROP INDEX sagabox_hub_job_of;
+CREATE INDEX sagabox_hub_job_of
+  ON sagabox_hub_job (subscription, state, ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX sagabox_hub_secret_expires
+  ON sagabox_hub_secret (expires_at) WHERE expires_at IS NOT NULL;
 )sql";
 
 constexpr std::string_view tenants_down = R"sql(
+DROP INDEX sagabox_hub_secret_expires;
+DROP INDEX sagabox_hub_job_of;
+CREATE INDEX sagabox_hub_job_of
+  ON sagabox_hub_job (subscription, ended_at) WHERE ended_at IS NOT NULL;
+DROP INDEX sagabox_hub_delivery_dead_of;
+DROP INDEX sagabox_hub_delivery_dead_seq;
 DROP INDEX sagabox_hub_subscription_tenant;
 )sql";
 

@@ -87,6 +87,22 @@ TEST_P(HubConformance, JobsAreLeasedOldestFirst) {
   EXPECT_EQ(leased_ids(lease(token(), 2)), Ids{expected[2]});
 }
 
+TEST_P(HubConformance, PayloadsOfALeaseAreBounded) {
+  const auto owner = own_deliveries();
+  Ids expected;
+  for (const auto& one : added(4, "a")) {
+    expected.push_back(with_job(owner, one).id.str());
+    fixture_->advance_time(seconds(1));
+  }
+  const auto bytes = stored_event().message->payload().size();
+  const auto leased = [&](std::size_t bytes_max) {
+    return leased_ids(jobs().lease("w", token(), seconds(60), 10, bytes_max).value());
+  };
+  EXPECT_EQ(leased(2 * bytes), (Ids{expected[0], expected[1]}));
+  EXPECT_EQ(leased(0), Ids{expected[2]}) << "one at least";
+  EXPECT_EQ(leased(2 * bytes), Ids{expected[3]});
+}
+
 TEST_P(HubConformance, WorkersLeaseDifferentJobs) {
   const auto owner = own_deliveries();
   constexpr std::size_t count = 40;

@@ -174,15 +174,68 @@ TEST_P(HubConformance, OwnersSeeWhatChangedAboutSubscriptions) {
   EXPECT_TRUE(deliveries().subscriptions(all[1].change).value().empty());
 }
 
+TEST_P(HubConformance, SubscriptionsDisabledForDaysAreReadByNameOnly) {
+  const auto a = put(subscription("a"));
+  const auto b = put(subscription("b"));
+  deliveries().disable(a.id, a.change, "gone").value();
+  const auto all = [&] { return deliveries().subscriptions(0).value(); };
+  fixture_->advance_time(hours(24));
+  EXPECT_EQ(all().size(), 2U) << "somebody is still to be told about it";
+  fixture_->advance_time(hours(25));
+  ASSERT_EQ(all().size(), 1U);
+  EXPECT_EQ(all()[0].id, b.id);
+  EXPECT_EQ(deliveries().subscriptions(b.change).value().size(), 1U) << "a change is a change";
+  const std::array asked{a.id, subscription_id("none"), b.id};
+  auto named = deliveries().named(asked).value();
+  std::ranges::sort(named, {}, &SubscriptionRecord::id);
+  ASSERT_EQ(named.size(), 2U);
+  EXPECT_EQ(named[0].state, Subscribed::disabled);
+  EXPECT_EQ(named[1].change, b.change);
+}
+
+TEST_P(HubConformance, SecretsAreSealedAgainUnlessTheyWereChanged) {
+  put(subscription("s1"));
+  const auto id = subscription_id("s1");
+  ASSERT_TRUE(subscriptions().add_secret(id, "one", hours(24), {}).ok());
+  ASSERT_TRUE(subscriptions().add_secret(id, "two", hours(24), {}).ok());
+  const std::vector<spi::SubscriptionStore::ResealedSecret> wanted{
+      {.subscription = id, .number = 1, .before = "one", .after = "ONE"},
+      {.subscription = id, .number = 2, .before = "other", .after = "TWO"},
+      {.subscription = subscription_id("none"), .number = 1, .before = "x", .after = "y"}};
+  EXPECT_EQ(subscriptions().reseal(wanted).value(), 1U);
+  EXPECT_EQ(subscriptions().reseal(wanted).value(), 0U);
+  EXPECT_EQ(subscriptions().reseal({}).value(), 0U);
+  const auto secrets = subscriptions().secrets(std::array{id}).value().at(0).secrets;
+  ASSERT_EQ(secrets.size(), 2U);
+  EXPECT_EQ(secrets[0].sealed, "two");
+  EXPECT_EQ(secrets[1].sealed, "ONE");
+  EXPECT_TRUE(secrets[1].expires_at) << "it expires when it did";
+}
+
+TEST_P(HubConformance, ExpiredSecretsAreRemovedAndTheirNumbersAreNotUsedAgain) {
+  put(subscription("s1"));
+  const auto id = subscription_id("s1");
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(subscriptions().add_secret(id, "sealed", hours(1), {}).ok());
+  }
+  EXPECT_EQ(hub_admin().purge({.older_than = hours(24)}).value().secrets, 0U);
+  fixture_->advance_time(hours(2));
+  EXPECT_EQ(hub_admin().purge({.older_than = hours(24), .rows_max = 1}).value().secrets, 1U);
+  EXPECT_EQ(hub_admin().purge({.older_than = hours(24)}).value().secrets, 1U);
+  EXPECT_EQ(hub_admin().purge({.older_than = hours(24)}).value().secrets, 0U);
+  EXPECT_EQ(subscriptions().add_secret(id, "sealed", hours(1), {}).value(), 4U);
+}
+
 TEST_P(HubConformance, SubscriptionsOfATenantAreCountedUnlessTheyAreDisabled) {
   const auto a = put(subscription("a"));
   auto other = subscription("b");
   other.state = Subscribed::paused;
   put(other);
-  EXPECT_EQ(subscriptions().count("acme").value(), 2U);
-  EXPECT_EQ(subscriptions().count("umbrella").value(), 0U);
+  EXPECT_EQ(subscriptions().count("acme").value().enabled, 2U);
+  EXPECT_EQ(subscriptions().count("umbrella").value().enabled, 0U);
   EXPECT_TRUE(deliveries().disable(a.id, a.change, "gone").value());
-  EXPECT_EQ(subscriptions().count("acme").value(), 1U);
+  EXPECT_EQ(subscriptions().count("acme").value().enabled, 1U);
+  EXPECT_EQ(subscriptions().count("acme").value().disabled, 1U);
 }
 
 TEST_P(HubConformance, AtMostFiveSecretsSignAtOnce) {

@@ -314,6 +314,31 @@ class HubVerbs(FolderTestCase):
         missing = self.run_verb("hub", "key", "--out", "nowhere/x.key", code=1)
         self.assertIn("cannot write nowhere/x.key", missing.stderr)
 
+    def test_a_key_is_replaced(self):
+        self.make_tables()
+        made = self.added()
+        self.run_verb("hub", "key", "--out", "next.key", "--id", "k2")
+        both = (self.folder / "next.key").read_text() + (self.folder / "hub.key").read_text()
+        (self.folder / "both.key").write_text(both, encoding="utf-8")
+
+        def reseal(*arguments, key="both.key", code=0):
+            return self.run_verb("hub", "reseal", "--secret-key-file", key, *arguments, code=code).stdout
+
+        self.assertIn("1 secret, 1 would be sealed again", reseal("--dry-run"))
+        self.assertIn("1 secret, 1 sealed again: all of them are sealed by the first key", reseal())
+        self.assertIn("1 secret, 0 sealed again", reseal(key="next.key"))
+        lost = reseal(key="hub.key", code=1)
+        self.assertIn("1 secret cannot be opened by these keys", lost)
+        self.assertIn(made["id"], lost)
+        counted = json.loads(reseal("--json", key="next.key"))
+        self.assertEqual(counted, {"secrets": 1, "current": 1, "resealed": 0, "unreadable": 0, "dry_run": False})
+
+    def test_the_doctor_looks_at_the_hub(self):
+        self.make_tables()
+        self.publish()
+        found = self.run_verb("doctor", code=1).stdout
+        self.assertRegex(found, r"1 event is not routed, the oldest for \S+: no process has the role router")
+
     def test_a_daemon_says_that_it_has_a_hub(self):
         self.serve_hub()
         self.assertIn(" · hub with 0 subscriptions\n", self.said("out"))

@@ -62,7 +62,8 @@ TEST_F(HubRoutesTest, AMessageBecomesAnEvent) {
   EXPECT_EQ(all[0].message->topic(), "shop.order.placed.v1");
   EXPECT_EQ(all[0].message->key(), "order-7");
   EXPECT_EQ(all[0].message->tenant(), "acme");
-  EXPECT_EQ(all[0].message->payload().view(), R"({"order":7})");
+  const auto stored = store->hub()->admin.event(all[0].id).value().value();
+  EXPECT_EQ(stored.message->payload().view(), R"({"order":7})");
   EXPECT_EQ(all[0].external_id, "placed-7");
   EXPECT_EQ(all[0].source, "outbox/orders");
   EXPECT_NE(all[0].id.view(), "placed-7") << "ids of messages are their tenants' own";

@@ -97,6 +97,9 @@ class WatchedDeliveries final : public spi::DeliveryStore {
   Result<std::vector<SubscriptionRecord>> subscriptions(std::uint64_t after) override {
     return store_.subscriptions(after);
   }
+  Result<std::vector<SubscriptionRecord>> named(std::span<const SubscriptionId> ids) override {
+    return store_.named(ids);
+  }
   void wait(Duration) override {}
   void wake() override {}
 
@@ -112,8 +115,9 @@ class WatchedJobs final : public spi::JobStore {
  public:
   explicit WatchedJobs(HubWatch& watch) : watch_(watch), store_(watch.roles.jobs) {}
   Result<std::vector<spi::LeasedJob>> lease(std::string_view worker, const LeaseToken& token,
-                                            Duration lease, std::uint32_t rows_max) override {
-    return store_.lease(worker, token, lease, rows_max);
+                                            Duration lease, std::uint32_t rows_max,
+                                            std::size_t bytes_max) override {
+    return store_.lease(worker, token, lease, rows_max, bytes_max);
   }
   Result<std::vector<bool>> finish(const LeaseToken& token,
                                    std::span<const spi::FinishedJob> jobs) override {

@@ -1,3 +1,4 @@
+#include "admin/hub_findings.hpp"
 #include "delivery/secret_box.hpp"
 #include "delivery/worker/targets.hpp"
 #include "support/hub_log_fields.hpp"
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -538,6 +540,109 @@ TEST_F(HubAdminTest, TellsTheHealthOfAnEndpoint) {
   EXPECT_EQ(health.attempts.last_error, "422 from hooks.example.com");
   EXPECT_FALSE(admin().health(SubscriptionId::parse("nobody").value()).value());
   EXPECT_FALSE(admin().health(id, 0s).ok());
+}
+
+TEST_F(HubAdminTest, SealsAllSecretsByTheFirstKey) {
+  const auto id = active_id();
+  const auto other = active_id("", "acme");
+  ASSERT_TRUE(admin().rotate_secret(id).ok());
+  const std::string next = "k2:HxwdHhsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA=";
+  const auto with_keys = [&](const std::string& keys, std::optional<std::string> tenant = {}) {
+    return HubAdmin::open(store_, {.admin = {.actor = "ann",
+                                             .tenant = std::move(tenant),
+                                             .audit = &audit_,
+                                             .log = &log_,
+                                             .clock = &clock_},
+                                   .secret_key = keys,
+                                   .random = random_.get()})
+        .value();
+  };
+  const auto both = next + " " + std::string(hub_key);
+  int told = 0;
+  const auto tried = with_keys(both).reseal(true, [&](const ResealReport&) { ++told; }).value();
+  EXPECT_EQ(tried.secrets, 3U);
+  EXPECT_EQ(tried.resealed, 3U);
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(with_keys(both).reseal(false).value().resealed, 3U) << "nothing was written before";
+  const auto again = with_keys(both).reseal(false).value();
+  EXPECT_EQ(again.current, 3U);
+  EXPECT_EQ(again.resealed, 0U);
+  // The old key can go.
+  const auto box = delivery::SecretBox::create(next).value();
+  for (const auto& of : store_.hub()->subscriptions.secrets(std::array{id, other}).value()) {
+    for (const auto& secret : of.secrets) {
+      const auto opened = box.open(secret.sealed, delivery::secret_context(of.subscription));
+      ASSERT_TRUE(opened.ok());
+      EXPECT_TRUE(opened->starts_with("whsec_"));
+    }
+  }
+  const auto lost = with_keys(std::string(hub_key)).reseal(false).value();
+  EXPECT_EQ(lost.unreadable, 3U);
+  EXPECT_EQ(lost.resealed, 0U);
+  EXPECT_FALSE(lost.unreadable_first.empty());
+  EXPECT_EQ(with_keys(both, "acme").reseal(true).error().code, Code::auth_denied);
+  EXPECT_EQ(with_keys("").reseal(true).error().code, Code::tx_invalid_state);
+}
+
+TEST_F(HubAdminTest, FindsWhatIsWrongWithTheHub) {
+  const auto texts = [&] {
+    std::vector<std::string> all;
+    for (const auto& one : admin().findings().value()) all.push_back(one.what);
+    return all;
+  };
+  EXPECT_TRUE(texts().empty());
+  const auto id = active_id();
+  event();
+  event();
+  clock_.advance(1min);
+  EXPECT_EQ(texts(),
+            std::vector{"2 events are not routed, the oldest for 1m00s: no process has the role "
+                        "router"s});
+  hand_.dead(hand_.routed(event(), id).id);
+  const auto all = texts();
+  EXPECT_EQ(all.back(), "dead: 1 delivery");
+  EXPECT_EQ(admin("acme").findings().error().code, Code::auth_denied);
+}
+
+TEST(HubFindings, SayWhatIsStuckAndWhoIsMissing) {
+  const WallTime now{std::chrono::hours(1'000'000)};
+  admin::HubFacts facts{.now = now,
+                        .unrouted = spi::UnroutedEvents{.events = 1, .oldest = now - 1min},
+                        .stats = spi::HubStats{},
+                        .routed = true,
+                        .delivered = true};
+  EXPECT_TRUE(admin::findings_of(facts).empty()) << "it is on its way";
+  facts.unrouted->oldest = now - 10min;
+  ASSERT_EQ(admin::findings_of(facts).size(), 1U);
+  EXPECT_EQ(admin::findings_of(facts)[0].what, "1 event is not routed, the oldest for 10m00s");
+  EXPECT_EQ(admin::findings_of(facts)[0].severity, Severity::error);
+  facts.unrouted.reset();
+  facts.stats->states[static_cast<std::size_t>(DeliveryState::pending)].deliveries = 3;
+  EXPECT_TRUE(admin::findings_of(facts).empty());
+  facts.delivered = false;
+  ASSERT_EQ(admin::findings_of(facts).size(), 1U);
+  EXPECT_EQ(admin::findings_of(facts)[0].what,
+            "3 deliveries wait: no process has the role orchestrator");
+}
+
+TEST_F(HubAdminTest, DisabledSubscriptionsAreBoundedToo) {
+  const auto with_max = [&](std::uint32_t most) {
+    return HubAdmin::open(
+               store_, {.admin = {.actor = "ann", .audit = &audit_, .log = &log_, .clock = &clock_},
+                        .secret_key = std::string(hub_key),
+                        .subscriptions_max = most,
+                        .random = random_.get()})
+        .value();
+  };
+  for (int i = 0; i < 10; ++i) {
+    const auto made = with_max(1).create(order());
+    ASSERT_TRUE(made.ok()) << made.error().text();
+    ASSERT_TRUE(with_max(1).act(made->subscription.record.id, SubscriptionAct::disable).ok());
+  }
+  EXPECT_EQ(error_of(with_max(1).create(order())),
+            "TX.INVALID_STATE: tenant \"default\" has 10 disabled subscriptions, and 10 times "
+            "hub.subscriptions_max is the most; change and enable one of them, or raise it");
+  EXPECT_TRUE(with_max(2).create(order()).ok());
 }
 
 TEST_F(HubAdminTest, ExplainsWhatADeliveryWaitsFor) {

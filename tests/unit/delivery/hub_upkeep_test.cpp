@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -118,6 +119,12 @@ class HubUpkeepTest : public ::testing::Test {
                       .dead_retention = dead_retention,
                       .mine = [this] { return mine; }});
   }
+  HubFigureReader::Parts figures() {
+    return {
+        .store = hub.admin, .clock = clock, .metrics = metrics, .log = no_log(), .mine = [this] {
+          return mine;
+        }};
+  }
   void run(runtime::PeriodicWork& work) {
     (void)work.step();
     clock.advance(HubPurger::interval);
@@ -161,13 +168,74 @@ TEST_F(HubUpkeepTest, RemovesTheDeadWhereThatIsWanted) {
 TEST_F(HubUpkeepTest, ShowsWhatWaits) {
   store_deliveries({DeliveryState::pending, DeliveryState::dead, DeliveryState::in_progress});
   clock.advance(90s);
-  HubBacklog backlog(hub.admin, clock, metrics, no_log());
+  HubBacklog backlog(figures());
   (void)backlog.step();
   EXPECT_EQ(metrics.gauge_value("hub_open", {{"state", "pending"}}), 1);
   EXPECT_EQ(metrics.gauge_value("hub_open", {{"state", "in_progress"}}), 1);
   EXPECT_EQ(metrics.gauge_value("hub_open", {{"state", "dead"}}), 1);
   EXPECT_EQ(metrics.gauge_value("hub_oldest_seconds", {}), 90);
+  EXPECT_EQ(metrics.gauge_value("hub_figures_known", {{"of", "deliveries"}}), 1);
   EXPECT_EQ(backlog.next(clock.boot_now()), clock.boot_now() + HubBacklog::interval);
+}
+
+TEST_F(HubUpkeepTest, FiguresThatCannotBeReadAreNotTakenForTheOldOnes) {
+  store_deliveries({DeliveryState::dead});
+  HubBacklog backlog(figures());
+  (void)backlog.step();
+  ASSERT_EQ(metrics.gauge_value("hub_open", {{"state", "dead"}}), 1);
+  store.set_faults([](memory::Operation operation) {
+    return operation == memory::Operation::hub_inspect ? memory::Fault::refused
+                                                       : memory::Fault::none;
+  });
+  clock.advance(HubBacklog::interval);
+  (void)backlog.step();
+  EXPECT_TRUE(std::isnan(metrics.gauge_value("hub_open", {{"state", "dead"}})));
+  EXPECT_TRUE(std::isnan(metrics.gauge_value("hub_oldest_seconds", {})));
+  EXPECT_EQ(metrics.gauge_value("hub_figures_known", {{"of", "deliveries"}}), 0);
+  store.set_faults({});
+  clock.advance(HubBacklog::interval);
+  (void)backlog.step();
+  EXPECT_EQ(metrics.gauge_value("hub_open", {{"state", "dead"}}), 1);
+  EXPECT_EQ(metrics.gauge_value("hub_figures_known", {{"of", "deliveries"}}), 1);
+}
+
+TEST_F(HubUpkeepTest, OneProcessReadsTheFigures) {
+  store_deliveries({DeliveryState::pending});
+  int asked = 0;
+  store.set_faults([&](memory::Operation operation) {
+    if (operation == memory::Operation::hub_inspect) ++asked;
+    return memory::Fault::none;
+  });
+  HubBacklog backlog(figures());
+  HubRoutingLag lag(figures());
+  const auto look = [&] {
+    clock.advance(HubBacklog::interval);
+    (void)backlog.step();
+    (void)lag.step();
+  };
+  mine = false;
+  look();
+  EXPECT_EQ(asked, 0);
+  mine = true;
+  look();
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(metrics.gauge_value("hub_open", {{"state", "pending"}}), 1);
+  mine = false;
+  look();
+  EXPECT_EQ(asked, 2);
+  EXPECT_TRUE(std::isnan(metrics.gauge_value("hub_open", {{"state", "pending"}})))
+      << "another process shows it";
+  EXPECT_TRUE(std::isnan(metrics.gauge_value("hub_figures_known", {{"of", "events"}})));
+}
+
+TEST_F(HubUpkeepTest, ShowsHowFarTheRouterLagsBehind) {
+  (void)add_delivery();  // nobody has moved the position past its event
+  clock.advance(20s);
+  HubRoutingLag lag(figures());
+  (void)lag.step();
+  EXPECT_EQ(metrics.gauge_value("hub_unrouted", {}), 1);
+  EXPECT_EQ(metrics.gauge_value("hub_unrouted_seconds", {}), 20);
+  EXPECT_EQ(metrics.gauge_value("hub_figures_known", {{"of", "events"}}), 1);
 }
 
 }  // namespace

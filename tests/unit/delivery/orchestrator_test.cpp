@@ -495,6 +495,54 @@ TEST_F(OrchestratorTest, AnEndpointThatFailsForTooLongIsDisabledAlsoByANewOwner)
   EXPECT_LT(look(delivery).attempt, 6U);
 }
 
+TEST_F(OrchestratorTest, ANewOwnerAsksOnceHowLongAnEndpointHasFailed) {
+  const auto subscription =
+      subscribe("a", R"({"retry": {"waits": ["1h", "1h", "1h"]}, "disable_after": "2h"})");
+  (void)deliver(subscription);
+  pass(3h);
+  int asked = 0;
+  store.set_faults([&](memory::Operation operation) {
+    if (operation == memory::Operation::hub_inspect) ++asked;
+    return memory::Fault::none;
+  });
+  for (int hour = 0; hour < 2; ++hour) {
+    run();
+    EXPECT_EQ(work(answered(500)), 1U);
+    run();
+    pass(70min);
+  }
+  EXPECT_EQ(asked, 1);
+}
+
+TEST_F(OrchestratorTest, DeliveriesOfASubscriptionThatWasDisabledLongAgoDie) {
+  const auto subscription = subscribe("a");
+  change_state(subscription, SubscriptionState::disabled);
+  clock.advance(std::chrono::hours(24 * 7));
+  one = std::make_unique<OneOrchestrator>(store, clock, *random);
+  ASSERT_TRUE(hub.deliveries.subscriptions(0).value().empty());
+  const auto delivery = deliver(subscription);
+  run();
+  EXPECT_EQ(look(delivery).state, Delivered::dead);
+}
+
+TEST_F(OrchestratorTest, LittleIsReadAheadOfEachOfManySubscriptions) {
+  OrchestratorOptions options;
+  options.ready_max = 64;
+  options.page_rows_min = 4;
+  options.in_progress_max = 1;
+  one = std::make_unique<OneOrchestrator>(store, clock, *random, no_metrics(), no_log(), options);
+  constexpr std::size_t subscriptions = 10;
+  constexpr std::size_t deliveries = 40;
+  for (std::size_t number = 0; number < subscriptions; ++number) {
+    const auto to = subscribe("s" + std::to_string(number));
+    for (std::size_t i = 0; i < deliveries; ++i) (void)deliver(to);
+  }
+  run();
+  EXPECT_GT(one->orchestrator.snapshot().ready, subscriptions) << "each has some in hand";
+  // Those that were found first were read while there were fewer of them.
+  EXPECT_LT(one->orchestrator.snapshot().ready, subscriptions * deliveries / 2);
+}
+
 TEST_F(OrchestratorTest, WhoIsEnabledAgainMayFailAnew) {
   const auto subscription = subscribe("a", R"({"retry": {"waits": ["30m", "1h", "1h", "1h"]},
                                                "disable_after": "2h"})");
@@ -631,48 +679,6 @@ TEST(EndpointFlow, AnEndpointThatDoesNotAnswerHoldsFew) {
   std::uint32_t began = 0;
   for (; flow.admits(false, start); ++began) flow.began(false, start);
   EXPECT_EQ(began, EndpointFlow::window_min);
-}
-
-TEST(FailingSince, FindsTheFirstFailureSinceTheLastSuccess) {
-  const WallTime now{std::chrono::hours(1'000'000)};
-  struct Past {
-    std::vector<Duration> failed;  ///< so long ago
-    std::optional<Duration> completed;
-  };
-  const auto find = [&](const Past& past) {
-    FailingSince question(SubscriptionId::parse("a").value(), 120h);
-    int asked = 0;
-    while (const auto since = question.ask()) {
-      EXPECT_LT(++asked, 12);
-      spi::EndpointHealth health;
-      for (const auto ago : past.failed) health.failed += ago <= *since ? 1 : 0;
-      if (past.completed && *past.completed <= *since) {
-        health.completed = 1;
-        health.last_completed_at = now - std::chrono::floor<WallTime::duration>(*past.completed);
-      }
-      question.told(health, now);
-    }
-    return question.answer() ? std::optional<Duration>(now - *question.answer()) : std::nullopt;
-  };
-  EXPECT_EQ(find({.failed = {1ms}, .completed = {}}), std::nullopt);
-  EXPECT_EQ(find({.failed = {1ms, 5min}, .completed = 10min}), std::nullopt) << "not long ago";
-  const auto long_ago = find({.failed = {1ms, 30h, 80h}, .completed = {}});
-  ASSERT_TRUE(long_ago);
-  EXPECT_LE(*long_ago, 80h);
-  EXPECT_GE(*long_ago, 78h);
-  const auto after_success = find({.failed = {1ms, 30h, 80h}, .completed = 50h});
-  ASSERT_TRUE(after_success);
-  EXPECT_LE(*after_success, 30h);
-  EXPECT_GE(*after_success, 29h);
-}
-
-TEST(FailingSince, FailuresThatComeMeanwhileMakeItNoOlder) {
-  const WallTime now{std::chrono::hours(1'000'000)};
-  FailingSince question(SubscriptionId::parse("a").value(), 240h);
-  std::uint64_t failed = 3;
-  while (question.ask()) question.told({.failed = failed++}, now);
-  ASSERT_TRUE(question.answer());
-  EXPECT_EQ(*question.answer(), now);
 }
 
 }  // namespace

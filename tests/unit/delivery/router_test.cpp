@@ -74,6 +74,9 @@ class RefusingDeliveries final : public spi::DeliveryStore {
   Result<bool> disable(const SubscriptionId&, std::uint64_t, std::string_view) override {
     return not_here();
   }
+  Result<std::vector<SubscriptionRecord>> named(std::span<const SubscriptionId>) override {
+    return not_here();
+  }
   Result<std::vector<SubscriptionRecord>> subscriptions(std::uint64_t) override {
     return not_here();
   }

@@ -490,6 +490,25 @@ TEST_F(HubWorkerTest, HasNoMoreInHandThanItMay) {
   EXPECT_TRUE(worker->idle());
 }
 
+TEST_F(HubWorkerTest, HasNoMoreBytesInHandThanItMay) {
+  const auto record = hand.subscribe("a");
+  const std::string text(1000, 'x');
+  for (int i = 0; i < 10; ++i) {
+    ready(record, {.topic = "shop.order.placed.v1", .payload = json("\"" + text + "\"")});
+  }
+  hooks().hold = true;
+  const auto worker = worker_with({.in_hand_bytes_max = 3500});
+  run(*worker);
+  EXPECT_EQ(hooks().held(), 4U) << "the last of them is the first of a lease";
+  EXPECT_EQ(worker->snapshot().bytes, 4U * (text.size() + 2));
+  EXPECT_EQ(worker->next(clock.boot_now()), BootTime::max());
+  hooks().let_go();
+  run(*worker);
+  EXPECT_EQ(hooks().log.size(), 10U);
+  EXPECT_EQ(worker->snapshot().bytes, 0U);
+  EXPECT_TRUE(worker->idle());
+}
+
 TEST_F(HubWorkerTest, WhatComesAfterItsEndIsDropped) {
   const auto delivery = ready(hand.subscribe("a"));
   hooks().hold = true;

@@ -577,8 +577,12 @@ TEST_F(WireSchema, HealthAndErrors) {
                             .last_success = 2s};
   expect_described("TableReadiness", written(full),
                    written(TableReadiness{.table = "orders", .ready = true}));
-  expect_described("Ready", written(std::vector{full}));
-  EXPECT_EQ(again(written(std::vector{full}), read_readiness), written(std::vector{full}));
+  const HubReadiness hub{.ready = false, .text = "its store is away", .oldest_unrouted = 3s};
+  expect_described("HubReadiness", written(hub), written(HubReadiness{.ready = true}));
+  const DaemonReadiness daemon{.tables = {full}, .hub = hub};
+  expect_described("Ready", written(daemon), written(DaemonReadiness{}));
+  EXPECT_EQ(again(written(daemon), read_readiness), written(daemon));
+  EXPECT_FALSE((DaemonReadiness{.tables = {}, .hub = hub}.ready()));
   for (std::size_t code = 0; code < code_count; ++code) {
     const Problem problem{
         .status = 400, .code = static_cast<Code>(code), .detail = "topic: empty", .field = "topic"};
@@ -713,6 +717,8 @@ TEST_F(WireSchema, HealthOfEndpoints) {
   health.open = 2;
   health.dead = 1;
   health.oldest_open = noon;
+  health.attempts.sampled_from = noon;
+  health.more_open = health.more_dead = true;
   expect_described("SubscriptionHealth", written(health), least);
   EXPECT_EQ(again(written(health), read_subscription_health), written(health));
 }
@@ -776,7 +782,8 @@ TEST_F(WireSchema, Deliveries) {
                     .seen_at = noon};
   expect_described("DeliveryDetails", written(view), written(DeliveryView{.delivery = least}));
   EXPECT_EQ(again(written(view), read_delivery), written(view));
-  const std::vector counts{spi::DeliveryCount{full.subscription, DeliveryState::dead, 3, noon}};
+  const std::vector counts{
+      spi::DeliveryCount{full.subscription, DeliveryState::dead, 3, noon, true}};
   expect_described("DeliveryCount", written(counts.front()),
                    written(spi::DeliveryCount{.subscription = full.subscription}));
   const std::span<const spi::DeliveryCount> all(counts);

@@ -439,10 +439,23 @@ DROP DOMAIN "{schema}".hub_id;
 constexpr std::string_view hub_tenants_up = R"sql(
 CREATE INDEX hub_subscription_tenant ON "{schema}".hub_subscription (tenant, id)
   WHERE tenant IS NOT NULL;
+-- The dead stay for as long as nobody removes them: they are listed and counted by themselves.
+CREATE INDEX hub_delivery_dead_seq ON "{schema}".hub_delivery (seq) WHERE state = 'dead';
+CREATE INDEX hub_delivery_dead_of ON "{schema}".hub_delivery (subscription, seq)
+  WHERE state = 'dead';
+-- The last success and the first failure of an endpoint are found at once.
+DROP INDEX "{schema}".hub_job_of;
+CREATE INDEX hub_job_of ON "{schema}".hub_job (subscription, state, ended_at)
+  WHERE ended_at IS NOT NULL;
+CREATE INDEX hub_secret_expires ON "{schema}".hub_secret (expires_at)
+  WHERE expires_at IS NOT NULL;
 )sql";
 
 constexpr std::string_view hub_tenants_down = R"sql(
-DROP INDEX "{schema}".hub_subscription_tenant;
+DROP INDEX "{schema}".hub_secret_expires, "{schema}".hub_job_of,
+           "{schema}".hub_delivery_dead_of, "{schema}".hub_delivery_dead_seq,
+           "{schema}".hub_subscription_tenant;
+CREATE INDEX hub_job_of ON "{schema}".hub_job (subscription, ended_at) WHERE ended_at IS NOT NULL;
 )sql";
 
 }  // namespace

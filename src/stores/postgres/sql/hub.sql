@@ -142,12 +142,24 @@ ON CONFLICT (shard) DO UPDATE SET position = excluded.position
 WHERE excluded.position > p.position;
 
 -- name: hub_changed
--- After change $1.
+-- After change $1. From the start without those that have been disabled for days: they match
+-- nothing, and nobody has to be told about them.
 SELECT id, tenant, name, state, types, target, settings, reason, active_since, version, change,
        created_at, changed_at
 FROM "{schema}".hub_subscription
 WHERE change > $1
+  AND ($1 > 0 OR state <> 'disabled'
+       OR changed_at > (SELECT clock_timestamp()) - interval '2 days')
 ORDER BY change;
+
+-- name: hub_named
+-- $1 subscriptions.
+SELECT s.id, s.tenant, s.name, s.state, s.types, s.target, s.settings, s.reason, s.active_since,
+       s.version, s.change, s.created_at, s.changed_at
+FROM unnest($1::text[]) AS a(id)
+CROSS JOIN LATERAL (
+  SELECT * FROM "{schema}".hub_subscription AS i WHERE i.id = a.id LIMIT 1
+) AS s;
 
 -- name: hub_subscription_lock
 -- $1 id. Whoever changes subscriptions or their secrets holds the counter: what is read after it is
@@ -205,8 +217,10 @@ ORDER BY id
 LIMIT $5;
 
 -- name: hub_subscription_count
--- $1 tenant. Those that are not disabled.
-SELECT count(*) FROM "{schema}".hub_subscription WHERE tenant = $1 AND state <> 'disabled';
+-- $1 tenant. Those that are not disabled, and those that are.
+SELECT count(*) FILTER (WHERE state <> 'disabled'), count(*) FILTER (WHERE state = 'disabled')
+FROM "{schema}".hub_subscription
+WHERE tenant = $1;
 
 -- name: hub_disable
 -- $1 id, $2 reason, $3 change. A row if it was not disabled, and still is as that change left it.
@@ -246,6 +260,26 @@ FROM "{schema}".hub_secret
 WHERE subscription = ANY ($1::text[])
   AND (expires_at IS NULL OR expires_at > (SELECT clock_timestamp()))
 ORDER BY subscription, number DESC;
+
+-- name: hub_reseal
+-- Lists: $1 subscriptions, $2 numbers, $3 secrets as they are stored, $4 as they are to be. A row
+-- each that was as it was expected.
+UPDATE "{schema}".hub_secret AS s
+SET sealed = a.after
+FROM unnest($1::text[], $2::int8[], $3::text[], $4::text[])
+  AS a(subscription, number, before, after)
+WHERE s.subscription = a.subscription AND s.number = a.number AND s.sealed = a.before
+RETURNING 1;
+
+-- name: hub_drop_secrets
+-- $1 rows at most. Those that have expired; a row each.
+DELETE FROM "{schema}".hub_secret
+WHERE ctid = ANY (ARRAY(
+  SELECT s.ctid FROM "{schema}".hub_secret AS s
+  WHERE s.expires_at IS NOT NULL AND s.expires_at <= (SELECT clock_timestamp())
+  ORDER BY s.expires_at
+  LIMIT $1))
+RETURNING 1;
 
 -- name: hub_add
 -- Lists: $1 ids, $2 events, $3 subscriptions, $4 generations, $5 tenants, $6 types, $7 keys, $8
@@ -568,20 +602,31 @@ FROM (
 WHERE j.ctid = ended.place;
 
 -- name: hub_lease
--- $1 token, $2 worker, $3 lease in microseconds, $4 rows at most. The jobs, each with its delivery
--- and event. Those that others are leasing are passed over.
-WITH picked AS MATERIALIZED (
-  SELECT j.ctid AS place
+-- $1 token, $2 worker, $3 lease in microseconds, $4 rows at most, $6 bytes at most of payloads, after
+-- the first. The jobs, each with its delivery and event. Those that others are leasing are passed
+-- over.
+WITH free AS MATERIALIZED (
+  SELECT j.ctid AS place, j.attempt_at, j.delivery, j.attempt, sized.octets
   FROM "{schema}".hub_job AS j
-  WHERE j.state = 'pending' AND (
-    SELECT 1
+  CROSS JOIN LATERAL (
+    SELECT (SELECT octet_length(e.payload) FROM "{schema}".hub_event AS e
+            WHERE e.id = d.event LIMIT 1) AS octets
     FROM "{schema}".hub_delivery AS d
-    WHERE d.id = j.delivery AND (
-      SELECT 1 FROM "{schema}".hub_event AS e WHERE e.id = d.event LIMIT 1) IS NOT NULL
-    LIMIT 1) IS NOT NULL
+    WHERE d.id = j.delivery
+    LIMIT 1
+  ) AS sized
+  WHERE j.state = 'pending' AND sized.octets IS NOT NULL
   ORDER BY j.attempt_at, j.delivery, j.attempt
   LIMIT $4
   FOR NO KEY UPDATE OF j SKIP LOCKED
+), picked AS MATERIALIZED (
+  SELECT place
+  FROM (
+    SELECT place, sum(octets) OVER so_far AS octets_to, row_number() OVER so_far AS number
+    FROM free
+    WINDOW so_far AS (ORDER BY attempt_at, delivery, attempt ROWS UNBOUNDED PRECEDING)
+  ) AS counted
+  WHERE number = 1 OR octets_to <= $6
 ), leased AS (
   UPDATE "{schema}".hub_job AS j
   SET state = 'leased', token = $1, worker = $2,
@@ -679,10 +724,11 @@ RETURNING j.delivery, j.attempt, j.state;
 -- name: hub_events
 -- Before sequence $1; $2 tenant, $3 type, $4 key, $5 source, $6 external id, $7 from, $8 to, where
 -- they are not null; $9 rows at most. The newest of each shard, and of these the newest.
+-- Without payloads, behind each its size.
 SELECT e.seq, e.id, e.tenant, e.source, e.external_id, e.type, e.key, e.is_json, e.digest,
        e.aggregate_type, e.aggregate_id, e.priority, e.content_type, e.headers, e.occurred_at,
        e.traceparent, e.tracestate, e.request_id, e.correlation_id, e.published_at, e.shard,
-       e.payload
+       ''::bytea, octet_length(e.payload)
 FROM generate_series(0, (SELECT s.shards FROM "{schema}".hub_setting AS s) - 1) AS part(shard)
 CROSS JOIN LATERAL (
   SELECT *
@@ -695,6 +741,45 @@ CROSS JOIN LATERAL (
   ORDER BY i.seq DESC
   LIMIT $9
 ) AS e
+ORDER BY e.seq DESC
+LIMIT $9;
+
+-- name: hub_events_external
+-- The same of those with external id $6, which each source of a tenant has once: from one source to
+-- the next.
+WITH RECURSIVE source AS (
+  (SELECT tenant, source
+   FROM "{schema}".hub_event
+   WHERE external_id <> '' AND tenant >= coalesce($2, '')
+   ORDER BY tenant, source, external_id
+   LIMIT 1)
+  UNION ALL
+  SELECT next.*
+  FROM source
+  CROSS JOIN LATERAL (
+    SELECT e.tenant, e.source
+    FROM "{schema}".hub_event AS e
+    WHERE e.external_id <> '' AND (e.tenant, e.source) > (source.tenant, source.source)
+    ORDER BY e.tenant, e.source, e.external_id
+    LIMIT 1
+  ) AS next
+  WHERE $2 IS NULL OR source.tenant = $2
+)
+SELECT e.seq, e.id, e.tenant, e.source, e.external_id, e.type, e.key, e.is_json, e.digest,
+       e.aggregate_type, e.aggregate_id, e.priority, e.content_type, e.headers, e.occurred_at,
+       e.traceparent, e.tracestate, e.request_id, e.correlation_id, e.published_at, e.shard,
+       ''::bytea, octet_length(e.payload)
+FROM source
+CROSS JOIN LATERAL (
+  SELECT * FROM "{schema}".hub_event AS i
+  WHERE i.tenant = source.tenant AND i.source = source.source AND i.external_id = $6
+    AND i.external_id <> ''
+  LIMIT 1
+) AS e
+WHERE ($1::int8 IS NULL OR e.seq < $1) AND ($2 IS NULL OR e.tenant = $2)
+  AND ($3::text IS NULL OR e.type = $3) AND ($4::text IS NULL OR e.key = $4)
+  AND ($5::text IS NULL OR e.source = $5) AND ($7::timestamptz IS NULL OR e.published_at >= $7)
+  AND ($8::timestamptz IS NULL OR e.published_at < $8)
 ORDER BY e.seq DESC
 LIMIT $9;
 
@@ -726,6 +811,24 @@ WHERE generation >= 0
 ORDER BY seq DESC
 LIMIT $13;
 
+-- name: hub_deliveries_dead
+-- The same of those that are dead, along their own index.
+SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state, attempt, failures,
+       next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+FROM "{schema}".hub_delivery AS d
+WHERE state = 'dead'
+  AND seq < coalesce($1, 9223372036854775807) AND ($2::text IS NULL OR tenant = $2)
+  AND ($3::text IS NULL OR subscription = $3) AND ($4::text IS NULL OR event = $4)
+  AND ($6::text IS NULL OR type = $6) AND ($7::text IS NULL OR code = $7)
+  AND ($8::timestamptz IS NULL OR created_at >= $8) AND ($9::timestamptz IS NULL OR created_at < $9)
+  AND ($10::timestamptz IS NULL OR ended_at >= $10) AND ($11::timestamptz IS NULL OR ended_at < $11)
+  AND ($12::boolean IS NULL OR $12 = ((
+    SELECT 1 FROM "{schema}".hub_delivery AS n
+    WHERE n.event = d.event AND n.subscription = d.subscription AND n.generation = d.generation + 1
+    LIMIT 1) IS NOT NULL))
+ORDER BY seq DESC
+LIMIT $13;
+
 -- name: hub_deliveries_of
 -- The same of one subscription.
 SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state, attempt, failures,
@@ -736,6 +839,24 @@ WHERE generation >= 0 AND subscription = $3
   AND ($4 IS NULL OR event = $4)
   AND ($5 IS NULL OR state = $5) AND ($6 IS NULL OR type = $6) AND ($7 IS NULL OR code = $7)
   AND ($8 IS NULL OR created_at >= $8) AND ($9 IS NULL OR created_at < $9)
+  AND ($10::timestamptz IS NULL OR ended_at >= $10) AND ($11::timestamptz IS NULL OR ended_at < $11)
+  AND ($12::boolean IS NULL OR $12 = ((
+    SELECT 1 FROM "{schema}".hub_delivery AS n
+    WHERE n.event = d.event AND n.subscription = d.subscription AND n.generation = d.generation + 1
+    LIMIT 1) IS NOT NULL))
+ORDER BY seq DESC
+LIMIT $13;
+
+-- name: hub_deliveries_of_dead
+-- The same of those that are dead, along their own index.
+SELECT seq, id, event, subscription, generation, tenant, type, key, shard, state, attempt, failures,
+       next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+FROM "{schema}".hub_delivery AS d
+WHERE state = 'dead' AND subscription = $3
+  AND seq < coalesce($1, 9223372036854775807) AND ($2::text IS NULL OR tenant = $2)
+  AND ($4::text IS NULL OR event = $4)
+  AND ($6::text IS NULL OR type = $6) AND ($7::text IS NULL OR code = $7)
+  AND ($8::timestamptz IS NULL OR created_at >= $8) AND ($9::timestamptz IS NULL OR created_at < $9)
   AND ($10::timestamptz IS NULL OR ended_at >= $10) AND ($11::timestamptz IS NULL OR ended_at < $11)
   AND ($12::boolean IS NULL OR $12 = ((
     SELECT 1 FROM "{schema}".hub_delivery AS n
@@ -757,6 +878,34 @@ CROSS JOIN LATERAL (
     AND i.seq < coalesce($1, 9223372036854775807) AND i.tenant = $2
     AND ($3::text IS NULL OR i.subscription = $3) AND ($4::text IS NULL OR i.event = $4)
     AND ($5::text IS NULL OR i.state = $5) AND ($6::text IS NULL OR i.type = $6)
+    AND ($7::text IS NULL OR i.code = $7) AND ($8::timestamptz IS NULL OR i.created_at >= $8)
+    AND ($9::timestamptz IS NULL OR i.created_at < $9)
+    AND ($10::timestamptz IS NULL OR i.ended_at >= $10)
+    AND ($11::timestamptz IS NULL OR i.ended_at < $11)
+    AND ($12::boolean IS NULL OR $12 = ((
+      SELECT 1 FROM "{schema}".hub_delivery AS n
+      WHERE n.event = i.event AND n.subscription = i.subscription
+        AND n.generation = i.generation + 1
+      LIMIT 1) IS NOT NULL))
+  ORDER BY i.seq DESC
+  LIMIT $13
+) AS d
+ORDER BY d.seq DESC
+LIMIT $13;
+
+-- name: hub_deliveries_in_dead
+-- The same of those that are dead, along their own index.
+SELECT d.seq, d.id, d.event, d.subscription, d.generation, d.tenant, d.type, d.key, d.shard,
+       d.state, d.attempt, d.failures, d.next_attempt_at, d.created_at, d.ended_at,
+       d.correlation_id, d.code, d.error, d.status
+FROM (SELECT s.id FROM "{schema}".hub_subscription AS s WHERE s.tenant = $2 OFFSET 0) AS own
+CROSS JOIN LATERAL (
+  SELECT *
+  FROM "{schema}".hub_delivery AS i
+  WHERE i.state = 'dead' AND i.subscription = own.id
+    AND i.seq < coalesce($1, 9223372036854775807) AND i.tenant = $2
+    AND ($3::text IS NULL OR i.subscription = $3) AND ($4::text IS NULL OR i.event = $4)
+    AND ($6::text IS NULL OR i.type = $6)
     AND ($7::text IS NULL OR i.code = $7) AND ($8::timestamptz IS NULL OR i.created_at >= $8)
     AND ($9::timestamptz IS NULL OR i.created_at < $9)
     AND ($10::timestamptz IS NULL OR i.ended_at >= $10)
@@ -814,47 +963,297 @@ FROM "{schema}".hub_dead
 WHERE delivery = $1;
 
 -- name: hub_count
--- $1 tenant; null means all.
-SELECT subscription, state, count(*), min(created_at)
+-- $1 tenant; null means all. $2: so many of each subscription and state are counted. From one
+-- subscription to the next, as each is one tenant's. Subscription, state, how many, the oldest of
+-- those that were counted, whether there are more.
+WITH RECURSIVE pending AS (
+  (SELECT shard, subscription, tenant
+   FROM "{schema}".hub_delivery
+   WHERE state = 'pending'
+   ORDER BY shard, subscription, next_attempt_at, seq
+   LIMIT 1)
+  UNION ALL
+  SELECT next.*
+  FROM pending
+  CROSS JOIN LATERAL (
+    SELECT d.shard, d.subscription, d.tenant
+    FROM "{schema}".hub_delivery AS d
+    WHERE d.state = 'pending' AND (d.shard, d.subscription) > (pending.shard, pending.subscription)
+    ORDER BY d.shard, d.subscription, d.next_attempt_at, d.seq
+    LIMIT 1
+  ) AS next
+), waiting AS (
+  (SELECT shard, subscription, tenant
+   FROM "{schema}".hub_delivery
+   WHERE state = 'waiting'
+   ORDER BY shard, subscription, seq
+   LIMIT 1)
+  UNION ALL
+  SELECT next.*
+  FROM waiting
+  CROSS JOIN LATERAL (
+    SELECT d.shard, d.subscription, d.tenant
+    FROM "{schema}".hub_delivery AS d
+    WHERE d.state = 'waiting' AND (d.shard, d.subscription) > (waiting.shard, waiting.subscription)
+    ORDER BY d.shard, d.subscription, d.seq
+    LIMIT 1
+  ) AS next
+), dead AS (
+  (SELECT subscription, tenant
+   FROM "{schema}".hub_delivery
+   WHERE state = 'dead'
+   ORDER BY subscription, seq
+   LIMIT 1)
+  UNION ALL
+  SELECT next.*
+  FROM dead
+  CROSS JOIN LATERAL (
+    SELECT d.subscription, d.tenant
+    FROM "{schema}".hub_delivery AS d
+    WHERE d.state = 'dead' AND d.subscription > dead.subscription
+    ORDER BY d.subscription, d.seq
+    LIMIT 1
+  ) AS next
+), under_way AS (
+  SELECT subscription, tenant, created_at
+  FROM "{schema}".hub_delivery
+  WHERE state = 'in_progress'
+  ORDER BY shard, id
+  LIMIT 100000
+)
+SELECT subscription, state, least(deliveries, $2::int8), oldest, deliveries > $2::int8
 FROM (
-  SELECT subscription, state, created_at, tenant
-  FROM "{schema}".hub_delivery WHERE state = 'pending'
+  SELECT one.subscription, 'pending' AS state, counted.*
+  FROM pending AS one
+  CROSS JOIN LATERAL (
+    SELECT count(*) AS deliveries, min(i.created_at) AS oldest
+    FROM (SELECT d.created_at FROM "{schema}".hub_delivery AS d
+          WHERE d.state = 'pending' AND d.shard = one.shard AND d.subscription = one.subscription
+          ORDER BY d.next_attempt_at, d.seq
+          LIMIT $2::int8 + 1) AS i
+  ) AS counted
+  WHERE $1::text IS NULL OR one.tenant = $1
   UNION ALL
-  SELECT subscription, state, created_at, tenant
-  FROM "{schema}".hub_delivery WHERE state = 'waiting'
+  SELECT one.subscription, 'waiting', counted.*
+  FROM waiting AS one
+  CROSS JOIN LATERAL (
+    SELECT count(*), min(i.created_at)
+    FROM (SELECT d.created_at FROM "{schema}".hub_delivery AS d
+          WHERE d.state = 'waiting' AND d.shard = one.shard AND d.subscription = one.subscription
+          ORDER BY d.seq
+          LIMIT $2::int8 + 1) AS i
+  ) AS counted
+  WHERE $1::text IS NULL OR one.tenant = $1
   UNION ALL
-  SELECT subscription, state, created_at, tenant
-  FROM "{schema}".hub_delivery WHERE state = 'in_progress'
+  SELECT subscription, 'in_progress', count(*), min(created_at)
+  FROM under_way
+  WHERE $1::text IS NULL OR tenant = $1
+  GROUP BY subscription
   UNION ALL
-  SELECT subscription, state, created_at, tenant
-  FROM "{schema}".hub_delivery WHERE state = 'dead') AS counted
-WHERE $1 IS NULL OR tenant = $1
-GROUP BY subscription, state;
+  SELECT one.subscription, 'dead', counted.*
+  FROM dead AS one
+  CROSS JOIN LATERAL (
+    SELECT count(*), min(i.created_at)
+    FROM (SELECT d.created_at FROM "{schema}".hub_delivery AS d
+          WHERE d.state = 'dead' AND d.subscription = one.subscription
+          ORDER BY d.seq
+          LIMIT $2::int8 + 1) AS i
+  ) AS counted
+  WHERE $1::text IS NULL OR one.tenant = $1
+) AS found;
+
+-- name: hub_count_of
+-- The same of one subscription: $1 its id, $2 its shard, $3 so many of each state, $4 tenant.
+SELECT $1::text, state, least(deliveries, $3::int8), oldest, deliveries > $3::int8
+FROM (
+  SELECT 'pending' AS state, count(*) AS deliveries, min(created_at) AS oldest
+  FROM (SELECT created_at FROM "{schema}".hub_delivery
+        WHERE state = 'pending' AND shard = $2::int2 AND subscription = $1
+          AND ($4::text IS NULL OR tenant = $4)
+        ORDER BY next_attempt_at, seq
+        LIMIT $3::int8 + 1) AS pending
+  UNION ALL
+  SELECT 'waiting', count(*), min(created_at)
+  FROM (SELECT created_at FROM "{schema}".hub_delivery
+        WHERE state = 'waiting' AND shard = $2::int2 AND subscription = $1
+          AND ($4::text IS NULL OR tenant = $4)
+        ORDER BY seq
+        LIMIT $3::int8 + 1) AS waiting
+  UNION ALL
+  SELECT 'in_progress', count(*), min(created_at)
+  FROM (SELECT subscription, tenant, created_at FROM "{schema}".hub_delivery
+        WHERE state = 'in_progress' AND shard = $2::int2
+        LIMIT 100000) AS under_way
+  WHERE subscription = $1 AND ($4::text IS NULL OR tenant = $4)
+  UNION ALL
+  SELECT 'dead', count(*), min(created_at)
+  FROM (SELECT created_at FROM "{schema}".hub_delivery
+        WHERE state = 'dead' AND subscription = $1 AND ($4::text IS NULL OR tenant = $4)
+        ORDER BY seq
+        LIMIT $3::int8 + 1) AS dead
+) AS found
+WHERE deliveries > 0;
+
+-- name: hub_stats
+-- $1: so many of a state are counted, each along an index that has nothing else; what is more is
+-- estimated by the size that the last vacuum found of that index. Of pending, waiting, in progress
+-- and dead: how many, and whether that is an estimate; then when the oldest that has not ended was
+-- made. Where there are too many, that is the oldest of those that are first of their subscription.
+WITH RECURSIVE first_pending AS (
+  (SELECT shard, subscription, created_at
+   FROM "{schema}".hub_delivery
+   WHERE state = 'pending'
+   ORDER BY shard, subscription, next_attempt_at, seq
+   LIMIT 1)
+  UNION ALL
+  SELECT next.*
+  FROM first_pending AS f
+  CROSS JOIN LATERAL (
+    SELECT d.shard, d.subscription, d.created_at
+    FROM "{schema}".hub_delivery AS d
+    WHERE d.state = 'pending' AND (d.shard, d.subscription) > (f.shard, f.subscription)
+    ORDER BY d.shard, d.subscription, d.next_attempt_at, d.seq
+    LIMIT 1
+  ) AS next
+), first_waiting AS (
+  (SELECT shard, subscription, created_at
+   FROM "{schema}".hub_delivery
+   WHERE state = 'waiting'
+   ORDER BY shard, subscription, seq
+   LIMIT 1)
+  UNION ALL
+  SELECT next.*
+  FROM first_waiting AS f
+  CROSS JOIN LATERAL (
+    SELECT d.shard, d.subscription, d.created_at
+    FROM "{schema}".hub_delivery AS d
+    WHERE d.state = 'waiting' AND (d.shard, d.subscription) > (f.shard, f.subscription)
+    ORDER BY d.shard, d.subscription, d.seq
+    LIMIT 1
+  ) AS next
+), pending AS MATERIALIZED (
+  SELECT count(*) AS counted, min(created_at) AS oldest
+  FROM (SELECT created_at FROM "{schema}".hub_delivery WHERE state = 'pending'
+        ORDER BY shard, subscription, next_attempt_at, seq LIMIT $1) AS i
+), waiting AS MATERIALIZED (
+  SELECT count(*) AS counted, min(created_at) AS oldest
+  FROM (SELECT created_at FROM "{schema}".hub_delivery WHERE state = 'waiting'
+        ORDER BY shard, subscription, seq LIMIT $1) AS i
+), in_progress AS MATERIALIZED (
+  SELECT count(*) AS counted, min(created_at) AS oldest
+  FROM (SELECT created_at FROM "{schema}".hub_delivery WHERE state = 'in_progress'
+        ORDER BY shard, id LIMIT $1) AS i
+), dead AS MATERIALIZED (
+  SELECT count(*) AS counted
+  FROM (SELECT FROM "{schema}".hub_delivery WHERE state = 'dead'
+        ORDER BY ended_at LIMIT $1) AS i
+)
+SELECT
+  CASE WHEN pending.counted < $1 THEN pending.counted
+       ELSE greatest(pending.counted, (
+         SELECT c.reltuples::int8 FROM pg_class AS c
+         WHERE c.oid = '"{schema}".hub_delivery_pending'::regclass)) END,
+  pending.counted >= $1,
+  CASE WHEN waiting.counted < $1 THEN waiting.counted
+       ELSE greatest(waiting.counted, (
+         SELECT c.reltuples::int8 FROM pg_class AS c
+         WHERE c.oid = '"{schema}".hub_delivery_waiting'::regclass)) END,
+  waiting.counted >= $1,
+  in_progress.counted,
+  in_progress.counted >= $1,
+  CASE WHEN dead.counted < $1 THEN dead.counted
+       ELSE greatest(dead.counted, (
+         SELECT c.reltuples::int8 FROM pg_class AS c
+         WHERE c.oid = '"{schema}".hub_delivery_dead'::regclass)) END,
+  dead.counted >= $1,
+  least(pending.oldest, waiting.oldest, in_progress.oldest,
+        CASE WHEN pending.counted >= $1 THEN
+          (SELECT min(f.created_at)
+           FROM (SELECT created_at FROM first_pending LIMIT $1) AS f) END,
+        CASE WHEN waiting.counted >= $1 THEN
+          (SELECT min(f.created_at)
+           FROM (SELECT created_at FROM first_waiting LIMIT $1) AS f) END)
+FROM pending, waiting, in_progress, dead;
+
+-- name: hub_unrouted
+-- $1: so many are counted. How many events lie behind the positions, and when the first of them
+-- was published.
+SELECT
+  (SELECT count(*)
+   FROM (SELECT
+         FROM generate_series(0, (SELECT s.shards FROM "{schema}".hub_setting AS s) - 1)
+           AS part(shard)
+         CROSS JOIN LATERAL (
+           SELECT FROM "{schema}".hub_event AS e
+           WHERE e.shard = part.shard AND e.seq > coalesce((
+             SELECT p.position FROM "{schema}".hub_position AS p WHERE p.shard = part.shard), 0)
+           ORDER BY e.seq
+           LIMIT $1
+         ) AS behind
+         LIMIT $1) AS counted),
+  (SELECT min(first.published_at)
+   FROM generate_series(0, (SELECT s.shards FROM "{schema}".hub_setting AS s) - 1) AS part(shard)
+   CROSS JOIN LATERAL (
+     SELECT e.published_at FROM "{schema}".hub_event AS e
+     WHERE e.shard = part.shard AND e.seq > coalesce((
+       SELECT p.position FROM "{schema}".hub_position AS p WHERE p.shard = part.shard), 0)
+     ORDER BY e.seq
+     LIMIT 1
+   ) AS first);
 
 -- name: hub_health
--- $1 subscription, $2 age in microseconds. Completed, failed, how many had an answer, the last
--- times of both, the last error.
+-- $1 subscription, $2 age in microseconds, $4 how many attempts at most: the newest. Completed,
+-- failed, the last times of both, the last error, half and 95 of 100 of those that had an answer
+-- took no longer than, and when the first of them ended.
+WITH looked AS MATERIALIZED (
+  SELECT * FROM (
+    (SELECT state, status, took, ended_at, error
+     FROM "{schema}".hub_job
+     WHERE subscription = $1 AND state = 'completed' AND ended_at IS NOT NULL
+       AND ended_at >= (SELECT clock_timestamp()) - $2 * interval '1 microsecond'
+     ORDER BY ended_at DESC
+     LIMIT $4)
+    UNION ALL
+    (SELECT state, status, took, ended_at, error
+     FROM "{schema}".hub_job
+     WHERE subscription = $1 AND state = 'failed' AND ended_at IS NOT NULL
+       AND ended_at >= (SELECT clock_timestamp()) - $2 * interval '1 microsecond'
+     ORDER BY ended_at DESC
+     LIMIT $4)) AS newest
+  ORDER BY ended_at DESC
+  LIMIT $4
+)
 SELECT count(*) FILTER (WHERE state = 'completed'), count(*) FILTER (WHERE state = 'failed'),
-       count(*) FILTER (WHERE state = 'completed' OR status <> 0),
        max(ended_at) FILTER (WHERE state = 'completed'),
        max(ended_at) FILTER (WHERE state = 'failed'),
-       coalesce((SELECT error FROM "{schema}".hub_job
-                 WHERE subscription = $1 AND ended_at IS NOT NULL AND state = 'failed'
-                   AND ended_at >= (SELECT clock_timestamp()) - $2 * interval '1 microsecond'
-                 ORDER BY ended_at DESC LIMIT 1), '')
-FROM "{schema}".hub_job
-WHERE subscription = $1 AND ended_at IS NOT NULL
-  AND ended_at >= (SELECT clock_timestamp()) - $2 * interval '1 microsecond';
+       coalesce((SELECT l.error FROM looked AS l
+                 WHERE l.state = 'failed' ORDER BY l.ended_at DESC LIMIT 1), ''),
+       percentile_disc(0.5) WITHIN GROUP (ORDER BY took)
+         FILTER (WHERE state = 'completed' OR status <> 0),
+       percentile_disc(0.95) WITHIN GROUP (ORDER BY took)
+         FILTER (WHERE state = 'completed' OR status <> 0),
+       min(ended_at)
+FROM looked;
 
--- name: hub_took
--- The same, and $4: how many were faster. The time of one that had an answer.
-SELECT took
-FROM "{schema}".hub_job
-WHERE subscription = $1 AND ended_at IS NOT NULL
-  AND ended_at >= (SELECT clock_timestamp()) - $2 * interval '1 microsecond'
-  AND (state = 'completed' OR status <> 0)
-ORDER BY took
-LIMIT 1 OFFSET $4;
+-- name: hub_failing_since
+-- $1 subscription, $2 age in microseconds. When the first attempt failed after the last success: the
+-- first that was sent, among the first thousand.
+SELECT f.ended_at
+FROM (
+  SELECT i.ended_at, i.took, i.code
+  FROM "{schema}".hub_job AS i
+  WHERE i.subscription = $1 AND i.state = 'failed' AND i.ended_at IS NOT NULL
+    AND i.ended_at >= (SELECT clock_timestamp()) - $2 * interval '1 microsecond'
+    AND i.ended_at > coalesce((
+      SELECT c.ended_at FROM "{schema}".hub_job AS c
+      WHERE c.subscription = $1 AND c.state = 'completed' AND c.ended_at IS NOT NULL
+      ORDER BY c.ended_at DESC
+      LIMIT 1), '-infinity')
+  ORDER BY i.ended_at
+  LIMIT 1000
+) AS f
+WHERE f.took > 0 AND f.code <> 'TX.LEASE_LOST'
+LIMIT 1;
 
 -- name: hub_generations
 -- $1 deliveries. Each with its next generation's state, if that is there.

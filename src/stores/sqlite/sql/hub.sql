@@ -81,12 +81,20 @@ ON CONFLICT (shard) DO UPDATE SET position = excluded.position
 WHERE excluded.position > p.position;
 
 -- name: hub_changed
--- After change ?1.
+-- After change ?1, ?2 now. From the start without those that have been disabled for days: they
+-- match nothing, and nobody has to be told about them.
 SELECT id, tenant, name, state, types, target, settings, reason, active_since, version, change,
        created_at, changed_at
 FROM sagabox_hub_subscription
-WHERE change > ?1
+WHERE change > ?1 AND (?1 > 0 OR state <> 'disabled' OR changed_at > ?2 - 172800000000)
 ORDER BY change;
+
+-- name: hub_named
+-- ?1 subscriptions.
+SELECT id, tenant, name, state, types, target, settings, reason, active_since, version, change,
+       created_at, changed_at
+FROM sagabox_hub_subscription
+WHERE id IN (SELECT value FROM json_each(?1));
 
 -- name: hub_subscription_lock
 -- ?1 id. As it is until the transaction ends.
@@ -138,8 +146,10 @@ ORDER BY id
 LIMIT ?5;
 
 -- name: hub_subscription_count
--- ?1 tenant. Those that are not disabled.
-SELECT count(*) FROM sagabox_hub_subscription WHERE tenant = ?1 AND state <> 'disabled';
+-- ?1 tenant. Those that are not disabled, and those that are.
+SELECT coalesce(sum(state <> 'disabled'), 0), coalesce(sum(state = 'disabled'), 0)
+FROM sagabox_hub_subscription
+WHERE tenant = ?1;
 
 -- name: hub_disable
 -- ?1 id, ?2 reason, ?3 change, ?4 now. A row if it was not disabled, and still is as that change left it.
@@ -167,6 +177,23 @@ FROM sagabox_hub_secret
 WHERE subscription IN (SELECT value FROM json_each(?1))
   AND (expires_at IS NULL OR expires_at > ?2)
 ORDER BY subscription, number DESC;
+
+-- name: hub_reseal
+-- ?1 subscription, ?2 number, ?3 secret as it is stored, ?4 as it is to be; each in turn. A row if it
+-- was as it was expected.
+UPDATE sagabox_hub_secret SET sealed = ?4
+WHERE subscription = ?1 AND number = ?2 AND sealed = ?3
+RETURNING 1;
+
+-- name: hub_drop_secrets
+-- ?1 rows at most, ?2 now. Those that have expired; a row each.
+DELETE FROM sagabox_hub_secret
+WHERE (subscription, number) IN (
+  SELECT s.subscription, s.number FROM sagabox_hub_secret AS s
+  WHERE s.expires_at IS NOT NULL AND s.expires_at <= ?2
+  ORDER BY s.expires_at
+  LIMIT ?1)
+RETURNING 1;
 
 -- name: hub_add
 -- ?1 id, ?2 event, ?3 subscription, ?4 generation, ?5 tenant, ?6 type, ?7 key, ?8 shard, ?9
@@ -378,18 +405,28 @@ WHERE delivery = ?1 AND attempt = ?2 AND ended_at IS NOT NULL
     WHERE d.id = ?1 AND d.state = 'in_progress' AND d.attempt = ?2);
 
 -- name: hub_lease
--- ?1 token, ?2 worker, ?3 lease in microseconds, ?4 rows at most, ?5 now. The jobs, each with its
--- delivery and event.
+-- ?1 token, ?2 worker, ?3 lease in microseconds, ?4 rows at most, ?5 now, ?6 bytes at most of
+-- payloads, after the first. The jobs, each with its delivery and event.
 UPDATE sagabox_hub_job
 SET state = 'leased', token = ?1, worker = ?2, lease_until = ?5 + ?3
 WHERE (delivery, attempt) IN (
-  SELECT j.delivery, j.attempt
-  FROM sagabox_hub_job AS j
-  WHERE j.state = 'pending' AND EXISTS (
-    SELECT 1 FROM sagabox_hub_delivery AS d JOIN sagabox_hub_event AS e ON e.id = d.event
-    WHERE d.id = j.delivery)
-  ORDER BY j.attempt_at, j.delivery, j.attempt
-  LIMIT ?4);
+  SELECT delivery, attempt
+  FROM (
+    SELECT delivery, attempt, sum(octets) OVER so_far AS octets_to,
+           row_number() OVER so_far AS number
+    FROM (
+      SELECT j.delivery, j.attempt, j.attempt_at,
+             (SELECT length(e.payload)
+              FROM sagabox_hub_delivery AS d JOIN sagabox_hub_event AS e ON e.id = d.event
+              WHERE d.id = j.delivery) AS octets
+      FROM sagabox_hub_job AS j
+      WHERE j.state = 'pending' AND EXISTS (
+        SELECT 1 FROM sagabox_hub_delivery AS d JOIN sagabox_hub_event AS e ON e.id = d.event
+        WHERE d.id = j.delivery)
+      ORDER BY j.attempt_at, j.delivery, j.attempt
+      LIMIT ?4)
+    WINDOW so_far AS (ORDER BY attempt_at, delivery, attempt ROWS UNBOUNDED PRECEDING))
+  WHERE number = 1 OR octets_to <= ?6);
 SELECT j.delivery, j.attempt, 0, j.subscription, j.state, j.attempt_at, j.resets, j.worker,
        j.lease_until, j.ended_at, j.code, j.error, j.status, j.answer, j.retry_after, j.took,
        d.seq, d.id, d.event, d.subscription, d.generation, d.tenant, d.type, d.key, 0, d.state,
@@ -438,16 +475,50 @@ RETURNING delivery, attempt, state;
 
 -- name: hub_events
 -- Before sequence ?1; ?2 tenant, ?3 type, ?4 key, ?5 source, ?6 external id, ?7 from, ?8 to, where
--- they are not null; ?9 rows at most.
+-- they are not null; ?9 rows at most. Without payloads, behind each its size.
 SELECT seq, id, tenant, source, external_id, type, key, is_json, digest, aggregate_type,
        aggregate_id, priority, content_type, headers, occurred_at, traceparent, tracestate,
-       request_id, correlation_id, published_at, 0, payload
+       request_id, correlation_id, published_at, 0, x'',
+       length(payload)
 FROM sagabox_hub_event
 WHERE (?1 IS NULL OR seq < ?1) AND (?2 IS NULL OR tenant = ?2) AND (?3 IS NULL OR type = ?3)
   AND (?4 IS NULL OR key = ?4) AND (?5 IS NULL OR source = ?5)
   AND (?6 IS NULL OR external_id = ?6) AND (?7 IS NULL OR published_at >= ?7)
   AND (?8 IS NULL OR published_at < ?8)
 ORDER BY seq DESC
+LIMIT ?9;
+
+-- name: hub_events_external
+-- The same of those with external id ?6, which each source of a tenant has once: from one source to
+-- the next.
+WITH RECURSIVE source (tenant, source) AS (
+  SELECT * FROM (
+    SELECT tenant, source FROM sagabox_hub_event
+    WHERE external_id <> '' AND tenant >= coalesce(?2, '')
+    ORDER BY tenant, source LIMIT 1)
+  UNION ALL
+  SELECT n.tenant, n.source
+  FROM source AS s
+  JOIN sagabox_hub_event AS n ON n.seq = coalesce(
+    (SELECT e.seq FROM sagabox_hub_event AS e
+     WHERE e.external_id <> '' AND e.tenant = s.tenant AND e.source > s.source
+     ORDER BY e.source LIMIT 1),
+    (SELECT e.seq FROM sagabox_hub_event AS e
+     WHERE e.external_id <> '' AND e.tenant > s.tenant
+     ORDER BY e.tenant, e.source LIMIT 1))
+  WHERE ?2 IS NULL OR s.tenant = ?2
+)
+SELECT e.seq, e.id, e.tenant, e.source, e.external_id, e.type, e.key, e.is_json, e.digest,
+       e.aggregate_type, e.aggregate_id, e.priority, e.content_type, e.headers, e.occurred_at,
+       e.traceparent, e.tracestate, e.request_id, e.correlation_id, e.published_at, 0, x'',
+       length(e.payload)
+FROM source AS s
+CROSS JOIN sagabox_hub_event AS e
+WHERE e.tenant = s.tenant AND e.source = s.source AND e.external_id = ?6 AND e.external_id <> ''
+  AND (?1 IS NULL OR e.seq < ?1) AND (?2 IS NULL OR e.tenant = ?2) AND (?3 IS NULL OR e.type = ?3)
+  AND (?4 IS NULL OR e.key = ?4) AND (?5 IS NULL OR e.source = ?5)
+  AND (?7 IS NULL OR e.published_at >= ?7) AND (?8 IS NULL OR e.published_at < ?8)
+ORDER BY e.seq DESC
 LIMIT ?9;
 
 -- name: hub_event
@@ -477,6 +548,23 @@ WHERE (?1 IS NULL OR seq < ?1) AND (?2 IS NULL OR tenant = ?2)
 ORDER BY seq DESC
 LIMIT ?13;
 
+-- name: hub_deliveries_dead
+-- The same of those that are dead, along their own index.
+SELECT seq, id, event, subscription, generation, tenant, type, key, 0, state, attempt, failures,
+       next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+FROM sagabox_hub_delivery AS d
+WHERE d.state = 'dead' AND (?1 IS NULL OR seq < ?1) AND (?2 IS NULL OR tenant = ?2)
+  AND (?3 IS NULL OR subscription = ?3) AND (?4 IS NULL OR event = ?4)
+  AND (?6 IS NULL OR type = ?6) AND (?7 IS NULL OR code = ?7)
+  AND (?8 IS NULL OR created_at >= ?8) AND (?9 IS NULL OR created_at < ?9)
+  AND (?10 IS NULL OR ended_at >= ?10) AND (?11 IS NULL OR ended_at < ?11)
+  AND (?12 IS NULL OR ?12 = ((
+    SELECT 1 FROM sagabox_hub_delivery AS n
+    WHERE n.event = d.event AND n.subscription = d.subscription AND n.generation = d.generation + 1
+    LIMIT 1) IS NOT NULL))
+ORDER BY seq DESC
+LIMIT ?13;
+
 -- name: hub_deliveries_of
 -- The same of one subscription.
 SELECT seq, id, event, subscription, generation, tenant, type, key, 0, state, attempt, failures,
@@ -485,6 +573,23 @@ FROM sagabox_hub_delivery AS d
 WHERE subscription = ?3
   AND (?1 IS NULL OR seq < ?1) AND (?2 IS NULL OR tenant = ?2) AND (?4 IS NULL OR event = ?4)
   AND (?5 IS NULL OR state = ?5) AND (?6 IS NULL OR type = ?6) AND (?7 IS NULL OR code = ?7)
+  AND (?8 IS NULL OR created_at >= ?8) AND (?9 IS NULL OR created_at < ?9)
+  AND (?10 IS NULL OR ended_at >= ?10) AND (?11 IS NULL OR ended_at < ?11)
+  AND (?12 IS NULL OR ?12 = ((
+    SELECT 1 FROM sagabox_hub_delivery AS n
+    WHERE n.event = d.event AND n.subscription = d.subscription AND n.generation = d.generation + 1
+    LIMIT 1) IS NOT NULL))
+ORDER BY seq DESC
+LIMIT ?13;
+
+-- name: hub_deliveries_of_dead
+-- The same of those that are dead, along their own index.
+SELECT seq, id, event, subscription, generation, tenant, type, key, 0, state, attempt, failures,
+       next_attempt_at, created_at, ended_at, correlation_id, code, error, status
+FROM sagabox_hub_delivery AS d
+WHERE d.state = 'dead' AND subscription = ?3
+  AND (?1 IS NULL OR seq < ?1) AND (?2 IS NULL OR tenant = ?2) AND (?4 IS NULL OR event = ?4)
+  AND (?6 IS NULL OR type = ?6) AND (?7 IS NULL OR code = ?7)
   AND (?8 IS NULL OR created_at >= ?8) AND (?9 IS NULL OR created_at < ?9)
   AND (?10 IS NULL OR ended_at >= ?10) AND (?11 IS NULL OR ended_at < ?11)
   AND (?12 IS NULL OR ?12 = ((
@@ -507,6 +612,32 @@ WHERE s.tenant = ?2 AND d.seq IN (
   WHERE i.subscription = s.id AND i.tenant = ?2 AND (?1 IS NULL OR i.seq < ?1)
     AND (?3 IS NULL OR i.subscription = ?3) AND (?4 IS NULL OR i.event = ?4)
     AND (?5 IS NULL OR i.state = ?5) AND (?6 IS NULL OR i.type = ?6)
+    AND (?7 IS NULL OR i.code = ?7) AND (?8 IS NULL OR i.created_at >= ?8)
+    AND (?9 IS NULL OR i.created_at < ?9) AND (?10 IS NULL OR i.ended_at >= ?10)
+    AND (?11 IS NULL OR i.ended_at < ?11)
+    AND (?12 IS NULL OR ?12 = ((
+      SELECT 1 FROM sagabox_hub_delivery AS n
+      WHERE n.event = i.event AND n.subscription = i.subscription
+        AND n.generation = i.generation + 1
+      LIMIT 1) IS NOT NULL))
+  ORDER BY i.seq DESC
+  LIMIT ?13)
+ORDER BY d.seq DESC
+LIMIT ?13;
+
+-- name: hub_deliveries_in_dead
+-- The same of those that are dead, along their own index.
+SELECT d.seq, d.id, d.event, d.subscription, d.generation, d.tenant, d.type, d.key, 0, d.state,
+       d.attempt, d.failures, d.next_attempt_at, d.created_at, d.ended_at, d.correlation_id,
+       d.code, d.error, d.status
+FROM sagabox_hub_subscription AS s
+CROSS JOIN sagabox_hub_delivery AS d
+WHERE s.tenant = ?2 AND d.seq IN (
+  SELECT i.seq
+  FROM sagabox_hub_delivery AS i
+  WHERE i.state = 'dead' AND i.subscription = s.id AND i.tenant = ?2 AND (?1 IS NULL OR i.seq < ?1)
+    AND (?3 IS NULL OR i.subscription = ?3) AND (?4 IS NULL OR i.event = ?4)
+    AND (?6 IS NULL OR i.type = ?6)
     AND (?7 IS NULL OR i.code = ?7) AND (?8 IS NULL OR i.created_at >= ?8)
     AND (?9 IS NULL OR i.created_at < ?9) AND (?10 IS NULL OR i.ended_at >= ?10)
     AND (?11 IS NULL OR i.ended_at < ?11)
@@ -562,45 +693,250 @@ FROM sagabox_hub_dead
 WHERE delivery = ?1;
 
 -- name: hub_count
--- ?1 tenant; null means all.
-SELECT subscription, state, count(*), min(created_at)
+-- ?1 tenant; null means all. ?2: so many of each subscription and state are counted. From one
+-- subscription to the next, as each is one tenant's. Subscription, state, how many, the oldest of
+-- those that were counted, whether there are more.
+WITH RECURSIVE pending (subscription) AS (
+  SELECT * FROM (
+    SELECT subscription FROM sagabox_hub_delivery INDEXED BY sagabox_hub_delivery_pending
+          WHERE state = 'pending' ORDER BY subscription, next_attempt_at, seq LIMIT 1)
+  UNION ALL
+  SELECT (SELECT d.subscription FROM sagabox_hub_delivery AS d INDEXED BY sagabox_hub_delivery_pending
+          WHERE d.state = 'pending' AND d.subscription > p.subscription
+          ORDER BY d.subscription, d.next_attempt_at, d.seq LIMIT 1)
+  FROM pending AS p
+  WHERE p.subscription IS NOT NULL
+), waiting (subscription) AS (
+  SELECT * FROM (
+    SELECT subscription FROM sagabox_hub_delivery INDEXED BY sagabox_hub_delivery_waiting
+          WHERE state = 'waiting' ORDER BY subscription, seq LIMIT 1)
+  UNION ALL
+  SELECT (SELECT d.subscription FROM sagabox_hub_delivery AS d INDEXED BY sagabox_hub_delivery_waiting
+          WHERE d.state = 'waiting' AND d.subscription > p.subscription
+          ORDER BY d.subscription, d.seq LIMIT 1)
+  FROM waiting AS p
+  WHERE p.subscription IS NOT NULL
+), dead (subscription) AS (
+  SELECT * FROM (
+    SELECT subscription FROM sagabox_hub_delivery INDEXED BY sagabox_hub_delivery_dead_of
+          WHERE state = 'dead' ORDER BY subscription, seq LIMIT 1)
+  UNION ALL
+  SELECT (SELECT d.subscription FROM sagabox_hub_delivery AS d INDEXED BY sagabox_hub_delivery_dead_of
+          WHERE d.state = 'dead' AND d.subscription > p.subscription
+          ORDER BY d.subscription, d.seq LIMIT 1)
+  FROM dead AS p
+  WHERE p.subscription IS NOT NULL
+)
+SELECT subscription, state, min(deliveries, ?2), oldest, deliveries > ?2
 FROM (
-  SELECT subscription, state, created_at, tenant
-  FROM sagabox_hub_delivery WHERE state = 'pending'
+  SELECT one.subscription AS subscription, 'pending' AS state,
+         (SELECT count(*) FROM (
+            SELECT 1 FROM sagabox_hub_delivery AS d INDEXED BY sagabox_hub_delivery_pending
+            WHERE d.state = 'pending' AND d.subscription = one.subscription
+            ORDER BY d.next_attempt_at, d.seq LIMIT ?2 + 1)) AS deliveries,
+         (SELECT min(created_at) FROM (
+            SELECT d.created_at FROM sagabox_hub_delivery AS d INDEXED BY sagabox_hub_delivery_pending
+            WHERE d.state = 'pending' AND d.subscription = one.subscription
+            ORDER BY d.next_attempt_at, d.seq LIMIT ?2 + 1)) AS oldest
+  FROM pending AS one
+  WHERE one.subscription IS NOT NULL AND (?1 IS NULL OR ?1 = (
+    SELECT d.tenant FROM sagabox_hub_delivery AS d INDEXED BY sagabox_hub_delivery_pending
+    WHERE d.state = 'pending' AND d.subscription = one.subscription
+    LIMIT 1))
   UNION ALL
-  SELECT subscription, state, created_at, tenant
-  FROM sagabox_hub_delivery WHERE state = 'waiting'
+  SELECT one.subscription AS subscription, 'waiting' AS state,
+         (SELECT count(*) FROM (
+            SELECT 1 FROM sagabox_hub_delivery AS d INDEXED BY sagabox_hub_delivery_waiting
+            WHERE d.state = 'waiting' AND d.subscription = one.subscription
+            ORDER BY d.seq LIMIT ?2 + 1)) AS deliveries,
+         (SELECT min(created_at) FROM (
+            SELECT d.created_at FROM sagabox_hub_delivery AS d INDEXED BY sagabox_hub_delivery_waiting
+            WHERE d.state = 'waiting' AND d.subscription = one.subscription
+            ORDER BY d.seq LIMIT ?2 + 1)) AS oldest
+  FROM waiting AS one
+  WHERE one.subscription IS NOT NULL AND (?1 IS NULL OR ?1 = (
+    SELECT d.tenant FROM sagabox_hub_delivery AS d INDEXED BY sagabox_hub_delivery_waiting
+    WHERE d.state = 'waiting' AND d.subscription = one.subscription
+    LIMIT 1))
   UNION ALL
-  SELECT subscription, state, created_at, tenant
-  FROM sagabox_hub_delivery WHERE state = 'in_progress'
+  SELECT subscription, 'in_progress', count(*), min(created_at)
+  FROM (SELECT subscription, tenant, created_at FROM sagabox_hub_delivery
+        WHERE state = 'in_progress' ORDER BY id LIMIT 100000)
+  WHERE ?1 IS NULL OR tenant = ?1
+  GROUP BY subscription
   UNION ALL
-  SELECT subscription, state, created_at, tenant
-  FROM sagabox_hub_delivery WHERE state = 'dead')
-WHERE ?1 IS NULL OR tenant = ?1
-GROUP BY subscription, state;
+  SELECT one.subscription AS subscription, 'dead' AS state,
+         (SELECT count(*) FROM (
+            SELECT 1 FROM sagabox_hub_delivery AS d INDEXED BY sagabox_hub_delivery_dead_of
+            WHERE d.state = 'dead' AND d.subscription = one.subscription
+            ORDER BY d.seq LIMIT ?2 + 1)) AS deliveries,
+         (SELECT min(created_at) FROM (
+            SELECT d.created_at FROM sagabox_hub_delivery AS d INDEXED BY sagabox_hub_delivery_dead_of
+            WHERE d.state = 'dead' AND d.subscription = one.subscription
+            ORDER BY d.seq LIMIT ?2 + 1)) AS oldest
+  FROM dead AS one
+  WHERE one.subscription IS NOT NULL AND (?1 IS NULL OR ?1 = (
+    SELECT d.tenant FROM sagabox_hub_delivery AS d INDEXED BY sagabox_hub_delivery_dead_of
+    WHERE d.state = 'dead' AND d.subscription = one.subscription
+    LIMIT 1))
+);
+
+-- name: hub_count_of
+-- The same of one subscription: ?1 its id, ?2 its shard, ?3 so many of each state, ?4 tenant.
+SELECT ?1, state, min(deliveries, ?3), oldest, deliveries > ?3
+FROM (
+  SELECT 'pending' AS state, count(*) AS deliveries, min(created_at) AS oldest
+  FROM (SELECT created_at FROM sagabox_hub_delivery INDEXED BY sagabox_hub_delivery_pending
+        WHERE state = 'pending' AND ?2 = 0 AND subscription = ?1
+          AND (?4 IS NULL OR tenant = ?4)
+        ORDER BY next_attempt_at, seq
+        LIMIT ?3 + 1)
+  UNION ALL
+  SELECT 'waiting' AS state, count(*) AS deliveries, min(created_at) AS oldest
+  FROM (SELECT created_at FROM sagabox_hub_delivery INDEXED BY sagabox_hub_delivery_waiting
+        WHERE state = 'waiting' AND ?2 = 0 AND subscription = ?1
+          AND (?4 IS NULL OR tenant = ?4)
+        ORDER BY seq
+        LIMIT ?3 + 1)
+  UNION ALL
+  SELECT 'in_progress', count(*), min(created_at)
+  FROM (SELECT subscription, tenant, created_at FROM sagabox_hub_delivery
+        WHERE state = 'in_progress' ORDER BY id LIMIT 100000)
+  WHERE subscription = ?1 AND (?4 IS NULL OR tenant = ?4)
+  UNION ALL
+  SELECT 'dead' AS state, count(*) AS deliveries, min(created_at) AS oldest
+  FROM (SELECT created_at FROM sagabox_hub_delivery INDEXED BY sagabox_hub_delivery_dead_of
+        WHERE state = 'dead' AND ?2 = 0 AND subscription = ?1
+          AND (?4 IS NULL OR tenant = ?4)
+        ORDER BY seq
+        LIMIT ?3 + 1)
+)
+WHERE deliveries > 0;
+
+-- name: hub_stats
+-- ?1: so many of a state are counted, each along an index that has nothing else. Of pending,
+-- waiting, in progress and dead: how many, and whether there are at least so many; then when the
+-- oldest that has not ended was made. Where there are too many, that is the oldest of those that
+-- are first of their subscription.
+WITH RECURSIVE first_pending (subscription) AS (
+  SELECT * FROM (
+    SELECT subscription FROM sagabox_hub_delivery INDEXED BY sagabox_hub_delivery_pending
+          WHERE state = 'pending' ORDER BY subscription, next_attempt_at, seq LIMIT 1)
+  UNION ALL
+  SELECT (SELECT d.subscription FROM sagabox_hub_delivery AS d INDEXED BY sagabox_hub_delivery_pending
+          WHERE d.state = 'pending' AND d.subscription > p.subscription
+          ORDER BY d.subscription, d.next_attempt_at, d.seq LIMIT 1)
+  FROM first_pending AS p
+  WHERE p.subscription IS NOT NULL
+), first_waiting (subscription) AS (
+  SELECT * FROM (
+    SELECT subscription FROM sagabox_hub_delivery INDEXED BY sagabox_hub_delivery_waiting
+          WHERE state = 'waiting' ORDER BY subscription, seq LIMIT 1)
+  UNION ALL
+  SELECT (SELECT d.subscription FROM sagabox_hub_delivery AS d INDEXED BY sagabox_hub_delivery_waiting
+          WHERE d.state = 'waiting' AND d.subscription > p.subscription
+          ORDER BY d.subscription, d.seq LIMIT 1)
+  FROM first_waiting AS p
+  WHERE p.subscription IS NOT NULL
+), pending AS MATERIALIZED (
+  SELECT count(*) AS counted, min(created_at) AS oldest
+  FROM (SELECT created_at FROM sagabox_hub_delivery INDEXED BY sagabox_hub_delivery_pending
+          WHERE state = 'pending'
+        ORDER BY subscription, next_attempt_at, seq LIMIT ?1)
+), waiting AS MATERIALIZED (
+  SELECT count(*) AS counted, min(created_at) AS oldest
+  FROM (SELECT created_at FROM sagabox_hub_delivery INDEXED BY sagabox_hub_delivery_waiting
+          WHERE state = 'waiting'
+        ORDER BY subscription, seq LIMIT ?1)
+), in_progress AS MATERIALIZED (
+  SELECT count(*) AS counted, min(created_at) AS oldest
+  FROM (SELECT created_at FROM sagabox_hub_delivery WHERE state = 'in_progress'
+        ORDER BY id LIMIT ?1)
+), dead AS MATERIALIZED (
+  SELECT count(*) AS counted
+  FROM (SELECT 1 FROM sagabox_hub_delivery WHERE state = 'dead' ORDER BY ended_at LIMIT ?1)
+)
+SELECT pending.counted, pending.counted >= ?1, waiting.counted, waiting.counted >= ?1,
+       in_progress.counted, in_progress.counted >= ?1, dead.counted, dead.counted >= ?1,
+       (SELECT min(oldest) FROM (
+          SELECT pending.oldest AS oldest
+          UNION ALL SELECT waiting.oldest
+          UNION ALL SELECT in_progress.oldest
+          UNION ALL SELECT CASE WHEN pending.counted >= ?1 THEN (
+            SELECT min((SELECT d.created_at FROM sagabox_hub_delivery AS d INDEXED BY sagabox_hub_delivery_pending
+                        WHERE d.state = 'pending' AND d.subscription = f.subscription
+                        ORDER BY d.next_attempt_at, d.seq LIMIT 1))
+            FROM (SELECT subscription FROM first_pending LIMIT ?1) AS f) END
+          UNION ALL SELECT CASE WHEN waiting.counted >= ?1 THEN (
+            SELECT min((SELECT d.created_at FROM sagabox_hub_delivery AS d INDEXED BY sagabox_hub_delivery_waiting
+                        WHERE d.state = 'waiting' AND d.subscription = f.subscription
+                        ORDER BY d.seq LIMIT 1))
+            FROM (SELECT subscription FROM first_waiting LIMIT ?1) AS f) END))
+FROM pending, waiting, in_progress, dead;
+
+-- name: hub_unrouted
+-- ?1: so many are counted. How many events lie behind the position, and when the first of them was
+-- published.
+SELECT count(*), min(published_at)
+FROM (SELECT published_at FROM sagabox_hub_event
+      WHERE seq > coalesce((SELECT p.position FROM sagabox_hub_position AS p WHERE p.shard = 0), 0)
+      ORDER BY seq
+      LIMIT ?1);
 
 -- name: hub_health
--- ?1 subscription, ?2 age in microseconds, ?3 now. Completed, failed, how many had an answer, the
--- last times of both, the last error.
+-- ?1 subscription, ?2 age in microseconds, ?3 now, ?4 how many attempts at most: the newest.
+-- Completed, failed, the last times of both, the last error, half and 95 of 100 of those that had an
+-- answer took no longer than, and when the first of them ended.
+WITH looked AS MATERIALIZED (
+  SELECT * FROM (
+    SELECT * FROM (
+      SELECT state, status, took, ended_at, error FROM sagabox_hub_job
+      WHERE subscription = ?1 AND state = 'completed' AND ended_at IS NOT NULL
+        AND ended_at >= ?3 - ?2
+      ORDER BY ended_at DESC
+      LIMIT ?4)
+    UNION ALL
+    SELECT * FROM (
+      SELECT state, status, took, ended_at, error FROM sagabox_hub_job
+      WHERE subscription = ?1 AND state = 'failed' AND ended_at IS NOT NULL
+        AND ended_at >= ?3 - ?2
+      ORDER BY ended_at DESC
+      LIMIT ?4))
+  ORDER BY ended_at DESC
+  LIMIT ?4
+), answered AS MATERIALIZED (
+  SELECT took FROM looked WHERE state = 'completed' OR status <> 0
+)
 SELECT coalesce(sum(state = 'completed'), 0), coalesce(sum(state = 'failed'), 0),
-       coalesce(sum(state = 'completed' OR status <> 0), 0),
        max(CASE WHEN state = 'completed' THEN ended_at END),
        max(CASE WHEN state = 'failed' THEN ended_at END),
-       coalesce((SELECT error FROM sagabox_hub_job
-                 WHERE subscription = ?1 AND ended_at IS NOT NULL AND ended_at >= ?3 - ?2
-                   AND state = 'failed'
-                 ORDER BY ended_at DESC LIMIT 1), '')
-FROM sagabox_hub_job
-WHERE subscription = ?1 AND ended_at IS NOT NULL AND ended_at >= ?3 - ?2;
+       coalesce((SELECT l.error FROM looked AS l
+                 WHERE l.state = 'failed' ORDER BY l.ended_at DESC LIMIT 1), ''),
+       (SELECT took FROM answered ORDER BY took
+        LIMIT 1 OFFSET max((SELECT (count(*) * 50 + 99) / 100 FROM answered) - 1, 0)),
+       (SELECT took FROM answered ORDER BY took
+        LIMIT 1 OFFSET max((SELECT (count(*) * 95 + 99) / 100 FROM answered) - 1, 0)),
+       min(ended_at)
+FROM looked;
 
--- name: hub_took
--- The same, and ?4: how many were faster. The time of one that had an answer.
-SELECT took
-FROM sagabox_hub_job
-WHERE subscription = ?1 AND ended_at IS NOT NULL AND ended_at >= ?3 - ?2
-  AND (state = 'completed' OR status <> 0)
-ORDER BY took
-LIMIT 1 OFFSET ?4;
+-- name: hub_failing_since
+-- ?1 subscription, ?2 age in microseconds, ?3 now. When the first attempt failed after the last
+-- success: the first that was sent, among the first thousand.
+SELECT ended_at
+FROM (
+  SELECT ended_at, took, code
+  FROM sagabox_hub_job
+  WHERE subscription = ?1 AND state = 'failed' AND ended_at IS NOT NULL AND ended_at >= ?3 - ?2
+    AND ended_at > coalesce((
+      SELECT c.ended_at FROM sagabox_hub_job AS c
+      WHERE c.subscription = ?1 AND c.state = 'completed' AND c.ended_at IS NOT NULL
+      ORDER BY c.ended_at DESC
+      LIMIT 1), -1)
+  ORDER BY ended_at
+  LIMIT 1000)
+WHERE took > 0 AND code <> 'TX.LEASE_LOST'
+ORDER BY ended_at
+LIMIT 1;
 
 -- name: hub_generations
 -- ?1 deliveries. Each with its next generation's state, if that is there.

@@ -244,7 +244,7 @@ TEST_F(PostgresHubRoles, EachUserCanDoAllOfItsWork) {
   EXPECT_EQ(looked.attempts(delivery_.id).value().size(), 1U);
   EXPECT_TRUE(looked.dead(delivery_.id).value());
   EXPECT_EQ(looked.count({}).value().size(), 1U);
-  EXPECT_EQ(looked.health(wanted_.id, seconds(60)).value().failed, 1U);
+  EXPECT_EQ(looked.health(wanted_.id, seconds(60), 100).value().failed, 1U);
   EXPECT_EQ(hub("operator").subscriptions.list({}).value().size(), 1U);
   const std::array acts{act()};
   const auto requeued = looked.requeue(std::array{delivery_.id}, {}, acts).value();

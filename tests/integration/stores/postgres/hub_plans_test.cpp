@@ -123,17 +123,18 @@ class PostgresHubPlans : public PostgresTest {
 };
 
 TEST_F(PostgresHubPlans, AreTheSameAtAnyTime) {
-  const std::array all_day{"hub_publish",     "hub_known",          "hub_read",
-                           "hub_unseen",      "hub_move",           "hub_changed",
-                           "hub_add",         "hub_open",           "hub_due",
-                           "hub_in_progress", "hub_begin",          "hub_change",
-                           "hub_end_unsent",  "hub_doomed",         "hub_bury",
-                           "hub_disable",     "hub_make_jobs",      "hub_without_job",
-                           "hub_ended",       "hub_seen",           "hub_lease",
-                           "hub_finish",      "hub_lost",           "hub_reset",
-                           "hub_secrets",     "hub_dead",           "hub_generations",
-                           "hub_requeue",     "hub_release_strays", "hub_deliveries_in",
-                           "hub_waiting_page"};
+  const std::array all_day{"hub_publish",       "hub_known",          "hub_read",
+                           "hub_unseen",        "hub_move",           "hub_changed",
+                           "hub_add",           "hub_open",           "hub_due",
+                           "hub_in_progress",   "hub_begin",          "hub_change",
+                           "hub_end_unsent",    "hub_doomed",         "hub_bury",
+                           "hub_disable",       "hub_make_jobs",      "hub_without_job",
+                           "hub_ended",         "hub_seen",           "hub_lease",
+                           "hub_finish",        "hub_lost",           "hub_reset",
+                           "hub_secrets",       "hub_dead",           "hub_generations",
+                           "hub_requeue",       "hub_release_strays", "hub_deliveries_in",
+                           "hub_waiting_page",  "hub_stats",          "hub_unrouted",
+                           "hub_failing_since", "hub_named",          "hub_count_of"};
   std::map<std::string, std::string> first;
   for (const std::string section : all_day) {
     first[section] = plan(section);
@@ -185,6 +186,26 @@ TEST_F(PostgresHubPlans, UseTheIndexesThatAreMadeForThem) {
   uses("hub_old_events", "(seq > ");
   uses("hub_drop_events", "hub_event_id");
   uses("hub_health", "hub_job_of");
+  uses("hub_health", "state = 'failed'");
+  uses("hub_failing_since", "hub_job_of");
+  uses("hub_failing_since", "state = 'completed'");
+  EXPECT_EQ(plan("hub_failing_since").find("Sort"), std::string::npos) << plan("hub_failing_since");
+  uses("hub_stats", "hub_delivery_pending");
+  uses("hub_stats", "hub_delivery_waiting");
+  uses("hub_stats", "hub_delivery_in_progress");
+  uses("hub_stats", "hub_delivery_dead");
+  uses("hub_unrouted", "hub_event_pkey");
+  for (const auto* const section : {"hub_stats", "hub_unrouted"}) {
+    EXPECT_EQ(plan(section).find("Sort"), std::string::npos) << plan(section);
+  }
+  uses("hub_count", "hub_delivery_dead_of");
+  uses("hub_count_of", "hub_delivery_dead_of");
+  uses("hub_deliveries_dead", "hub_delivery_dead_seq");
+  uses("hub_deliveries_of_dead", "hub_delivery_dead_of");
+  uses("hub_deliveries_in_dead", "hub_delivery_dead_of");
+  uses("hub_events_external", "hub_event_external");
+  uses("hub_events_external", "external_id = ");
+  uses("hub_drop_secrets", "hub_secret_expires");
   uses("hub_deliveries_in", "hub_subscription_tenant");
   uses("hub_deliveries_in", "hub_delivery_of");
   uses("hub_subscription_count", "hub_subscription_tenant");

@@ -41,37 +41,18 @@ TEST_F(SqliteHubSchema, IsMadeByTheHubAloneAndRemovedAsAWhole) {
 TEST_F(SqliteHubSchema, StatementsThatRunAllDaySearch) {
   const auto store = open_store();
   store->hub()->events.prepare().value();
-  for (const auto* section : {"hub_publish",
-                              "hub_known",
-                              "hub_read",
-                              "hub_positions",
-                              "hub_move",
-                              "hub_changed",
-                              "hub_add",
-                              "hub_open",
-                              "hub_due",
-                              "hub_in_progress",
-                              "hub_begin",
-                              "hub_change",
-                              "hub_doomed",
-                              "hub_end_unsent",
-                              "hub_bury",
-                              "hub_make_jobs",
-                              "hub_without_job",
-                              "hub_ended",
-                              "hub_seen",
-                              "hub_finish",
-                              "hub_lost",
-                              "hub_reset",
-                              "hub_deliveries_of",
-                              "hub_deliveries_about",
-                              "hub_attempts",
-                              "hub_old_jobs",
-                              "hub_old_events",
-                              "hub_old_dead",
-                              "hub_deliveries_in",
-                              "hub_subscription_count",
-                              "hub_subscription_list_in"}) {
+  for (const auto* section :
+       {"hub_publish",       "hub_known",         "hub_read",
+        "hub_positions",     "hub_move",          "hub_changed",
+        "hub_add",           "hub_open",          "hub_due",
+        "hub_in_progress",   "hub_begin",         "hub_change",
+        "hub_doomed",        "hub_end_unsent",    "hub_bury",
+        "hub_make_jobs",     "hub_without_job",   "hub_ended",
+        "hub_seen",          "hub_finish",        "hub_lost",
+        "hub_reset",         "hub_deliveries_of", "hub_deliveries_about",
+        "hub_attempts",      "hub_old_jobs",      "hub_old_events",
+        "hub_old_dead",      "hub_deliveries_in", "hub_subscription_count",
+        "hub_failing_since", "hub_unrouted",      "hub_subscription_list_in"}) {
     const auto text = plan(section);
     for (const auto* table : {"sagabox_hub", "d", "e", "i", "j", "n", "s"}) {
       EXPECT_EQ((text + "\n").find("SCAN " + std::string(table) + "\n"), std::string::npos)
@@ -101,7 +82,22 @@ TEST_F(SqliteHubSchema, StatementsThatRunAllDaySearch) {
   uses("hub_lease", "sagabox_hub_job_pending");
   uses("hub_lease", "sagabox_hub_job_token");
   uses("hub_lost", "sagabox_hub_job_leased");
-  uses("hub_health", "sagabox_hub_job_of");
+  uses("hub_health", "sagabox_hub_job_of (subscription=? AND state=? AND ended_at>?)");
+  uses("hub_stats", "sagabox_hub_delivery_pending");
+  uses("hub_stats", "sagabox_hub_delivery_waiting");
+  uses("hub_stats", "sagabox_hub_delivery_in_progress");
+  uses("hub_stats", "sagabox_hub_delivery_dead");
+  for (const auto* const section : {"hub_count", "hub_count_of", "hub_stats"}) {
+    EXPECT_EQ(plan(section).find("sagabox_hub_delivery_of "), std::string::npos) << plan(section);
+    EXPECT_EQ(plan(section).find("FOR ORDER BY"), std::string::npos) << plan(section);
+  }
+  uses("hub_count", "sagabox_hub_delivery_dead_of");
+  uses("hub_deliveries_dead", "sagabox_hub_delivery_dead_seq");
+  uses("hub_deliveries_of_dead", "sagabox_hub_delivery_dead_of");
+  uses("hub_deliveries_in_dead", "sagabox_hub_delivery_dead_of");
+  uses("hub_events_external",
+       "sagabox_hub_event_external (tenant=? AND source=? AND external_id=?)");
+  uses("hub_drop_secrets", "sagabox_hub_secret_expires");
   uses("hub_deliveries_in", "sagabox_hub_subscription_tenant");
   uses("hub_deliveries_in", "sagabox_hub_delivery_of");
   uses("hub_subscription_count", "sagabox_hub_subscription_tenant");

@@ -61,6 +61,31 @@ class RestHub : public ApiTest {
   ProbeReport report_{.passed = true, .status = 200, .took = 40ms};
 };
 
+TEST_F(RestHub, NotReadyWhileEventsAreNotRouted) {
+  EXPECT_EQ(get("/health/ready").status, 200U);
+  published();
+  clock_.advance(4min);
+  EXPECT_EQ(get("/health/ready").status, 200U);
+  clock_.advance(2min);
+  const auto stuck = get("/health/ready");
+  EXPECT_EQ(stuck.status, 503U);
+  EXPECT_NE(stuck.body.find("its oldest event waits for 6m00s to be routed"), std::string::npos)
+      << stuck.body;
+  clock_.advance(1s);
+  store_.set_faults([](memory::Operation operation) {
+    return operation == memory::Operation::hub_inspect ? memory::Fault::refused
+                                                       : memory::Fault::none;
+  });
+  EXPECT_NE(get("/health/ready").body.find("its store does not answer"), std::string::npos);
+  store_.set_faults({});
+  // Another daemon has the role of router.
+  hub_->routes = false;
+  api_ = make_api(nullptr);
+  EXPECT_EQ(get("/health/ready").status, 200U);
+  clock_.advance(10min);
+  EXPECT_EQ(get("/health/ready").status, 200U);
+}
+
 TEST_F(RestHub, PublishesOnceForAnExternalId) {
   const std::string event = R"({"type":"shop.order.placed.v1","payload":{"n": 1},
     "source":"erp","external_id":"17"})";
