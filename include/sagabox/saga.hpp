@@ -70,8 +70,8 @@ inline SagaAnswer saga_wait() { return {.kind = SagaAnswer::Kind::wait}; }
 inline SagaAnswer saga_later() { return {.kind = SagaAnswer::Kind::later}; }
 
 /// Ends a call after its function has returned `saga_later()`, from any thread. Copies end the same
-/// call; the first one counts. When the last copy goes without a word, or this process ends, the
-/// call is in doubt. May outlive the `Sagas`: it does nothing then.
+/// call; the first one counts. When the last copy goes without a word, the call's deadline passes
+/// or this process ends, the call is in doubt. May outlive the `Sagas`: it does nothing then.
 class SagaCompletion {
  public:
   struct State;
@@ -149,6 +149,8 @@ struct SagaOptions {
   std::uint32_t spare_workers_max = 4;
   /// Sagas in memory at most, of each definition. What only waits is not kept.
   std::uint32_t instances_max = 20'000;
+  /// Calls that run at most before sagas that start or are due have to wait, of each definition.
+  std::uint32_t calls_max = 4096;
   std::uint32_t batch_sagas_max = 2000;  ///< written in one transaction
   /// Sagas that ended well or were compensated are kept so long; dead ones for ever.
   Duration retention = std::chrono::hours(24 * 7);

@@ -644,6 +644,12 @@ std::vector<DestinationState> Daemon::destinations() const {
   return sink_->router()->destinations();
 }
 
+std::vector<SagaFinding> Daemon::saga_findings(const Store& store) const {
+  constexpr std::size_t rows_max = 1000;
+  if (!sagas_ || &store != saga_store_) return {};
+  return sagas_->findings(rows_max);
+}
+
 std::vector<HeldUp> Daemon::held_up(const std::string& topic, const std::string& tenant) const {
   return sink_->router()->held_up(topic, tenant);
 }

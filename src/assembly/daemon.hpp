@@ -101,6 +101,8 @@ class Daemon {
                                             const std::string& tenant) const;
   /// Where its sagas are; null: it runs none.
   [[nodiscard]] Store* store_of_sagas() const noexcept { return saga_store_; }
+  /// See `Sagas::findings`; empty for another store than that of its sagas.
+  [[nodiscard]] std::vector<SagaFinding> saga_findings(const Store& store) const;
   /// Null: it has none.
   [[nodiscard]] DaemonHub* hub() const noexcept { return hub_.get(); }
   /// What is in effect.

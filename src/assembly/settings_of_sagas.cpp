@@ -75,6 +75,11 @@ void add_saga_bounds(Parts& parts) {
                       "sagas in memory, of each definition; those that only wait are not kept")
                       .between("1", "10000000"));
   parts.push_back(value<Held>(
+                      "calls_max", [](auto& s) -> auto& { return s.options.calls_max; },
+                      "calls that run, of each definition; sagas that start or are due wait for "
+                      "the rest")
+                      .between("1", "1000000"));
+  parts.push_back(value<Held>(
                       "batch_sagas_max", [](auto& s) -> auto& { return s.options.batch_sagas_max; },
                       "sagas that are written in one transaction")
                       .between("1", "100000"));

@@ -110,6 +110,9 @@ constexpr std::array catalogue{
                "Age of the oldest saga that has not ended; 0 when there is none"},
     MetricInfo{metric::saga_overdue_seconds, gauge, "definition",
                "How long ago a saga should have gone on; 0 when none should have"},
+    MetricInfo{metric::saga_stray, gauge, "definition",
+               "Sagas in the store that have not ended and that nothing would move, at the last "
+               "look"},
     MetricInfo{metric::saga_in_memory, gauge, "definition",
                "Sagas that this process has in memory"},
     MetricInfo{metric::saga_calls, gauge, "definition", "Calls of participants that run"},

@@ -19,6 +19,7 @@ inline constexpr std::string_view saga_dead = "saga_dead";
 inline constexpr std::string_view saga_waiting_person = "saga_waiting_person";
 inline constexpr std::string_view saga_oldest_seconds = "saga_oldest_seconds";
 inline constexpr std::string_view saga_overdue_seconds = "saga_overdue_seconds";
+inline constexpr std::string_view saga_stray = "saga_stray";
 inline constexpr std::string_view saga_in_memory = "saga_in_memory";
 inline constexpr std::string_view saga_calls = "saga_calls";
 inline constexpr std::string_view saga_findings = "saga_findings";

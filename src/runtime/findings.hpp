@@ -20,17 +20,20 @@ struct Finding {
   WallTime since{};  ///< the first time it was found
 };
 
-/// Those of one owner. Beyond the bound they are only logged.
+/// Those of one owner. More than the bound are not kept.
 template <class IdType>
 class Findings {
  public:
   static constexpr std::size_t kept_max = 1000;
 
-  void add(const IdType& id, Code code, std::string text, WallTime now) {
+  /// Returns whether it is kept and was not known, or was found for another reason.
+  bool add(const IdType& id, Code code, std::string text, WallTime now) {
     const auto known = findings_.find(id);
-    if (known == findings_.end() && findings_.size() >= kept_max) return;
+    if (known == findings_.end() && findings_.size() >= kept_max) return false;
+    const bool is_new = known == findings_.end() || known->second.text != text;
     const auto since = known == findings_.end() ? now : known->second.since;
     findings_.insert_or_assign(id, Finding<IdType>{id, code, std::move(text), since});
+    return is_new;
   }
   void remove(const IdType& id) { findings_.erase(id); }
   [[nodiscard]] std::size_t count() const noexcept { return findings_.size(); }

@@ -106,6 +106,17 @@ void Turn::keep_error(InstanceStep& step, const CallResult& result) {
   step.code = result.code;
 }
 
+WallTime::duration Turn::stands_still_for() const {
+  if (!paused() || !saga_.paused_at) return {};
+  return std::max(now_ - *saga_.paused_at, WallTime::duration());
+}
+
+std::optional<WallTime> Turn::deadline_of(std::size_t step) const {
+  auto deadline = at(step).deadline;
+  if (deadline) *deadline += stands_still_for();
+  return deadline;
+}
+
 Decision decide_start(const Plan& plan, const SagaCommand& command, WallTime now, Random& random) {
   Turn turn(plan, {}, now, random);
   turn.begin(command);

@@ -22,6 +22,8 @@ inline constexpr std::size_t error_bytes_max = 512;
 inline constexpr std::size_t early_signals_max = 32;
 /// A saga that was told more refuses the rest.
 inline constexpr std::size_t commands_max = 10'000;
+/// Ids of refused commands that a saga remembers.
+inline constexpr std::size_t refused_max = 64;
 
 /// A call that was made, or may be made as soon as the instance is stored, and has not ended.
 struct InFlight {
@@ -98,7 +100,9 @@ struct Instance {
   std::vector<InstanceStep> steps{};
   std::vector<EarlySignal> signals{};
   std::vector<std::uint64_t> commands{};  ///< stable_hash of the ids applied, in their order
-  std::uint32_t history_number = 0;       ///< of the last entry
+  /// The same of the ids refused last: one that comes again is not applied then.
+  std::vector<std::uint64_t> refused{};
+  std::uint32_t history_number = 0;  ///< of the last entry
   Digest history_hash{};
 };
 

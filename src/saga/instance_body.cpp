@@ -84,6 +84,20 @@ void append_step(std::string& out, const InstanceStep& step) {
   out += '}';
 }
 
+void append_hashes_if(std::string& out, std::string_view name,
+                      const std::vector<std::uint64_t>& hashes) {
+  if (hashes.empty()) return;
+  append_name(out, name);
+  out += '"';
+  for (const auto hash : hashes) {
+    std::array<char, hash_digits> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), hash, 16);
+    out.append(hash_digits - static_cast<std::size_t>(end.ptr - digits.data()), '0');
+    out.append(digits.data(), end.ptr);
+  }
+  out += '"';
+}
+
 /// Takes a body apart. The first thing that cannot be read ends it.
 class BodyReader {
  public:
@@ -153,7 +167,9 @@ class BodyReader {
     } else if (name == "signals") {
       signals(name, json);
     } else if (name == "commands") {
-      commands(name, json);
+      made_.commands = hashes(name, json);
+    } else if (name == "refused") {
+      made_.refused = hashes(name, json);
     } else if (name == "history") {
       made_.history_number = number<std::uint32_t>(name, json);
     } else if (name == "history_hash") {
@@ -258,16 +274,18 @@ class BodyReader {
     }
   }
 
-  void commands(std::string_view name, std::string_view json) {
+  std::vector<std::uint64_t> hashes(std::string_view name, std::string_view json) {
+    std::vector<std::uint64_t> read_hashes;
     const auto text = unescaped(json);
-    if (text.size() % hash_digits != 0) return wrong(name);
-    for (std::size_t at = 0; at < text.size(); at += hash_digits) {
+    if (text.size() % hash_digits != 0) wrong(name);
+    for (std::size_t at = 0; at + hash_digits <= text.size(); at += hash_digits) {
       std::uint64_t hash = 0;
       const auto* const begin = text.data() + at;
       const auto read = std::from_chars(begin, begin + hash_digits, hash, 16);
-      if (read.ptr != begin + hash_digits) return wrong(name);
-      made_.commands.push_back(hash);
+      if (read.ptr != begin + hash_digits) wrong(name);
+      read_hashes.push_back(hash);
     }
+    return read_hashes;
   }
 
   Instance& made_;
@@ -312,17 +330,8 @@ std::string encode_body(const Instance& instance) {
     }
     out += ']';
   }
-  if (!instance.commands.empty()) {
-    append_name(out, "commands");
-    out += '"';
-    for (const auto hash : instance.commands) {
-      std::array<char, hash_digits> digits{};
-      const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), hash, 16);
-      out.append(hash_digits - static_cast<std::size_t>(end.ptr - digits.data()), '0');
-      out.append(digits.data(), end.ptr);
-    }
-    out += '"';
-  }
+  append_hashes_if(out, "commands", instance.commands);
+  append_hashes_if(out, "refused", instance.refused);
   append_if(out, "history", instance.history_number);
   if (instance.history_number != 0) {
     append_text_if(out, "history_hash", hex(instance.history_hash));

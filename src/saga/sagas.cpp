@@ -10,6 +10,7 @@
 #include "saga/orchestrator/threads.hpp"
 #include "saga/purger.hpp"
 #include "saga/requests.hpp"
+#include "saga/stray_search.hpp"
 #include "saga/waiters.hpp"
 
 #include <sagabox/saga.hpp>
@@ -46,6 +47,7 @@ class Callers final : public saga::Caller {
     functions_.abandon(ticket);
     remote_.abandon(ticket);
   }
+  bool withdraw(saga::CallTicket ticket) override { return functions_.withdraw(ticket); }
 
  private:
   saga::Functions& functions_;
@@ -55,18 +57,21 @@ class Callers final : public saga::Caller {
 /// All that a process does now and then for its definitions.
 class Upkeep final : public runtime::PeriodicWork {
  public:
-  Upkeep(saga::Purger& purger, saga::Backlog& backlog) : purger_(purger), backlog_(backlog) {}
+  Upkeep(saga::Purger& purger, saga::Backlog& backlog, saga::StraySearch& strays)
+      : purger_(purger), backlog_(backlog), strays_(strays) {}
   bool step() override {
     const bool purges = purger_.step();
-    return backlog_.step() || purges;
+    const bool looks = strays_.step();
+    return backlog_.step() || purges || looks;
   }
   [[nodiscard]] BootTime next(BootTime now) const override {
-    return std::min(purger_.next(now), backlog_.next(now));
+    return std::min({purger_.next(now), backlog_.next(now), strays_.next(now)});
   }
 
  private:
   saga::Purger& purger_;
   saga::Backlog& backlog_;
+  saga::StraySearch& strays_;
 };
 
 WallTime::duration reply_ttl_of(const SagaOptions& options) {
@@ -118,6 +123,7 @@ Status SagaOptions::check() const {
   const auto wrong = [](std::string text) { return Error{Code::config_invalid, std::move(text)}; };
   if (workers == 0) return wrong("workers is 0; functions need at least one thread");
   if (instances_max == 0) return wrong("instances_max is 0; say how many sagas may be in memory");
+  if (calls_max == 0) return wrong("calls_max is 0; say how many calls may run");
   if (batch_sagas_max == 0) return wrong("batch_sagas_max is 0; a batch has at least one saga");
   if (poll_interval <= Duration{}) return wrong("poll_interval must be longer than 0");
   if (auto checked = breaker.check(); !checked.ok()) return checked;
@@ -208,18 +214,25 @@ struct Sagas::Parts {
     engine.lease = options.lease;
     for (const auto& [name, book] : books) add(name, book);
     if (engine.scopes.empty()) return;
+    // One process at a time does it.
+    const auto mine = [this] {
+      std::vector<std::string> names;
+      for (const auto& [name, one] : running) {
+        if (one.orchestrator->owns(Shard{0})) names.push_back(name);
+      }
+      return names;
+    };
     purger = std::make_unique<saga::Purger>(store.saga_admin(), *options.clock, *options.log,
-                                            options.retention, [this] {
-                                              std::vector<std::string> mine;
-                                              for (const auto& [name, one] : running) {
-                                                if (one.orchestrator->owns(Shard{0}))
-                                                  mine.push_back(name);
-                                              }
-                                              return mine;
-                                            });
+                                            options.retention, mine);
+    strays =
+        std::make_unique<saga::StraySearch>(saga::StraySearch::Parts{.store = store.saga_admin(),
+                                                                     .clock = *options.clock,
+                                                                     .metrics = *options.metrics,
+                                                                     .log = *options.log,
+                                                                     .mine = mine});
     backlog = std::make_unique<saga::Backlog>(store.saga_admin(), definition_names(),
                                               *options.clock, *options.metrics, *options.log);
-    upkeep.emplace(*purger, *backlog);
+    upkeep.emplace(*purger, *backlog, *strays);
     engine.work = &*upkeep;
     engine.attach = [this](ownership::Worker& worker) {
       for (auto& [name, one] : running) one.orchestrator->attach(worker);
@@ -254,6 +267,7 @@ struct Sagas::Parts {
             .wake_writer = [&one] { one.threads->wake_writer(); },
             .wake_reader = [this, name] { sagas.wake(name); }},
         saga::OrchestratorOptions{.instances_max = options.instances_max,
+                                  .calls_max = options.calls_max,
                                   .batch_sagas_max = options.batch_sagas_max,
                                   .drain = options.drain_timeout / 2,
                                   .poll_interval = options.poll_interval,
@@ -305,6 +319,7 @@ struct Sagas::Parts {
   Callers callers{functions, remote};
   std::unique_ptr<saga::Purger> purger;
   std::unique_ptr<saga::Backlog> backlog;
+  std::unique_ptr<saga::StraySearch> strays;
   std::optional<Upkeep> upkeep;
   runtime::Engine engine;
   std::unique_ptr<runtime::Registration> registration;

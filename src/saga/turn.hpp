@@ -45,6 +45,10 @@ class Turn {
              std::string_view step = {});
   void end(SagaState state, std::string_view event);
   void keep_error(InstanceStep& step, const CallResult& result);
+  /// The step's own deadline, as it would be if the saga were resumed now.
+  [[nodiscard]] std::optional<WallTime> deadline_of(std::size_t step) const;
+  /// How long the saga has been paused.
+  [[nodiscard]] WallTime::duration stands_still_for() const;
 
   // Forward.
   /// Does what the present state allows.
@@ -110,6 +114,7 @@ class Turn {
   Refusal set_aside(const ActRequest& request, bool quarantined);
   void unpause();
   void answer(const SagaCommand& command, const Refusal& refusal);
+  void remember_refused(std::uint64_t id);
 
   const Plan& plan_;
   WallTime now_;

@@ -90,7 +90,7 @@ Turn::Refusal Turn::resume(const ActRequest& request) {
 
 /// Timeouts of the saga and of its steps stood still; those of calls did not.
 void Turn::unpause() {
-  const auto stood_still = std::max(now_ - *saga_.paused_at, WallTime::duration());
+  const auto stood_still = stands_still_for();
   if (saga_.deadline) *saga_.deadline += stood_still;
   for (auto& step : saga_.steps) {
     if (step.deadline) *step.deadline += stood_still;

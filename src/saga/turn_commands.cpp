@@ -110,6 +110,8 @@ void Turn::on(const CommandArrived& event) {
   const auto& command = event.command;
   const auto id = stable_hash(command.id.view());
   if (std::ranges::find(saga_.commands, id) != saga_.commands.end()) return;
+  // Its first row was refused, and whoever asks is told so.
+  if (std::ranges::find(saga_.refused, id) != saga_.refused.end()) return;
   if (command.tenant != saga_.tenant) return answer(command, not_now("there is no such saga"));
   if (saga_.commands.size() >= commands_max) {
     return answer(command, not_now("the saga was given " + std::to_string(commands_max) +
@@ -120,8 +122,17 @@ void Turn::on(const CommandArrived& event) {
     saga_.commands.push_back(id);
     write_ = true;
   }
+  if (refusal) remember_refused(id);
   answer(command, refusal);
   advance();
+}
+
+void Turn::remember_refused(std::uint64_t id) {
+  const bool is_final = saga_.state == SagaState::completed || saga_.state == SagaState::cancelled;
+  if (is_final) return;  // nothing that is refused now is applied later
+  if (saga_.refused.size() >= refused_max) saga_.refused.erase(saga_.refused.begin());
+  saga_.refused.push_back(id);
+  write_ = true;
 }
 
 void Turn::answer(const SagaCommand& command, const Refusal& refusal) {

@@ -96,7 +96,7 @@ void Turn::action_retry(std::size_t step, const CallResult& result) {
   if (mode() != SagaState::running || state.attempts >= policy.attempts_max) return give_up(step);
   const auto due =
       after(now_, result.retry_after ? *result.retry_after : policy.delay(state.attempts, random_));
-  if (state.deadline && due >= *state.deadline) return give_up(step);
+  if (const auto deadline = deadline_of(step); deadline && due >= *deadline) return give_up(step);
   set(step, State::retrying);
   state.due = due;
   note(event::step_retry, step, failure_detail(state));
@@ -110,7 +110,7 @@ void Turn::action_unreachable(std::size_t step, const CallResult& result) {
   if (mode() != SagaState::running) return give_up(step);
   auto due = after(now_, result.retry_after ? *result.retry_after : policy.delay(1, random_));
   // It is tried up to its timeout, but not given up before.
-  if (state.deadline) due = std::min(due, *state.deadline);
+  if (const auto deadline = deadline_of(step)) due = std::min(due, *deadline);
   set(step, State::retrying);
   state.due = due;
 }

@@ -117,7 +117,8 @@ void Turn::lose_calls(std::size_t index, bool clean) {
   if (clean && step.attempts > 0) --step.attempts;
   const auto& policy = action ? planned.given.retry : planned.compensation_retry;
   const bool never_again = action && !planned.given.idempotent;
-  const bool late = action && step.deadline && *step.deadline <= now_;
+  const auto deadline = deadline_of(index);
+  const bool late = action && deadline && *deadline <= now_;
   if (!never_again && !late && step.attempts < policy.attempts_max) return;
   // A sibling that is only waited for ends with its call's deadline.
   if (action && mode() == SagaState::compensating) return;

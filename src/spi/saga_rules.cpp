@@ -155,7 +155,13 @@ bool fits(const SagaRecord& record, const SagaFilter& filter) {
 }
 
 bool is_repeated(const SagaBatch& batch, const StoredSagas& stored) {
-  return !batch.writes.empty() && std::ranges::all_of(batch.writes, [&](const SagaWrite& write) {
+  if (batch.writes.empty()) {
+    return !batch.results.empty() &&
+           std::ranges::all_of(batch.results, [&](const SagaCommandResult& result) {
+             return stored.results.contains(result.id);
+           });
+  }
+  return std::ranges::all_of(batch.writes, [&](const SagaWrite& write) {
     return stored_version(stored, write.record.id) == write.record.version;
   });
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -27,10 +28,17 @@ struct StoredSagas {
   std::map<SagaId, std::uint64_t> versions;  ///< those that are there
   /// Which active saga has an isolation key, by tenant and key.
   std::map<std::pair<std::string, std::string>, SagaId> holders;
+  /// Of the batch, if it writes no saga: those that are there.
+  std::set<CommandId> results;
 };
 /// Fills `conflicting` and `reasons` of the reply.
 void find_conflicts(const SagaBatch& batch, const StoredSagas& stored, SagaBatchReply& reply);
-/// Whether all sagas of the batch have the versions to be written already.
+/// Whether `StoredSagas::results` is asked for.
+inline bool is_known_by_results(const SagaBatch& batch) noexcept {
+  return batch.writes.empty() && !(batch.audit.empty() && batch.messages.empty());
+}
+/// Whether all sagas of the batch have the versions to be written already; of a batch that writes
+/// none, whether all its results are there.
 bool is_repeated(const SagaBatch& batch, const StoredSagas& stored);
 
 /// The record with its labels.

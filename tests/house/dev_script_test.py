@@ -92,6 +92,7 @@ class DevScript(unittest.TestCase):
             (["torture", "many"], '"many" is neither a seed'),
             (["torture", "9-3"], '"9-3" is neither a seed'),
             (["torture", "crash", "all"], '"all" is neither a seed'),
+            (["torture", "saga", "all"], '"all" is neither a seed'),
             (["torture", "long", "1-9"], "torture long takes no seeds, got: 1-9"),
             (["test", "--tsan", "crash"], "crash is not run under TSan"),
             (["lint", "src"], "lint takes only --all"),

@@ -148,9 +148,9 @@ class SagaStore {
   /// One transaction, and all or nothing: the fence is locked until its end, versions are compared.
   /// May be repeated after STORAGE.IN_DOUBT: a saga that has the version to be written already, a
   /// result or a line of history that is there, is left as it is. If that is so for every saga of
-  /// `writes`, the batch was written before, and neither messages nor audit events are written
-  /// again. Labels are written with version 1. An isolation key may go from one saga of the batch,
-  /// which ends, to another.
+  /// `writes`, or without `writes` for every result, the batch was written before, and neither
+  /// messages nor audit events are written again. Labels are written with version 1. An isolation
+  /// key may go from one saga of the batch, which ends, to another.
   virtual Result<SagaBatchReply> write(const SagaBatch& batch) = 0;
 
   /// Returns when a command of this definition may have been committed, on `wake`, or after
@@ -172,6 +172,10 @@ class SagaAdminStore {
                                                         std::uint32_t rows_max) = 0;
   virtual Result<std::vector<SagaCount>> count(const std::optional<std::string>& tenant) = 0;
   virtual Result<SagaBacklog> backlog(std::string_view definition) = 0;
+  /// Running and compensating sagas without `due`, by id, after this one; labels are left out.
+  virtual Result<std::vector<SagaRecord>> without_due(std::string_view definition,
+                                                      const SagaId& after,
+                                                      std::uint32_t rows_max) = 0;
   /// Commands of this saga that its owner has not taken yet, in their order.
   virtual Result<std::vector<SagaCommand>> pending(const SagaId& id, std::uint32_t rows_max) = 0;
   /// Removes sagas that completed or were cancelled longer ago, with history, labels and results of

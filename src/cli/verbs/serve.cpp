@@ -291,6 +291,7 @@ class Serving {
                     configuration.hub.roles.end()};
     }
     options.destinations = [this] { return daemon_->destinations(); };
+    options.saga_findings = [this](const Store& store) { return daemon_->saga_findings(store); };
     options.held_up = [this](const std::string& topic, const std::string& tenant) {
       return daemon_->held_up(topic, tenant);
     };

@@ -51,6 +51,9 @@ class Caller {
   virtual void call(std::vector<CallOrder> orders, CallResults& results) = 0;
   /// Its result no longer matters: it should stop, and still ends once.
   virtual void abandon(CallTicket ticket) = 0;
+  /// Takes a call back that has not begun. Returns false if it may have begun, or has ended; true:
+  /// nothing of it happens, and `results` is not told.
+  virtual bool withdraw(CallTicket) { return false; }
 };
 
 }  // namespace sagabox::saga

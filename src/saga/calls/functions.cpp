@@ -23,6 +23,7 @@ struct SagaCompletion::State {
 
   void end(saga::CallResult result) {
     if (over.exchange(true)) return;
+    link->forget(ticket);
     const std::shared_lock lock(link->mutex);
     if (link->alive) results.ended(ticket, std::move(result));
   }
@@ -90,7 +91,38 @@ std::string SagaCall::reply_token() const {
 }
 
 namespace saga {
+
+void FunctionsLink::keep(CallTicket ticket,
+                         const std::shared_ptr<SagaCompletion::State>& completion) {
+  const std::scoped_lock lock(open_mutex);
+  // Whoever completes it later finds it here.
+  if (!completion->over.load()) open.insert_or_assign(ticket, completion);
+}
+
+void FunctionsLink::forget(CallTicket ticket) {
+  const std::scoped_lock lock(open_mutex);
+  open.erase(ticket);
+}
+
+void FunctionsLink::give_up(CallTicket ticket) {
+  std::shared_ptr<SagaCompletion::State> completion;
+  {
+    const std::scoped_lock lock(open_mutex);
+    const auto at = open.find(ticket);
+    if (at != open.end()) completion = at->second.lock();
+  }
+  if (completion) {
+    completion->end({.kind = CallResult::Kind::in_doubt, .error = "not completed in time"});
+  }
+}
+
 namespace {
+
+constexpr std::string_view not_begun = "not begun in time: all threads for functions were busy";
+
+CallResult unreachable_result(std::string_view why) {
+  return {.kind = CallResult::Kind::unreachable, .error = std::string(why)};
+}
 
 CallResult result_of(SagaAnswer answer) {
   CallResult result{.output = std::move(answer.output),
@@ -169,25 +201,29 @@ void Functions::add_threads() {
 
 void Functions::call(std::vector<CallOrder> orders, CallResults& results) {
   std::vector<CallTicket> refused;
+  const auto now = options_.clock->boot_now();
   {
     const std::scoped_lock lock(mutex_);
     for (auto& order : orders) {
+      const auto ticket = order.ticket;
       if (ending_) {
-        refused.push_back(order.ticket);
-      } else {
-        waiting_.push_back({std::move(order), &results});
+        refused.push_back(ticket);
+        continue;
       }
+      const auto begin_until = now + (order.deadline - now) / 2;
+      const auto definition = order.definition;
+      waiting_.add(definition, ticket, {std::move(order), &results, begin_until});
     }
     add_threads();
   }
   work_.notify_all();
   for (const auto ticket : refused) {
-    results.ended(ticket, {.kind = CallResult::Kind::unreachable, .error = "the process stops"});
+    results.ended(ticket, unreachable_result("the process stops"));
   }
 }
 
 void Functions::abandon(CallTicket ticket) {
-  CallResults* tell = nullptr;
+  std::optional<Task> waited;
   {
     const std::scoped_lock lock(mutex_);
     if (const auto at = running_.find(ticket); at != running_.end()) {
@@ -196,13 +232,24 @@ void Functions::abandon(CallTicket ticket) {
       add_threads();
       return;
     }
-    const auto at =
-        std::ranges::find(waiting_, ticket, [](const Task& task) { return task.order.ticket; });
-    if (at == waiting_.end()) return;
-    tell = at->results;
-    waiting_.erase(at);
+    waited = waiting_.take(ticket);
   }
-  tell->ended(ticket, {.kind = CallResult::Kind::unreachable, .error = "not begun in time"});
+  if (waited) return waited->results->ended(ticket, unreachable_result(not_begun));
+  link_->give_up(ticket);
+}
+
+bool Functions::withdraw(CallTicket ticket) {
+  const std::scoped_lock lock(mutex_);
+  return waiting_.take(ticket).has_value();
+}
+
+std::optional<Functions::Task> Functions::next_task(std::vector<Task>& late) {
+  const auto now = options_.clock->boot_now();
+  while (auto task = waiting_.take()) {
+    if (now <= task->begin_until) return task;
+    late.push_back(*std::move(task));
+  }
+  return std::nullopt;
 }
 
 void Functions::run() {
@@ -214,16 +261,27 @@ void Functions::run() {
     if (waiting_.empty()) break;
     const auto wanted = options_.workers + std::min(overdue_, options_.spare_workers_max);
     if (alive_ > wanted) break;
-    auto task = std::move(waiting_.front());
-    waiting_.pop_front();
-    const auto ticket = task.order.ticket;
-    const auto stop = running_[ticket].stop;
+    std::vector<Task> late;
+    auto task = next_task(late);
+    std::stop_source stop(std::nostopstate);
+    if (task) stop = running_[task->order.ticket].stop;
     lock.unlock();
-    run_one(std::move(task), stop);
+    for (const auto& one : late) {
+      one.results->ended(one.order.ticket, unreachable_result(not_begun));
+    }
+    const auto ticket = task ? task->order.ticket : CallTicket{};
+    if (task) run_one(*std::move(task), stop);
     lock.lock();
     const auto at = running_.find(ticket);
-    if (at->second.overdue) --overdue_;
+    if (at == running_.end()) continue;
+    const bool abandoned = at->second.overdue;
+    if (abandoned) --overdue_;
     running_.erase(at);
+    if (!abandoned) continue;
+    lock.unlock();
+    // Whoever abandoned it did not find its completion yet.
+    link_->give_up(ticket);
+    lock.lock();
   }
   --alive_;
   left_.push_back(std::this_thread::get_id());
@@ -247,7 +305,9 @@ void Functions::run_one(Task task, const std::stop_source& stop) {
   } else {
     try {
       auto answer = function->second(SagaCall(facts));
-      if (answer.kind == SagaAnswer::Kind::later && facts.completion) return;
+      if (answer.kind == SagaAnswer::Kind::later && facts.completion) {
+        return link_->keep(ticket, facts.completion);
+      }
       result = result_of(std::move(answer));
     } catch (const std::exception& thrown) {
       result = {.kind = CallResult::Kind::in_doubt,
@@ -262,19 +322,18 @@ void Functions::run_one(Task task, const std::stop_source& stop) {
 }
 
 std::size_t Functions::begin_stop() {
-  std::deque<Task> waiting;
+  std::vector<Task> waiting;
   std::size_t running = 0;
   {
     const std::scoped_lock lock(mutex_);
     ending_ = true;
-    waiting.swap(waiting_);
+    while (auto task = waiting_.take()) waiting.push_back(*std::move(task));
     for (auto& [ticket, call] : running_) call.stop.request_stop();
     running = running_.size();
   }
   work_.notify_all();
   for (const auto& task : waiting) {
-    task.results->ended(task.order.ticket,
-                        {.kind = CallResult::Kind::unreachable, .error = "the process stops"});
+    task.results->ended(task.order.ticket, unreachable_result("the process stops"));
   }
   return running;
 }
@@ -282,6 +341,11 @@ std::size_t Functions::begin_stop() {
 std::size_t Functions::running() const {
   const std::scoped_lock lock(mutex_);
   return running_.size();
+}
+
+std::size_t Functions::open_completions() const {
+  const std::scoped_lock lock(link_->open_mutex);
+  return link_->open.size();
 }
 
 }  // namespace saga

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "saga/calls/caller.hpp"
+#include "saga/calls/fair_calls.hpp"
 
 #include <sagabox/log.hpp>
 #include <sagabox/saga.hpp>
@@ -8,10 +9,10 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -30,14 +31,25 @@ struct FunctionOptions {
   Logger* log = &no_log();
 };
 
-/// Whether completions may still tell anyone: they can outlive the functions.
+/// What completions share with the functions, which they can outlive.
 struct FunctionsLink {
-  std::shared_mutex mutex;
-  bool alive = true;
+  std::shared_mutex mutex;  // of `alive`
+  bool alive = true;        ///< whether completions may still tell anyone
+
+  std::mutex open_mutex;  // of `open`
+  /// Calls that were answered with `saga_later()` and have not been completed.
+  std::unordered_map<CallTicket, std::weak_ptr<SagaCompletion::State>> open;
+
+  void keep(CallTicket ticket, const std::shared_ptr<SagaCompletion::State>& completion);
+  void forget(CallTicket ticket);
+  /// Ends the call in doubt if it is open.
+  void give_up(CallTicket ticket);
 };
 
-/// Calls the functions of this process, on a bounded number of threads. A function past its
-/// deadline keeps its thread; a spare one stands in for it.
+/// Calls the functions of this process, on a bounded number of threads. Definitions take turns. A
+/// function past its deadline keeps its thread; a spare one stands in for it. A call that has
+/// waited for a thread for half of its time ends as unreachable, which costs no attempt: what is
+/// left of its time may not be enough for it.
 class Functions final : public Caller {
  public:
   explicit Functions(FunctionOptions options) : options_(std::move(options)) {}
@@ -52,15 +64,19 @@ class Functions final : public Caller {
 
   void call(std::vector<CallOrder> orders, CallResults& results) override;
   void abandon(CallTicket ticket) override;
+  bool withdraw(CallTicket ticket) override;
 
   /// What waits is not begun any more, and what runs is told to stop. Returns how many still run.
   std::size_t begin_stop();
   [[nodiscard]] std::size_t running() const;
+  /// Calls that were answered with `saga_later()` and have not ended.
+  [[nodiscard]] std::size_t open_completions() const;
 
  private:
   struct Task {
     CallOrder order;
     CallResults* results = nullptr;
+    BootTime begin_until{};  ///< later it is not begun any more
   };
   struct Running {
     std::stop_source stop;
@@ -68,6 +84,9 @@ class Functions final : public Caller {
   };
 
   void run();
+  /// Takes the next call that may still begin. What may not is put into `late`. With the mutex
+  /// held.
+  std::optional<Task> next_task(std::vector<Task>& late);
   void run_one(Task task, const std::stop_source& stop);
   /// With the mutex held.
   void add_threads();
@@ -78,7 +97,7 @@ class Functions final : public Caller {
   std::map<std::string, SagaFunction, std::less<>> functions_;
   mutable std::mutex mutex_;  // of all below
   std::condition_variable work_;
-  std::deque<Task> waiting_;
+  FairCalls<Task> waiting_;
   std::unordered_map<CallTicket, Running> running_;
   std::vector<std::thread> threads_;
   std::vector<std::thread::id> left_;  ///< of these, have returned from run() or are about to

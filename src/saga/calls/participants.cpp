@@ -15,6 +15,11 @@ namespace sagabox::saga {
 namespace {
 
 constexpr Duration probe_wait_min = std::chrono::milliseconds(100);
+/// Calls that a participant cannot take come back one after the other, so far apart: each one that
+/// comes in vain costs a write.
+constexpr Duration return_spacing = std::chrono::milliseconds(2);
+/// What would come back later than this takes its turn among those that were told before.
+constexpr Duration return_wait_max = std::chrono::minutes(5);
 constexpr int status_accepted = 202;
 
 std::string scheme_of(std::string_view url) {
@@ -111,6 +116,17 @@ struct RemoteParticipants::Core final : spi::SendResults {
     explicit Origin(const BreakerOptions& options) : breaker(options) {}
     flow::Breaker breaker;
     std::uint32_t under_way = 0;
+    BootTime returns_until{BootTime::min()};  ///< when the last one that was told comes back
+
+    /// When one more call that is refused should come back.
+    BootTime promise(BootTime now) {
+      const auto next = breaker.next(now);
+      const auto first = std::max(now + probe_wait_min, next == BootTime::max() ? now : next);
+      auto at = std::max(first, returns_until + return_spacing);
+      if (at > first + return_wait_max) at = first;
+      returns_until = at;
+      return at;
+    }
   };
   struct UnderWay {
     CallTicket ticket{};
@@ -147,6 +163,7 @@ struct RemoteParticipants::Core final : spi::SendResults {
     using Kind = spi::SendResult::Kind;
     auto& breaker = ended.origin->breaker;
     const auto now = clock.boot_now();
+    const bool was_open = breaker.open();
     --ended.origin->under_way;
     limits.end(ended.passage, result.reach == spi::Reach::not_sent, now);
     const auto status = result.answer ? result.answer->status : 0;
@@ -159,6 +176,8 @@ struct RemoteParticipants::Core final : spi::SendResults {
     } else if (result.kind == Kind::timed_out) {
       breaker.timed_out(ended.sent, now);
     }
+    // Those that are refused from now on need not wait behind all that were refused before.
+    if (was_open && !breaker.open()) ended.origin->returns_until = BootTime::min();
   }
 
   /// Null: it may be made, and is under way. Else how it ends.
@@ -183,12 +202,10 @@ std::optional<CallResult> RemoteParticipants::Core::enter(const CallOrder& order
                                                           BootTime now) {
   auto& origin = *origins.at(place.origin);
   if (origin.under_way >= origin.breaker.allowed(now)) {
-    const auto next = origin.breaker.next(now);
-    const auto wait = next == BootTime::max() ? probe_wait_min : next - now;
     return CallResult{.kind = CallResult::Kind::unreachable,
                       .error = place.origin + " is down, or asks for less",
                       .code = Code::provider_unavailable,
-                      .retry_after = std::max(probe_wait_min, wait)};
+                      .retry_after = origin.promise(now) - now};
   }
   const auto held = limits.begin({.transport = place.transport_name,
                                   .participant = place.origin,

@@ -81,6 +81,14 @@ void TracedCalls::call(std::vector<CallOrder> orders, CallResults& results) {
   if (!plain.empty()) caller_.call(std::move(plain), results);
 }
 
+bool TracedCalls::withdraw(CallTicket ticket) {
+  if (!caller_.withdraw(ticket)) return false;
+  // What was not called has no span.
+  const std::scoped_lock lock(mutex_);
+  open_.erase(ticket);
+  return true;
+}
+
 void TracedCalls::ended(CallTicket ticket, CallResult result) noexcept {
   Open open;
   {

@@ -31,6 +31,7 @@ class TracedCalls final : public Caller, private CallResults {
 
   void call(std::vector<CallOrder> orders, CallResults& results) override;
   void abandon(CallTicket ticket) override { caller_.abandon(ticket); }
+  bool withdraw(CallTicket ticket) override;
 
  private:
   struct Open {

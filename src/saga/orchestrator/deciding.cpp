@@ -29,13 +29,40 @@ void Orchestrator::take_ended() {
     // Its shard is no longer ours.
     if (at == flights_.end()) continue;
     const auto flight = at->second;
-    flights_.erase(at);
     auto* const entry = find(flight.saga);
-    if (entry == nullptr) continue;
-    std::erase_if(entry->calls, [&](const auto& call) { return call.second == ticket; });
-    if (!flight.idempotent) --entry->single_calls;
-    entry->events.push_back({.event = CallEnded{flight.key, std::move(result)}});
+    if (entry == nullptr) {
+      flights_.erase(at);
+      continue;
+    }
+    end_call(*entry, ticket, flight, std::move(result));
     mark_ready(*entry);
+  }
+}
+
+void Orchestrator::end_call(Entry& entry, CallTicket ticket, const Flight& flight,
+                            CallResult result) {
+  entry.events.push_back({.event = CallEnded{flight.key, std::move(result)}});
+  std::erase_if(entry.calls, [&](const auto& call) { return call.second == ticket; });
+  if (!flight.idempotent) --entry.single_calls;
+  flights_.erase(ticket);
+}
+
+void Orchestrator::withdraw_late_calls(Entry& entry, WallTime now) {
+  if (!entry.instance) return;
+  const auto calls = entry.calls;
+  for (const auto& [key, ticket] : calls) {
+    const auto& in_flight = entry.instance->steps[key.step].in_flight;
+    if (!in_flight || in_flight->call != key.call || in_flight->deadline > now) continue;
+    const auto waits = std::ranges::find(outgoing_, ticket,
+                                         [](const Outgoing& call) { return call.order.ticket; });
+    if (waits != outgoing_.end()) {
+      outgoing_.erase(waits);
+    } else if (!parts_.caller.withdraw(ticket)) {
+      continue;
+    }
+    const auto flight = flights_.at(ticket);
+    end_call(entry, ticket, flight,
+             {.kind = CallResult::Kind::unreachable, .error = "not begun in time"});
   }
 }
 
@@ -48,7 +75,10 @@ void Orchestrator::fire_timers(WallTime now) {
       parts_.wake_reader();
       continue;
     }
-    if (entry.phase != Entry::Phase::absent) entry.events.push_back({.event = TimePassed{}});
+    if (entry.phase != Entry::Phase::absent) {
+      withdraw_late_calls(entry, now);
+      entry.events.push_back({.event = TimePassed{}});
+    }
     mark_ready(entry);
   }
 }
@@ -64,8 +94,10 @@ std::optional<WriteStep> Orchestrator::plan_write(BootTime now) {
   if (!fresh_first) {
     if (auto step = plan_again()) return step;
   }
+  begin_waiting_starts();
   WriteStep step;
   std::size_t bytes = 0;
+  auto calls = flights_.size();
   for (auto left = ready_.size();
        left > 0 && step.items.size() < options_.batch_sagas_max && bytes < options_.batch_bytes_max;
        --left) {
@@ -79,6 +111,11 @@ std::optional<WriteStep> Orchestrator::plan_write(BootTime now) {
       mark_ready(*entry);
       continue;
     }
+    if (must_wait(*entry, calls)) {
+      entry->ready = true;
+      waiting_starts_.push_back(id);
+      continue;
+    }
     auto item = decide_on(*entry, wall);
     if (!item) {
       if (auto* const kept = find(id); kept != nullptr && !kept->gone) settle_down(*kept, wall);
@@ -89,6 +126,7 @@ std::optional<WriteStep> Orchestrator::plan_write(BootTime now) {
       step.fences.push_back({.shard = entry->shard, .epoch = owned.epoch});
     }
     bytes += item->bytes;
+    calls += item->calls.size();
     entry->in_batch = true;
     step.items.push_back(*std::move(item));
   }
@@ -97,6 +135,17 @@ std::optional<WriteStep> Orchestrator::plan_write(BootTime now) {
     return step;
   }
   return fresh_first ? plan_again() : std::nullopt;
+}
+
+void Orchestrator::begin_waiting_starts() {
+  if (waiting_starts_.empty() || flights_.size() >= options_.calls_max) return;
+  ready_.insert(ready_.begin(), waiting_starts_.begin(), waiting_starts_.end());
+  waiting_starts_.clear();
+}
+
+bool Orchestrator::must_wait(const Entry& entry, std::size_t calls) const {
+  return calls >= options_.calls_max && entry.phase == Entry::Phase::absent &&
+         std::ranges::any_of(entry.events, is_start);
 }
 
 std::optional<BatchItem> Orchestrator::decide_on(Entry& entry, WallTime now) {
@@ -189,7 +238,7 @@ void Orchestrator::decide_absent(Entry& entry, WallTime now, BatchItem& item) {
     }
     if (plan != nullptr) reason = entry.conflict;
     if (plan == nullptr && now < until && absent_ + rest.size() < options_.absent_max) {
-      if (is_start(incoming)) findings_.add(entry.id, Code::config_invalid, reason, now);
+      if (is_start(incoming)) found(entry, Code::config_invalid, reason);
       wait = wait ? std::min(*wait, until) : until;
       rest.push_back(std::move(incoming));
       continue;

@@ -8,9 +8,10 @@
 namespace sagabox::saga {
 
 struct OrchestratorOptions {
-  /// In memory at most. What has no call and is not due soon is not kept.
+  /// In memory at most, beside up to a quarter more that commands have come for. What has no call
+  /// and is not due soon is not kept.
   std::uint32_t instances_max = 20'000;
-  /// Calls that run at most before no more sagas are read.
+  /// While so many calls run, no saga is started, and none that is due is read.
   std::uint32_t calls_max = 4096;
   std::uint32_t read_rows_max = 1000;
   std::size_t read_bytes_max = std::size_t{8} * 1024 * 1024;

@@ -104,9 +104,13 @@ void Orchestrator::forget_shard(Shard shard) {
     forget_calls(entry);
     set_timer(entry, std::nullopt);
     absent_ -= waiting_of(entry);
-    findings_.remove(entry.id);
     at = entries_.erase(at);
   }
+  // Also of sagas that are not in memory.
+  std::erase_if(found_in_, [&](const auto& one) {
+    if (one.second == shard) findings_.remove(one.first);
+    return one.second == shard;
+  });
   std::erase_if(outgoing_, [&](const Outgoing& call) {
     if (call.order.shard == shard) flights_.erase(call.order.ticket);
     return call.order.shard == shard;
@@ -133,6 +137,11 @@ Entry& Orchestrator::entry_for(const SagaId& id, Shard shard) {
   }
   slot->gone = false;
   return *slot;
+}
+
+void Orchestrator::forget_finding(const SagaId& id) {
+  findings_.remove(id);
+  found_in_.erase(id);
 }
 
 void Orchestrator::mark_ready(Entry& entry) {
@@ -184,7 +193,7 @@ void Orchestrator::settle_down(Entry& entry, WallTime now) {
 
 void Orchestrator::remove(Entry& entry) {
   set_timer(entry, std::nullopt);
-  findings_.remove(entry.id);
+  forget_finding(entry.id);
   if (reads_out_ > 0) {
     // A read that began before may show it as it was.
     entry.gone = true;

@@ -166,11 +166,21 @@ class Orchestrator final : public ownership::Holder, public CallResults {
   /// Brings a stored saga into memory. False: it cannot run here.
   bool take_in(Entry& entry, const SagaRecord& record);
   void read_failed(const Error& error, BootTime now);
+  /// How many sagas that are due may be read now.
   [[nodiscard]] std::uint32_t room() const;
+  /// How many rows of the inbox: they have room of their own, so that acts and replies come in
+  /// however many sagas and calls there are.
+  [[nodiscard]] std::uint32_t inbox_room() const;
 
   // Deciding.
   void take_ended();
+  void end_call(Entry& entry, CallTicket ticket, const Flight& flight, CallResult result);
+  /// Calls that have not begun at their deadline end as unreachable: they are not in doubt.
+  void withdraw_late_calls(Entry& entry, WallTime now);
   void fire_timers(WallTime now);
+  /// Starts wait while the calls that run are as many as allowed.
+  void begin_waiting_starts();
+  [[nodiscard]] bool must_wait(const Entry& entry, std::size_t calls) const;
   /// nullopt: nothing of it has to be written.
   [[nodiscard]] std::optional<BatchItem> decide_on(Entry& entry, WallTime now);
   void decide_present(Entry& entry, WallTime now, BatchItem& item);
@@ -189,12 +199,15 @@ class Orchestrator final : public ownership::Holder, public CallResults {
   void conflicted(BatchItem& item, const std::string& reason);
   void failed(WriteStep step, const Error& error, BootTime now);
   void refused(BatchItem item, const Error& error);
-  void park(Entry& entry, Code code, std::string text);
+  void park(Entry& entry, Code code, const std::string& text);
+  /// Makes it known that a saga does not go on, and why.
+  void found(const Entry& entry, Code code, const std::string& text);
   void fence_broken(const spi::Fence& fence);
 
   // Entries.
   [[nodiscard]] Entry* find(const SagaId& id);
   Entry& entry_for(const SagaId& id, Shard shard);
+  void forget_finding(const SagaId& id);
   void mark_ready(Entry& entry);
   void want(Entry& entry);
   void set_timer(Entry& entry, std::optional<WallTime> at);
@@ -233,6 +246,7 @@ class Orchestrator final : public ownership::Holder, public CallResults {
   feed::Reader reader_;
   Entries entries_;
   std::deque<SagaId> ready_;
+  std::deque<SagaId> waiting_starts_;  ///< `ready`, and not in `ready_`
   std::deque<SagaId> wanted_;
   std::set<std::pair<WallTime, SagaId>> timers_;
   std::unordered_map<CallTicket, Flight> flights_;
@@ -257,6 +271,7 @@ class Orchestrator final : public ownership::Holder, public CallResults {
   BootTime write_retry_at_{};
   std::uint32_t write_failures_ = 0;
   runtime::Findings<SagaId> findings_;
+  std::unordered_map<SagaId, Shard> found_in_;  ///< the shards of `findings_`
   BootTime figures_at_{};
   OrchestratorSnapshot totals_;
 };

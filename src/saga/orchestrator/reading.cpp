@@ -19,13 +19,22 @@ std::uint32_t Orchestrator::room() const {
   return std::min(instances, options_.read_rows_max);
 }
 
+std::uint32_t Orchestrator::inbox_room() const {
+  const auto reserve = std::min(options_.instances_max / 4 + 1, options_.read_rows_max);
+  const auto instances_max = std::size_t{options_.instances_max} + reserve;
+  if (entries_.size() >= instances_max) return 0;
+  const auto instances = instances_max - entries_.size();
+  return static_cast<std::uint32_t>(std::min<std::size_t>(instances, options_.read_rows_max));
+}
+
 std::optional<ReadStep> Orchestrator::plan_read(BootTime now) {
   const std::scoped_lock lock(mutex_);
   if (!live(now) || now < read_retry_at_) return std::nullopt;
   auto step = plan_ids();
   if (!step) step = plan_due(now);
   if (!step) {
-    if (auto plan = reader_.plan(now, room())) step = ReadStep{ReadStep::Inbox{*std::move(plan)}};
+    if (auto plan = reader_.plan(now, inbox_room()))
+      step = ReadStep{ReadStep::Inbox{*std::move(plan)}};
   }
   if (step) ++reads_out_;
   return step;
@@ -172,9 +181,9 @@ void Orchestrator::apply_ids(const ReadStep::Ids& step, std::vector<SagaRecord>&
 }
 
 bool Orchestrator::take_in(Entry& entry, const SagaRecord& record) {
-  const auto hold = [&](Code code, std::string text) {
+  const auto hold = [&](Code code, const std::string& text) {
     // Its commands stay in the inbox, and in hand.
-    findings_.add(entry.id, code, std::move(text), parts_.clock.wall_now());
+    found(entry, code, text);
     entry.events.clear();
     forget_calls(entry);
     set_timer(entry, std::nullopt);
@@ -214,7 +223,7 @@ bool Orchestrator::take_in(Entry& entry, const SagaRecord& record) {
     });
     entry.events.insert(first, {.event = TakenOver{false}});
   }
-  findings_.remove(entry.id);
+  forget_finding(entry.id);
   return true;
 }
 
@@ -254,7 +263,7 @@ BootTime Orchestrator::next_read(BootTime now) const {
   const std::scoped_lock lock(mutex_);
   if (!live(now)) return now + options_.poll_interval;
   if (!wanted_.empty()) return std::max(now, read_retry_at_);
-  auto next = room() > 0 ? reader_.next(now) : now + options_.poll_interval;
+  auto next = inbox_room() > 0 ? reader_.next(now) : now + options_.poll_interval;
   if (room() >= options_.read_rows_max / 4) {
     for (const auto& owned : shards_) {
       if (owned.ours && !owned.draining) next = std::min(next, owned.due_at);

@@ -204,12 +204,22 @@ void Orchestrator::refused(BatchItem item, const Error& error) {
   park(entry, error.code, "the store refuses what became of it: " + error.message);
 }
 
-void Orchestrator::park(Entry& entry, Code code, std::string text) {
+void Orchestrator::found(const Entry& entry, Code code, const std::string& text) {
+  if (!findings_.add(entry.id, code, text, parts_.clock.wall_now())) return;
+  found_in_.insert_or_assign(entry.id, entry.shard);
+  parts_.log.log(LogLevel::warning, "a saga does not go on in this process",
+                 {{"definition", std::string_view(parts_.definition)},
+                  {"saga", entry.id.view()},
+                  {"code", code_name(code)},
+                  {"error", std::string_view(text)}});
+}
+
+void Orchestrator::park(Entry& entry, Code code, const std::string& text) {
   const auto now = parts_.clock.wall_now();
   absent_ -= waiting_of(entry);
   entry.phase = Entry::Phase::parked;
   entry.instance.reset();
-  findings_.add(entry.id, code, std::move(text), now);
+  found(entry, code, text);
   set_timer(entry, now + std::chrono::floor<WallTime::duration>(options_.parked_interval));
 }
 

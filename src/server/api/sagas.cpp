@@ -228,15 +228,39 @@ Result<Response> get_saga_history(const Call& call) {
   return ok_with(**found);
 }
 
+namespace {
+
+/// What this process found when it looked at the saga goes first: the store does not know it.
+void add_finding(const Call& call, const SagaId& id, SagaExplanation& explanation) {
+  std::vector<SagaFinding> findings;
+  for (const auto& table : call.options.tables) {
+    if (findings.empty() && call.options.saga_findings) {
+      findings = call.options.saga_findings(*table.store);
+    }
+  }
+  for (const auto& finding : findings) {
+    if (finding.saga != id) continue;
+    std::erase_if(explanation.reasons,
+                  [](const SagaReason& reason) { return reason.why == SagaWhy::with_owner; });
+    const auto why =
+        finding.code == Code::config_invalid ? SagaWhy::definition_gone : SagaWhy::unreadable;
+    explanation.reasons.insert(explanation.reasons.begin(), {why, {}, finding.text});
+    return;
+  }
+}
+
+}  // namespace
+
 Result<Response> explain_saga(const Call& call) {
   Query query(call.request.target);
   const auto id = saga_id_from(call);
   if (!id.ok()) return id.error();
   const auto admin = admin_for(call, query);
   if (!admin.ok()) return admin.error();
-  const auto explanation = admin->explain(*id);
+  auto explanation = admin->explain(*id);
   if (!explanation.ok()) return explanation.error();
   if (!*explanation) return no_saga(call);
+  add_finding(call, *id, **explanation);
   return ok_with(**explanation);
 }
 

@@ -8,6 +8,7 @@
 #include <sagabox/idempotency_http.hpp>
 #include <sagabox/outbox.hpp>
 #include <sagabox/router.hpp>
+#include <sagabox/saga.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -79,6 +80,8 @@ struct ApiOptions {
   /// Of the router that the outboxes have as their sink; none: there is none.
   std::function<std::vector<DestinationState>()> destinations{};
   AskHeldUp held_up{};
+  /// Sagas of this store that do not go on in this process; none: it runs none.
+  std::function<std::vector<SagaFinding>(const Store& store)> saga_findings{};
 
   /// These outlive the server.
   const PrometheusMetrics* exposition = nullptr;  ///< nothing: no /metrics

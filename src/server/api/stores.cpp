@@ -80,6 +80,15 @@ Result<Response> list_findings(const Call& call) {
     if (!told.ok()) return told.error();
     findings = std::move(*told);
   }
+  if (const auto& held = call.options.saga_findings) {
+    for (const auto& finding : held(*(*found)->store)) {
+      findings.push_back({Severity::error,
+                          "saga " + finding.saga.str() + " of " + finding.definition +
+                              " does not go on: " + std::string(code_name(finding.code)) + " " +
+                              finding.text,
+                          "sagabox saga explain " + finding.saga.str()});
+    }
+  }
   return ok_with(findings);
 }
 

@@ -83,6 +83,11 @@ spi::StoredSagas SagaRows::stored(const spi::SagaBatch& batch) const {
       stored.holders.emplace(std::pair(record.tenant, record.isolate), holder->second);
     }
   }
+  if (spi::is_known_by_results(batch)) {
+    for (const auto& given : batch.results) {
+      if (result(given.id) != nullptr) stored.results.insert(given.id);
+    }
+  }
   return stored;
 }
 

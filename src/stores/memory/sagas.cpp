@@ -279,6 +279,24 @@ Result<spi::SagaBacklog> Sagas::backlog(std::string_view definition) {
   });
 }
 
+Result<std::vector<SagaRecord>> Sagas::without_due(std::string_view definition, const SagaId& after,
+                                                   std::uint32_t rows_max) {
+  using Records = std::vector<SagaRecord>;
+  return database_.faulty(Operation::saga_look, [&]() -> Result<Records> {
+    Records records;
+    const std::lock_guard lock(database_.mutex_);
+    const auto& sagas = database_.state_.sagas.all();
+    for (auto at = sagas.upper_bound(after); at != sagas.end() && records.size() < rows_max; ++at) {
+      const auto& record = at->second.record;
+      const bool is_active =
+          record.state == SagaState::running || record.state == SagaState::compensating;
+      if (record.definition != definition || !is_active || record.due) continue;
+      records.push_back(without_labels(record));
+    }
+    return records;
+  });
+}
+
 Result<std::vector<SagaCommand>> Sagas::pending(const SagaId& id, std::uint32_t rows_max) {
   return database_.faulty(Operation::saga_look, [&]() -> Result<std::vector<SagaCommand>> {
     const std::lock_guard lock(database_.mutex_);

@@ -95,6 +95,8 @@ class Sagas final : public spi::SagaStore, public spi::SagaAdminStore {
                                                 std::uint32_t rows_max) override;
   Result<std::vector<spi::SagaCount>> count(const std::optional<std::string>& tenant) override;
   Result<spi::SagaBacklog> backlog(std::string_view definition) override;
+  Result<std::vector<SagaRecord>> without_due(std::string_view definition, const SagaId& after,
+                                              std::uint32_t rows_max) override;
   Result<std::vector<SagaCommand>> pending(const SagaId& id, std::uint32_t rows_max) override;
   Result<std::uint64_t> purge(std::string_view definition, Duration older_than,
                               std::uint32_t rows_max) override;

@@ -43,6 +43,7 @@ SagaAdminStatements::SagaAdminStatements(Sections& sections)
       history(sections.take("saga_history")),
       count(sections.take("saga_count")),
       backlog(sections.take("saga_backlog")),
+      without_due(sections.take("saga_without_due")),
       pending(sections.take("saga_pending")),
       purge(sections.take("saga_purge")),
       purge_refused(sections.take("saga_purge_refused")) {}
@@ -152,6 +153,18 @@ Result<spi::SagaBacklog> SagaAdminStore::backlog(std::string_view definition) {
                           .oldest = row.maybe_time(6),
                           .overdue_since = row.maybe_time(7),
                           .now = row.time(8)};
+}
+
+Result<std::vector<SagaRecord>> SagaAdminStore::without_due(std::string_view definition,
+                                                            const SagaId& after,
+                                                            std::uint32_t rows_max) {
+  auto session = sessions_.reader();
+  if (!session.ok()) return session.error();
+  auto rows = (*session)->run(statements_.without_due, {definition, after.view(), rows_max});
+  if (!rows.ok()) return rows.error();
+  std::vector<SagaRecord> records;
+  for (const auto row : *rows) records.push_back(saga_record(row));
+  return records;
 }
 
 Result<std::vector<SagaCommand>> SagaAdminStore::pending(const SagaId& id, std::uint32_t rows_max) {

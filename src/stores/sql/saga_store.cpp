@@ -472,10 +472,28 @@ std::vector<Call> SagaStore::write_calls(const spi::SagaBatch& batch) const {
   return calls;
 }
 
+Result<std::set<CommandId>> SagaStore::results_in(Session& session,
+                                                  const spi::SagaBatch& batch) const {
+  std::set<CommandId> known;
+  std::vector<std::string> ids;
+  for (const auto& result : batch.results) ids.push_back(result.id.str());
+  if (ids.empty()) return known;
+  auto rows = session.run(statements_.results, {std::move(ids)});
+  if (!rows.ok()) return rows.error();
+  for (const auto row : *rows) known.insert(id_from<CommandId>(row.text(0)));
+  return known;
+}
+
 // Everything is sent at once, and undone in the rare case that a fence does not hold or a version
 // is not the one before: a batch costs one round trip beside its COMMIT.
 Result<SagaStore::Look> SagaStore::write_in(Session& session, const spi::SagaBatch& batch,
                                             Try& tried) const {
+  std::set<CommandId> known_results;
+  if (spi::is_known_by_results(batch)) {
+    auto known = results_in(session, batch);
+    if (!known.ok()) return known.error();
+    known_results = std::move(known).value();
+  }
   auto calls = tried.looks ? look_calls(batch) : std::vector<Call>{hold_call(batch)};
   const auto looks = calls.size();
   for (auto& call : write_calls(batch)) calls.push_back(std::move(call));
@@ -484,6 +502,7 @@ Result<SagaStore::Look> SagaStore::write_in(Session& session, const spi::SagaBat
   auto look = tried.looks ? look_from(batch, std::span(*answers).first(looks))
                           : held_from(batch, answers->front());
   look.reply.timeline = session.timeline();
+  look.stored.results = std::move(known_results);
   if (!look.reply.written() || batch.writes.empty()) return look;
   // Without a look, `stored` is empty: all of them have to be written.
   const auto to_write = std::ranges::count_if(batch.writes, [&](const spi::SagaWrite& write) {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -111,6 +112,8 @@ class SagaStore final : public spi::SagaStore {
     bool complete = true;  ///< false: some of it is stored otherwise than it had to be
   };
   /// In its transaction.
+  /// Which results of the batch are stored.
+  Result<std::set<CommandId>> results_in(Session& session, const spi::SagaBatch& batch) const;
   Result<Look> write_in(Session& session, const spi::SagaBatch& batch, Try& tried) const;
   Result<Look> write_plain(const spi::SagaBatch& batch, Try& tried);
   Result<Look> write_with_messages(const spi::SagaBatch& batch, Try& tried);

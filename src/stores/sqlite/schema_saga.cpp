@@ -115,9 +115,16 @@ CREATE INDEX sagabox_saga_person ON sagabox_saga (definition, person)
   WHERE person <> '' AND state IN ('running', 'compensating', 'paused');
 CREATE INDEX sagabox_saga_dead ON sagabox_saga (definition)
   WHERE state = 'failed' AND NOT quarantined;
+-- To look for those that nothing moves.
+CREATE INDEX sagabox_saga_without_due ON sagabox_saga (definition, id)
+  WHERE due IS NULL AND state IN ('running', 'compensating');
+-- What a saga has not been given yet.
+CREATE INDEX sagabox_saga_inbox_saga ON sagabox_saga_inbox (saga);
 )sql";
 
 constexpr std::string_view saga_waits_down = R"sql(
+DROP INDEX sagabox_saga_inbox_saga;
+DROP INDEX sagabox_saga_without_due;
 DROP INDEX sagabox_saga_dead;
 DROP INDEX sagabox_saga_person;
 ALTER TABLE sagabox_saga DROP COLUMN person;

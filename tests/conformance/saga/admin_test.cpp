@@ -161,6 +161,31 @@ TEST_P(SagaConformance, BacklogCountsWhatWaitsForAPerson) {
   EXPECT_EQ(saga_admin().backlog("refund")->wait_for_decision, 0U);
 }
 
+TEST_P(SagaConformance, ActiveSagasWithoutADueTimeAreListed) {
+  const auto owner = own_sagas();
+  std::vector<SagaRecord> records;
+  for (const auto* id : {"compensates", "ended", "is-due", "paused", "runs-1", "runs-2"}) {
+    records.push_back(fresh(id));
+  }
+  records[0].state = State::compensating;
+  records[1].state = State::completed;
+  records[1].ended_at = now();
+  records[2].due = now();
+  records[3].state = State::paused;
+  store_all(owner, records);
+  const auto page = [&](std::string_view definition, const SagaId& after, std::uint32_t rows_max) {
+    std::vector<std::string> ids;
+    for (const auto& record : saga_admin().without_due(definition, after, rows_max).value()) {
+      EXPECT_EQ(record.body, records[0].body);
+      ids.push_back(record.id.str());
+    }
+    return ids;
+  };
+  EXPECT_EQ(page(travel, {}, 2), (std::vector<std::string>{"compensates", "runs-1"}));
+  EXPECT_EQ(page(travel, saga_id("runs-1"), 2), std::vector<std::string>{"runs-2"});
+  EXPECT_TRUE(page("refund", {}, 2).empty());
+}
+
 TEST_P(SagaConformance, WhatIsCalledIsOverdueOnceItsCallsAreOver) {
   const auto owner = own_sagas();
   const auto at = now();

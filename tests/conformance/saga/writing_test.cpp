@@ -202,6 +202,21 @@ TEST_P(SagaConformance, RepeatedBatchCountsAsWrittenAndChangesNothing) {
   EXPECT_EQ(log_end(), end + 1);
 }
 
+TEST_P(SagaConformance, RepeatedBatchWithoutSagasWritesItsAuditOnce) {
+  const auto owner = own_sagas();
+  append(command("nobody"));
+  const auto pending = inbox().at(0);
+  const Batch batch{.taken = {{pending.shard, pending.sequence}},
+                    .results = {{pending.id, pending.saga, false, "no such saga", now()}},
+                    .audit = {{.kind = AuditKind::dead_letter, .at = now(), .message_id = "c1"}}};
+  const auto end = log_end();
+  EXPECT_TRUE(write_batch(owner, batch).written());
+  EXPECT_EQ(log_end(), end + 1);
+  // Its commit was in doubt.
+  EXPECT_TRUE(write_batch(owner, batch).written());
+  EXPECT_EQ(log_end(), end + 1);
+}
+
 TEST_P(SagaConformance, BatchMayHoldWhatIsThereAndWhatIsNew) {
   const auto owner = own_sagas();
   const auto there = fresh("s1");

@@ -64,6 +64,59 @@ TEST(SagaTakeOver, CompensationsRunAgain) {
   EXPECT_EQ(trip.calls.back().idempotency_key, trip.saga.id.str() + "/flight/compensation/0");
 }
 
+TEST(SagaPause, ATakeOverDoesNotTimeOutAStepWhoseTimeStandsStill) {
+  auto step = step_of("flight");
+  step.timeout = 10min;
+  ScriptedSaga trip({step});
+  trip.start();
+  trip.act(Kind::pause);
+  // Everything is down for an hour.
+  trip.now += 1h;
+  trip.event(TakenOver{});
+  EXPECT_EQ(trip.state("flight"), State::retrying);
+  trip.act(Kind::resume);
+  EXPECT_EQ(trip.saga.state, SagaState::running);
+  trip.pass(0s);
+  EXPECT_EQ(trip.called(), Lines{"flight action 2"});
+  EXPECT_EQ(trip.step("flight").deadline, trip.now + 10min) << "its time goes on";
+}
+
+TEST(SagaPause, ACallThatEndsWhilePausedIsTriedAgainAlsoAfterTheTimeOfItsStep) {
+  auto step = step_of("flight");
+  step.timeout = 10min;
+  step.attempt_timeout = 1h;
+  ScriptedSaga trip({step});
+  trip.start();
+  trip.act(Kind::pause);
+  trip.now += 20min;
+  trip.ends("flight", retry());
+  EXPECT_EQ(trip.state("flight"), State::retrying);
+  trip.act(Kind::resume);
+  trip.pass(1s);
+  EXPECT_EQ(trip.called(), Lines{"flight action 2"});
+}
+
+TEST(SagaCommands, ARefusedCommandIsNotAppliedWhenItComesAgain) {
+  ScriptedSaga trip({step_of("flight"), wait_of("visa", SagaWait::approval)});
+  trip.start();
+  const auto approve = trip.made(Kind::approve, act_body(Kind::approve, {.actor = "ada"}));
+  EXPECT_FALSE(trip.event(CommandArrived{approve}).result->applied);
+  EXPECT_TRUE(trip.last().write) << "it is remembered";
+  trip.ends("flight", ok());
+  ASSERT_EQ(trip.state("visa"), State::waiting);
+  EXPECT_FALSE(trip.event(CommandArrived{approve}).result) << "its result stands";
+  EXPECT_EQ(trip.state("visa"), State::waiting);
+  EXPECT_TRUE(trip.act(Kind::approve, {.actor = "ada"}).result->applied) << "with a new id";
+  EXPECT_EQ(trip.saga.state, SagaState::completed);
+}
+
+TEST(SagaCommands, RefusedIdsAreBounded) {
+  ScriptedSaga trip({step_of("flight")});
+  trip.start();
+  for (std::size_t i = 0; i < 2 * refused_max; ++i) trip.act(Kind::resume);
+  EXPECT_EQ(trip.saga.refused.size(), refused_max);
+}
+
 TEST(SagaWaits, ACallbackCountsOnceAndWhicheverAttemptItAnswers) {
   ScriptedSaga trip({step_of("flight"), wait_of("pay", SagaWait::callback)});
   trip.start().ends("flight", accepted());

@@ -285,10 +285,16 @@ CREATE INDEX saga_person ON "{schema}".saga (definition, person)
   WHERE person <> '' AND state IN ('running', 'compensating', 'paused');
 CREATE INDEX saga_dead ON "{schema}".saga (definition)
   WHERE state = 'failed' AND NOT quarantined;
+-- To look for those that nothing moves.
+CREATE INDEX saga_without_due ON "{schema}".saga (definition, id)
+  WHERE due IS NULL AND state IN ('running', 'compensating');
+-- What a saga has not been given yet.
+CREATE INDEX saga_inbox_saga ON "{schema}".saga_inbox (saga);
 )sql";
 
 constexpr std::string_view saga_waits_down = R"sql(
-DROP INDEX "{schema}".saga_dead, "{schema}".saga_person;
+DROP INDEX "{schema}".saga_inbox_saga, "{schema}".saga_without_due, "{schema}".saga_dead,
+  "{schema}".saga_person;
 ALTER TABLE "{schema}".saga DROP COLUMN person, DROP COLUMN overdue_from;
 )sql";
 

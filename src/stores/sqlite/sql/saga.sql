@@ -241,6 +241,15 @@ SELECT
    WHERE coalesce(overdue_from, due) <= ?2),
   ?2;
 
+-- name: saga_without_due
+-- ?1 definition, after ?2 id, ?3 rows at most.
+SELECT id, tenant, definition, definition_version, 0, state, quarantined, version, due, key,
+       isolate, started_at, changed_at, ended_at, body, person, overdue_from
+FROM sagabox_saga
+WHERE definition = ?1 AND id > ?2 AND due IS NULL AND state IN ('running', 'compensating')
+ORDER BY id
+LIMIT ?3;
+
 -- name: saga_pending
 -- ?1 saga, ?2 rows at most.
 SELECT seq, id, saga, definition, tenant, kind, body, written_at, 0

