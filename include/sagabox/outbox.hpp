@@ -122,6 +122,9 @@ struct OutboxSnapshot {
   /// Messages whose result the store refuses and that could not be quarantined either.
   std::uint64_t refused = 0;
   std::uint64_t spare_workers = 0;
+  /// Why no result can be stored, and since when; empty while results are stored.
+  std::optional<Code> settle_failure{};
+  BootTime settle_failing_since{};
   std::uint64_t hot_dropped = 0;
   std::uint64_t delivered = 0;  ///< settled as done since the start
   std::uint64_t retried = 0;

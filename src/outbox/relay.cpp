@@ -140,6 +140,10 @@ OutboxSnapshot Relay::snapshot() const {
     });
   }
   snapshot.refused = settler_.refused().count();
+  if (const auto failing = settler_.failing()) {
+    snapshot.settle_failure = failing->code;
+    snapshot.settle_failing_since = failing->since;
+  }
   snapshot.hot_depth = room_.count(Source::hot);
   snapshot.cold_depth = room_.count(Source::cold);
   snapshot.queued_bytes = room_.bytes();
