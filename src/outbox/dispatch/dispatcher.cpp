@@ -515,7 +515,9 @@ void Dispatcher::report(const Ended& ended, BootTime now) {
   const auto& entry = ended.entry;
   const auto& settlement = ended.settlement;
   if (ended.route != nullptr) {
-    ended.route->figures->seconds.observe(seconds(now - ended.started));
+    auto& figures = *ended.route->figures;
+    (settlement.verdict == spi::Verdict::done ? figures.seconds_done : figures.seconds_failed)
+        .observe(seconds(now - ended.started));
   }
   if (figures_.read && entry.attempts == 0 && settlement.verdict == spi::Verdict::done) {
     figures_.latency.observe(seconds(parts_.options.clock->wall_now() - entry.written_at));

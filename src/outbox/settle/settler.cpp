@@ -426,7 +426,9 @@ void Settler::count(const Settling& settling, const spi::Settlement& item) {
   switch (item.verdict) {
     case spi::Verdict::done:
       delivered_.fetch_add(1, std::memory_order_relaxed);
-      if (figures != nullptr) figures->done.increment();
+      if (figures == nullptr) return;
+      figures->done.increment();
+      if (item.attempts > 1) figures->done_after_retry.increment();
       return;
     case spi::Verdict::retry:
       retried_.fetch_add(1, std::memory_order_relaxed);
