@@ -246,16 +246,17 @@ TEST(Configuration, OptionOfAnotherKindOfStoreIsToldWithItsLineAndThoseThereAre)
 routes: [{topic: "**", to: "file:out"}]
 )",
                                {{"SAGABOX_STORES_ORDERS_DURABILITY", "full"}});
-  EXPECT_EQ(configured.problems,
-            (Problems{"sagabox.yaml:4: stores.files.notify is an option of PostgreSQL stores, and "
-                      "this is a SQLite store, which has lock_max, durability, readers_max, "
-                      "wal_bytes_max, watch_interval",
-                      "sagabox.yaml:6: stores.kept.readers_max is an option of SQLite stores, and "
-                      "this is a memory store, which has none of its own",
-                      "SAGABOX_STORES_ORDERS_DURABILITY: stores.orders.durability is an option of "
-                      "SQLite stores, and this is a PostgreSQL store, which has lock_max, "
-                      "writers_max, relay_connections_max, notify, pooled, vacuum_after, "
-                      "connection_wait_max, connect_max, statement_max"}));
+  EXPECT_EQ(
+      configured.problems,
+      (Problems{"sagabox.yaml:4: stores.files.notify is an option of PostgreSQL stores, and "
+                "this is a SQLite store, which has lock_max, durability, readers_max, "
+                "wal_bytes_max, watch_interval",
+                "sagabox.yaml:6: stores.kept.readers_max is an option of SQLite stores, and "
+                "this is a memory store, which has none of its own",
+                "SAGABOX_STORES_ORDERS_DURABILITY: stores.orders.durability is an option of "
+                "SQLite stores, and this is a PostgreSQL store, which has lock_max, "
+                "writers_max, relay_connections_max, notify, pooled, vacuum_after, claim_rows_max, "
+                "connection_wait_max, connect_max, statement_max"}));
 }
 
 TEST(Configuration, WrongStoreOptionsAreTold) {
