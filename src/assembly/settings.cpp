@@ -250,8 +250,11 @@ Parts route_parts() {
                       "limits", [](auto& route) -> auto& { return route.options.limits; },
                       limits_parts(), "of all sends of this route together")
                       .checked(own_check<Limits>()));
-  Setting schema = value<R>("schema_file", &R::schema_file,
-                            "JSON Schema (draft 4); payloads that do not fit are dead", Kind::path);
+  Setting schema =
+      value<R>("schema_file", &R::schema_file,
+               "JSON Schema (draft 4); payloads that do not fit are refused over REST and dead "
+               "otherwise",
+               Kind::path);
   schema.read = [](const Setting&, void* holder, const std::string& text) {
     auto& route = *static_cast<R*>(holder);
     auto problem = read_schema_file(text, route.options.schema);
