@@ -14,6 +14,7 @@ enum class Why : std::uint8_t {
   done,
   dead,
   quarantined,
+  in_hand,  ///< its owner has read it: it is queued, with its handler or on its way to its targets
   table_paused,
   topic_paused,
   no_owner,          ///< nobody owns its shard
@@ -30,7 +31,7 @@ enum class Why : std::uint8_t {
   open_transaction,  ///< keeps the database from clearing up: reading takes longer
   with_owner,        ///< nothing holds it
 };
-inline constexpr std::size_t why_count = 19;
+inline constexpr std::size_t why_count = 20;
 
 /// "behind_key": how JSON spells it.
 std::string_view why_name(Why why) noexcept;

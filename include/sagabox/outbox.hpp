@@ -100,7 +100,8 @@ struct OutboxOptions {
   const Clock* clock = &system_clock();
   Random* random = &system_random();
 
-  /// The defaults of a source document: "s0", "s2", "s4".
+  /// "patient": retries wait up to five minutes. "single_active": one relay delivers, and asks
+  /// once a second. "polling": asks every five seconds and reads nothing ahead.
   static Result<OutboxOptions> preset(std::string_view name);
   /// Names the setting that is wrong and what would be right.
   [[nodiscard]] Status check() const;
@@ -121,6 +122,9 @@ struct OutboxSnapshot {
   std::uint64_t blocked_keys = 0;
   /// Messages whose result the store refuses and that could not be quarantined either.
   std::uint64_t refused = 0;
+  /// Why no result can be stored, and since when; empty while results are stored.
+  std::optional<Code> settle_failure{};
+  BootTime settle_failing_since{};
   std::uint64_t spare_workers = 0;
   std::uint64_t hot_dropped = 0;
   std::uint64_t delivered = 0;  ///< settled as done since the start

@@ -28,11 +28,12 @@ struct RetryPolicy {
   /// Names the setting that is wrong and what would be right.
   [[nodiscard]] Status check() const;
 
-  static RetryPolicy s0();
-  static RetryPolicy s2();
-  static RetryPolicy s4();  ///< the default
-  static RetryPolicy saga();
-  /// "s0", "s2", "s4", "saga". The delivery hub names its waits one by one: docs/hub.md.
+  static RetryPolicy patient();     ///< few attempts, waits up to five minutes
+  static RetryPolicy persistent();  ///< many attempts, waits up to a minute
+  static RetryPolicy quick();       ///< the default: soon again, waits up to a minute
+  static RetryPolicy saga();        ///< of a call of a saga
+  /// "patient", "persistent", "quick", "saga". The delivery hub names its waits one by one:
+  /// docs/hub.md.
   static Result<RetryPolicy> preset(std::string_view name);
 };
 

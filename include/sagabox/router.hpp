@@ -5,6 +5,7 @@
 #include <sagabox/limits.hpp>
 #include <sagabox/log.hpp>
 #include <sagabox/metrics.hpp>
+#include <sagabox/payload.hpp>
 #include <sagabox/retry.hpp>
 #include <sagabox/spi/sink.hpp>
 #include <sagabox/spi/transport.hpp>
@@ -93,6 +94,10 @@ class Router final : public spi::Sink {
   /// they can.
   [[nodiscard]] std::vector<HeldUp> held_up(const std::string& topic,
                                             const std::string& tenant) const;
+
+  /// SCHEMA.VALIDATION_FAILED if messages of this topic have a schema that this JSON payload does
+  /// not fit: they would be dead when they are sent. For those who write.
+  [[nodiscard]] Status check_payload(const std::string& topic, const Payload& payload) const;
 
   [[nodiscard]] std::optional<spi::ClassId> class_of(const Message& message) const override;
   [[nodiscard]] bool closed(spi::ClassId id) const override;

@@ -110,11 +110,9 @@ class Answer {
     }
     const auto* const owner = owner_of(facts_.owners, record_.shard);
     answer_.owner = owner_text(owner);
-    if (facts_.in_hand.value_or(false)) {
-      because(Why::with_owner, "its handler: the owner has it in hand");
-      return;
-    }
     if (facts_.refused) return refused(*facts_.refused);
+    // Nothing that is in the store holds it any more.
+    if (facts_.owner_view && facts_.owner_view->in_hand) return in_hand(owner);
     pauses();
     ownership(owner);
     due();
@@ -140,16 +138,44 @@ class Answer {
       answer_.next =
           "ask the daemon that delivers it (--server): only that one knows what its key or target "
           "waits for, and whether the database refuses its result";
-    } else if (facts_.owner_view->in_hand) {
-      because(Why::with_owner, "its handler: the owner has it in hand");
+    } else if (!facts_.owner_view->bound.empty()) {
+      because(Why::with_owner, "its owner, which has reached its " + facts_.owner_view->bound +
+                                   " and takes more when others have ended");
     } else {
       because(Why::with_owner, "its owner; nothing holds it, it should go within the next poll");
     }
   }
 
+  void in_hand(const spi::ShardOwner* owner) {
+    using With = OwnerView::With;
+    const auto& hand = *facts_.owner_view->in_hand;
+    const auto whose = owner == nullptr || owner->owner.empty() ? "its owner" : owner->owner.str();
+    const auto since = hand.since ? age_text(*hand.since) : std::string();
+    switch (hand.with) {
+      case With::handler:
+        return because(Why::in_hand, "its handler in " + whose + ", which runs for " + since);
+      case With::late_handler:
+        answer_.next =
+            "see what the handler waits for: it is past its deadline and was told to "
+            "stop; until it ends, the message and its key wait";
+        return because(Why::in_hand, "its handler in " + whose + ", which runs for " + since +
+                                         ", longer than it may");
+      case With::target:
+        because(Why::in_hand,
+                "its targets: " + whose + " has it in hand for " + since + ", without an answer");
+        return held_up();
+      case With::owner:
+        because(Why::in_hand,
+                "its turn: " + whose + " has it in hand, queued or with its result to be stored");
+        pauses();
+        held_up();
+        return earlier();
+    }
+  }
+
   /// Adds the reasons that only the owner of the message knows.
   void passed_over() {
-    if (!facts_.owner_view || facts_.owner_view->in_hand) return;
+    if (!facts_.owner_view) return;
     const auto& view = *facts_.owner_view;
     if (view.in_line && facts_.held_up.empty()) {
       because(Why::in_line, "its turn: earlier messages for its target are taken up first");
@@ -296,13 +322,10 @@ namespace sagabox {
 namespace {
 
 constexpr std::array<std::string_view, why_count> why_names{
-    "not_found",   "done",           "dead",
-    "quarantined", "table_paused",   "topic_paused",
-    "no_owner",    "lease_expired",  "retry_due",
-    "not_due",     "no_route",       "target_down",
-    "over_limit",  "in_line",        "behind_key",
-    "undecodable", "result_refused", "open_transaction",
-    "with_owner"};
+    "not_found",    "done",         "dead",           "quarantined",      "in_hand",
+    "table_paused", "topic_paused", "no_owner",       "lease_expired",    "retry_due",
+    "not_due",      "no_route",     "target_down",    "over_limit",       "in_line",
+    "behind_key",   "undecodable",  "result_refused", "open_transaction", "with_owner"};
 static_assert(static_cast<std::size_t>(Why::with_owner) + 1 == why_names.size());
 
 }  // namespace

@@ -33,7 +33,6 @@ struct MessageFacts {
   std::vector<HeldUp> held_up{};                 ///< as a router knows; none where nobody asked one
   std::optional<Duration> oldest_transaction{};  ///< of the database
   WallTime now{};                                ///< by the database's clock
-  std::optional<bool> in_hand{};                 ///< known where this process owns the shard
   std::optional<RefusedResult> refused{};        ///< as the process that delivers knows
   std::optional<OwnerView> owner_view{};  ///< nullopt: the one that delivers could not be asked
   std::vector<std::string> key_behind{};  ///< what its key may wait behind, a text each

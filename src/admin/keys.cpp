@@ -16,7 +16,9 @@ constexpr std::uint32_t earlier_max = 100;
 constexpr std::size_t earlier_shown_max = 5;
 
 /// Whether later messages of its key wait for it. Delayed and released messages hold up nobody.
-bool holds_its_place(const MessageRecord& record) { return !record.due || record.retrying; }
+bool holds_its_place(const MessageRecord& record, bool heads_block) {
+  return !record.due || (record.retrying && heads_block);
+}
 
 struct OfKey {
   std::vector<MessageRecord> rows;
@@ -25,14 +27,15 @@ struct OfKey {
 
 /// Pending messages of a key that hold their place, among the first `rows_max`.
 Result<OfKey> pending_of_key(Store& store, const TableName& table, MessageFilter filter,
-                             std::uint32_t rows_max) {
+                             std::uint32_t rows_max, bool heads_block = true) {
   auto reply = store.outbox_admin().list({.table = table,
                                           .state = MessageState::pending,
                                           .filter = std::move(filter),
                                           .rows_max = rows_max});
   if (!reply.ok()) return reply.error();
   OfKey found{std::move(reply->rows), !reply->exhausted};
-  std::erase_if(found.rows, [](const MessageRecord& row) { return !holds_its_place(row); });
+  std::erase_if(found.rows,
+                [&](const MessageRecord& row) { return !holds_its_place(row, heads_block); });
   return found;
 }
 
@@ -107,11 +110,12 @@ Result<Explanation> Admin::explain(const TableName& table, const MessageId& id,
     if (facts.owner_view) facts.key_behind = behind_of(*facts.owner_view, options_);
   }
   if (!facts.record->key.empty() && sequence.value > 0) {
-    const auto earlier = pending_of_key(*store_, table,
-                                        {.tenant = facts.record->tenant,
-                                         .key = facts.record->key,
-                                         .last = Sequence{sequence.value - 1}},
-                                        earlier_max);
+    const auto earlier =
+        pending_of_key(*store_, table,
+                       {.tenant = facts.record->tenant,
+                        .key = facts.record->key,
+                        .last = Sequence{sequence.value - 1}},
+                       earlier_max, !facts.owner_view || facts.owner_view->heads_block);
     if (!earlier.ok()) return earlier.error();
     facts.earlier.count = earlier->rows.size();
     facts.earlier.more = earlier->more;

@@ -654,6 +654,10 @@ std::vector<HeldUp> Daemon::held_up(const std::string& topic, const std::string&
   return sink_->router()->held_up(topic, tenant);
 }
 
+Status Daemon::check_payload(const std::string& topic, const Payload& payload) const {
+  return sink_->router()->check_payload(topic, payload);
+}
+
 Configuration Daemon::configuration() const {
   const std::scoped_lock lock(mutex_);
   return configuration_;

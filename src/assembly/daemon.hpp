@@ -99,6 +99,8 @@ class Daemon {
   /// See `Router::held_up`.
   [[nodiscard]] std::vector<HeldUp> held_up(const std::string& topic,
                                             const std::string& tenant) const;
+  /// See `Router::check_payload`.
+  [[nodiscard]] Status check_payload(const std::string& topic, const Payload& payload) const;
   /// Where its sagas are; null: it runs none.
   [[nodiscard]] Store* store_of_sagas() const noexcept { return saga_store_; }
   /// See `Sagas::findings`; empty for another store than that of its sagas.

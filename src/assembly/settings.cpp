@@ -28,9 +28,11 @@ Parts retry_parts() {
       [](R& retry, const std::string& text) {
         auto preset = R::preset(text);
         if (preset.ok()) retry = *preset;
-        return preset.ok() ? std::string() : "write one of s0, s2, s4, saga";
+        return preset.ok() ? std::string() : "write one of patient, persistent, quick, saga";
       },
-      "begins with the policy of a source document: s0, s2, s4 or saga"));
+      "begins with another policy: patient (12 attempts, waits up to 5m), persistent (25, up to "
+      "1m), "
+      "quick (10, up to 1m; the default), saga (6, up to 1m)"));
   parts.push_back(
       value<R>("attempts_max", &R::attempts_max, "then it is dead").between("1", "10000"));
   parts.push_back(value<R>("backoff_min", &R::backoff_min, "wait after the first failed attempt")
@@ -111,11 +113,14 @@ Parts table_parts() {
   using T = TableSettings;
   const auto options = [](auto& table) -> auto& { return table.options; };
   Setting preset =
-      value<T>("preset", &T::preset, "begins with the defaults of a source document: s0, s2 or s4");
+      value<T>("preset", &T::preset,
+               "begins with other defaults: patient (retries wait up to 5m), single_active (one "
+               "relay for the table, which asks once a second; strict topics), polling (asks every "
+               "5 s and reads nothing ahead; dead messages are kept for 7d)");
   preset.read = [](const Setting&, void* holder, const std::string& text) {
     auto& table = *static_cast<T*>(holder);
     auto found = OutboxOptions::preset(text);
-    if (!found.ok()) return std::string("write one of s0, s2, s4");
+    if (!found.ok()) return std::string("write one of patient, single_active, polling");
     found->table = table.options.table;
     table.options = std::move(*found);
     table.preset = text;
@@ -245,8 +250,11 @@ Parts route_parts() {
                       "limits", [](auto& route) -> auto& { return route.options.limits; },
                       limits_parts(), "of all sends of this route together")
                       .checked(own_check<Limits>()));
-  Setting schema = value<R>("schema_file", &R::schema_file,
-                            "JSON Schema (draft 4); payloads that do not fit are dead", Kind::path);
+  Setting schema =
+      value<R>("schema_file", &R::schema_file,
+               "JSON Schema (draft 4); payloads that do not fit are refused over REST and dead "
+               "otherwise",
+               Kind::path);
   schema.read = [](const Setting&, void* holder, const std::string& text) {
     auto& route = *static_cast<R*>(holder);
     auto problem = read_schema_file(text, route.options.schema);

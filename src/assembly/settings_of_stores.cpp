@@ -73,6 +73,9 @@ void add_postgres(std::vector<StoreOption>& all) {
   add(value<S>("vacuum_after", of_postgres(&O::vacuum_after),
                "a relay vacuums its table after so many settled messages; 0: never")
           .between("0", "1000000000000"));
+  add(value<S>("claim_rows_max", of_postgres(&O::claim_rows_max),
+               "`claim: competing`: messages of others that a relay claims at once in a priority")
+          .between("1", "1000"));
   add(value<S>("connection_wait_max", of_postgres(&O::connection_wait_max),
                "how long to wait for a connection that is in use")
           .between("1ms", "1h"));

@@ -80,7 +80,7 @@ Status RetryPolicy::check() const {
   return {};
 }
 
-RetryPolicy RetryPolicy::s0() {
+RetryPolicy RetryPolicy::patient() {
   return {.attempts_max = 12,
           .backoff_min = 500ms,
           .backoff_max = 300s,
@@ -90,7 +90,7 @@ RetryPolicy RetryPolicy::s0() {
           .floor = 500ms};
 }
 
-RetryPolicy RetryPolicy::s2() {
+RetryPolicy RetryPolicy::persistent() {
   return {.attempts_max = 25,
           .backoff_min = 1s,
           .backoff_max = 60s,
@@ -100,7 +100,7 @@ RetryPolicy RetryPolicy::s2() {
           .jitter_added_max = 200ms};
 }
 
-RetryPolicy RetryPolicy::s4() { return {}; }
+RetryPolicy RetryPolicy::quick() { return {}; }
 
 RetryPolicy RetryPolicy::saga() {
   return {.attempts_max = 6,
@@ -117,12 +117,14 @@ Result<RetryPolicy> RetryPolicy::preset(std::string_view name) {
     std::string_view name;
     RetryPolicy (*make)();
   };
-  constexpr std::array<Preset, 4> presets{{{"s0", s0}, {"s2", s2}, {"s4", s4}, {"saga", saga}}};
+  constexpr std::array<Preset, 4> presets{
+      {{"patient", patient}, {"persistent", persistent}, {"quick", quick}, {"saga", saga}}};
   for (const auto& preset : presets) {
     if (preset.name == name) return preset.make();
   }
-  return Error{Code::config_invalid,
-               "retry preset " + quoted(name) + ": unknown; there are s0, s2, s4 and saga"};
+  return Error{
+      Code::config_invalid,
+      "retry preset " + quoted(name) + ": unknown; there are patient, persistent, quick and saga"};
 }
 
 }  // namespace sagabox

@@ -50,7 +50,7 @@ ValveId Traffic::add_valve(const Limits& limits, BootTime now) {
 Traffic::Line& Traffic::line(const Way& way) {
   auto& found = lines_[way.line.value];
   if (found) return *found;
-  if (lines_.size() > options_.lines_max) forget_idle_lines();
+  if (lines_.size() > std::max<std::size_t>(options_.lines_max, sweep_at_)) forget_idle_lines();
   auto& made = lines_[way.line.value];
   made = std::make_unique<Line>(options_.breaker);
   made->way = way;
@@ -58,11 +58,15 @@ Traffic::Line& Traffic::line(const Way& way) {
 }
 
 void Traffic::forget_idle_lines() {
+  lines_swept_ += lines_.size();
   std::erase_if(lines_, [](const auto& entry) {
     const auto& line = entry.second;
     return !line || (!line->shut && !line->listed && !line->guard.all.open() &&
                      line->waiting() == 0 && line->under_way == 0);
   });
+  // Lines of a destination that is down stay: shut lines say what may not be read. Each sweep that
+  // finds many of them is followed by a longer pause.
+  sweep_at_ = 2 * lines_.size();
 }
 
 bool Traffic::offer(const Way& way, const Waiting& waiting, BootTime now) {

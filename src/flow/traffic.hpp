@@ -28,6 +28,7 @@ struct TrafficOptions {
   std::uint32_t waiting_max = 2048;
   std::size_t waiting_bytes_max = 32UL * 1024 * 1024;
   std::size_t under_way_bytes_max = 32UL * 1024 * 1024;
+  /// Beyond it lines that nothing waits in are forgotten, but for those that are shut.
   std::uint32_t lines_max = 10'000;
 };
 
@@ -121,6 +122,8 @@ class Traffic {
   }
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
   [[nodiscard]] std::size_t lines() const noexcept { return lines_.size(); }
+  /// How many lines were looked at to find idle ones, all sweeps together.
+  [[nodiscard]] std::size_t lines_swept() const noexcept { return lines_swept_; }
 
  private:
   struct Guard {
@@ -192,6 +195,8 @@ class Traffic {
   std::size_t waiting_ = 0;
   std::size_t bytes_under_way_ = 0;
   std::size_t shut_ = 0;
+  std::size_t sweep_at_ = 0;
+  std::size_t lines_swept_ = 0;
   bool opened_ = false;
 };
 

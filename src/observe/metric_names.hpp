@@ -10,6 +10,7 @@ inline constexpr std::string_view outbox_duplicates_total = "outbox_duplicates_t
 inline constexpr std::string_view outbox_suppressed_total = "outbox_suppressed_total";
 inline constexpr std::string_view outbox_dispatched_total = "outbox_dispatched_total";
 inline constexpr std::string_view outbox_retries_total = "outbox_retries_total";
+inline constexpr std::string_view outbox_done_after_retry_total = "outbox_done_after_retry_total";
 inline constexpr std::string_view outbox_dead_total = "outbox_dead_total";
 inline constexpr std::string_view outbox_dispatch_seconds = "outbox_dispatch_seconds";
 inline constexpr std::string_view outbox_latency_seconds = "outbox_latency_seconds";

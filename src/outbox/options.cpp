@@ -15,6 +15,7 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::milliseconds;
+using std::chrono::minutes;
 using std::chrono::seconds;
 
 /// A pause of the process would lose a shorter one.
@@ -51,14 +52,16 @@ std::optional<ClaimMode> claim_mode_from_name(std::string_view name) noexcept {
 
 Result<OutboxOptions> OutboxOptions::preset(std::string_view name) {
   OutboxOptions options;
-  // Said in full where a source says it, also where our default is the same today.
-  if (name == "s0") {
-    options.retry = RetryPolicy::s0();
+  // Said in full, also where our default is the same today.
+  if (name == "patient") {
+    options.retry = RetryPolicy::patient();
     options.lease = seconds(15);
     return options;
   }
-  if (name == "s2") {
-    options.retry = RetryPolicy::s2();
+  if (name == "single_active") {
+    options.claim = ClaimMode::leader;
+    options.purge_interval = minutes(1);
+    options.retry = RetryPolicy::persistent();
     options.rules.strict_topics = true;
     options.poll_interval = seconds(1);
     options.lease = seconds(60);
@@ -67,8 +70,8 @@ Result<OutboxOptions> OutboxOptions::preset(std::string_view name) {
     options.retention = hours(168);
     return options;
   }
-  if (name == "s4") {
-    options.retry = RetryPolicy::s4();
+  if (name == "polling") {
+    options.retry = RetryPolicy::quick();
     options.workers = 4;
     options.hot_capacity = 1000;
     options.cold_capacity = 1000;
@@ -81,7 +84,8 @@ Result<OutboxOptions> OutboxOptions::preset(std::string_view name) {
     options.purge_interval = hours(1);
     return options;
   }
-  return wrong("preset \"" + std::string(name) + "\" is unknown; there are s0, s2 and s4");
+  return wrong("preset \"" + std::string(name) +
+               "\" is unknown; there are patient, single_active and polling");
 }
 
 Status OutboxOptions::check() const {

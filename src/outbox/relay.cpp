@@ -140,6 +140,10 @@ OutboxSnapshot Relay::snapshot() const {
     });
   }
   snapshot.refused = settler_.refused().count();
+  if (const auto failing = settler_.failing()) {
+    snapshot.settle_failure = failing->code;
+    snapshot.settle_failing_since = failing->since;
+  }
   snapshot.hot_depth = room_.count(Source::hot);
   snapshot.cold_depth = room_.count(Source::cold);
   snapshot.queued_bytes = room_.bytes();
@@ -155,14 +159,28 @@ OutboxSnapshot Relay::snapshot() const {
   return snapshot;
 }
 
-std::optional<OwnerView> Relay::owner_view(const MessageRecord& record) const {
+std::optional<OwnerView> Relay::owner_view(const MessageRecord& record) {
   if (record.shard.value >= shards_.size() || !record.decode_error.empty()) return std::nullopt;
   const auto message = Message::restore(
       {.id = record.id,
        .fields = {.topic = record.topic, .key = record.key, .tenant = record.tenant}});
-  return shards_.with(record.shard, [&](const ShardState& state) {
+  auto view = shards_.with(record.shard, [&](const ShardState& state) {
     return state.owner_view(message, record.sequence);
   });
+  if (!view) return view;
+  if (view->in_hand) {
+    if (auto known = dispatcher_.under_way(record.shard, record.sequence)) view->in_hand = known;
+  } else {
+    view->bound = bound();
+  }
+  return view;
+}
+
+std::string Relay::bound() const {
+  if (shards_.places_taken() >= options_.unsettled_max) return "unsettled_max";
+  if (room_.bytes() >= options_.queue_bytes_max) return "queue_bytes_max";
+  if (room_.free(Source::cold) == 0) return "cold_capacity";
+  return {};
 }
 
 std::size_t Relay::tracked() const {

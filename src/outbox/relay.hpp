@@ -52,7 +52,7 @@ class Relay final : public ownership::Holder {
 
   [[nodiscard]] OutboxSnapshot snapshot() const;
   /// nullopt if the shard of this pending message is not ours.
-  [[nodiscard]] std::optional<OwnerView> owner_view(const MessageRecord& record) const;
+  [[nodiscard]] std::optional<OwnerView> owner_view(const MessageRecord& record);
   /// How many rows are known to the trackers, settled ones included.
   [[nodiscard]] std::size_t tracked() const;
 
@@ -62,6 +62,8 @@ class Relay final : public ownership::Holder {
   void lost(Shard shard) override;
 
  private:
+  /// See OwnerView::bound.
+  [[nodiscard]] std::string bound() const;
   /// Mode `leader`: whether it is us.
   void show_leader();
 

@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "observe/metric_names.hpp"
+#include "ownership/worker_id.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -59,13 +60,13 @@ Status WorkerOptions::check() const {
 }
 
 Worker::Worker(WorkerParts parts, std::vector<ScopeOptions> scopes, WorkerOptions options)
-    : parts_(parts),
+    : parts_(std::move(parts)),
       options_(options),
-      errors_(parts.metrics),
-      expired_total_(parts.metrics.counter(metric::ownership_lease_expired_total, Labels{})),
+      errors_(parts_.metrics),
+      expired_total_(parts_.metrics.counter(metric::ownership_lease_expired_total, Labels{})),
       live_until_(BootTime::min().time_since_epoch().count()),
       lease_wanted_(options.lease.count()),
-      id_(parts.ids.next<WorkerId>()) {
+      id_(new_worker_id(parts_.ids, parts_.name)) {
   if (const auto checked = options_.check(); !checked.ok()) {
     throw std::invalid_argument(checked.error().message);
   }
@@ -389,7 +390,7 @@ void Worker::begin_anew(std::string_view why) {
     scope->backoff = {};
   }
   {
-    const auto id = parts_.ids.next<WorkerId>();
+    const auto id = new_worker_id(parts_.ids, parts_.name);
     const std::scoped_lock lock(mutex_);
     id_ = id;
   }

@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -44,6 +45,7 @@ struct WorkerParts {
   const Clock& clock;
   Metrics& metrics = no_metrics();
   Logger& log = no_log();
+  std::string name{};  ///< what its ids begin with; empty: they are ULIDs
 };
 
 /// One call of the store.

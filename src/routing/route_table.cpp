@@ -113,8 +113,12 @@ std::optional<Error> Route::objection(const Message& message) const {
     return Error{Code::auth_denied, "the route of topic \"" + message.topic() +
                                         "\" does not serve this message's tenant"};
   }
-  if (!schema || message.payload().form() != PayloadForm::json) return std::nullopt;
-  const auto problem = schema->problem(message.payload().view());
+  return misfit(message.payload());
+}
+
+std::optional<Error> Route::misfit(const Payload& payload) const {
+  if (!schema || payload.form() != PayloadForm::json) return std::nullopt;
+  const auto problem = schema->problem(payload.view());
   if (problem.empty()) return std::nullopt;
   return Error{Code::schema_validation_failed, "payload " + problem};
 }

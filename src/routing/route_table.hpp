@@ -48,6 +48,8 @@ struct Route {
 
   /// Why it may not go this way; nothing: it may.
   [[nodiscard]] std::optional<Error> objection(const Message& message) const;
+  /// Why a payload does not fit the schema; nothing: it does, or it is no JSON, or there is none.
+  [[nodiscard]] std::optional<Error> misfit(const Payload& payload) const;
   /// Nothing where it speaks of other targets than these: the routes have changed since, and
   /// sending again is better than not sending.
   [[nodiscard]] TargetAnswers answers(TargetsDone done) const noexcept;

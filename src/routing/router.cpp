@@ -115,6 +115,13 @@ std::vector<HeldUp> Router::held_up(const std::string& topic, const std::string&
   return parts_->forwarder.held_up(topic, tenant);
 }
 
+Status Router::check_payload(const std::string& topic, const Payload& payload) const {
+  const auto* const route = parts_->forwarder.table().find(topic);
+  auto misfit = route == nullptr ? std::nullopt : route->misfit(payload);
+  if (misfit) return *std::move(misfit);
+  return {};
+}
+
 std::optional<spi::ClassId> Router::class_of(const Message& message) const {
   return parts_->forwarder.class_of(message);
 }

@@ -1,5 +1,8 @@
 #include "runtime/runtime.hpp"
 
+#include "core/process_name.hpp"
+#include "ownership/worker_id.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -24,7 +27,8 @@ Runtime::Runtime(const RuntimeParts& parts, Duration lease)
                .ids = ids_,
                .clock = *parts.clock,
                .metrics = *parts.metrics,
-               .log = *parts.log},
+               .log = *parts.log,
+               .name = own_process_name(ownership::worker_name_max)},
               {}, ownership::WorkerOptions::for_lease(lease)),
       periodic_(*parts.clock) {}
 

@@ -230,7 +230,7 @@ class Reader {
       if (auto found = RetryPolicy::preset(preset->text)) policy = *found;
     }
     const auto is_preset = [](const DefinitionNode& given) -> std::string {
-      return RetryPolicy::preset(given.text) ? "" : "write one of s0, s2, s4, saga";
+      return RetryPolicy::preset(given.text) ? "" : "write one of patient, persistent, quick, saga";
     };
     auto lines = lines_;
     read_fields(node, path, whole,

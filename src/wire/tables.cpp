@@ -12,7 +12,9 @@ spi::TableStats read_stats(Fields& fields) {
   stats.estimated = fields.flag("pending_estimated");
   stats.waiting = number_in(fields, "waiting");
   stats.done = number_in(fields, "done");
+  stats.done_estimated = fields.flag("done_estimated");
   stats.dead = number_in(fields, "dead");
+  stats.dead_estimated = fields.flag("dead_estimated");
   stats.quarantined = number_in(fields, "quarantined");
   stats.oldest_pending = fields.time("oldest_pending");
   stats.now = time_in(fields, "now");
@@ -142,7 +144,9 @@ void put_members(JsonOut& json, const spi::TableStats& stats) {
       .field("pending_estimated", stats.estimated)
       .field("waiting", stats.waiting)
       .field("done", stats.done)
+      .field("done_estimated", stats.done_estimated)
       .field("dead", stats.dead)
+      .field("dead_estimated", stats.dead_estimated)
       .field("quarantined", stats.quarantined)
       .field_if("oldest_pending", stats.oldest_pending)
       .field("now", stats.now);

@@ -21,8 +21,12 @@ struct TableStats {
   std::uint64_t dead = 0;
   std::uint64_t quarantined = 0;
   std::optional<WallTime> oldest_pending;
-  bool estimated = false;  ///< `pending` is what the database estimates
-  WallTime now{};          ///< the database's clock
+  /// These are what the database estimates, not counted. An estimate may be far too low after a
+  /// crash of its server.
+  bool estimated = false;  ///< `pending`
+  bool done_estimated = false;
+  bool dead_estimated = false;
+  WallTime now{};  ///< the database's clock
   /// What keeps the database from clearing up behind us, where it can tell: how long its oldest
   /// transaction is open (none: 0), and how many transactions ago the oldest is that a replication
   /// slot holds on to.

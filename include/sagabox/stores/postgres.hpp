@@ -42,6 +42,8 @@ struct Options {
   /// two more connections; only where its user owns the tables and no pooler stands between.
   /// Autovacuum, which looks once a minute, goes on. 0: never.
   std::uint64_t vacuum_after = 100'000;
+  /// ClaimMode::competing: messages of others that a relay claims at once in a priority.
+  std::uint32_t claim_rows_max = 50;
   /// How long to wait for one of these that is in use.
   Duration connection_wait_max = std::chrono::seconds(5);
 

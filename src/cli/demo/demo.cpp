@@ -57,6 +57,11 @@ OutboxOptions outbox_options(const DemoOptions& options) {
   return settings;
 }
 
+/// "1 shard", "16 shards".
+std::string how_many(std::uint32_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 class Demo {
  public:
   Demo(const DemoOptions& options, std::unique_ptr<OrderBook> book)
@@ -91,8 +96,9 @@ class Demo {
     terminal_.print(
         Line()
             .add("sagabox " SAGABOX_VERSION, Style::strong)
-            .add(fmt::format(" · demo · store {} · {} workers · 1 table, {} shards", store_.name(),
-                             settings_.workers, store_.outbox().capabilities().shards)));
+            .add(fmt::format(" · demo · store {} · {} · 1 table, {}", store_.name(),
+                             how_many(settings_.workers, "worker"),
+                             how_many(store_.outbox().capabilities().shards, "shard"))));
     terminal_.print(fmt::format(
         "A shop writes {} orders a second, each with its message in one transaction; {:g} % are "
         "rolled back.",

@@ -1,6 +1,7 @@
 #include "cli/remote/server_operations.hpp"
 
 #include "admin/doctor.hpp"
+#include "cli/connect_cure.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/remote/daemon_talk.hpp"
 #include "cli/remote/rest_requests.hpp"
@@ -129,7 +130,7 @@ class ServerOperations final : public Operations {
       if (!store.error.empty()) {
         all->push_back({.severity = Severity::error,
                         .what = "store " + store.store + " does not answer: " + store.error,
-                        .cure = "is it up, and may the daemon log in?"});
+                        .cure = connect_cure(store.error)});
         continue;
       }
       auto found = daemon_.get(Target(requests::findings_path(store.store)), wire::read_findings);

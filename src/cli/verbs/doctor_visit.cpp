@@ -3,6 +3,7 @@
 #include "admin/doctor.hpp"
 #include "assembly/open_store.hpp"
 #include "assembly/routes.hpp"
+#include "cli/connect_cure.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/session.hpp"
 #include "cli/views/facts.hpp"
@@ -67,7 +68,7 @@ void DoctorVisit::store(Operations& operations) {
       add(where, admin::findings_of(facts));
       if (!seen) seen = table;
     } catch (const Failure& problem) {
-      add(where, {{Severity::error, problem.what(), "is its store up?"}});
+      add(where, {{Severity::error, problem.what(), connect_cure(problem.what())}});
     }
   }
   if (seen) clock(operations, *seen);
@@ -92,7 +93,7 @@ void DoctorVisit::clock(Operations& operations, const TableName& table) {
 void DoctorVisit::transport(const std::string& where, spi::Transport& way) {
   const auto found = way.findings(deadline());
   if (!found.ok()) {
-    add(where, {{Severity::error, found.error().text(), "is it up, and may we log in?"}});
+    add(where, {{Severity::error, found.error().text(), connect_cure(found.error().text())}});
   } else {
     for (const auto& text : *found) add(where, {{Severity::warning, text, {}}});
   }
@@ -120,7 +121,7 @@ void DoctorVisit::store_of(const assembly::StoreSettings& settings) {
   } catch (const WrongUse& problem) {
     add(where, {{Severity::warning, problem.what(), "sagabox serve makes what is missing"}});
   } catch (const Failure& problem) {
-    add(where, {{Severity::error, problem.what(), "is it up, and may we log in?"}});
+    add(where, {{Severity::error, problem.what(), connect_cure(problem.what())}});
   }
 }
 

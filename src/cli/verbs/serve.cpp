@@ -304,6 +304,10 @@ class Serving {
            .store = table.store,
            .outbox = [this, number] { return daemon_->tables()[number].outbox; },
            .rules = [this, number] { return daemon_->tables()[number].rules; },
+           .check_payload =
+               [this](const std::string& topic, const Payload& payload) {
+                 return daemon_->check_payload(topic, payload);
+               },
            .delivers = table.delivery == assembly::Delivery::here,
            .store_name = table.store_name});
     }

@@ -58,7 +58,8 @@ std::vector<Line> status_view(std::span<const TableStatus> tables, const Targets
          {status.traffic ? rate_text(status.traffic->in) + "  " + rate_text(status.traffic->out)
                          : "-"},
          {grouped(status.retrying)},
-         {grouped(stats.dead), stats.dead > 0 ? Style::bad : Style::plain},
+         {(stats.dead_estimated ? "~" : "") + grouped(stats.dead),
+          stats.dead > 0 ? Style::bad : Style::plain},
          {owners, owners == "nobody" ? Style::warning : Style::plain}});
     for (const auto& finding : admin::findings_of(facts)) {
       if (finding.severity == Severity::info) continue;

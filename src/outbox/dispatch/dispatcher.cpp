@@ -40,18 +40,26 @@ void Runner::release(State state) {
   state_.notify_all();
 }
 
-bool Runner::end() {
-  for (auto found = State::running; !state_.compare_exchange_weak(found, State::ending);) {
+std::optional<Runner::State> Runner::look() {
+  for (auto found = state_.load();; found = state_.load()) {
     if (found == State::watched) {
       state_.wait(State::watched);
-      found = State::running;
-    }
-    if (found == State::told) {
-      state_.store(State::ending);
-      return false;
+    } else if (found != State::running && found != State::told) {
+      return std::nullopt;
+    } else if (state_.compare_exchange_strong(found, State::watched)) {
+      return found;
     }
   }
-  return true;
+}
+
+bool Runner::end() {
+  for (auto found = state_.load();; found = state_.load()) {
+    if (found == State::watched) {
+      state_.wait(State::watched);
+    } else if (state_.compare_exchange_strong(found, State::ending)) {
+      return found != State::told;
+    }
+  }
 }
 
 Dispatcher::Figures::Figures(Metrics& metrics, std::string_view table)
@@ -374,6 +382,25 @@ std::size_t Dispatcher::running() const {
   return static_cast<std::size_t>(handlers) + flights_.count();
 }
 
+std::optional<OwnerView::InHand> Dispatcher::under_way(Shard shard, Sequence sequence) {
+  const auto now = parts_.options.clock->boot_now();
+  for (auto& runner : runners_) {
+    const auto state = runner->look();
+    if (!state) continue;
+    const bool found = runner->entry_.shard == shard && runner->entry_.sequence == sequence;
+    const auto started = runner->started_;
+    runner->release(*state);
+    if (!found) continue;
+    const bool late = *state == Runner::State::told;
+    return OwnerView::InHand{
+        .with = late ? OwnerView::With::late_handler : OwnerView::With::handler,
+        .since = now - started};
+  }
+  const auto sent = flights_.started(shard, sequence);
+  if (!sent) return std::nullopt;
+  return OwnerView::InHand{.with = OwnerView::With::target, .since = now - *sent};
+}
+
 std::size_t Dispatcher::check_deadlines(BootTime now) {
   std::size_t told = 0;
   for (auto& runner : runners_) {
@@ -488,7 +515,9 @@ void Dispatcher::report(const Ended& ended, BootTime now) {
   const auto& entry = ended.entry;
   const auto& settlement = ended.settlement;
   if (ended.route != nullptr) {
-    ended.route->figures->seconds.observe(seconds(now - ended.started));
+    auto& figures = *ended.route->figures;
+    (settlement.verdict == spi::Verdict::done ? figures.seconds_done : figures.seconds_failed)
+        .observe(seconds(now - ended.started));
   }
   if (figures_.read && entry.attempts == 0 && settlement.verdict == spi::Verdict::done) {
     figures_.latency.observe(seconds(parts_.options.clock->wall_now() - entry.written_at));

@@ -48,6 +48,8 @@ class Runner {
   /// follow.
   [[nodiscard]] bool watch();
   void release(State state);
+  /// As `watch`, also of one that was told. The state to release it to; nullopt: it is idle.
+  [[nodiscard]] std::optional<State> look();
   /// The handler has returned. False: it had been told to stop.
   [[nodiscard]] bool end();
 
@@ -132,6 +134,8 @@ class Dispatcher final : public spi::DispatchResults {
   [[nodiscard]] std::uint64_t hot_dropped() const { return dropped_.load(); }
   /// Messages of open transactions that want to go by the hot path.
   [[nodiscard]] std::uint32_t reserved() const { return reserved_.load(); }
+  /// Where a message is that has left the queues and has not ended.
+  [[nodiscard]] std::optional<OwnerView::InHand> under_way(Shard shard, Sequence sequence);
   /// Messages that left the queues since the beginning.
   [[nodiscard]] std::uint64_t taken() const { return queues_.taken(); }
   /// There is a message that may start.

@@ -39,6 +39,16 @@ class Flights {
     flights_.remove(ticket.value);
     return flight;
   }
+  /// When this message was handed over; nullopt: the sink does not have it. Looks at all of them.
+  [[nodiscard]] std::optional<BootTime> started(Shard shard, Sequence sequence) {
+    const std::scoped_lock lock(mutex_);
+    std::optional<BootTime> started;
+    flights_.for_each([&](std::uint64_t, const Flight& flight) {
+      if (flight.entry.shard == shard && flight.entry.sequence == sequence)
+        started = flight.started;
+    });
+    return started;
+  }
   /// What `take` gave has been dealt with.
   void landed() { count_.fetch_sub(1); }
 

@@ -19,6 +19,8 @@ const std::string others = "(others)";
 TopicFigures::TopicFigures(Metrics& metrics, std::string_view table, std::string_view topic)
     : done(metrics.counter(metric::outbox_dispatched_total,
                            {{"table", table}, {"topic", topic}, {"result", "done"}})),
+      done_after_retry(metrics.counter(metric::outbox_done_after_retry_total,
+                                       {{"table", table}, {"topic", topic}})),
       retry(metrics.counter(metric::outbox_dispatched_total,
                             {{"table", table}, {"topic", topic}, {"result", "retry"}})),
       dead(metrics.counter(metric::outbox_dispatched_total,
@@ -28,8 +30,11 @@ TopicFigures::TopicFigures(Metrics& metrics, std::string_view table, std::string
       retries(metrics.counter(metric::outbox_retries_total, {{"table", table}, {"topic", topic}})),
       timeouts(
           metrics.counter(metric::outbox_timeouts_total, {{"table", table}, {"topic", topic}})),
-      seconds(metrics.histogram(metric::outbox_dispatch_seconds,
-                                {{"table", table}, {"topic", topic}})) {}
+      seconds_done(metrics.histogram(metric::outbox_dispatch_seconds,
+                                     {{"table", table}, {"topic", topic}, {"result", "done"}})),
+      seconds_failed(
+          metrics.histogram(metric::outbox_dispatch_seconds,
+                            {{"table", table}, {"topic", topic}, {"result", "failed"}})) {}
 
 Status Registry::add(const AggregateType& type, const Topic& topic, Listener listener) {
   if (!listener) {

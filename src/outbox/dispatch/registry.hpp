@@ -18,12 +18,14 @@ namespace sagabox::outbox {
 struct TopicFigures {
   TopicFigures(Metrics& metrics, std::string_view table, std::string_view topic);
   Counter& done;
+  Counter& done_after_retry;
   Counter& retry;
   Counter& dead;
   Counter& parked;
   Counter& retries;
   Counter& timeouts;
-  Histogram& seconds;
+  Histogram& seconds_done;
+  Histogram& seconds_failed;
 };
 
 struct Route {

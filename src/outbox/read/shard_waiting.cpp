@@ -216,7 +216,8 @@ void ShardState::defer(LaneState& lane, spi::ClassId gated, const Message& messa
 
 std::optional<OwnerView> ShardState::owner_view(const Message& message, Sequence sequence) const {
   if (phase_ != Phase::active) return std::nullopt;
-  OwnerView view{.in_hand = tracker_->in_hand(sequence)};
+  OwnerView view{.heads_block = settings_.head_policy == HeadPolicy::block};
+  if (tracker_->in_hand(sequence)) view.in_hand.emplace();
   const auto own = settings_.gate == nullptr ? std::nullopt : settings_.gate->class_of(message);
   view.in_line = own && std::ranges::any_of(lanes_, [&](const LaneState& lane) {
                    return lane.passed.waits(*own, sequence);

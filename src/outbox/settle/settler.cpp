@@ -79,6 +79,8 @@ std::optional<SettlePlan> Settler::next_again() {
     auto plan = still_ours(std::move(again_.front()));
     again_.pop_front();
     if (!plan.items.empty()) return plan;
+    // What failed was of shards that are no longer ours.
+    store_answers();
   }
   return std::nullopt;
 }
@@ -204,6 +206,7 @@ void Settler::failed(SettlePlan plan, const Error& error, BootTime now) {
   const bool is_alone = plan.items.size() == 1;
   if (is_refusal(error.code)) {
     failures_ = 0;
+    store_answers();
     retry_at_ = now;
     return is_alone ? alone(std::move(plan), error, now, true) : split(std::move(plan), error);
   }
@@ -215,6 +218,7 @@ void Settler::failed(SettlePlan plan, const Error& error, BootTime now) {
     retry_at_ = now;
     return is_alone ? alone(std::move(plan), error, now, false) : split(std::move(plan), error);
   }
+  store_fails(error.code, now);
   parts_.log.log(LogLevel::warning, "settle failed, will be sent again",
                  {{"table", std::string_view(parts_.table.str())},
                   {"rows", std::uint64_t{plan.items.size()}},
@@ -229,6 +233,21 @@ void Settler::failed(SettlePlan plan, const Error& error, BootTime now) {
   } else {
     split(std::move(plan), error);
   }
+}
+
+void Settler::store_fails(Code code, BootTime now) {
+  const std::scoped_lock lock(failing_mutex_);
+  failing_ = {.code = code, .since = failing_ ? failing_->since : now};
+}
+
+void Settler::store_answers() {
+  const std::scoped_lock lock(failing_mutex_);
+  failing_.reset();
+}
+
+std::optional<Settler::Failing> Settler::failing() const {
+  const std::scoped_lock lock(failing_mutex_);
+  return failing_;
 }
 
 void Settler::split(SettlePlan plan, const Error& error) {
@@ -321,6 +340,7 @@ void Settler::attempt_failed(const RefusedRows::Row& row, const Error& error) {
 void Settler::apply(SettlePlan plan, Result<spi::SettleReply> reply, BootTime now) {
   if (!reply.ok()) return failed(std::move(plan), reply.error(), now);
   failures_ = 0;
+  store_answers();
   ++successes_;
   figures_.batches.increment();
   figures_.rows.observe(static_cast<double>(plan.items.size()));
@@ -406,7 +426,9 @@ void Settler::count(const Settling& settling, const spi::Settlement& item) {
   switch (item.verdict) {
     case spi::Verdict::done:
       delivered_.fetch_add(1, std::memory_order_relaxed);
-      if (figures != nullptr) figures->done.increment();
+      if (figures == nullptr) return;
+      figures->done.increment();
+      if (item.attempts > 1) figures->done_after_retry.increment();
       return;
     case spi::Verdict::retry:
       retried_.fetch_add(1, std::memory_order_relaxed);

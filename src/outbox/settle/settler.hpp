@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -57,6 +58,14 @@ class Settler {
   /// From now on nothing waits for company.
   void begin_stop() noexcept { stopping_.store(true); }
 
+  /// Why no result can be stored, from the first of the failures in a row until a batch is stored;
+  /// nullopt: results are stored, or nothing is to be stored. Thread-safe.
+  struct Failing {
+    Code code{};
+    BootTime since{};
+  };
+  [[nodiscard]] std::optional<Failing> failing() const;
+
   /// Rows whose result the store refuses. Thread-safe.
   [[nodiscard]] const RefusedRows& refused() const noexcept { return refused_; }
 
@@ -80,6 +89,8 @@ class Settler {
   void drop_superseded(const SettlePlan& fresh);
 
   void failed(SettlePlan plan, const Error& error, BootTime now);
+  void store_fails(Code code, BootTime now);
+  void store_answers();
   void split(SettlePlan plan, const Error& error);
   /// The store refuses a single row, or always fails with it.
   void alone(SettlePlan plan, const Error& error, BootTime now, bool for_good);
@@ -116,6 +127,8 @@ class Settler {
   std::uint32_t failures_ = 0;   // in a row, for reasons that may not lie in the rows
   std::uint64_t successes_ = 0;  // batches that were stored
   std::size_t first_ = 0;
+  mutable std::mutex failing_mutex_;
+  std::optional<Failing> failing_;
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint64_t> delivered_{0};
   std::atomic<std::uint64_t> retried_{0};

@@ -40,6 +40,7 @@ Result<NewMessage> message_from(Fields fields, const Call& call, const std::stri
   message.tenant = std::move(*whose);
   // Checked before it joins others in one transaction.
   auto checked = check_draft(message, call.table->rules());
+  if (checked.ok()) checked = call.table->check_payload(message.topic.str(), message.payload);
   if (checked.ok() && !message.id.empty() && !is_id(message.id)) {
     checked = Error{Code::schema_validation_failed, "id: " + id_problem(message.id)};
   }

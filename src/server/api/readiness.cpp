@@ -84,6 +84,13 @@ wire::TableReadiness Readiness::judge(const std::string& table, const spi::Table
     looked.text = "its oldest message waits for " + age_text(*looked.oldest_pending) +
                   ", and nothing was delivered for " + age_text(idle);
   }
+  // A full disk: what is delivered stays pending, and is delivered again by the next owner.
+  if (snapshot.settle_failure) {
+    looked.ready = false;
+    looked.text =
+        "its store takes no results: " + std::string(code_name(*snapshot.settle_failure)) +
+        " for " + age_text(std::max(now - snapshot.settle_failing_since, Duration{}));
+  }
   return looked;
 }
 

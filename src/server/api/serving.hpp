@@ -27,6 +27,9 @@ struct ServedTable {
   OutboxSource outbox{};  ///< what writes go to; see `always`
   /// Of that outbox.
   std::function<MessageRules()> rules = [] { return MessageRules{}; };
+  /// Why a message with this payload would not be sent, where routes have schemas.
+  std::function<Status(const std::string& topic, const Payload& payload)> check_payload =
+      [](const std::string&, const Payload&) { return Status(); };
   bool delivers = true;  ///< somebody of our kind delivers it: what is old is then a sign
   std::string store_name{"default"};  ///< as `?store=` of the audit operations names it
 };

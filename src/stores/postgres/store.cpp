@@ -188,6 +188,10 @@ Status check(const Options& options) {
   if (options.relay_connections_max == 0) {
     return invalid_option("relay_connections_max", "give 1 or more");
   }
+  // More are not looked at in one read.
+  if (options.claim_rows_max == 0 || options.claim_rows_max > 1000) {
+    return invalid_option("claim_rows_max", "give 1 to 1000");
+  }
   if (options.statement_max <= Duration{}) {
     return invalid_option("statement_max", "give a time above 0: stopping waits for what runs");
   }

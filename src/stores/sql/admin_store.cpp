@@ -37,6 +37,8 @@ Result<spi::TableStats> AdminStore::stats(const TableName& table) {
   stats.quarantined = counted.natural(4);
   stats.oldest_pending = counted.maybe_time(5);
   stats.estimated = counted.boolean(6);
+  stats.done_estimated = counted.boolean(7);
+  stats.dead_estimated = counted.boolean(8);
   if (const auto age = held.maybe_natural(0)) {
     stats.oldest_transaction = std::chrono::microseconds(*age);
   }

@@ -197,6 +197,10 @@ class DemoOnAFile(unittest.TestCase):
             self.assertGreater(summary["committed"], committed)
             committed = summary["committed"]
 
+    def test_one_shard_is_no_shards(self):
+        first = run("--store", self.store, "--workers", "1", "--for", "100ms").stdout.splitlines()[0]
+        self.assertTrue(first.endswith(" · 1 worker · 1 table, 1 shard"), first)
+
     def test_file_that_cannot_be_opened_is_told(self):
         result = run("--store", "sqlite:/nowhere/demo.db", "--for", "1s")
         self.assertEqual(result.returncode, 2)

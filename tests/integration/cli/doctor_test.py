@@ -159,6 +159,8 @@ class Doctor(DoctorTestCase):
         http = self.found(findings, "transport http", "error")
         self.assertIn(f"cannot connect to http://127.0.0.1:{down}: ", http)
         self.assertEqual(http.count("http://127.0.0.1"), 1, "the other one is up")
+        cure = next(f["cure"] for f in findings if (f["where"], f["severity"]) == ("transport http", "error"))
+        self.assertIn("nothing listens there", cure)
         self.assertIn("cannot connect to NATS", self.found(findings, "transport nats", "error"))
         self.assertIn("appendonly is off", self.found(findings, "transport redis", "warning"))
 

@@ -20,6 +20,15 @@ class ObservedTest : public OutboxWorld {
   double of_topic(const char* name, const char* result) const {
     return metrics.counter_value(name, {{"table", "orders"}, {"topic", topic}, {"result", result}});
   }
+  double of_topic(const char* name) const {
+    return metrics.counter_value(name, {{"table", "orders"}, {"topic", topic}});
+  }
+  std::size_t attempts(const char* result) const {
+    return metrics
+        .observations("outbox_dispatch_seconds",
+                      {{"table", "orders"}, {"topic", topic}, {"result", result}})
+        .size();
+  }
 };
 
 TEST_F(ObservedTest, LifeOfADeliveredMessageIsCounted) {
@@ -31,14 +40,24 @@ TEST_F(ObservedTest, LifeOfADeliveredMessageIsCounted) {
             5);
   EXPECT_EQ(counted("outbox_hot_enqueued_total") + counted("outbox_cold_enqueued_total"), 5);
   EXPECT_EQ(metrics.observations("outbox_latency_seconds", {{"table", "orders"}}).size(), 5U);
-  EXPECT_EQ(metrics.observations("outbox_dispatch_seconds", {{"table", "orders"}, {"topic", topic}})
-                .size(),
-            5U);
+  EXPECT_EQ(attempts("done"), 5U);
+  EXPECT_EQ(of_topic("outbox_done_after_retry_total"), 0);
   EXPECT_GE(
       metrics.counter_value("outbox_settle_batches_total", {{"table", "orders"}, {"result", "ok"}}),
       1);
   EXPECT_EQ(counted("outbox_safety_rows_total"), 0);
   EXPECT_EQ(metrics.gauge_value("ownership_shards", {{"scope", "outbox:orders"}}), 16);
+}
+
+TEST_F(ObservedTest, WhatIsDeliveredAfterARetryIsCounted) {
+  auto outbox = running(
+      [](const Delivery& d) { return d.attempt() < 3 ? retry("not yet") : done(); }, watched());
+  for (int number = 0; number < 2; ++number) write(outbox, placed());
+  ASSERT_TRUE(settles_to(2));
+  EXPECT_TRUE(eventually([&] { return of_topic("outbox_done_after_retry_total") == 2; }));
+  EXPECT_EQ(of_topic("outbox_dispatched_total", "done"), 2);
+  EXPECT_EQ(attempts("done"), 2U);
+  EXPECT_EQ(attempts("failed"), 4U);
 }
 
 TEST_F(ObservedTest, RetriesAndDeathsAreCountedByResultAndCode) {
@@ -49,6 +68,7 @@ TEST_F(ObservedTest, RetriesAndDeathsAreCountedByResultAndCode) {
   ASSERT_TRUE(settles_to(0, 1));
   ASSERT_TRUE(eventually([&] { return of_topic("outbox_dispatched_total", "dead") == 1; }));
   EXPECT_EQ(of_topic("outbox_dispatched_total", "retry"), 2);
+  EXPECT_EQ(attempts("failed"), 3U);
   EXPECT_TRUE(eventually([&] {
     return metrics.counter_value(
                "outbox_dead_total",

@@ -1,3 +1,4 @@
+#include "core/process_name.hpp"
 #include "integration/outbox/world.hpp"
 #include "runtime/periodic_threads.hpp"
 #include "support/forwarding.hpp"
@@ -84,6 +85,12 @@ class RuntimeTest : public OutboxWorld {
     return eventually([&] { return inbox.size() > before; });
   }
 };
+
+TEST_F(RuntimeTest, OwnersAreShownByTheirHostAndProcess) {
+  const auto orders = started("orders");
+  EXPECT_TRUE(worker("orders").view().starts_with(own_process_name(25) + "-"))
+      << worker("orders").view();
+}
 
 TEST_F(RuntimeTest, TablesOfAStoreShareOneWorker) {
   auto orders = started("orders");

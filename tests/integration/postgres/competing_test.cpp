@@ -1,5 +1,7 @@
 #include "integration/postgres/world.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <map>
 #include <optional>
@@ -72,6 +74,26 @@ TEST_F(PostgresCompeting, WhatAStuckRelayHasNotClaimedIsDeliveredByTheOther) {
   EXPECT_EQ(times.size(), count);
   for (const auto& [id, seen] : times) EXPECT_EQ(seen, 1U) << id;
   EXPECT_EQ(claims(), "0");
+}
+
+TEST_F(PostgresCompeting, AsManyAreClaimedAtOnceAsTheStoreSays) {
+  constexpr std::size_t count = 320;
+  auto options = competing();
+  options.sequences = true;
+  auto writer = Outbox::writer_only(*store, options).value();
+  const auto written = store
+                           ->transaction([&](OwnedTransaction& tx) {
+                             return writer.write_all(tx, std::vector<NewMessage>(count, placed()));
+                           })
+                           .value();
+  const auto own = static_cast<std::size_t>(
+      std::ranges::count(written, Shard{0}, [](const Written& row) { return row.shard; }));
+  auto few = database->options();
+  few.claim_rows_max = 5;
+  const auto claiming = postgres::open(database->url(), few).value();
+  const std::array ranges{spi::Range{Shard{0}, spi::Lane{1}, {}, 1000, true}};
+  const auto read = roles(*claiming).outbox.read(table, ranges, std::size_t{1} << 30U).value();
+  EXPECT_EQ(read.rows.size(), own + 5) << "some of the other shards have more";
 }
 
 TEST_F(PostgresCompeting, KeysGoInOrderAndOneAtATimeThoughHandlersFail) {

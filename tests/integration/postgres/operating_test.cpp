@@ -87,6 +87,27 @@ TEST_F(PostgresOperating, DeadIsReplayedQuarantinedIsReleasedAndAllOfItIsAudited
   EXPECT_GE(store->audit().read(0, 10).value().size(), 5U);
 }
 
+TEST_F(PostgresOperating, CountsBeyondWhatIsCountedAreMarkedAsEstimates) {
+  auto outbox = Outbox::writer_only(*store, quick()).value();
+  write(outbox, placed());
+  const auto ended = [&](int from, int until) {
+    database->sql("INSERT INTO " + database->schema() +
+                  ".orders_archive (seq, id, shard, ended_at, attempts, replays, written_at, "
+                  "tenant, topic, aggregate_type, priority, payload, is_json, content_type, "
+                  "occurred_at) SELECT n, 'old-' || n, 0, now(), 1, 0, now(), 'default', 't', "
+                  "'__GLOBAL__', 1, '{}', true, '', now() FROM generate_series(" +
+                  std::to_string(from) + ", " + std::to_string(until) + ") AS n");
+  };
+  ended(1, 9'999);
+  EXPECT_EQ(stats().done, 9'999U);
+  EXPECT_FALSE(stats().done_estimated);
+  ended(10'000, 10'001);
+  EXPECT_GE(stats().done, 10'000U);
+  EXPECT_TRUE(stats().done_estimated);
+  EXPECT_FALSE(stats().estimated);
+  EXPECT_FALSE(stats().dead_estimated);
+}
+
 TEST_F(PostgresOperating, JobReplaysTheArchiveFromASequenceOn) {
   auto outbox = started(*store, breakable(), quick());
   auto admin = operated();

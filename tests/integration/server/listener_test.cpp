@@ -4,6 +4,7 @@
 #include "support/rest_client.hpp"
 #include "support/server_process.hpp"
 
+#include <sagabox/testing/fake_clock.hpp>
 #include <sagabox/testing/recording.hpp>
 
 #include <gtest/gtest.h>
@@ -109,6 +110,26 @@ TEST_F(ServerListener, SomeMayWaitForAWorker) {
   handler_.let_go();
   EXPECT_EQ(runs.receive().value().status, 200U);
   EXPECT_EQ(waits.receive().value().status, 200U);
+}
+
+TEST_F(ServerListener, ANewConnectionTakesThePlaceOfTheLongestIdleOne) {
+  testing::FakeClock clock;
+  start({.connections_max = 2, .clock = &clock});
+  RestClient first(listener_->port());
+  RestClient second(listener_->port());
+  EXPECT_EQ(first.get("/brief").status, 200U);
+  // With one thread for all, the first is idle when the second has its answer.
+  EXPECT_EQ(second.get("/brief").status, 200U);
+  clock.advance(5s);
+  EXPECT_EQ(second.get("/brief").status, 200U);
+  RestClient third(listener_->port());
+  EXPECT_EQ(third.get("/brief").status, 200U);
+  EXPECT_TRUE(first.ends());
+  EXPECT_EQ(second.get("/brief").status, 200U) << "it was idle for less than a second";
+  RestClient fourth(listener_->port());
+  EXPECT_FALSE(fourth.receive()) << "nobody has been idle for a second";
+  EXPECT_EQ(third.get("/brief").status, 200U);
+  EXPECT_EQ(log_.count("connection refused, there are too many"), 1U);
 }
 
 TEST_F(ServerListener, AStopWaitsForWhatRuns) {

@@ -90,9 +90,8 @@ TEST(Explain, ItIsInLineOrItsKeyMayBeRetried) {
   auto facts = pending();
   facts.owner_view = OwnerView{.in_line = true, .key_retrying = true};
   EXPECT_EQ(whys(explain(facts)), (List{Why::in_line, Why::behind_key}));
-  facts.owner_view = OwnerView{.in_hand = true, .in_line = true};
-  EXPECT_EQ(whys(explain(facts)), List{Why::with_owner});
-  EXPECT_EQ(explain(facts).reasons[0].text, "its handler: the owner has it in hand");
+  facts.owner_view = OwnerView{.in_hand = OwnerView::InHand{}, .in_line = true};
+  EXPECT_EQ(whys(explain(facts)), List{Why::in_hand});
 }
 
 TEST(Explain, ItsResultIsRefused) {
@@ -124,14 +123,44 @@ TEST(Explain, QuarantinedForARefusedResult) {
   EXPECT_EQ(explain(facts).next, "mend what the database refuses, then release or replay it");
 }
 
-TEST(Explain, InTheOwnersHands) {
+MessageFacts held_by(OwnerView::With with) {
   auto facts = pending();
-  facts.in_hand = true;
+  facts.owner_view = OwnerView{.in_hand = OwnerView::InHand{.with = with, .since = 12s}};
   facts.pauses = {{.topic = "", .actor = "ann", .note = "", .since = now}};
+  facts.held_up = {{.by = HeldUp::By::down, .target = "https://a", .since = 4min}};
+  return facts;
+}
+
+TEST(Explain, SaysFirstWhoHasItInHandAndSinceWhen) {
+  const auto handler = explain(held_by(OwnerView::With::handler));
+  EXPECT_EQ(whys(handler), List{Why::in_hand}) << "nothing else holds it any more";
+  EXPECT_EQ(handler.reasons[0].text, "its handler in relay-b, which runs for 12s");
+  EXPECT_EQ(handler.next, "");
+
+  const auto late = explain(held_by(OwnerView::With::late_handler));
+  EXPECT_EQ(late.reasons[0].text, "its handler in relay-b, which runs for 12s, longer than it may");
+  EXPECT_NE(late.next, "");
+
+  const auto sent = explain(held_by(OwnerView::With::target));
+  EXPECT_EQ(whys(sent), (List{Why::in_hand, Why::target_down}));
+  EXPECT_EQ(sent.reasons[0].text, "its targets: relay-b has it in hand for 12s, without an answer");
+
+  auto facts = held_by(OwnerView::With::owner);
+  facts.earlier = {.count = 1, .more = false, .sequences = {Sequence{8790}}};
+  const auto queued = explain(facts);
+  EXPECT_EQ(whys(queued),
+            (List{Why::in_hand, Why::table_paused, Why::target_down, Why::behind_key}));
+  EXPECT_EQ(queued.reasons[0].text,
+            "its turn: relay-b has it in hand, queued or with its result to be stored");
+}
+
+TEST(Explain, TheBoundThatItsOwnerHasReached) {
+  auto facts = pending();
+  facts.owner_view = OwnerView{.bound = "unsettled_max"};
   const auto answer = explain(facts);
   EXPECT_EQ(whys(answer), List{Why::with_owner});
-  EXPECT_EQ(answer.reasons[0].text, "its handler: the owner has it in hand");
-  EXPECT_EQ(answer.next, "");
+  EXPECT_EQ(answer.reasons[0].text,
+            "its owner, which has reached its unsettled_max and takes more when others have ended");
 }
 
 TEST(Explain, TablePaused) {
@@ -419,8 +448,13 @@ MessageFacts any_facts(const std::string& secret) {
   if (*rc::gen::arbitrary<bool>()) {
     facts.oldest_transaction = std::chrono::seconds(*rc::gen::inRange(0, 200));
   }
-  const auto hand = *rc::gen::inRange(0, 3);
-  if (hand > 0) facts.in_hand = hand == 1;
+  if (*rc::gen::arbitrary<bool>()) {
+    facts.owner_view.emplace();
+    if (*rc::gen::arbitrary<bool>()) {
+      facts.owner_view->in_hand = {.with = static_cast<OwnerView::With>(*rc::gen::inRange(0, 4)),
+                                   .since = 1s};
+    }
+  }
 
   struct FixedClock final : Clock {
     [[nodiscard]] WallTime wall_now() const override { return now; }

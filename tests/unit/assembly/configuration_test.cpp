@@ -155,8 +155,9 @@ TEST(Configuration, WhatCannotBeMeantIsSaid) {
   EXPECT_EQ(problems("retry: {backoff_min: 5m, backoff_max: 1s}").size(), 1U);
   EXPECT_EQ(problems("tls: {key_file: k.pem}"),
             Problems{"sagabox.yaml:3: tls: give both certificate_file and key_file"});
-  EXPECT_EQ(problems("preset: s9"),
-            Problems{"sagabox.yaml:3: preset is \"s9\"; write one of s0, s2, s4"});
+  EXPECT_EQ(
+      problems("preset: s9"),
+      Problems{"sagabox.yaml:3: preset is \"s9\"; write one of patient, single_active, polling"});
   EXPECT_EQ(problems("xyzzyplugh: 1").at(0).substr(0, 60),
             "sagabox.yaml:3: unknown key \"xyzzyplugh\"; there are listen, ");
   const auto broken = problems("relay: {workers: 1");
@@ -188,7 +189,7 @@ stores:
     tables:
       a:
       b: { retention: 1d, relay: { lease: 20s } }
-      c: { preset: s2, relay: { workers: 2 } }
+      c: { preset: single_active, relay: { workers: 2 } }
 routes: [{ topic: "**", to: "file:out" }]
 )");
   ASSERT_EQ(made.problems, Problems{});
@@ -246,16 +247,17 @@ TEST(Configuration, OptionOfAnotherKindOfStoreIsToldWithItsLineAndThoseThereAre)
 routes: [{topic: "**", to: "file:out"}]
 )",
                                {{"SAGABOX_STORES_ORDERS_DURABILITY", "full"}});
-  EXPECT_EQ(configured.problems,
-            (Problems{"sagabox.yaml:4: stores.files.notify is an option of PostgreSQL stores, and "
-                      "this is a SQLite store, which has lock_max, durability, readers_max, "
-                      "wal_bytes_max, watch_interval",
-                      "sagabox.yaml:6: stores.kept.readers_max is an option of SQLite stores, and "
-                      "this is a memory store, which has none of its own",
-                      "SAGABOX_STORES_ORDERS_DURABILITY: stores.orders.durability is an option of "
-                      "SQLite stores, and this is a PostgreSQL store, which has lock_max, "
-                      "writers_max, relay_connections_max, notify, pooled, vacuum_after, "
-                      "connection_wait_max, connect_max, statement_max"}));
+  EXPECT_EQ(
+      configured.problems,
+      (Problems{"sagabox.yaml:4: stores.files.notify is an option of PostgreSQL stores, and "
+                "this is a SQLite store, which has lock_max, durability, readers_max, "
+                "wal_bytes_max, watch_interval",
+                "sagabox.yaml:6: stores.kept.readers_max is an option of SQLite stores, and "
+                "this is a memory store, which has none of its own",
+                "SAGABOX_STORES_ORDERS_DURABILITY: stores.orders.durability is an option of "
+                "SQLite stores, and this is a PostgreSQL store, which has lock_max, "
+                "writers_max, relay_connections_max, notify, pooled, vacuum_after, claim_rows_max, "
+                "connection_wait_max, connect_max, statement_max"}));
 }
 
 TEST(Configuration, WrongStoreOptionsAreTold) {
@@ -474,9 +476,9 @@ retention: 12h
 dead_retention: 30d
 head_policy: park
 relay: { workers: 7, settle_delay_max: 1500us, queue_bytes_max: 3MiB }
-retry: { preset: s0, attempts_max: 3 }
+retry: { preset: patient, attempts_max: 3 }
 stores:
-  "we ird": { url: "postgres://me:geheim@db/x", schema: other, shards: 4, tables: { a: { preset: s4, retention: 3h }, b: } }
+  "we ird": { url: "postgres://me:geheim@db/x", schema: other, shards: 4, tables: { a: { preset: polling, retention: 3h }, b: } }
   plain: { url: "memory:" }
 routes:
   - topic: a.*.v1

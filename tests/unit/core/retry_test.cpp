@@ -35,8 +35,8 @@ void expect_near(Duration actual, Duration expected) {
   EXPECT_NEAR(static_cast<double>(actual.count()), static_cast<double>(expected.count()), 1000.0);
 }
 
-TEST(RetryPreset, S0) {
-  const auto policy = RetryPolicy::s0();
+TEST(RetryPreset, Patient) {
+  const auto policy = RetryPolicy::patient();
   EXPECT_EQ(policy.attempts_max, 12U);
   EXPECT_EQ(shortest(policy, 1), 500ms) << "never below its base";
   expect_near(longest(policy, 1), 650ms);
@@ -46,8 +46,8 @@ TEST(RetryPreset, S0) {
   expect_near(longest(policy, 30), 390s);
 }
 
-TEST(RetryPreset, S2) {
-  const auto policy = RetryPolicy::s2();
+TEST(RetryPreset, Persistent) {
+  const auto policy = RetryPolicy::persistent();
   EXPECT_EQ(policy.attempts_max, 25U);
   EXPECT_EQ(shortest(policy, 1), 1s);
   expect_near(longest(policy, 1), 1200ms);
@@ -56,8 +56,8 @@ TEST(RetryPreset, S2) {
   expect_near(longest(policy, 25), 60200ms);
 }
 
-TEST(RetryPreset, S4IsTheDefault) {
-  const auto policy = RetryPolicy::s4();
+TEST(RetryPreset, QuickIsTheDefault) {
+  const auto policy = RetryPolicy::quick();
   EXPECT_EQ(policy.attempts_max, 10U);
   expect_near(shortest(policy, 1), 100ms);
   expect_near(longest(policy, 1), 300ms);
@@ -78,20 +78,21 @@ TEST(RetryPreset, Saga) {
 }
 
 TEST(RetryPreset, AreFoundByNameAndValid) {
-  for (const auto name : {"s0", "s2", "s4", "saga"}) {
+  for (const auto name : {"patient", "persistent", "quick", "saga"}) {
     const auto policy = RetryPolicy::preset(name);
     ASSERT_TRUE(policy.ok()) << name;
     EXPECT_TRUE(policy->check().ok()) << name;
   }
-  EXPECT_EQ(RetryPolicy::preset("s2")->attempts_max, 25U);
+  EXPECT_EQ(RetryPolicy::preset("persistent")->attempts_max, 25U);
   EXPECT_FALSE(RetryPolicy::preset("hub").ok()) << "its waits are RetrySchedule's alone";
-  const auto unknown = RetryPolicy::preset("S4");
+  const auto unknown = RetryPolicy::preset("Quick");
   EXPECT_EQ(unknown.error().code, Code::config_invalid);
-  EXPECT_EQ(unknown.error().message, "retry preset \"S4\": unknown; there are s0, s2, s4 and saga");
+  EXPECT_EQ(unknown.error().message,
+            "retry preset \"Quick\": unknown; there are patient, persistent, quick and saga");
 }
 
 TEST(RetryDelay, GrowsToTheCapAndStaysThere) {
-  RetryPolicy policy = RetryPolicy::s2();
+  RetryPolicy policy = RetryPolicy::persistent();
   policy.jitter_added_max = 0s;
   std::vector<Duration> delays;
   for (std::uint32_t attempt = 1; attempt <= 8; ++attempt) {
@@ -192,7 +193,7 @@ RC_GTEST_PROP(RetryDelay, StaysInBoundsForAnyValidPolicy,
 
 RC_GTEST_PROP(RetryDelay, StaysInBoundsForThePresets, (std::uint64_t seed, std::uint32_t attempt)) {
   const auto random = seeded_random(seed);
-  for (const auto name : {"s0", "s2", "s4", "saga"}) {
+  for (const auto name : {"patient", "persistent", "quick", "saga"}) {
     const auto policy = RetryPolicy::preset(name).value();
     assert_within_bounds(policy, attempt, policy.delay(attempt, *random));
     assert_within_bounds(policy, attempt % 16, policy.delay(attempt % 16, *random));

@@ -281,6 +281,27 @@ TEST_F(TrafficTest, LinesThatNobodyUsesAreForgotten) {
   }
 }
 
+TEST_F(TrafficTest, LinesOfADestinationThatIsDownAreNotLookedAtForEachNewOne) {
+  constexpr std::uint64_t lines = 5'000;
+  Traffic small({.breaker = {.probe_min = seconds(60), .probe_max = seconds(60)},
+                 .waiting_max = 64,
+                 .lines_max = 10});
+  const auto there = small.add_destination(64);
+  const auto offered = [&](std::uint64_t line) {
+    return small.offer({.line = spi::ClassId{line}, .destination = there},
+                       {.part = PartId{line}, .deadline = now + seconds(90)}, now);
+  };
+  for (std::uint64_t line = 1; line <= 10; ++line) ASSERT_TRUE(offered(line));
+  for (std::optional<Traffic::Going> going; (going = small.next(now));) {
+    now += milliseconds(1);
+    small.ended(*going, {.kind = Kind::unreachable}, now - milliseconds(1), now);
+  }
+  ASSERT_TRUE(small.breaker(there).open());
+  for (std::uint64_t line = 11; line <= lines; ++line) ASSERT_FALSE(offered(line));
+  EXPECT_EQ(small.shut_lines(), small.lines()) << "each says that its messages stay where they are";
+  EXPECT_LE(small.lines_swept(), 4 * lines);
+}
+
 TEST_F(TrafficTest, TellsWhatHoldsAWayUp) {
   using By = Traffic::Hold::By;
   const auto valve = traffic.add_valve({.rate = 1, .burst = 1}, now);

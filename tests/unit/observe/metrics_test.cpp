@@ -89,24 +89,25 @@ TEST(PrometheusMetrics, WritesTheTextFormat) {
   metrics->counter(metric::outbox_enqueued_total, {{"table", "orders"}, {"topic", "a.b.c.v1"}})
       .add(3);
   metrics->gauge(metric::outbox_pending, {{"table", "orders"}}).set(12);
-  metrics->histogram(metric::outbox_dispatch_seconds, {{"table", "orders"}, {"topic", "t"}})
+  metrics
+      ->histogram(metric::outbox_dispatch_seconds,
+                  {{"table", "orders"}, {"topic", "t"}, {"result", "done"}})
       .observe(0.002);
   metrics->counter(metric::ownership_lease_expired_total, Labels{}).increment();
   const auto text = metrics->text();
+  const std::string labels = R"({table="orders",topic="t",result="done")";
   EXPECT_TRUE(has_line(text, "# HELP sagabox_outbox_enqueued_total Messages written")) << text;
   EXPECT_TRUE(has_line(text, "# TYPE sagabox_outbox_enqueued_total counter")) << text;
   EXPECT_TRUE(
       has_line(text, "sagabox_outbox_enqueued_total{table=\"orders\",topic=\"a.b.c.v1\"} 3"))
       << text;
   EXPECT_TRUE(has_line(text, "sagabox_outbox_pending{table=\"orders\"} 12")) << text;
+  EXPECT_TRUE(has_line(text, "sagabox_outbox_dispatch_seconds_count" + labels + "} 1")) << text;
   EXPECT_TRUE(
-      has_line(text, "sagabox_outbox_dispatch_seconds_count{table=\"orders\",topic=\"t\"} 1"))
+      has_line(text, "sagabox_outbox_dispatch_seconds_bucket" + labels + ",le=\"0.001\"} 0"))
       << text;
-  EXPECT_TRUE(has_line(
-      text, "sagabox_outbox_dispatch_seconds_bucket{table=\"orders\",topic=\"t\",le=\"0.001\"} 0"))
-      << text;
-  EXPECT_TRUE(has_line(
-      text, "sagabox_outbox_dispatch_seconds_bucket{table=\"orders\",topic=\"t\",le=\"0.0025\"} 1"))
+  EXPECT_TRUE(
+      has_line(text, "sagabox_outbox_dispatch_seconds_bucket" + labels + ",le=\"0.0025\"} 1"))
       << text;
   EXPECT_TRUE(has_line(text, "sagabox_ownership_lease_expired_total 1")) << text;
 }

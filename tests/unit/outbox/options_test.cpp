@@ -34,8 +34,8 @@ TEST(OutboxOptions, DefaultsAreTheOnesPromised) {
   EXPECT_EQ(options.retry.backoff_max, seconds(60));
 }
 
-TEST(OutboxOptions, PresetS0RestoresItsSection10) {
-  const auto options = OutboxOptions::preset("s0").value();
+TEST(OutboxOptions, PresetPatientIsSection10OfS0) {
+  const auto options = OutboxOptions::preset("patient").value();
   EXPECT_TRUE(options.check().ok());
   EXPECT_EQ(options.lease, milliseconds(15'000));
   EXPECT_EQ(options.retry.attempts_max, 12U);
@@ -47,9 +47,12 @@ TEST(OutboxOptions, PresetS0RestoresItsSection10) {
   EXPECT_EQ(options.retry.floor, milliseconds(500)) << "its delay never falls below its base";
 }
 
-TEST(OutboxOptions, PresetS2RestoresItsSection10) {
-  const auto options = OutboxOptions::preset("s2").value();
+TEST(OutboxOptions, PresetSingleActiveIsSection10OfS2) {
+  const auto options = OutboxOptions::preset("single_active").value();
   EXPECT_TRUE(options.check().ok());
+  EXPECT_EQ(options.claim, ClaimMode::leader) << "single active";
+  EXPECT_EQ(options.purge_interval, std::chrono::minutes(1));
+  EXPECT_FALSE(options.dead_retention) << "0: for ever";
   EXPECT_EQ(options.poll_interval, seconds(1));
   EXPECT_EQ(options.lease, seconds(60));
   EXPECT_EQ(options.dispatch_timeout, seconds(30));
@@ -62,8 +65,8 @@ TEST(OutboxOptions, PresetS2RestoresItsSection10) {
   EXPECT_EQ(options.retry.jitter_added_max, milliseconds(200));
 }
 
-TEST(OutboxOptions, PresetS4RestoresItsSections9And10And14) {
-  const auto options = OutboxOptions::preset("s4").value();
+TEST(OutboxOptions, PresetPollingIsSections9And10And14OfS4) {
+  const auto options = OutboxOptions::preset("polling").value();
   EXPECT_TRUE(options.check().ok());
   EXPECT_EQ(options.workers, 4U);
   EXPECT_EQ(options.hot_capacity, 1000U);
@@ -83,7 +86,8 @@ TEST(OutboxOptions, UnknownPresetNamesTheKnownOnes) {
   const auto options = OutboxOptions::preset("s1");
   ASSERT_FALSE(options.ok());
   EXPECT_EQ(options.error().code, Code::config_invalid);
-  EXPECT_EQ(options.error().message, "preset \"s1\" is unknown; there are s0, s2 and s4");
+  EXPECT_EQ(options.error().message,
+            "preset \"s1\" is unknown; there are patient, single_active and polling");
 }
 
 struct WrongSetting {

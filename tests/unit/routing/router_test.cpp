@@ -130,6 +130,20 @@ TEST_F(RouterTest, AMessageThatDoesNotFitItsSchemaIsNotSent) {
   EXPECT_TRUE(transport->sent("a").empty());
 }
 
+TEST_F(RouterTest, TellsBeforeAWriteWhichPayloadsDoNotFit) {
+  open({{.topic = "orders.*.placed.v1",
+         .to = {{"test:a"}},
+         .schema = JsonSchema::parse(R"({"type": "array"})").value()},
+        {.topic = "**", .to = {{"test:a"}}}});
+  const auto misfit = router->check_payload("orders.order.placed.v1", json("{}"));
+  ASSERT_FALSE(misfit.ok());
+  EXPECT_EQ(misfit.error().code, Code::schema_validation_failed);
+  EXPECT_TRUE(router->check_payload("orders.order.placed.v1", json("[]")).ok());
+  EXPECT_TRUE(router->check_payload("orders.order.placed.v1", bytes("{}")).ok())
+      << "as at the send";
+  EXPECT_TRUE(router->check_payload("orders.order.paid.v1", json("{}")).ok());
+}
+
 TEST_F(RouterTest, ARefusalIsTheMessagesFaultAndAFailureCostsAnAttempt) {
   open({{.topic = "refused", .to = {{"test:refuses"}}},
         {.topic = "failed", .to = {{"test:fails"}}}});

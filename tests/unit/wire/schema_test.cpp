@@ -287,8 +287,11 @@ TEST_F(WireSchema, Replays) {
 }
 
 TEST_F(WireSchema, Tables) {
-  const spi::TableStats stats{
-      .oldest_pending = noon, .now = noon, .oldest_transaction = 1500ms, .slot_transactions = 7};
+  const spi::TableStats stats{.oldest_pending = noon,
+                              .done_estimated = true,
+                              .now = noon,
+                              .oldest_transaction = 1500ms,
+                              .slot_transactions = 7};
   const RefusedResult refused{.id = id("m1"), .code = Code::storage_conflict, .error = "23505"};
   const TableState least{.table = "orders", .store = "default", .now = noon};
   auto full = least;

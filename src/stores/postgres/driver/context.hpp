@@ -23,6 +23,7 @@ struct Context {
       : names(with_names),
         shards(options.shards),
         notify(options.notify),
+        claim_rows_max(options.claim_rows_max),
         writers(for_writers(settings), limits(options, options.writers_max), "transactions"),
         relay(settings, limits(options, options.relay_connections_max), "relays"),
         owners(settings, limits(options, 1), "shard ownership"),
@@ -66,6 +67,7 @@ struct Context {
   const Names names;
   const std::uint16_t shards;
   bool notify;  ///< never behind a pooler: nothing stays with us that could be reached
+  std::uint32_t claim_rows_max;
   /// The relay must not eat the connections of the business, and nobody those of the heartbeats.
   Pool writers;
   Pool relay;  ///< reading, settling, operators

@@ -130,6 +130,10 @@ Status PostgresDoctor::add_rights(sql::Session& session, Findings& findings) {
 }
 
 Status PostgresDoctor::look_last(sql::Session& session, const Schema& schema, Findings& findings) {
+  findings.push_back(
+      {Severity::info, "how much room the server's disk has cannot be asked in SQL",
+       "watch it where the server runs; a full disk shows as writes and results that "
+       "are not taken: /health/ready is 503"});
   if (!schema.missing.empty()) return {};
   if (auto added = add_holders(session, findings); !added.ok()) return added;
   for (const auto& table : schema.tables) {

@@ -12,8 +12,6 @@
 namespace sagabox::postgres {
 namespace {
 
-/// Claimed from others at once, in a lane.
-constexpr std::int64_t claim_rows_max = 50;
 /// So many of a shard's rows are looked at: some have a key, or are claimed.
 constexpr std::int64_t look_rows_max = 1000;
 /// Others' shards that are looked at in one read.
@@ -89,7 +87,7 @@ Result<CompetingOutbox::Claimed> CompetingOutbox::claim(Connection& connection,
   wanted.array(Type::int2, looking, lane).array(Type::int2, looking, shard);
   wanted.array(Type::int8, looking, [](const spi::Range& r) { return int8_of(r.after.value); });
   wanted.array(Type::int8, looking, [](const spi::Range& r) { return std::int64_t{r.rows_max}; });
-  wanted.int8(look_rows_max).int8(claim_rows_max);
+  wanted.int8(look_rows_max).int8(std::int64_t{context().claim_rows_max});
   const std::array calls{Call{&statements.own_gates, &own}, Call{&statements.other_gates, &others},
                          Call{&statements.claim, &wanted}};
   auto answers = connection.run(calls, Effect::commits);

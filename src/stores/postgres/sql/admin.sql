@@ -8,7 +8,7 @@
 -- $1: so many of a state are counted; what is more is estimated by the server's own statistics,
 -- which are seconds old and forgotten in a crash until the next vacuum. The orders make every
 -- count a walk along an index that has only what is counted. Answers with pending, waiting, done,
--- dead, quarantined, the oldest pending, whether pending is an estimate.
+-- dead, quarantined, the oldest pending; whether pending, done, dead are estimates.
 WITH counted AS MATERIALIZED (
   SELECT
     (SELECT count(*) FROM (
@@ -38,7 +38,7 @@ SELECT
        ELSE greatest(dead, pg_stat_get_live_tuples('"{schema}"."{table}_dead"'::regclass)) END,
   quarantined,
   (SELECT written_at FROM "{schema}"."{table}_outbox" ORDER BY seq LIMIT 1),
-  pending >= $1
+  pending >= $1, done >= $1, dead >= $1
 FROM counted;
 
 -- name: admin_horizon

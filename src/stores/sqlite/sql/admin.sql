@@ -6,7 +6,8 @@
 
 -- name: admin_stats
 -- Counts are kept in the row of the outbox, and the oldest of each lane is its first. Answers with
--- pending, waiting, done, dead, quarantined, the oldest pending, whether pending is an estimate.
+-- pending, waiting, done, dead, quarantined, the oldest pending; whether pending, done, dead are
+-- estimates.
 SELECT max(seq, coalesce((SELECT place FROM "{table}_pending"
                             WHERE place >= 105553116266496
                             ORDER BY place DESC LIMIT 1) - 105553116266496, 0)) - gone,
@@ -25,7 +26,7 @@ SELECT max(seq, coalesce((SELECT place FROM "{table}_pending"
          UNION ALL
          SELECT * FROM (SELECT written_at FROM "{table}_pending"
                         WHERE place >= 105553116266496 ORDER BY place LIMIT 1))),
-  0
+  0, 0, 0
 FROM sagabox_outbox WHERE name = '{table}';
 
 -- name: admin_horizon

@@ -449,6 +449,8 @@ TEST_F(PostgresTransaction, WrongOptionsAreNamed) {
   EXPECT_TRUE(told({.shards = 0}, "shards"));
   EXPECT_TRUE(told({.writers_max = 0}, "writers_max"));
   EXPECT_TRUE(told({.relay_connections_max = 0}, "relay_connections_max"));
+  EXPECT_TRUE(told({.claim_rows_max = 0}, "claim_rows_max"));
+  EXPECT_TRUE(told({.claim_rows_max = 1001}, "claim_rows_max"));
   EXPECT_TRUE(told({.statement_max = Duration{}}, "statement_max"));
 }
 

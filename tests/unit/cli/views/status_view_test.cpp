@@ -45,6 +45,18 @@ TEST(StatusView, IsTheTableThatAPersonReadsAtNight) {
              "! orders: 3 dead letters  → sagabox dead list --table orders"}));
 }
 
+TEST(StatusView, EstimatesAreMarked) {
+  auto orders = table("orders");
+  orders.facts.stats.done = 10'000;
+  orders.facts.stats.dead = 10'000;
+  const auto flags = [&] { return status_json("", std::vector{orders}); };
+  EXPECT_NE(flags().find(R"("done":10000,"done_estimated":false)"), std::string::npos) << flags();
+  orders.facts.stats.done_estimated = orders.facts.stats.dead_estimated = true;
+  EXPECT_NE(flags().find(R"("done":10000,"done_estimated":true)"), std::string::npos) << flags();
+  EXPECT_NE(flags().find(R"("dead":10000,"dead_estimated":true)"), std::string::npos) << flags();
+  EXPECT_NE(plain(status_view(std::vector{orders})).at(1).find("~10 000"), std::string::npos);
+}
+
 TEST(StatusView, TargetsThatAreDownComeLast) {
   const std::vector<DestinationState> targets{
       {.target = "bus:fine", .under_way = 2},

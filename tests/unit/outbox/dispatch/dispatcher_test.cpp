@@ -20,7 +20,10 @@ TEST_F(DispatcherTest, EveryRunningHandlerHearsTheStopWhileDeadlinesAreWatched) 
   auto& runner = dispatcher.runner(0);
   std::atomic<bool> over{false};
   std::thread watching([&] {
-    while (!over) dispatcher.check_deadlines(now());
+    while (!over) {
+      dispatcher.check_deadlines(now());
+      (void)dispatcher.under_way(Shard{0}, Sequence{1});
+    }
   });
   int heard = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -33,6 +36,32 @@ TEST_F(DispatcherTest, EveryRunningHandlerHearsTheStopWhileDeadlinesAreWatched) 
   over = true;
   watching.join();
   EXPECT_EQ(heard, rounds);
+}
+
+TEST_F(DispatcherTest, TellsWhoHasAMessageInHandAndSinceWhen) {
+  write(1);
+  const auto record =
+      store.outbox_admin().list({.table = table, .state = MessageState::pending}).value().rows[0];
+  const auto view = [&] { return relay.owner_view(record).value(); };
+  EXPECT_FALSE(view().in_hand);
+  read();
+  ASSERT_TRUE(view().in_hand);
+  EXPECT_EQ(view().in_hand->with, OwnerView::With::owner) << "queued";
+
+  auto& runner = relay.dispatcher().runner(0);
+  ASSERT_EQ(relay.dispatcher().take(runner, now()), Dispatcher::Took::handler);
+  clock.advance(std::chrono::seconds(12));
+  EXPECT_EQ(view().in_hand->with, OwnerView::With::handler);
+  EXPECT_EQ(view().in_hand->since, Duration(std::chrono::seconds(12)));
+  clock.advance(options.dispatch_timeout);
+  ASSERT_EQ(relay.dispatcher().check_deadlines(now()), 1U);
+  EXPECT_EQ(view().in_hand->with, OwnerView::With::late_handler);
+  EXPECT_TRUE(runner.timed_out()) << "a look changes nothing";
+
+  relay.dispatcher().complete(runner, done(), now());
+  EXPECT_EQ(view().in_hand->with, OwnerView::With::owner) << "its result is to be stored";
+  settle();
+  EXPECT_FALSE(view().in_hand);
 }
 
 }  // namespace

@@ -251,7 +251,7 @@ TEST(ShardReview, TellsWhatAMessageMayWaitFor) {
   EXPECT_TRUE(told(2, "lim", "key 2").in_line);
   EXPECT_TRUE(told(2, "lim", "key 2").key_behind.empty());
   const auto free = told(7, "up", "key 77");
-  EXPECT_TRUE(free.in_hand);
+  EXPECT_TRUE(free.in_hand.has_value());
   EXPECT_TRUE(free.key_behind.empty());
   route.world.state.drain();
   EXPECT_FALSE(

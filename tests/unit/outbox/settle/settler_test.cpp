@@ -181,6 +181,40 @@ TEST_F(SettlerTest, RowThatTheStoreRefusesIsQuarantinedAndOthersGoOn) {
   EXPECT_EQ(handle_everything(), 0U) << "it is not delivered again";
 }
 
+TEST_F(SettlerTest, TellsSinceWhenTheStoreTakesNoResults) {
+  EXPECT_FALSE(relay.snapshot().settle_failure);
+  refusing.refuses_all = true;
+  refusing.code = Code::storage_unavailable;
+  const auto begin = now() + seconds(1);
+  ASSERT_TRUE(settle_once(begin));
+  ASSERT_TRUE(settle_once(begin + seconds(5)));
+  const auto failing = relay.snapshot();
+  EXPECT_EQ(failing.settle_failure, Code::storage_unavailable);
+  EXPECT_EQ(failing.settle_failing_since, begin);
+  refusing.refuses_all = false;
+  settle(begin + seconds(10));
+  EXPECT_EQ(settled(), messages);
+  EXPECT_FALSE(relay.snapshot().settle_failure);
+}
+
+TEST_F(SettlerTest, ARefusedRowIsNoFailureOfTheStore) {
+  refusing.refused = refusing.parks_refused = ids_of(3);
+  settle(now() + seconds(1));
+  ASSERT_EQ(held_back(), 3U);
+  EXPECT_FALSE(relay.snapshot().settle_failure);
+}
+
+TEST_F(SettlerTest, WhatFailedIsForgottenWithItsShards) {
+  refusing.refuses_all = true;
+  refusing.code = Code::storage_unavailable;
+  const auto begin = now() + seconds(1);
+  ASSERT_TRUE(settle_once(begin));
+  ASSERT_TRUE(relay.snapshot().settle_failure);
+  for (std::uint16_t shard = 0; shard < relay.shards().size(); ++shard) relay.lost(Shard{shard});
+  EXPECT_FALSE(settle_once(begin + seconds(5)));
+  EXPECT_FALSE(relay.snapshot().settle_failure) << "another process stores it now";
+}
+
 TEST_F(SettlerTest, FortyRefusedRowsAmongTwoHundredCostFewCalls) {
   refusing.refused = ids_of(40, 5);
   settle(now() + seconds(1));

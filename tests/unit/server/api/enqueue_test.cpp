@@ -43,6 +43,21 @@ TEST_F(RestEnqueue, TakesBytesAsBase64) {
   EXPECT_EQ(record("b1").message->payload().view(), std::string("\0\1\xff", 3));
 }
 
+TEST_F(RestEnqueue, RefusesAtOnceWhatTheSchemaOfItsRouteRefuses) {
+  tables_[0].check_payload = [](const std::string& topic, const Payload& payload) -> Status {
+    if (topic != "t" || payload.view() == "[]") return {};
+    return Error{Code::schema_validation_failed, "payload breaks rule type"};
+  };
+  api_ = make_api(nullptr);
+  EXPECT_EQ(refused(R"({"topic":"t","payload":{}})"),
+            "400 SCHEMA.VALIDATION_FAILED payload breaks rule type");
+  EXPECT_EQ(
+      refusal(post("/v1/tables/orders/messages/batch",
+                   R"({"messages":[{"topic":"t","payload":[]},{"topic":"t","payload":{}}]})")),
+      "400 SCHEMA.VALIDATION_FAILED messages[1].payload breaks rule type");
+  EXPECT_EQ(post("/v1/tables/orders/messages", R"({"topic":"t","payload":[]})").status, 201U);
+}
+
 TEST_F(RestEnqueue, TheSameIdAgainIsNoSecondMessage) {
   enqueue(R"("id":"once")");
   const auto again = post("/v1/tables/orders/messages", R"({"topic":"t","payload":1,"id":"once"})");

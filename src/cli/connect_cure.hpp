@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace sagabox::cli {
+
+/// What to do about a store or broker that cannot be reached, by the error that came. An error that
+/// names several servers may have several causes: all of them are answered.
+std::string connect_cure(std::string_view error);
+
+}  // namespace sagabox::cli
