@@ -100,6 +100,28 @@ class Serve(FolderTestCase):
         self.wait_for("another", "demo.hello")
         self.stop()
 
+    def test_a_payload_that_does_not_fit_the_schema_of_its_route_is_refused_over_rest(self):
+        (self.folder / "placed.json").write_text('{"type": "object", "required": ["order"]}')
+        routes = ROUTED.format(target="first").replace(
+            'routes:\n', 'routes:\n  - { topic: "shop.*.placed.v1", to: "file:placed", schema_file: placed.json }\n'
+        )
+        self.config.write_text(routes.replace("demo: true\n", ""))
+        self.serve()
+        connection = http.client.HTTPConnection(self.address(), timeout=PATIENCE)
+        self.addCleanup(connection.close)
+
+        def write(payload):
+            connection.request("POST", "/v1/messages", '{"topic":"shop.order.placed.v1","payload":%s}' % payload)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+
+        status, problem = write('{"ordr":17}')
+        self.assertEqual(status, 400, problem)
+        self.assertIn("SCHEMA.VALIDATION_FAILED", problem)
+        self.assertEqual(write('{"order":17}')[0], 201)
+        self.wait_for("placed", '"order":17')
+        self.stop()
+
     def test_ctrl_c_ends_it_well_too(self):
         self.serve()
         self.daemon.send_signal(signal.SIGINT)
