@@ -474,8 +474,8 @@ std::string barrier_fault(std::uint64_t seed, BrokenParticipant broken) {
   memory::MemoryStore store({.clock = &clock});
   store.set_faults(some_faults(*random, 10));
   idempotency::RequestPurge purge(store, {.interval = seconds(1), .clock = &clock});
-  const auto deadline = clock.wall_now() + hours(2);
-  const auto retention = hours(6);
+  const auto deadline = clock.wall_now() + hours(6);
+  const auto retention = hours(2);
   auto connection = store.connect();
   bool compensated = false;
   const auto runs_anyway = [&](BarrierAnswer answer) {
@@ -492,7 +492,7 @@ std::string barrier_fault(std::uint64_t seed, BrokenParticipant broken) {
     return false;
   };
   while (clock.wall_now() < deadline + retention) {
-    if (random->below(3) == 0) clock.advance(minutes(random->below(90)));
+    if (random->below(3) == 0) clock.advance(minutes(random->below(180)));
     if (random->below(3) == 0) {
       while (purge.step()) {
       }
