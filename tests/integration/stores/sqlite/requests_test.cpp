@@ -224,12 +224,14 @@ TEST_F(SqliteRequests, DocumentedBarrierDecidesAsTheRulesDo) {
                          .count());
   const auto call = [&](const std::string& direction) {
     auto sql = statement;
-    for (const auto& [name, value] : {std::pair<std::string, std::string>(":tenant", "'acme'"),
-                                      {":saga", "'s1'"},
-                                      {":step", "'reserve'"},
-                                      {":round", "0"},
-                                      {":direction", "'" + direction + "'"},
-                                      {":keep_until", keep_until}}) {
+    const std::vector<std::pair<std::string, std::string>> values{
+        {":tenant", "'acme'"},
+        {":saga", "'s1'"},
+        {":step", "'reserve'"},
+        {":round", "0"},
+        {":direction", "'" + direction + "'"},
+        {":keep_until", keep_until}};
+    for (const auto& [name, value] : values) {
       for (auto at = sql.find(name); at != std::string::npos; at = sql.find(name, at)) {
         sql.replace(at, name.size(), value);
       }
