@@ -140,11 +140,8 @@ BEGIN
   IF FOUND THEN RETURN true; END IF;
   UPDATE "{schema}".inbox
   SET taken_at = clock_timestamp()
-  WHERE ctid = (
-    SELECT ctid FROM "{schema}".inbox
-    WHERE tenant = $1 AND consumer = $2 AND key = $3
-      AND taken_at <= clock_timestamp() - interval '1 hour'
-    FOR NO KEY UPDATE SKIP LOCKED);
+  WHERE tenant = $1 AND consumer = $2 AND key = $3
+    AND taken_at <= clock_timestamp() - interval '1 hour';
   RETURN false;
 END
 $body$;
