@@ -127,11 +127,12 @@ DROP DOMAIN "{schema}".inbox_name;
 )sql";
 
 // A key that is asked for again is kept as long from then on as a new one: what was skipped may
-// come once more. A row that another transaction renews or removes is left to that one.
+// come once more. The plan of the UPDATE may be made while the table is empty, and is kept.
 constexpr std::string_view inbox_renewal_up = R"sql(
 CREATE OR REPLACE FUNCTION "{schema}".first_time(tenant text, consumer text, key text)
 RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off AS $body$
 #variable_conflict use_column
 BEGIN
   INSERT INTO "{schema}".inbox (tenant, consumer, key)
