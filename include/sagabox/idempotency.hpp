@@ -38,7 +38,8 @@ struct GuardOptions {
   /// 0: a third of the lease.
   Duration renew_interval{};
   /// How long a result is remembered, counted from when the request was let through. At least as
-  /// long as callers may repeat a request: of a message, its outbox's retention.
+  /// long as callers may repeat a request: of a message, its outbox's retention. Repetitions do
+  /// not prolong it.
   Duration ttl = std::chrono::hours(24);
   /// A longer result is remembered by its digest alone, or by `GuardedResult::if_too_large`.
   std::size_t result_bytes_max = 4096;

@@ -50,7 +50,7 @@ struct HttpIdempotencyOptions {
   Duration lease = std::chrono::minutes(2);
   /// How long a key is known; tell your callers.
   Duration ttl = std::chrono::hours(24);
-  /// Of a larger answer only the status and the headers are kept.
+  /// Of a larger answer the status is kept, and those headers that do not describe the body.
   std::size_t answer_bytes_max = 64UL * 1024;
   /// Outlives it; `idempotency_…`, with the service as consumer.
   Metrics* metrics = &no_metrics();

@@ -11,7 +11,8 @@
 namespace sagabox {
 
 struct IdempotencyUpkeepOptions {
-  /// Keys of inboxes are kept so long: at least as long as a message may be delivered again.
+  /// Keys of inboxes are kept so long after the last delivery, and up to
+  /// `spi::inbox_renewal_interval` longer: at least as long as a message may be delivered again.
   Duration inbox_window = spi::inbox_window_default;
   Duration interval = std::chrono::minutes(1);
   std::uint32_t rows_max = 1000;  ///< of each kind, a transaction

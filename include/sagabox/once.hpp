@@ -46,6 +46,7 @@ struct StoreListener {
   /// The handler's own name, and the same in every process and version: with another one it has
   /// handled nothing yet. Empty: the name of its registration, which is said there.
   std::string consumer{};
+  /// `idempotency_…` of this handler; `no_metrics()`: those of the outbox, functions or bus.
   Metrics* metrics = &no_metrics();
 };
 

@@ -95,13 +95,27 @@ bool fits_a_line(const HttpAnswer& answer) {
   });
 }
 
+/// Says how long the body is, what form, part or version of something it is, or what it hashes to.
+bool describes_the_body(std::string_view header) {
+  constexpr std::array<std::string_view, 15> names{
+      "content-digest",    "content-disposition",
+      "content-encoding",  "content-language",
+      "content-length",    "content-location",
+      "content-md5",       "content-range",
+      "content-type",      "etag",
+      "last-modified",     "digest",
+      "repr-digest",       "trailer",
+      "transfer-encoding",
+  };
+  return std::ranges::any_of(
+      names, [&](std::string_view name) { return std::ranges::equal(header, name, {}, lower); });
+}
+
 /// Without what is too large, for those who ask again.
 HttpAnswer shortened(const HttpAnswer& answer) {
   HttpAnswer kept{.status = answer.status};
   for (const auto& header : answer.headers) {
-    const bool of_the_body =
-        std::ranges::equal(header.first, std::string_view("content-type"), {}, lower);
-    if (!of_the_body) kept.headers.push_back(header);
+    if (!describes_the_body(header.first)) kept.headers.push_back(header);
   }
   kept.headers.emplace_back("Content-Type", "application/json");
   kept.body = R"({"detail":"done before; the answer was too large to be kept"})";

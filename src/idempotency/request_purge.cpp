@@ -32,7 +32,8 @@ bool RequestPurge::is_made(Role* role, bool& known) {
 bool RequestPurge::purge_inbox() {
   if (!is_made(store_.inbox(), inbox_made_)) return false;
   const auto reply =
-      store_.inbox()->purge({.older_than = options_.inbox_window, .rows_max = options_.rows_max});
+      store_.inbox()->purge({.older_than = options_.inbox_window + spi::inbox_renewal_interval,
+                             .rows_max = options_.rows_max});
   if (!reply.ok()) {
     inbox_made_ = false;
     failed("inbox", reply.error());

@@ -1,3 +1,5 @@
+#include "idempotency/request_purge.hpp"
+
 #include <sagabox/idempotency.hpp>
 #include <sagabox/random.hpp>
 #include <sagabox/stores/memory.hpp>
@@ -5,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +25,9 @@
 namespace sagabox::simulation {
 namespace {
 
+using std::chrono::hours;
 using std::chrono::milliseconds;
+using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr std::uint64_t seeds = 300;
@@ -286,77 +291,150 @@ enum class BrokenConsumer : std::uint8_t {
   takes_the_key_before,  ///< in a transaction of its own
   takes_the_key_after,
   takes_no_key,
+  rolls_hits_back,   ///< so that no repetition renews a key
+  purges_too_early,  ///< keys go before messages do
 };
 
-/// Consumers of messages that come several times, and die at any step.
-std::string inbox_fault(std::uint64_t seed, BrokenConsumer broken) {
-  const auto random = seeded_random(seed);
-  testing::FakeClock clock;
-  memory::MemoryStore store({.clock = &clock});
-  store.set_faults(some_faults(*random, 15));
+/// Consumers of messages that come several times, and die at any step. A message that was handled
+/// may be replayed for as long as its outbox retains it, counted from its last delivery.
+class InboxWorld {
+ public:
+  InboxWorld(std::uint64_t seed, BrokenConsumer broken)
+      : random_(seeded_random(seed)),
+        broken_(broken),
+        purge_(store_,
+               {.inbox_window = broken == BrokenConsumer::purges_too_early ? retention / 2
+                                                                           : retention + hours(24),
+                .interval = minutes(1),
+                .clock = &clock_}) {
+    for (int i = 0; i < 3; ++i) consumers_.push_back({store_.connect()});
+    for (int i = 0; i < 6; ++i) messages_.push_back(next_message());
+    store_.set_faults(some_faults(*random_, 15));
+  }
+
+  std::string run() {
+    for (int i = 0; i < 400; ++i) {
+      switch (random_->below(12)) {
+        case 0:
+          pass_time();
+          break;
+        case 1:
+          while (purge_.step()) {
+          }
+          break;
+        default:
+          step(consumers_[random_->below(consumers_.size())]);
+      }
+    }
+    store_.set_faults({});
+    auto look = store_.connect();
+    for (int i = 0; i < written_; ++i) {
+      const auto message = "m" + std::to_string(i);
+      const auto found = look.get("balance", message).value().value_or("0");
+      if (found != "0" && found != "1") return message + " was done " + found + " times";
+      if (found == "0" && acknowledged_.contains(message)) return message + " was never done";
+    }
+    return {};
+  }
+
+ private:
+  static constexpr Duration retention = hours(24 * 7);
 
   struct Consumer {
     memory::Connection connection;
     int step = 0;
-    std::string message;
+    std::string message{};
+    bool hit = false;
   };
-  std::vector<Consumer> consumers;
-  for (int i = 0; i < 3; ++i) consumers.push_back({store.connect()});
-  std::set<std::string> acknowledged;
-  const auto take_alone = [&](const std::string& message) -> Result<bool> {
-    auto connection = store.connect();
+
+  std::string next_message() { return "m" + std::to_string(written_++); }
+  /// Transactions are short.
+  void pass_time() {
+    const bool works =
+        std::ranges::any_of(consumers_, [](const Consumer& one) { return one.step != 0; });
+    clock_.advance(works ? Duration(seconds(random_->below(300)))
+                         : Duration(minutes(random_->below(72 * 60))));
+  }
+  void step(Consumer& one) {
+    const bool dies = random_->below(10) == 0;
+    const bool on = !dies && (one.step == 0 ? begin(one) : one.step == 1 ? take(one) : end(one));
+    one.step = on ? (one.step + 1) % 3 : 0;
+    if (!on && one.connection.in_transaction()) one.connection.rollback().value();
+  }
+  void acknowledge(const std::string& message) {
+    acknowledged_.insert(message);
+    comes_until_[message] = clock_.wall_now() + std::chrono::floor<WallTime::duration>(retention);
+  }
+  bool begin(Consumer& one) {
+    auto& place = messages_[random_->below(messages_.size())];
+    const auto until = comes_until_.find(place);
+    if (until != comes_until_.end() && until->second <= clock_.wall_now()) place = next_message();
+    one.message = place;
+    one.hit = false;
+    if (acknowledged_.contains(one.message) && random_->below(3) != 0) return false;
+    if (broken_ == BrokenConsumer::takes_the_key_before) {
+      const auto first = take_alone(one.message);
+      if (first.ok() && !*first) acknowledge(one.message);
+      if (!first.ok() || !*first) return false;
+    }
+    return one.connection.begin().ok();
+  }
+  bool take(Consumer& one) {
+    const bool takes = broken_ != BrokenConsumer::takes_the_key_before &&
+                       broken_ != BrokenConsumer::takes_the_key_after &&
+                       broken_ != BrokenConsumer::takes_no_key;
+    if (!takes) return add_one(one).ok();
+    const auto first =
+        memory::enlist(one.connection).value().inbox().first_time("acme", "billing", one.message);
+    if (!first.ok()) return false;
+    one.hit = !*first;
+    if (!one.hit) return add_one(one).ok();
+    if (broken_ != BrokenConsumer::rolls_hits_back) return true;
+    acknowledge(one.message);
+    return false;
+  }
+  bool end(Consumer& one) {
+    if (!one.connection.commit().ok()) {
+      // It may have been committed, and comes again.
+      comes_until_.try_emplace(
+          one.message, clock_.wall_now() + std::chrono::floor<WallTime::duration>(retention));
+      return false;
+    }
+    if (broken_ == BrokenConsumer::takes_the_key_after && !take_alone(one.message).ok()) {
+      return false;
+    }
+    acknowledge(one.message);
+    return true;
+  }
+  Result<bool> take_alone(const std::string& message) {
+    auto connection = store_.connect();
     if (auto begun = connection.begin(); !begun.ok()) return begun.error();
     auto first = memory::enlist(connection).value().inbox().first_time("acme", "billing", message);
     if (!first.ok()) return first;
     if (auto committed = connection.commit(); !committed.ok()) return committed.error();
     return first;
-  };
-  const auto add_one = [&](Consumer& one) -> Status {
+  }
+  static Status add_one(Consumer& one) {
     const auto known = one.connection.get("balance", one.message);
     if (!known.ok()) return known.error();
     const int before = *known ? std::stoi(**known) : 0;
     return one.connection.put("balance", one.message, std::to_string(before + 1));
-  };
-  const auto begin = [&](Consumer& one) -> bool {
-    one.message = "m" + std::to_string(random->below(6));
-    if (acknowledged.contains(one.message) && random->below(3) != 0) return false;
-    if (broken == BrokenConsumer::takes_the_key_before) {
-      const auto first = take_alone(one.message);
-      if (first.ok() && !*first) acknowledged.insert(one.message);
-      if (!first.ok() || !*first) return false;
-    }
-    return one.connection.begin().ok();
-  };
-  const auto take = [&](Consumer& one) -> bool {
-    if (broken != BrokenConsumer::none) return add_one(one).ok();
-    const auto first =
-        memory::enlist(one.connection).value().inbox().first_time("acme", "billing", one.message);
-    if (first.ok() && !*first) acknowledged.insert(one.message);
-    return first.ok() && *first && add_one(one).ok();
-  };
-  const auto end = [&](Consumer& one) -> bool {
-    if (!one.connection.commit().ok()) return false;
-    if (broken == BrokenConsumer::takes_the_key_after && !take_alone(one.message).ok())
-      return false;
-    acknowledged.insert(one.message);
-    return true;
-  };
-  for (int i = 0; i < 300; ++i) {
-    auto& one = consumers[random->below(consumers.size())];
-    const bool dies = random->below(10) == 0;
-    const bool on = !dies && (one.step == 0 ? begin(one) : one.step == 1 ? take(one) : end(one));
-    one.step = on ? (one.step + 1) % 3 : 0;
-    if (!on && one.connection.in_transaction()) one.connection.rollback().value();
   }
-  store.set_faults({});
-  auto look = store.connect();
-  for (int i = 0; i < 6; ++i) {
-    const auto message = "m" + std::to_string(i);
-    const auto found = look.get("balance", message).value().value_or("0");
-    if (found != "0" && found != "1") return message + " was done " + found + " times";
-    if (found == "0" && acknowledged.contains(message)) return message + " was never done";
-  }
-  return {};
+
+  testing::FakeClock clock_;
+  std::unique_ptr<Random> random_;
+  const BrokenConsumer broken_;
+  memory::MemoryStore store_{{.clock = &clock_}};
+  idempotency::RequestPurge purge_;
+  std::vector<Consumer> consumers_;
+  std::vector<std::string> messages_;  ///< that come
+  std::set<std::string> acknowledged_;
+  std::map<std::string, WallTime> comes_until_;
+  int written_ = 0;
+};
+
+std::string inbox_fault(std::uint64_t seed, BrokenConsumer broken) {
+  return InboxWorld(seed, broken).run();
 }
 
 TEST(RequestSimulation, InboxHasEveryEffectOnce) {
@@ -371,20 +449,33 @@ TEST(RequestSimulation, CatchesConsumersThatTakeTheKeyElsewhere) {
   }
 }
 
+TEST(RequestSimulation, CatchesKeysThatGoBeforeTheirMessages) {
+  for (const auto broken : {BrokenConsumer::rolls_hits_back, BrokenConsumer::purges_too_early}) {
+    EXPECT_NE(first_fault([&](auto seed) { return inbox_fault(seed, broken); }), "")
+        << "variant " << static_cast<int>(broken);
+  }
+}
+
 enum class BrokenParticipant : std::uint8_t {
   none,
   undoes_what_never_ran,
   runs_late_actions,
   repeats,
+  gives_no_retention,
+  gives_its_own_deadline,  ///< that of the call, not of the saga
 };
 
-/// A participant that gets the calls of one step in any order, any number of times, and may die
-/// before its commit.
+/// A participant that gets the calls of one step in any order, any number of times, until the
+/// saga's deadline and retention are over, and may die before its commit. Notes whose time is over
+/// are removed at any time.
 std::string barrier_fault(std::uint64_t seed, BrokenParticipant broken) {
   const auto random = seeded_random(seed);
   testing::FakeClock clock;
   memory::MemoryStore store({.clock = &clock});
   store.set_faults(some_faults(*random, 10));
+  idempotency::RequestPurge purge(store, {.interval = seconds(1), .clock = &clock});
+  const auto deadline = clock.wall_now() + hours(6);
+  const auto retention = hours(2);
   auto connection = store.connect();
   bool compensated = false;
   const auto runs_anyway = [&](BarrierAnswer answer) {
@@ -400,14 +491,24 @@ std::string barrier_fault(std::uint64_t seed, BrokenParticipant broken) {
     }
     return false;
   };
-  for (int i = 0; i < 12; ++i) {
+  while (clock.wall_now() < deadline + retention) {
+    if (random->below(3) == 0) clock.advance(minutes(random->below(180)));
+    if (random->below(3) == 0) {
+      while (purge.step()) {
+      }
+    }
+    if (clock.wall_now() >= deadline + retention) break;
     const bool action = random->below(2) == 0;
     if (!connection.begin().ok()) continue;
     const BarrierCall call{
         .saga = "s1",
         .step = "reserve",
         .direction = action ? BarrierDirection::action : BarrierDirection::compensation,
-        .deadline = clock.wall_now() + std::chrono::hours(1)};
+        .deadline = broken == BrokenParticipant::gives_its_own_deadline
+                        ? clock.wall_now() + minutes(1)
+                        : deadline,
+        .retention =
+            broken == BrokenParticipant::gives_no_retention ? Duration{} : Duration(retention)};
     const auto answer = memory::enlist(connection).value().inbox().barrier(call);
     bool goes_on = answer.ok() && random->below(8) != 0;
     if (goes_on && runs_anyway(*answer)) {
@@ -430,8 +531,10 @@ TEST(RequestSimulation, BarrierLeavesNothingOfACompensatedStep) {
 }
 
 TEST(RequestSimulation, CatchesParticipantsThatPassTheBarrier) {
-  for (const auto broken : {BrokenParticipant::undoes_what_never_ran,
-                            BrokenParticipant::runs_late_actions, BrokenParticipant::repeats}) {
+  for (const auto broken :
+       {BrokenParticipant::undoes_what_never_ran, BrokenParticipant::runs_late_actions,
+        BrokenParticipant::repeats, BrokenParticipant::gives_no_retention,
+        BrokenParticipant::gives_its_own_deadline}) {
     EXPECT_NE(first_fault([&](auto seed) { return barrier_fault(seed, broken); }), "")
         << "variant " << static_cast<int>(broken);
   }

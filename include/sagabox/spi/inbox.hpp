@@ -53,7 +53,8 @@ class Inbox {
  public:
   virtual ~Inbox() = default;
   /// True: do the work in this transaction. False: it was done before, or earlier in this
-  /// transaction; do nothing.
+  /// transaction; do nothing, and commit: the key is kept for another window from now on. (It is
+  /// written anew at most once an hour.)
   virtual Result<bool> first_time(const IdempotencyKey& key) = 0;
   Result<bool> first_time(std::string tenant, std::string consumer, std::string key) {
     return first_time(IdempotencyKey{std::move(tenant), std::move(consumer), std::move(key)});
@@ -74,9 +75,13 @@ namespace spi {
 /// How long keys are kept unless told otherwise.
 inline constexpr Duration inbox_window_default = std::chrono::hours(8 * 24);
 
+/// A repetition renews its key if that was taken or renewed longer ago than this. Keys are
+/// therefore up to this much older than the last delivery.
+inline constexpr Duration inbox_renewal_interval = std::chrono::hours(1);
+
 struct InboxPurge {
-  /// Keys that were taken longer ago. At least as long as a message may be delivered again: the
-  /// retention of its outbox, replays included.
+  /// Keys that were taken or renewed longer ago. At least as long as a message may be delivered
+  /// again after a delivery, which is the retention of its outbox, and `inbox_renewal_interval`.
   Duration older_than = inbox_window_default;
   std::uint32_t rows_max = 1000;  ///< of keys, and of notes of barriers
 };

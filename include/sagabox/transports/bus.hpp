@@ -23,6 +23,8 @@ struct BusOptions {
   /// Messages whose subscribers run at the same time.
   std::uint32_t threads = 4;
   std::uint32_t in_flight_max = 1024;
+  /// Of subscribers that declare a store and name none of their own. Outlives it.
+  Metrics* metrics = &no_metrics();
   const Clock* clock = &system_clock();
 };
 

@@ -18,6 +18,8 @@ struct FunctionsOptions {
   /// Functions that run at the same time.
   std::uint32_t threads = 4;
   std::uint32_t in_flight_max = 1024;
+  /// Of functions that declare a store and name none of their own. Outlives it.
+  Metrics* metrics = &no_metrics();
   const Clock* clock = &system_clock();
 };
 

@@ -270,7 +270,8 @@ void add_idempotency(CLI::App& app, Chosen& run) {
                  run_idempotency_list);
     auto& query = arguments->query;
     add_option(*list, "--tenant", "TENANT", query.tenant, not_empty, "only of this tenant");
-    add_option(*list, "--consumer", "NAME", query.consumer, not_empty, "only of this consumer");
+    add_option(*list, "--consumer", "NAME", query.consumer, not_empty,
+               "only of this consumer; give --tenant, too: without it all keys are read");
     add_option(*list, "--state", one_of("STATE", {"in_flight", "succeeded", "failed", "released"}),
                query.state, parse_idempotency_state,
                "only in_flight, succeeded, failed or released ones");

@@ -141,8 +141,7 @@ void Api::keep_keys_of(Store& store) {
   auto* const keys_kept = store.idempotency();
   auto& keyed = keyed_writes_[&store];
   if (options_.idempotency && keys_kept != nullptr && !keyed) {
-    keyed = std::make_unique<KeyedWrites>(*keys_kept, *options_.idempotency, *options_.log,
-                                          *options_.clock);
+    keyed = std::make_unique<KeyedWrites>(*keys_kept, *options_.idempotency, *options_.log);
   }
 }
 

@@ -2,16 +2,12 @@
 
 #include "server/api/problem.hpp"
 
-#include <algorithm>
-#include <chrono>
 #include <exception>
 #include <utility>
 
 namespace sagabox::server {
 namespace {
 
-constexpr auto purge_every = std::chrono::minutes(1);
-constexpr std::uint32_t purge_rows_max = 1000;
 constexpr std::string_view content_type = "Content-Type";
 
 HttpAnswer answer_of(const Response& response) {
@@ -35,11 +31,8 @@ Response response_of(HttpAnswer answer) {
 
 }  // namespace
 
-KeyedWrites::KeyedWrites(spi::IdempotencyStore& store, HttpIdempotencyOptions options, Logger& log,
-                         const Clock& clock)
-    : store_(store), http_(store, std::move(options)), log_(log), clock_(clock), thread_([this] {
-        run();
-      }) {}
+KeyedWrites::KeyedWrites(spi::IdempotencyStore& store, HttpIdempotencyOptions options, Logger& log)
+    : http_(store, std::move(options)), log_(log), thread_([this] { run(); }) {}
 
 KeyedWrites::~KeyedWrites() {
   {
@@ -83,25 +76,18 @@ Reply KeyedWrites::keeping(HttpIdempotency::Pass pass, Reply reply) {
 }
 
 void KeyedWrites::run() {
-  auto purge_at = clock_.boot_now() + purge_every;
   std::unique_lock lock(mutex_);
   for (;;) {
-    const auto wait = std::clamp<Duration>(purge_at - clock_.boot_now(), {}, purge_every);
-    changed_.wait_for(lock, wait, [&] { return stopping_ || !answered_.empty(); });
+    changed_.wait(lock, [&] { return stopping_ || !answered_.empty(); });
     auto answered = std::exchange(answered_, {});
-    if (stopping_ && answered.empty()) return;
+    if (answered.empty()) return;
     lock.unlock();
     give(std::move(answered));
-    // A batch a time: answers do not wait for all that has expired.
-    if (const auto now = clock_.boot_now(); now >= purge_at) {
-      purge_at = purge() ? now + purge_every : now;
-    }
     lock.lock();
   }
 }
 
 void KeyedWrites::give(std::vector<Answered> answered) {
-  if (answered.empty()) return;
   try {
     keep(answered);
   } catch (const std::exception& thrown) {
@@ -122,20 +108,6 @@ void KeyedWrites::keep(const std::vector<Answered>& answered) {
 void KeyedWrites::not_kept(const Error& error) {
   log_.log(LogLevel::warning, "answer not kept",
            {{"code", code_name(error.code)}, {"error", std::string_view(error.message)}});
-}
-
-bool KeyedWrites::purge() try {
-  const auto removed = store_.purge({.rows_max = purge_rows_max});
-  if (!removed.ok()) {
-    log_.log(LogLevel::warning, "expired idempotency keys not removed",
-             {{"code", code_name(removed.error().code)},
-              {"error", std::string_view(removed.error().message)}});
-  }
-  return !removed.ok() || *removed < purge_rows_max;
-} catch (const std::exception& thrown) {
-  log_.log(LogLevel::warning, "expired idempotency keys not removed",
-           {{"error", std::string_view(thrown.what())}});
-  return true;
 }
 
 }  // namespace sagabox::server

@@ -14,12 +14,12 @@ namespace sagabox::server {
 
 /// The `Idempotency-Key` of requests that write to one store. Answers are kept on a thread of its
 /// own before they are given, all that are there at once, so that a writer of many requests does
-/// not wait for them; a connection has one at most. The same thread removes expired keys. Safe from
-/// any thread; store, log and clock outlive it.
+/// not wait for them; a connection has one at most. Expired keys are removed by whoever runs an
+/// `IdempotencyUpkeep` on the store, as a daemon does. Safe from any thread; store and log outlive
+/// it.
 class KeyedWrites {
  public:
-  KeyedWrites(spi::IdempotencyStore& store, HttpIdempotencyOptions options, Logger& log,
-              const Clock& clock);
+  KeyedWrites(spi::IdempotencyStore& store, HttpIdempotencyOptions options, Logger& log);
   /// Keeps and gives the answers that are there.
   ~KeyedWrites();
   KeyedWrites(const KeyedWrites&) = delete;
@@ -40,13 +40,9 @@ class KeyedWrites {
   void give(std::vector<Answered> answered);
   void keep(const std::vector<Answered>& answered);
   void not_kept(const Error& error);
-  /// False: there is more to remove.
-  bool purge();
 
-  spi::IdempotencyStore& store_;
   HttpIdempotency http_;
   Logger& log_;
-  const Clock& clock_;
 
   std::mutex mutex_;
   std::condition_variable changed_;

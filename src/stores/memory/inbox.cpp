@@ -50,7 +50,15 @@ Result<bool> MemoryInbox::first_time(OpenTransaction& transaction, const Idempot
     const std::lock_guard lock(database_.mutex_);
     if (transaction.aborted) return inbox_aborted();
     if (transaction.inbox.keys.contains(key)) return false;
-    if (database_.state_.inbox.keys.contains(key)) return false;
+    const auto known = database_.state_.inbox.keys.find(key);
+    if (known != database_.state_.inbox.keys.end()) {
+      const auto now = database_.now();
+      if (known->second <=
+          now - std::chrono::floor<WallTime::duration>(spi::inbox_renewal_interval)) {
+        transaction.inbox.keys.emplace(key, now);
+      }
+      return false;
+    }
     for (const auto& open : database_.open_) {
       if (open->inbox.keys.contains(key)) return other_has_it();
     }

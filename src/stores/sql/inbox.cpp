@@ -27,7 +27,9 @@ std::optional<BarrierState> barrier_state(const Row& row, int column) {
 }  // namespace
 
 InboxStatements::InboxStatements(Sections& sections)
-    : first_time(sections.take("inbox_first_time")), barrier(sections.take("inbox_barrier")) {}
+    : first_time(sections.take("inbox_first_time")),
+      renew(sections.take("inbox_renew")),
+      barrier(sections.take("inbox_barrier")) {}
 
 InboxStoreStatements::InboxStoreStatements(Sections& sections)
     : is_made(sections.take("inbox_made")),
@@ -45,7 +47,14 @@ Result<bool> TransactionInbox::first_time(const IdempotencyKey& key) {
   if (!session.ok()) return session.error();
   auto rows = (*session)->run(statements_->first_time, {key.tenant, key.consumer, key.key, now()});
   if (!rows.ok()) return rows.error();
-  return !rows->empty();
+  if (!rows->empty()) return true;
+  // The message may come once more, as long from now on as after the first time.
+  const auto age_min =
+      std::chrono::floor<std::chrono::microseconds>(spi::inbox_renewal_interval).count();
+  auto renewed =
+      (*session)->run(statements_->renew, {key.tenant, key.consumer, key.key, age_min, now()});
+  if (!renewed.ok()) return renewed.error();
+  return false;
 }
 
 Result<BarrierAnswer> TransactionInbox::barrier(const BarrierCall& call) {

@@ -17,6 +17,7 @@ struct InboxStatements {
   explicit InboxStatements(Sections& sections);
 
   Statement first_time;
+  Statement renew;
   Statement barrier;
 };
 

@@ -62,7 +62,8 @@ class Together {
 
 struct Bus::Parts {
   explicit Parts(const BusOptions& options)
-      : crew({.clock = *options.clock,
+      : metrics(options.metrics),
+        crew({.clock = *options.clock,
               .threads = options.threads,
               .in_flight_max = options.in_flight_max,
               .call = [this](const LocalName& topic, const Delivery& delivery) {
@@ -96,6 +97,7 @@ struct Bus::Parts {
     return {SendResult::Kind::failed, std::move(error), {}};
   }
 
+  Metrics* const metrics;
   std::mutex mutex;
   std::map<std::string, std::vector<Subscribed>, std::less<>> subscribers;
   transports::Crew crew;
@@ -135,6 +137,7 @@ Status Bus::subscribe(std::string_view topic, StoreListener subscriber) {
   const auto name = std::string(scheme) + std::string(topic);
   auto consumer = subscriber.consumer.empty() ? name : subscriber.consumer;
   if (!subscriber.once) consumer.clear();
+  if (subscriber.metrics == &no_metrics()) subscriber.metrics = parts_->metrics;
   auto listener = listener_of(std::move(subscriber), name);
   if (!listener.ok()) return listener.error();
   return add(topic, std::move(listener).value(), std::move(consumer));

@@ -34,7 +34,8 @@ SendResult result_of(Outcome outcome) {
 
 struct Functions::Parts {
   explicit Parts(const FunctionsOptions& options)
-      : crew({.clock = *options.clock,
+      : metrics(options.metrics),
+        crew({.clock = *options.clock,
               .threads = options.threads,
               .in_flight_max = options.in_flight_max,
               .call = [this](const LocalName& name, const Delivery& delivery) {
@@ -47,6 +48,7 @@ struct Functions::Parts {
     return functions.at(name);
   }
 
+  Metrics* const metrics;
   std::mutex mutex;
   std::map<std::string, Listener, std::less<>> functions;
   transports::Crew crew;
@@ -71,6 +73,7 @@ Status Functions::add(std::string_view name, Listener function) {
 }
 
 Status Functions::add(std::string_view name, StoreListener function) {
+  if (function.metrics == &no_metrics()) function.metrics = parts_->metrics;
   auto listener =
       listener_of(std::move(function), std::string(function_scheme) + std::string(name));
   if (!listener.ok()) return listener.error();

@@ -96,6 +96,39 @@ TEST_P(InboxConformance, PurgeRemovesTheOldestKeysOnly) {
             (std::vector<bool>{true, false, true}));
 }
 
+TEST_P(InboxConformance, RepetitionKeepsTheKeyForAnotherWindow) {
+  EXPECT_TRUE(first_time(key("repeated")));
+  EXPECT_TRUE(first_time(key("rolled back")));
+  EXPECT_TRUE(first_time(key("alone")));
+  fixture_->advance_time(hours(24 * 7));
+  EXPECT_FALSE(first_time(key("repeated")));
+  {
+    const auto tx = store().begin().value();
+    EXPECT_FALSE(tx->inbox().first_time(key("rolled back")).value());
+    EXPECT_FALSE(tx->inbox().first_time(key("rolled back")).value());
+    tx->rollback().value();
+  }
+  fixture_->advance_time(hours(24 * 3));
+  EXPECT_EQ(inbox().purge({}).value().keys, 2U);
+  EXPECT_EQ(inbox().taken(std::array{key("repeated"), key("rolled back"), key("alone")}).value(),
+            (std::vector<bool>{true, false, false}));
+  EXPECT_FALSE(first_time(key("repeated")));
+  fixture_->advance_time(hours(24 * 8) + seconds(60));
+  EXPECT_EQ(inbox().purge({}).value().keys, 1U) << "the window counts from the last repetition";
+}
+
+TEST_P(InboxConformance, KeyIsRenewedOnceAnHourAtMost) {
+  EXPECT_TRUE(first_time(key("k1")));
+  fixture_->advance_time(spi::inbox_renewal_interval - seconds(60));
+  EXPECT_FALSE(first_time(key("k1")));
+  fixture_->advance_time(seconds(90));
+  EXPECT_EQ(inbox().purge({.older_than = seconds(120)}).value().keys, 1U) << "was not renewed";
+  EXPECT_TRUE(first_time(key("k1")));
+  fixture_->advance_time(spi::inbox_renewal_interval + seconds(60));
+  EXPECT_FALSE(first_time(key("k1")));
+  EXPECT_EQ(inbox().purge({.older_than = seconds(120)}).value().keys, 0U) << "was renewed";
+}
+
 TEST_P(InboxConformance, ActionRunsOnceAndItsCompensationOnceAfterIt) {
   EXPECT_EQ(barrier(call("pay")), BarrierAnswer::run);
   EXPECT_EQ(barrier(call("pay")), BarrierAnswer::repeated);

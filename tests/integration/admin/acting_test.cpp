@@ -157,6 +157,30 @@ TEST_F(AdminTest, PreviewSaysWhatConsumersSkipAndWhatTheyNoLongerKnow) {
             "1; consumers that ask an inbox handle them again, as new messages");
 }
 
+TEST_F(AdminTest, PreviewIsRightAboutMessagesThatWereReplayedBefore) {
+  const auto handle = [&] {
+    const IdempotencyKey key{.consumer = "billing", .key = "default:o1"};
+    return store_.transaction([&](OwnedTransaction& tx) { return tx.inbox().first_time(key); })
+        .value();
+  };
+  const ReplayOrder delivered{.from = MessageState::done, .filter = {.first = Sequence{0}}};
+  const auto id = write({.id = "o1"});
+  EXPECT_TRUE(handle());
+  settle(id, spi::Verdict::done);
+  clock_.advance(7 * 24h);
+  admin().replay(orders_, std::vector{id}).value();
+  EXPECT_FALSE(handle());
+  settle(id, spi::Verdict::done);
+  clock_.advance(7 * 24h);
+  store_.inbox()->purge({}).value();
+  EXPECT_EQ(admin().preview_replay(orders_, delivered).value().older_than_window, 0U);
+  EXPECT_FALSE(handle()) << "as the preview says";
+  clock_.advance(9 * 24h);
+  store_.inbox()->purge({}).value();
+  EXPECT_EQ(admin().preview_replay(orders_, delivered).value().older_than_window, 1U);
+  EXPECT_TRUE(handle()) << "as the preview warns";
+}
+
 TEST_F(AdminTest, ReplayJobsStartStopAndResume) {
   dead("d1");
   dead("d2", {.topic = "orders.order.cancelled.v1"});

@@ -134,6 +134,24 @@ TEST_F(HttpIdempotencyTest, AnswerTooLargeToKeepIsGivenOnceAndNeverRunAgain) {
                   .body = R"({"detail":"done before; the answer was too large to be kept"})"}));
 }
 
+TEST_F(HttpIdempotencyTest, WhatDescribedABodyThatIsTooLargeIsNotKept) {
+  HttpAnswer large{.status = 201, .headers = {{"Location", "/orders/7"}}};
+  for (const auto* name :
+       {"content-type", "Content-Encoding", "CONTENT-LENGTH", "Content-Range", "Content-MD5",
+        "Content-Language", "Content-Location", "Content-Disposition", "Content-Digest",
+        "Repr-Digest", "Digest", "ETag", "Last-Modified", "Transfer-Encoding", "Trailer"}) {
+    large.headers.emplace_back(name, "x");
+  }
+  large.headers.emplace_back("Content-Security-Policy", "default-src 'self'");
+  large.body = std::string(201, 'x');
+  ASSERT_TRUE(keys.finish(let_through(order("k-1")), large).ok());
+  const auto again = kept(order("k-1"));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->headers, (Headers{{"Location", "/orders/7"},
+                                     {"Content-Security-Policy", "default-src 'self'"},
+                                     {"Content-Type", "application/json"}}));
+}
+
 TEST_F(HttpIdempotencyTest, AnswerThatCannotBeKeptIsNeverRunAgain) {
   ASSERT_TRUE(
       keys.finish(let_through(order("k-1")), {.status = 200, .headers = {{"a", "b\nc"}}}).ok());

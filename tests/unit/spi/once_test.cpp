@@ -1,3 +1,5 @@
+#include "idempotency/request_purge.hpp"
+
 #include <sagabox/once.hpp>
 #include <sagabox/random.hpp>
 #include <sagabox/stores/memory.hpp>
@@ -62,6 +64,36 @@ TEST_F(OnceTest, RepeatedMessageIsDoneWithoutTheHandler) {
   EXPECT_EQ(calls_, 1);
   EXPECT_EQ(effects(), 1U);
   EXPECT_EQ(metrics_.counter_value("idempotency_hits_total", {{"consumer", "billing"}}), 2);
+}
+
+TEST_F(OnceTest, MessageThatIsReplayedAgainAndAgainIsHandledOnce) {
+  using std::chrono::hours;
+  const auto handled = listener(writing());
+  IdempotencyUpkeepOptions options{.interval = hours(1), .clock = &clock_};
+  idempotency::RequestPurge purge(store_, options);
+  // Each replay comes within the retention of 7 days, which counts from the delivery before.
+  for (const auto days : {0, 6, 3, 7, 7}) {
+    clock_.advance(hours(24 * days));
+    while (purge.step()) {
+    }
+    EXPECT_EQ(deliver(handled, *message("m1")).kind, Outcome::Kind::done);
+  }
+  EXPECT_EQ(calls_, 1);
+}
+
+TEST_F(OnceTest, KeyThatWasNotRenewedIsKeptForTheWholeWindow) {
+  using std::chrono::hours;
+  using std::chrono::minutes;
+  const auto handled = listener(writing());
+  idempotency::RequestPurge purge(store_, {.interval = minutes(1), .clock = &clock_});
+  deliver(handled, *message("m1"));
+  clock_.advance(minutes(59));
+  deliver(handled, *message("m1"));
+  clock_.advance(spi::inbox_window_default - minutes(1));
+  while (purge.step()) {
+  }
+  deliver(handled, *message("m1"));
+  EXPECT_EQ(calls_, 1);
 }
 
 TEST_F(OnceTest, HandlersAndTenantsDoNotHideMessagesFromEachOther) {

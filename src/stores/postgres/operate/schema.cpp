@@ -334,7 +334,7 @@ std::span<const Engine> engines() {
       replays_step(),
   };
   static const std::array idempotency_steps{idempotency_step()};
-  static const std::array inbox_steps{inbox_step()};
+  static const std::array inbox_steps{inbox_step(), inbox_renewal_step()};
   static const std::array saga_steps{saga_step(), saga_waits_step()};
   static const std::array hub_steps{hub_step(), hub_tenants_step(), hub_requeue_step()};
   static const std::array all{

@@ -126,6 +126,42 @@ DROP TABLE "{schema}".barrier, "{schema}".inbox;
 DROP DOMAIN "{schema}".inbox_name;
 )sql";
 
+// A key that is asked for again is kept as long from then on as a new one: what was skipped may
+// come once more. The plan of the UPDATE may be made while the table is empty, and is kept.
+constexpr std::string_view inbox_renewal_up = R"sql(
+CREATE OR REPLACE FUNCTION "{schema}".first_time(tenant text, consumer text, key text)
+RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off AS $body$
+#variable_conflict use_column
+BEGIN
+  INSERT INTO "{schema}".inbox (tenant, consumer, key)
+  VALUES ($1, $2, $3)
+  ON CONFLICT (tenant, consumer, key) DO NOTHING;
+  IF FOUND THEN RETURN true; END IF;
+  UPDATE "{schema}".inbox
+  SET taken_at = clock_timestamp()
+  WHERE tenant = $1 AND consumer = $2 AND key = $3
+    AND taken_at <= clock_timestamp() - interval '1 hour';
+  RETURN false;
+END
+$body$;
+)sql";
+
+constexpr std::string_view inbox_renewal_down = R"sql(
+CREATE OR REPLACE FUNCTION "{schema}".first_time(tenant text, consumer text, key text)
+RETURNS boolean
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
+  WITH taken AS (
+    INSERT INTO "{schema}".inbox (tenant, consumer, key)
+    VALUES ($1, $2, $3)
+    ON CONFLICT (tenant, consumer, key) DO NOTHING
+    RETURNING 1
+  )
+  SELECT EXISTS (SELECT FROM taken)
+$body$;
+)sql";
+
 }  // namespace
 
 Migration idempotency_step() noexcept {
@@ -133,5 +169,8 @@ Migration idempotency_step() noexcept {
 }
 
 Migration inbox_step() noexcept { return {1, "inbox", inbox_up, inbox_down}; }
+Migration inbox_renewal_step() noexcept {
+  return {2, "inbox renewal", inbox_renewal_up, inbox_renewal_down};
+}
 
 }  // namespace sagabox::postgres

@@ -19,6 +19,7 @@ Migration replays_step() noexcept;    ///< 7: replays as new
 /// Steps of the engines beside the outbox.
 Migration idempotency_step() noexcept;
 Migration inbox_step() noexcept;
+Migration inbox_renewal_step() noexcept;  ///< 2: a key that is asked for again is kept longer
 Migration saga_step() noexcept;
 Migration saga_waits_step() noexcept;  ///< 2: what waits for a person, is late or dead
 Migration hub_step();

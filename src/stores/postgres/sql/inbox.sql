@@ -7,6 +7,17 @@ VALUES ($1, $2, $3)
 ON CONFLICT (tenant, consumer, key) DO NOTHING
 RETURNING true;
 
+-- name: inbox_renew
+-- $1 tenant, $2 consumer, $3 key, $4 microseconds. Makes a key that was taken or renewed longer ago
+-- than that as young as a new one.
+UPDATE "{schema}".inbox
+SET taken_at = pg_catalog.clock_timestamp()
+WHERE tenant OPERATOR(pg_catalog.=) $1 AND consumer OPERATOR(pg_catalog.=) $2
+  AND key OPERATOR(pg_catalog.=) $3
+  AND taken_at OPERATOR(pg_catalog.<=)
+      (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-)
+       ($4 OPERATOR(pg_catalog.*) interval '1 microsecond'));
+
 -- name: inbox_barrier
 -- $1 tenant, $2 saga, $3 step, $4 round, $5 the state it has if this call is the first, $6 until
 -- when it is kept. The state before, null if there was none.

@@ -7,6 +7,13 @@ VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (tenant, consumer, key) DO NOTHING
 RETURNING 1;
 
+-- name: inbox_renew
+-- ?1 tenant, ?2 consumer, ?3 key, ?4 microseconds, ?5 now. Makes a key that was taken or renewed
+-- longer ago than that as young as a new one.
+UPDATE sagabox_inbox
+SET taken_at = ?5
+WHERE tenant = ?1 AND consumer = ?2 AND key = ?3 AND taken_at <= ?5 - ?4;
+
 -- name: inbox_barrier
 -- ?1 tenant, ?2 saga, ?3 step, ?4 round, ?5 the state it has if this call is the first, ?6 until
 -- when it is kept. The state before, null if there was none.

@@ -124,6 +124,8 @@ TEST_F(PostgresRequests, PlansOfAnEmptyTableUseItsIndexes) {
       KeptStatement{"idempotency_list_of_consumer", "text, text, text, text, text, bigint",
                     "'acme', 'billing', '', 'billing', NULL, 10"},
       KeptStatement{"idempotency_get", "text, text, text", "'acme', 'billing', 'k'"},
+      KeptStatement{"inbox_renew", "text, text, text, bigint, timestamptz",
+                    "'acme', 'billing', 'k', 1, NULL"},
       KeptStatement{"inbox_taken", "text, text, text", "'acme', 'billing', 'k'"},
       KeptStatement{"inbox_purge_keys", "bigint, bigint, timestamptz", "10, 1, NULL"},
       KeptStatement{"inbox_purge_barriers", "bigint, timestamptz", "10, NULL"},
@@ -165,6 +167,39 @@ TEST_F(PostgresRequests, SecondConsumerWaitsForTheFirstOnesTransaction) {
     sql(commits ? "COMMIT" : "ROLLBACK");
     second.join();
     EXPECT_EQ(first, !commits);
+  }
+}
+
+TEST_F(PostgresRequests, FirstTimeInSqlKeepsAKeyThatIsAskedForAgain) {
+  const auto day = std::chrono::hours(24);
+  EXPECT_EQ(sql("SELECT first_time('acme', 'billing', 'k1')").at(0), "t");
+  database_->advance_time(day * 7);
+  EXPECT_EQ(sql("SELECT first_time('acme', 'billing', 'k1')").at(0), "f");
+  const auto written = sql("SELECT xmin FROM inbox");
+  EXPECT_EQ(sql("SELECT first_time('acme', 'billing', 'k1')").at(0), "f");
+  EXPECT_EQ(sql("SELECT xmin FROM inbox"), written) << "once an hour";
+  database_->advance_time(day * 3);
+  EXPECT_EQ(store_->inbox()->purge({}).value().keys, 0U);
+  EXPECT_EQ(sql("SELECT first_time('acme', 'billing', 'k1')").at(0), "f");
+}
+
+TEST_F(PostgresRequests, RenewalWaitsForTheOneBeforeAndIsMadeIfThatRollsBack) {
+  EXPECT_EQ(sql("SELECT first_time('acme', 'billing', 'k1')").at(0), "t");
+  for (const bool commits : {false, true}) {
+    database_->advance_time(std::chrono::hours(2));
+    sql("BEGIN");
+    EXPECT_EQ(sql("SELECT first_time('acme', 'billing', 'k1')").at(0), "f");
+    std::optional<bool> first;
+    std::thread second([&] {
+      const auto tx = store_->begin().value();
+      first = tx->inbox().first_time("acme", "billing", "k1").value();
+      tx->commit().value();
+    });
+    until_blocked("inbox");
+    sql(commits ? "COMMIT" : "ROLLBACK");
+    second.join();
+    EXPECT_EQ(first, false);
+    EXPECT_EQ(store_->inbox()->purge({.older_than = std::chrono::hours(1)}).value().keys, 0U);
   }
 }
 
@@ -224,6 +259,28 @@ TEST_F(PostgresRequests, ConsumersNeedExecuteOnly) {
   database_->sql("DROP ROLE " + role);
 }
 
+TEST_F(PostgresRequests, ConsumersInCppNeedTheDocumentedRightsOnly) {
+  const auto role = database_->schema() + "_cpp";
+  database_->sql("CREATE ROLE " + role);
+  database_->sql("GRANT USAGE ON SCHEMA " + database_->schema() + " TO " + role);
+  database_->sql("GRANT INSERT, SELECT, UPDATE (taken_at) ON " + in_schema("inbox") + " TO " +
+                 role);
+  sql("SET ROLE " + role);
+  const auto first_time = [&] {
+    sql("BEGIN");
+    auto tx = enlist(user_.get(), database_->schema()).value();
+    const bool first = tx.inbox().first_time("acme", "billing", "k1").value();
+    sql("COMMIT");
+    return first;
+  };
+  EXPECT_TRUE(first_time());
+  database_->advance_time(std::chrono::hours(2));
+  EXPECT_FALSE(first_time());
+  sql("RESET ROLE");
+  database_->sql("DROP OWNED BY " + role);
+  database_->sql("DROP ROLE " + role);
+}
+
 // A function or operator of another user does not get into what runs on a caller's connection.
 TEST_F(PostgresRequests, SearchPathOfTheCallerDoesNotMatter) {
   database_->sql("CREATE SCHEMA IF NOT EXISTS " + database_->schema() + "_own");
@@ -247,7 +304,10 @@ TEST_F(PostgresRequests, SearchPathOfTheCallerDoesNotMatter) {
     return first;
   };
   EXPECT_TRUE(first_time());
+  database_->advance_time(std::chrono::hours(2));
   EXPECT_FALSE(first_time());
+  EXPECT_EQ(store_->inbox()->purge({.older_than = std::chrono::hours(1)}).value().keys, 0U)
+      << "the key was renewed";
   EXPECT_EQ(answers, (std::vector{BarrierAnswer::run, BarrierAnswer::run, BarrierAnswer::too_late,
                                   BarrierAnswer::repeated}));
 }

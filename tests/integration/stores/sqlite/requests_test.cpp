@@ -1,4 +1,6 @@
 #include "integration/stores/sqlite/world.hpp"
+#include "spi/barrier_rules.hpp"
+#include "stores/sqlite/sql_files.hpp"
 #include "support/places.hpp"
 
 #include <sagabox/idempotency.hpp>
@@ -10,8 +12,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace sagabox::sqlite {
@@ -87,6 +93,14 @@ std::vector<std::string> documented(const std::string& language) {
     blocks.push_back(page.substr(at, page.find("```\n", at) - at));
   }
   return blocks;
+}
+
+/// The one that has this text.
+std::string documented_sql(std::string_view text) {
+  const auto blocks = documented("sql");
+  const auto found = std::ranges::find_if(
+      blocks, [&](const std::string& block) { return block.find(text) != std::string::npos; });
+  return found == blocks.end() ? "no block with " + std::string(text) : *found;
 }
 
 /// What docs/idempotency.md shows.
@@ -180,17 +194,92 @@ TEST_F(SqliteRequests, RequestIsChargedOnce) {
 }
 
 TEST_F(SqliteRequests, DocumentedInsertAndTheLibraryShareOneInbox) {
-  const auto blocks = documented("sql");
-  const auto insert = std::ranges::find_if(blocks, [](const std::string& block) {
-    return block.find("sagabox_inbox") != std::string::npos;
-  });
-  ASSERT_NE(insert, blocks.end());
-  EXPECT_EQ(run_sql(user_.get(), *insert), std::vector<std::string>{"1"});
-  EXPECT_EQ(run_sql(user_.get(), *insert), std::vector<std::string>{});
+  const auto insert = documented_sql("INSERT INTO sagabox_inbox");
+  EXPECT_EQ(run_sql(user_.get(), insert), std::vector<std::string>{"1"});
+  EXPECT_EQ(run_sql(user_.get(), insert), std::vector<std::string>{});
   book(*store_, "01J9ZQ3K4M").value();
   EXPECT_EQ(balance(), "0") << "it was done before";
   EXPECT_EQ(store_->inbox()->purge({}).value().keys, 0U) << "taken just now";
   EXPECT_EQ(store_->inbox()->purge({.older_than = -std::chrono::hours(1)}).value().keys, 1U);
+}
+
+TEST_F(SqliteRequests, DocumentedUpdateKeepsAKeyThatIsAskedForAgain) {
+  const auto update = documented_sql("UPDATE sagabox_inbox");
+  book(*store_, "01J9ZQ3K4M").value();
+  const auto taken_at = [&] { return run_sql(user_.get(), "SELECT taken_at FROM sagabox_inbox"); };
+  const auto before = taken_at();
+  run_sql(user_.get(), update);
+  EXPECT_EQ(taken_at(), before) << "once an hour";
+  run_sql(user_.get(), "UPDATE sagabox_inbox SET taken_at = taken_at - 7 * 86400000000");
+  run_sql(user_.get(), update);
+  EXPECT_EQ(store_->inbox()->purge({.older_than = std::chrono::hours(1)}).value().keys, 0U);
+}
+
+// All orders of up to five calls, against the pure decision.
+TEST_F(SqliteRequests, DocumentedBarrierDecidesAsTheRulesDo) {
+  const auto statement = documented_sql("sagabox_barrier");
+  const auto keep_until =
+      std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(
+                         (system_clock().wall_now() + std::chrono::hours(1)).time_since_epoch())
+                         .count());
+  const auto call = [&](const std::string& direction) {
+    auto sql = statement;
+    const std::vector<std::pair<std::string, std::string>> values{
+        {":tenant", "'acme'"},
+        {":saga", "'s1'"},
+        {":step", "'reserve'"},
+        {":round", "0"},
+        {":direction", "'" + direction + "'"},
+        {":keep_until", keep_until}};
+    for (const auto& [name, value] : values) {
+      for (auto at = sql.find(name); at != std::string::npos; at = sql.find(name, at)) {
+        sql.replace(at, name.size(), value);
+      }
+    }
+    return run_sql(user_.get(), sql).at(0);
+  };
+  constexpr unsigned calls = 5;
+  for (unsigned order = 0; order < (1U << calls); ++order) {
+    run_sql(user_.get(), "DELETE FROM sagabox_barrier");
+    std::optional<spi::BarrierState> state;
+    for (unsigned nth = 0; nth < calls; ++nth) {
+      const auto direction =
+          (order >> nth & 1U) == 0 ? BarrierDirection::action : BarrierDirection::compensation;
+      const auto step = spi::decide_barrier(state, direction);
+      ASSERT_EQ(call(std::string(barrier_direction_name(direction))),
+                barrier_answer_name(step.answer))
+          << "order " << order << ", call " << nth;
+      state = step.after;
+    }
+  }
+  EXPECT_THROW(call("undo"), std::runtime_error);
+  run_sql(user_.get(), "ROLLBACK; DELETE FROM sagabox_barrier");
+  EXPECT_EQ(call("action"), "run");
+  const auto deadline = system_clock().wall_now() + std::chrono::hours(1);
+  EXPECT_EQ(reserve(*store_, {"s1", BarrierDirection::action, deadline}).value(),
+            BarrierAnswer::repeated)
+      << "one barrier for all";
+  EXPECT_EQ(reserve(*store_, {"s1", BarrierDirection::compensation, deadline}).value(),
+            BarrierAnswer::run);
+  EXPECT_EQ(call("action"), "too_late");
+}
+
+TEST_F(SqliteRequests, StatementsFindTheirRowsByIndexes) {
+  auto sections = sql::Sections::parse(sql_files).value();
+  for (const auto* name :
+       {"idempotency_take", "idempotency_look", "idempotency_finish", "idempotency_fail",
+        "idempotency_renew", "idempotency_purge_expired", "idempotency_purge_key",
+        "idempotency_list", "idempotency_list_of_tenant", "idempotency_list_of_consumer",
+        "idempotency_get", "inbox_first_time", "inbox_renew", "inbox_barrier", "inbox_taken",
+        "inbox_purge_keys", "inbox_purge_barriers"}) {
+    std::string plan;
+    for (const auto& part : sections.take(name).parts()) {
+      const auto rows = sagabox::testing::rows_of(user_.get(), "EXPLAIN QUERY PLAN " + part.sql);
+      for (const auto& row : rows) plan += row.at(3) + "\n";
+    }
+    EXPECT_EQ(plan.find("SCAN sagabox_"), std::string::npos) << name << "\n" << plan;
+    EXPECT_EQ(plan.find("TEMP B-TREE"), std::string::npos) << name << "\n" << plan;
+  }
 }
 
 }  // namespace

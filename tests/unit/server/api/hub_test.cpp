@@ -4,6 +4,7 @@
 #include "unit/server/world.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -126,6 +127,73 @@ TEST_F(RestHub, TheSameIdempotencyKeyIsTheSameEvent) {
   EXPECT_EQ(post("/v1/events", order_event, key).body, first.body);
   EXPECT_EQ(body(get("/v1/events")).at("events").as_array().size(), 1U);
   EXPECT_EQ(post("/v1/events", R"({"type":"a.b.c.v1","payload":2})", key).status, 422U);
+}
+
+TEST_F(RestHub, EveryWriteToTheHubIsRepeatedByteForByteAndDoneOnce) {
+  const auto id = text(created(), "id");
+  EXPECT_EQ(act(id, "verify").status, 200U);
+  const auto first_dead = scene_.dead(routed(published(), id)).id.str();
+  const auto second_dead = scene_.dead(routed(published(), id)).id.str();
+  idempotency_ = HttpIdempotencyOptions{.service = "rest"};
+  api_ = make_api(nullptr);
+  const std::string event = R"({"type":"shop.order.placed.v1","payload":{"n":1})";
+  const auto subscription = "/v1/subscriptions/" + id;
+  struct Write {
+    std::string operation;
+    std::string target;
+    std::string body;  ///< without its closing brace
+  };
+  // In this order: some need what those before them did.
+  const std::vector<Write> writes{
+      {"publishEvent", "/v1/events", event},
+      {"publishEvents", "/v1/events/batch", R"({"events":[)" + event + "}]"},
+      {"requeueDeliveries", "/v1/deliveries/requeue", R"({"ids":[")" + first_dead + R"("])"},
+      {"requeueMatching", "/v1/deliveries/requeue-matching", R"({"all":true)"},
+      {"pingSubscription", subscription + "/ping", "{"},
+      {"pauseSubscription", subscription + "/pause", R"({"note":"their release")"},
+      {"resumeSubscription", subscription + "/resume", "{"},
+      {"changeSubscription", subscription, R"({"types":["shop.**"])"},
+      {"disableSubscription", subscription + "/disable", "{"},
+      {"enableSubscription", subscription + "/enable", "{"},
+      {"verifySubscription", subscription + "/verify", "{"},
+  };
+  std::set<std::string> tried;
+  for (const auto& write : writes) {
+    SCOPED_TRACE(write.operation);
+    tried.insert(write.operation);
+    const auto keyed = [&](const std::string& end) {
+      return post(write.target, write.body + end, {{"idempotency-key", write.operation}});
+    };
+    const auto first = keyed("}");
+    ASSERT_LT(first.status, 300U) << first.body;
+    const auto acts = get("/v1/audit").body;
+    const auto events = get("/v1/events").body;
+    clock_.advance(1s);  // an act that is done again has another time
+    const auto again = keyed("}");
+    EXPECT_EQ(again.status, first.status);
+    EXPECT_EQ(again.body, first.body);
+    EXPECT_EQ(again.headers, first.headers);
+    EXPECT_EQ(get("/v1/audit").body, acts) << "done twice";
+    EXPECT_EQ(get("/v1/events").body, events) << "done twice";
+    EXPECT_EQ(keyed(" }").status, 422U);
+  }
+  for (const auto& route : routes()) {
+    if (!route.writes() || !route.of_hub() || route.answers_secret()) continue;
+    EXPECT_TRUE(tried.contains(std::string(route.operation))) << route.operation;
+  }
+}
+
+// Whatever writes is of a table, of the hub, or one of those that docs/rest.md names.
+TEST_F(RestHub, WritesThatKeepNoAnswersAreTheDocumentedOnes) {
+  std::set<std::string> without;
+  for (const auto& route : routes()) {
+    const bool keeps =
+        route.path.starts_with("/v1/tables/") || (route.of_hub() && !route.answers_secret());
+    if (route.writes() && !keeps) without.insert(std::string(route.operation));
+  }
+  EXPECT_EQ(without,
+            (std::set<std::string>{"createSubscription", "rotateSecret", "startSaga", "commandSaga",
+                                   "defineSaga", "purgeSagas", "purgeIdempotencyKeys"}));
 }
 
 TEST_F(RestHub, ASubscriptionIsMadeOnceForAKeyAndItsSecretIsSaidOnce) {

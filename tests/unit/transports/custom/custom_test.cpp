@@ -1,5 +1,6 @@
 #include <sagabox/random.hpp>
 #include <sagabox/stores/memory.hpp>
+#include <sagabox/testing/recording.hpp>
 #include <sagabox/transports/bus.hpp>
 #include <sagabox/transports/custom.hpp>
 
@@ -9,6 +10,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace sagabox {
 namespace {
@@ -64,6 +66,34 @@ TEST(FunctionsTest, OutcomesBecomeResults) {
   const auto thrown = send(functions, "fn:throw");
   EXPECT_EQ(thrown.kind, Kind::failed);
   EXPECT_EQ(thrown.error, "broken");
+}
+
+TEST(FunctionsTest, HandlersWithAStoreAreCountedByTheMetricsOfTheirTransport) {
+  memory::MemoryStore store;
+  testing::RecordingMetrics metrics;
+  testing::RecordingMetrics own;
+  Functions functions({.metrics = &metrics});
+  Bus bus({.metrics = &metrics});
+  const auto handle = [](const Delivery&, OwnedTransaction&) { return done(); };
+  functions.add("book", {.store = store, .handle = handle}).value();
+  functions.add("bill", {.store = store, .handle = handle, .metrics = &own}).value();
+  bus.subscribe("orders", {.store = store, .handle = handle}).value();
+  for (const auto* id : {"m1", "m1", "m2"}) {
+    EXPECT_EQ(send(functions, "fn:book", id).kind, Kind::delivered);
+    EXPECT_EQ(send(functions, "fn:bill", id).kind, Kind::delivered);
+    EXPECT_EQ(send(bus, "bus:orders", id).kind, Kind::delivered);
+  }
+  for (const auto& [counted, consumer] :
+       {std::pair(&metrics, "fn:book"), std::pair(&own, "fn:bill"),
+        std::pair(&metrics, "bus:orders")}) {
+    EXPECT_EQ(counted->counter_value("idempotency_hits_total", {{"consumer", consumer}}), 1)
+        << consumer;
+    EXPECT_EQ(counted->counter_value("idempotency_runs_total",
+                                     {{"consumer", consumer}, {"result", "succeeded"}}),
+              2)
+        << consumer;
+  }
+  EXPECT_EQ(metrics.counter_value("idempotency_hits_total", {{"consumer", "fn:bill"}}), 0);
 }
 
 TEST(FunctionsTest, FunctionWithAStoreHasANameOfItsOwnAndHandlesAMessageOnce) {

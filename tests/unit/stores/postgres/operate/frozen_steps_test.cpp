@@ -28,6 +28,8 @@ constexpr std::array released{
                "1c6b7a70fcbf0c3b0c3961566b2416e2c318147d7ca95c74312328b544d46789"},
     FrozenStep{"inbox", 1, "17c33354c7651885222d6892a32b162bedb1e951939889096520381f1a3b934f",
                "757d9bcfc0d7b2c4e6c5caef809975a39f154e05567b983bb5026056a072b1d1"},
+    FrozenStep{"inbox", 2, "3abcecbbd9ef9642170acdfe9efb215391f29c9f2d6dd6be88c3c9991efe059b",
+               "2d27880781bc8f6fdf558014c59407a9b7ad4c1af1503fe5162489682c9496e3"},
     FrozenStep{"saga", 1, "5f4c9517857bcf499c5ed0c56b5111717b6b27cd9cb46032c11031f1bb446726",
                "51363687668cc9f828d1faf1daa3d7a4b87709f95ec57b1c462b75109e6b719b"},
     FrozenStep{"saga", 2, "fc782c691fc9ca4cb2b9afd2bd8cb31ba997cc12562bf147af456a1519020b70",
