@@ -20,6 +20,8 @@ struct OwnerView {
   bool in_hand = false;       ///< queued here, or with its handler or target
   bool in_line = false;       ///< earlier messages for the same target are taken up first
   bool key_retrying = false;  ///< its key may wait for the retry of an earlier message
+  /// Its topic has no listener and no route there: it waits, then it is dead.
+  std::optional<WallTime> no_route_until{};
   std::vector<PassedOver> key_behind{};  ///< its key may wait behind the targets of these
 };
 
