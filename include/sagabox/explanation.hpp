@@ -21,7 +21,7 @@ enum class Why : std::uint8_t {
   lease_expired,     ///< who owned its shard has not renewed the lease, and nobody took over yet
   retry_due,         ///< failed, and waits for its next attempt
   not_due,           ///< was written for a later time
-  no_route,          ///< its owner will move it to the dead letters
+  no_route,          ///< its owner knows no way for its topic: it waits or is dead soon
   target_down,       ///< its target cannot be reached, and is tried now and then
   over_limit,        ///< of its route, transport or tenant
   in_line,           ///< as many are on their way to its target as may be

@@ -13,7 +13,7 @@ namespace sagabox {
 /// What keeps messages of a topic and a tenant from one target at the moment, as one router knows.
 struct HeldUp {
   enum class By : std::uint8_t {
-    no_route,  ///< there is no target: what is handed to the router is dead
+    no_route,  ///< there is no target
     down,      ///< the target is tried now and then
     limit,     ///< of the route, the transport or the tenant
     others,    ///< as many are on their way or in line before them as may be

@@ -12,6 +12,7 @@
 #include <sagabox/retry.hpp>
 #include <sagabox/spi/sink.hpp>
 #include <sagabox/store.hpp>
+#include <sagabox/unrouted_topic.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -29,6 +30,12 @@ enum class HeadPolicy : std::uint8_t {
   block,  ///< they wait until it succeeds, dies or is quarantined
   skip,   ///< they go on; it is retried beside them
   park,   ///< it is quarantined at its first failure, its sequence kept; they go on
+};
+
+/// What becomes of a message whose topic has no listener and no route in the process that reads it.
+enum class Unroutable : std::uint8_t {
+  wait,  ///< for `unroutable_grace`, no attempt is spent: a process of another version may know it
+  dead,  ///< it is dead at once
 };
 
 /// Called around every write. `before_write` may change the batch or empty it, which suppresses
@@ -56,6 +63,10 @@ struct OutboxOptions {
   std::map<std::string, JsonSchema, std::less<>> schemas{};
   RetryPolicy retry{};
   HeadPolicy head_policy = HeadPolicy::block;
+  Unroutable unroutable = Unroutable::wait;
+  /// Counted from when the message was written, or later became due: no restart prolongs it. Then
+  /// it is dead, TX.UNROUTABLE.
+  Duration unroutable_grace = std::chrono::hours(1);
   /// Done messages are kept so long, to be replayed; 0 deletes them at once.
   Duration retention = std::chrono::hours(24 * 7);
   /// Dead ones are kept for ever unless this is set.
@@ -125,6 +136,8 @@ struct OutboxSnapshot {
   /// Why no result can be stored, and since when; empty while results are stored.
   std::optional<Code> settle_failure{};
   BootTime settle_failing_since{};
+  /// Topics without listener and route, of which messages wait.
+  std::uint64_t unrouted_topics = 0;
   std::uint64_t spare_workers = 0;
   std::uint64_t hot_dropped = 0;
   std::uint64_t delivered = 0;  ///< settled as done since the start
@@ -184,6 +197,8 @@ class Outbox {
   [[nodiscard]] std::vector<RefusedResult> refused(std::size_t rows_max = 100) const;
   /// nullopt if this process does not hold it back.
   [[nodiscard]] std::optional<RefusedResult> refused(Sequence sequence) const;
+  /// Topics without listener and route, of which messages wait here; the longest wait first.
+  [[nodiscard]] std::vector<UnroutedTopic> unrouted(std::size_t topics_max = 100) const;
   /// nullopt if this process does not deliver the shard of this pending message.
   [[nodiscard]] std::optional<OwnerView> owner_view(const MessageRecord& record) const;
 

@@ -37,6 +37,8 @@ struct OwnerView {
   bool key_retrying = false;  ///< its key may wait for the retry of an earlier message
   /// HeadPolicy::block: later messages of a key wait for the retry of an earlier one.
   bool heads_block = true;
+  /// Its topic has no listener and no route there: it waits, then it is dead.
+  std::optional<WallTime> no_route_until{};
   std::vector<PassedOver> key_behind{};  ///< its key may wait behind the targets of these
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,6 +29,13 @@ class Payload {
     auto kept = std::make_shared<const std::string>(std::move(data));
     const char* const first = kept->data();
     data_ = std::shared_ptr<const char>(std::move(kept), first);
+  }
+  /// A text alone does not say which form it has: this does not compile, and says what does.
+  template <class Text>
+    requires std::convertible_to<Text, std::string_view>
+  Payload(Text&& /*text*/) {
+    static_assert(!std::convertible_to<Text, std::string_view>,
+                  "a payload is sagabox::json(text) or sagabox::bytes(text), not a text alone");
   }
   /// For bytes that belong to somebody else: one allocation.
   static Payload copy_of(PayloadForm form, std::string_view data);

@@ -18,6 +18,7 @@ constexpr Duration skew_max = std::chrono::seconds(2);
 /// A key that waits for less is an ordinary retry.
 constexpr Duration blocked_min = std::chrono::seconds(10);
 constexpr std::size_t blocked_shown_max = 3;
+constexpr std::size_t unrouted_shown_max = 3;
 constexpr std::size_t text_bytes_max = 200;
 
 std::string clean(std::string_view text) { return clean_error(text, text_bytes_max); }
@@ -37,6 +38,7 @@ class Examination {
     jobs();
     horizon();
     refused();
+    unrouted();
     ended();
     strays();
     std::vector<Finding> sorted;
@@ -171,6 +173,28 @@ class Examination {
             " quarantined because the database refused the result, the first " +
             set_aside.first.id.str() + ": " + clean(set_aside.first.note),
         "sagabox outbox list --state quarantined" + of_table() + ", then sagabox explain ID");
+  }
+
+  void unrouted() {
+    const auto& topics = facts_.unrouted.first;
+    const auto shown = std::min(topics.size(), unrouted_shown_max);
+    for (std::size_t at = 0; at < shown; ++at) {
+      const auto& one = topics[at];
+      const bool usual = one.aggregate_type == aggregate_global;
+      const auto& now = facts_.stats.now;
+      add(Severity::warning,
+          "topic " + quoted(one.topic) +
+              (usual ? "" : " of aggregate type " + quoted(one.aggregate_type)) +
+              " has no listener and no route here; its messages wait, the oldest for " +
+              age_text(now - one.since) + ", and no attempt is spent" +
+              (one.until > now ? "; it is dead in " + age_text(one.until - now) : ""),
+          "add a route for it, or start the version that knows it");
+    }
+    if (facts_.unrouted.count <= shown) return;
+    const auto more = facts_.unrouted.count - shown;
+    add(Severity::warning,
+        plural(more, "more topic has", "more topics have") + " no listener and no route here",
+        "metric outbox_unrouted_topics; the log of the process names them");
   }
 
   void ended() {

@@ -4,6 +4,7 @@
 #include <sagabox/refused_result.hpp>
 #include <sagabox/router.hpp>
 #include <sagabox/spi/doctor_store.hpp>
+#include <sagabox/unrouted_topic.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -17,6 +18,12 @@ namespace sagabox::admin {
 struct RefusedFacts {
   std::uint64_t count = 0;
   std::vector<RefusedResult> first{};
+};
+
+/// Topics that the process which delivers knows no way for.
+struct UnroutedFacts {
+  std::uint64_t count = 0;
+  std::vector<UnroutedTopic> first{};
 };
 
 /// Quarantined because the store refused their result.
@@ -36,6 +43,7 @@ struct TableFacts {
   std::vector<ReplayJob> jobs{};
   std::vector<spi::Stray> strays{};  ///< when looked for
   RefusedFacts refused{};            ///< none where only the store was asked
+  UnroutedFacts unrouted{};          ///< the same
   SetAsideFacts set_aside{};
 };
 

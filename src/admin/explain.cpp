@@ -116,6 +116,7 @@ class Answer {
     pauses();
     ownership(owner);
     due();
+    unrouted();
     held_up();
     earlier();
     passed_over();
@@ -177,7 +178,7 @@ class Answer {
   void passed_over() {
     if (!facts_.owner_view) return;
     const auto& view = *facts_.owner_view;
-    if (view.in_line && facts_.held_up.empty()) {
+    if (view.in_line && facts_.held_up.empty() && !view.no_route_until) {
       because(Why::in_line, "its turn: earlier messages for its target are taken up first");
     }
     for (const auto& what : facts_.key_behind) {
@@ -240,6 +241,22 @@ class Answer {
                                 (failure.empty() ? std::string() : "; it failed with " + failure));
   }
 
+  [[nodiscard]] std::optional<WallTime> no_route_until() const {
+    return facts_.owner_view ? facts_.owner_view->no_route_until : std::nullopt;
+  }
+
+  void unrouted() {
+    const auto until = no_route_until();
+    if (!until) return;
+    because(Why::no_route, "an owner that knows topic " + quoted(record_.topic) +
+                               ": this one has no listener and no route for it; no attempt is "
+                               "spent, and it is dead in " +
+                               age_text(*until - facts_.now));
+    if (answer_.next.empty()) {
+      answer_.next = "add a route for its topic, or start the version that knows it";
+    }
+  }
+
   void held_up() {
     using By = HeldUp::By;
     for (const auto by : {By::no_route, By::down, By::limit, By::others}) {
@@ -253,6 +270,7 @@ class Answer {
     const auto in = held.next ? age_text(*held.next) : std::string();
     switch (held.by) {
       case HeldUp::By::no_route:
+        if (no_route_until()) return;
         because(Why::no_route,
                 "its owner, who will move it to the dead letters: no route takes "
                 "topic " +

@@ -67,6 +67,10 @@ std::vector<std::string> behind_of(const OwnerView& view, const AdminOptions& op
       continue;
     }
     const auto& held = held_up.front();
+    if (held.by == HeldUp::By::no_route) {
+      texts.push_back("messages of topic " + quoted(topic) + ", which has no route");
+      continue;
+    }
     texts.push_back("target " + clean_error(held.target, 300) +
                     (held.by == HeldUp::By::down ? ", which is down" : ""));
   }

@@ -161,6 +161,17 @@ Parts table_parts() {
                  std::pair(std::string_view("park"), HeadPolicy::park)},
       "what a failing message does to the later ones of its key: they wait, they go on, or it is "
       "quarantined and they go on"));
+  parts.push_back(choice<T>(
+      "unroutable", [](auto& table) -> auto& { return table.options.unroutable; },
+      std::array{std::pair(std::string_view("wait"), Unroutable::wait),
+                 std::pair(std::string_view("dead"), Unroutable::dead)},
+      "what becomes of messages whose topic has no route here: they wait for a daemon that knows "
+      "it, for `unroutable_grace`, or are dead at once"));
+  parts.push_back(value<T>(
+                      "unroutable_grace",
+                      [](auto& table) -> auto& { return table.options.unroutable_grace; },
+                      "from when a message was written or became due; then it is dead")
+                      .between("0", long_time));
   parts.push_back(value<T>(
       "strict_topics", [](auto& table) -> auto& { return table.options.rules.strict_topics; },
       "topics must read module.aggregate.event.vN"));

@@ -23,6 +23,7 @@ void SwitchingSink::change(std::shared_ptr<Router> next) {
   {
     const std::unique_lock lock(mutex_);
     current_ = next;
+    changes_.fetch_add(1);
   }
   // What arrives while these are handed on is held behind them.
   for (auto held = take_held(); !held.empty(); held = take_held()) {

@@ -2,7 +2,9 @@
 
 #include <sagabox/router.hpp>
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -27,6 +29,7 @@ class SwitchingSink final : public spi::Sink {
   [[nodiscard]] bool closed(spi::ClassId id) const override;
   [[nodiscard]] bool samples(spi::ClassId id) const override;
   [[nodiscard]] bool takes(const Message& message) const override;
+  [[nodiscard]] std::uint64_t routes_version() const override { return changes_.load(); }
   [[nodiscard]] std::uint32_t attempts_max(std::uint32_t of_table) const override;
   void join(spi::DispatchResults& results) override;
   void deliver(std::span<spi::Dispatch> dispatches, spi::DispatchResults& results) override;
@@ -49,6 +52,7 @@ class SwitchingSink final : public spi::Sink {
   mutable std::shared_mutex mutex_;  // of the three below
   std::shared_ptr<Router> current_;
   bool changing_ = false;
+  std::atomic<std::uint64_t> changes_{0};
   std::vector<Held> held_;
 
   std::mutex inside_mutex_;  // of inside_

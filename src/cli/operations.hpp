@@ -54,6 +54,8 @@ class Operations {
   /// Results that the store refuses; none where only a store is asked: the process that delivers
   /// knows them.
   virtual Result<admin::RefusedFacts> refused(const TableName& table) = 0;
+  /// Topics without a route; none where only a store is asked, either.
+  virtual Result<admin::UnroutedFacts> unrouted(const TableName& table) = 0;
   virtual Result<std::vector<Pause>> pauses(const TableName& table) = 0;
   /// How the targets of routes are doing; nothing: only a daemon knows.
   virtual Result<std::optional<std::vector<DestinationState>>> destinations() = 0;

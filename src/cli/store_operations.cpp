@@ -100,6 +100,9 @@ class StoreOperations final : public Operations {
     return admin_.explain(table, id, tenant);
   }
   Result<admin::RefusedFacts> refused(const TableName&) override { return admin::RefusedFacts{}; }
+  Result<admin::UnroutedFacts> unrouted(const TableName&) override {
+    return admin::UnroutedFacts{};
+  }
   Result<BlockedKeyPage> blocked_keys(const TableName& table, std::uint32_t keys_max) override {
     return admin_.blocked_keys(table, keys_max);
   }

@@ -66,6 +66,9 @@ constexpr std::array catalogue{
                "this process"},
     MetricInfo{metric::outbox_refused_parked_total, counter, "table",
                "Messages quarantined because the store refused their result"},
+    MetricInfo{metric::outbox_unrouted_topics, gauge, "table",
+               "Topics that this process knows no listener and no route for, and whose messages "
+               "wait"},
     MetricInfo{metric::outbox_read_rows_total, counter, "table kind",
                "Rows read from the store by kind of read"},
     MetricInfo{metric::outbox_late_rows_total, counter, "table",

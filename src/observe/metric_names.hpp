@@ -38,6 +38,7 @@ inline constexpr std::string_view outbox_settle_missed_rows_total =
     "outbox_settle_missed_rows_total";
 inline constexpr std::string_view outbox_refused = "outbox_refused";
 inline constexpr std::string_view outbox_refused_parked_total = "outbox_refused_parked_total";
+inline constexpr std::string_view outbox_unrouted_topics = "outbox_unrouted_topics";
 
 inline constexpr std::string_view outbox_read_rows_total = "outbox_read_rows_total";
 inline constexpr std::string_view outbox_late_rows_total = "outbox_late_rows_total";

@@ -22,6 +22,8 @@ struct Entry {
   const Route* route = nullptr;
   Sequence sequence{};
   WallTime written_at{};
+  /// When it was written, or later became due.
+  WallTime available_at{};
   /// Spent before this attempt.
   std::uint32_t attempts = 0;
   TargetsDone targets_done{};

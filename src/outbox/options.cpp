@@ -76,6 +76,7 @@ Result<OutboxOptions> OutboxOptions::preset(std::string_view name) {
     options.hot_capacity = 1000;
     options.cold_capacity = 1000;
     options.read_ahead = 0;
+    options.unroutable = Unroutable::dead;
     options.poll_interval = seconds(5);
     options.skip_recent = Duration{};
     options.drain_timeout = milliseconds(5000);
@@ -118,6 +119,7 @@ Status OutboxOptions::check() const {
            {retention, Duration{}, "retention"},
            {dead_retention.value_or(Duration{}), Duration{}, "dead_retention"},
            {purge_interval, milliseconds(1), "purge_interval"},
+           {unroutable_grace, Duration{}, "unroutable_grace"},
            {control_interval, milliseconds(1), "control_interval"},
            {skip_recent, Duration{}, "skip_recent"},
            {drain_timeout, Duration{}, "drain_timeout"},

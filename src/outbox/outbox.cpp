@@ -250,6 +250,11 @@ std::optional<RefusedResult> Outbox::refused(Sequence sequence) const {
   return parts_->relay->settler().refused().find(sequence);
 }
 
+std::vector<UnroutedTopic> Outbox::unrouted(std::size_t topics_max) const {
+  if (!parts_->relay) return {};
+  return parts_->relay->unrouted().topics(topics_max);
+}
+
 std::optional<OwnerView> Outbox::owner_view(const MessageRecord& record) const {
   if (!parts_->relay) return std::nullopt;
   return parts_->relay->owner_view(record);

@@ -41,7 +41,15 @@ Relay::Relay(spi::OutboxStore& store, spi::ControlStore& control, const TableNam
       room_({.hot_capacity = options.hot_capacity,
              .cold_capacity = options.cold_capacity,
              .bytes_max = options.queue_bytes_max}),
-      pauses_(parts.gate != nullptr ? parts.gate : options.sink.get()),
+      unrouted_(
+          {.registry = registry,
+           .sink = options.sink.get(),
+           .beneath = parts.gate != nullptr ? parts.gate : options.sink.get(),
+           .table = table,
+           .clock = *options.clock,
+           .log = *options.log},
+          {.waits = options.unroutable == Unroutable::wait, .grace = options.unroutable_grace}),
+      pauses_(&unrouted_),
       shards_(scope_of(table), shard_settings(store, options, parts, &pauses_), room_,
               parts.tracker, options.unsettled_max),
       dispatcher_({.table = table,
@@ -50,12 +58,9 @@ Relay::Relay(spi::OutboxStore& store, spi::ControlStore& control, const TableNam
                    .room = room_,
                    .registry = registry,
                    .pauses = pauses_,
+                   .unrouted = unrouted_,
                    .wake_reader = [this] { wake(); },
-                   .reopen =
-                       [this] {
-                         intake_.reopen();
-                         wake();
-                       }}),
+                   .reopen = [this] { reopen(); }}),
       intake_({.store = store,
                .table = table,
                .shards = shards_,
@@ -104,7 +109,20 @@ void Relay::wake() {
   store_.wake(table_);
 }
 
+void Relay::reopen() {
+  if (unrouted_.routes_changed()) return reopen_unrouted();
+  intake_.reopen();
+  wake();
+}
+
+void Relay::reopen_unrouted() {
+  const Unrouted::Opening opening(unrouted_);
+  intake_.reopen();
+  wake();
+}
+
 void Relay::tick(BootTime now) {
+  if (unrouted_.opening_due()) reopen_unrouted();
   for (std::size_t number = 0; number < shards_.size(); ++number) {
     const auto shard = Shard{static_cast<std::uint16_t>(number)};
     const bool drains = shards_.with(shard, [&](ShardState& state) {
@@ -128,6 +146,7 @@ void Relay::tick(BootTime now) {
   set(metric::outbox_in_flight, current.unsettled);
   set(metric::outbox_blocked_keys, current.blocked_keys);
   set(metric::outbox_refused, current.refused);
+  set(metric::outbox_unrouted_topics, current.unrouted_topics);
   set(metric::outbox_spare_workers, current.spare_workers);
 }
 
@@ -144,6 +163,7 @@ OutboxSnapshot Relay::snapshot() const {
     snapshot.settle_failure = failing->code;
     snapshot.settle_failing_since = failing->since;
   }
+  snapshot.unrouted_topics = unrouted_.count();
   snapshot.hot_depth = room_.count(Source::hot);
   snapshot.cold_depth = room_.count(Source::cold);
   snapshot.queued_bytes = room_.bytes();
@@ -161,13 +181,17 @@ OutboxSnapshot Relay::snapshot() const {
 
 std::optional<OwnerView> Relay::owner_view(const MessageRecord& record) {
   if (record.shard.value >= shards_.size() || !record.decode_error.empty()) return std::nullopt;
-  const auto message = Message::restore(
-      {.id = record.id,
-       .fields = {.topic = record.topic, .key = record.key, .tenant = record.tenant}});
+  const auto message = Message::restore({.id = record.id,
+                                         .fields = {.topic = record.topic,
+                                                    .key = record.key,
+                                                    .tenant = record.tenant,
+                                                    .aggregate_type = record.aggregate_type}});
   auto view = shards_.with(record.shard, [&](const ShardState& state) {
     return state.owner_view(message, record.sequence);
   });
   if (!view) return view;
+  const auto available = std::max(record.written_at, record.due.value_or(record.written_at));
+  view->no_route_until = unrouted_.waits_until(message, available);
   if (view->in_hand) {
     if (auto known = dispatcher_.under_way(record.shard, record.sequence)) view->in_hand = known;
   } else {

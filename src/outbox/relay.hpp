@@ -3,6 +3,7 @@
 #include "core/scopes.hpp"
 #include "outbox/dispatch/dispatcher.hpp"
 #include "outbox/dispatch/room.hpp"
+#include "outbox/dispatch/unrouted.hpp"
 #include "outbox/read/intake.hpp"
 #include "outbox/read/shards.hpp"
 #include "outbox/settle/settler.hpp"
@@ -44,6 +45,7 @@ class Relay final : public ownership::Holder {
   Settler& settler() noexcept { return settler_; }
   ControlReader& controls() noexcept { return controls_; }
   Shards& shards() noexcept { return shards_; }
+  [[nodiscard]] const Unrouted& unrouted() const noexcept { return unrouted_; }
 
   /// Something was committed in this process that the hot path did not take.
   void wake();
@@ -64,6 +66,9 @@ class Relay final : public ownership::Holder {
  private:
   /// See OwnerView::bound.
   [[nodiscard]] std::string bound() const;
+  /// Classes that were closed may go again.
+  void reopen();
+  void reopen_unrouted();
   /// Mode `leader`: whether it is us.
   void show_leader();
 
@@ -71,6 +76,7 @@ class Relay final : public ownership::Holder {
   const TableName& table_;
   const OutboxOptions& options_;
   Room room_;
+  Unrouted unrouted_;
   Pauses pauses_;
   Shards shards_;
   Dispatcher dispatcher_;

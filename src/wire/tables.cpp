@@ -31,6 +31,13 @@ RefusedResult read_refused(Fields& fields) {
           .error = fields.text("error")};
 }
 
+UnroutedTopic read_unrouted(Fields& fields) {
+  return {.aggregate_type = text_in(fields, "aggregate_type"),
+          .topic = text_in(fields, "topic"),
+          .since = time_in(fields, "since"),
+          .until = time_in(fields, "until")};
+}
+
 TableWork read_work(Fields& fields) {
   TableWork work;
   auto& snapshot = work.snapshot;
@@ -48,6 +55,10 @@ TableWork read_work(Fields& fields) {
   snapshot.refused = maybe_number_in(fields, "refused").value_or(0);
   if (fields.has("refused_messages")) {
     work.refused = list_in(fields, "refused_messages", read_refused);
+  }
+  snapshot.unrouted_topics = maybe_number_in(fields, "unrouted").value_or(0);
+  if (fields.has("unrouted_topics")) {
+    work.unrouted = list_in(fields, "unrouted_topics", read_unrouted);
   }
   return work;
 }
@@ -108,6 +119,8 @@ void put_members(JsonOut& json, const TableWork& work) {
       .field("table_paused", snapshot.table_paused)
       .field("refused", snapshot.refused);
   put_array(json, "refused_messages", work.refused);
+  json.field("unrouted", snapshot.unrouted_topics);
+  put_array(json, "unrouted_topics", work.unrouted);
 }
 
 void put_members(JsonOut& json, const TableState& table) {
@@ -162,6 +175,13 @@ void put_members(JsonOut& json, const RefusedResult& refused) {
       .field("delivered", refused.delivered)
       .field("code", code_name(refused.code))
       .field("error", refused.error);
+}
+
+void put_members(JsonOut& json, const UnroutedTopic& topic) {
+  json.field("aggregate_type", topic.aggregate_type)
+      .field("topic", topic.topic)
+      .field("since", topic.since)
+      .field("until", topic.until);
 }
 
 void put_members(JsonOut& json, const spi::ShardOwner& shard) {

@@ -19,7 +19,8 @@ namespace sagabox::wire {
 /// What the process that is asked does for a table.
 struct TableWork {
   OutboxSnapshot snapshot{};
-  std::vector<RefusedResult> refused{};  ///< the first of `snapshot.refused`
+  std::vector<RefusedResult> refused{};   ///< the first of `snapshot.refused`
+  std::vector<UnroutedTopic> unrouted{};  ///< the first of `snapshot.unrouted_topics`
 };
 
 void put_members(JsonOut& json, const TableWork& work);
@@ -39,6 +40,7 @@ TableState read_table(Fields& fields);
 
 void put_members(JsonOut& json, const spi::TableStats& stats);
 void put_members(JsonOut& json, const RefusedResult& refused);
+void put_members(JsonOut& json, const UnroutedTopic& topic);
 
 void put_members(JsonOut& json, const spi::ShardOwner& shard);
 void put_members(JsonOut& json, const admin::TableOwners& owners);

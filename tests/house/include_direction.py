@@ -44,7 +44,7 @@ MAY_SEE = {
 
 # Rooms of the installed headers that lie directly in include/sagabox.
 PUBLIC_ROOMS = {
-    "core": "error result id time random payload message retry delivery records json_schema refused_result owner_view"
+    "core": "error result id time random payload message retry delivery records json_schema refused_result owner_view unrouted_topic"
     " idempotency_record saga_record hub_record event_types",
     "observe": "metrics log audit tracing",
     "spi": "store once",

@@ -112,6 +112,10 @@ Settings draw_settings(std::uint64_t seed, Variant variant) {
   if (settings.database_jumps && settings.jump_every == Duration{}) {
     settings.jump_every = draw.millis(300, 3'000);
   }
+  // The grace time goes by the wall clocks of processes.
+  const bool waits = settings.jump_every == Duration{};
+  settings.options.unroutable = waits ? Unroutable::wait : Unroutable::dead;
+  settings.options.unroutable_grace = 4 * settings.options.control_interval;
   settings.call_time_max = draw.chance(30) ? draw.millis(10, 80) : milliseconds(3);
   settings.refusals = draw.chance(25) ? draw.between(100, 2'000) : 0;
   if (draw.chance(50)) settings.stays_closed = draw.one_of({0U, 2U});

@@ -2,6 +2,7 @@
 
 #include <sagabox/id.hpp>
 #include <sagabox/message.hpp>
+#include <sagabox/time.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -19,6 +20,12 @@ class Gate {
   /// The class this message belongs to; nothing: it always goes.
   [[nodiscard]] virtual std::optional<ClassId> class_of(const Message& message) const = 0;
   [[nodiscard]] virtual bool closed(ClassId id) const = 0;
+  /// Whether a message of this class, which could have gone since then, cannot go now. A message
+  /// may have waited long enough although its class is closed.
+  [[nodiscard]] virtual bool holds(ClassId id, const Message& /*message*/,
+                                   WallTime /*since*/) const {
+    return closed(id);
+  }
   /// Messages of this class that no read has shown before may go although earlier ones wait: what
   /// is not taken may be only those. Not asked where an earlier message of the key is known to
   /// wait.

@@ -51,8 +51,11 @@ class DispatchResults {
 /// Where messages go that no listener of this process takes. Thread-safe.
 class Sink : public Gate {
  public:
-  /// Whether there is a way for it; false: it is dead, `unroutable`.
+  /// Whether there is a way for it; only then it has a class. Otherwise it waits or is dead, see
+  /// OutboxOptions::unroutable.
   [[nodiscard]] virtual bool takes(const Message& message) const = 0;
+  /// Another number after each change of what `takes` says; `DispatchResults::opened` follows it.
+  [[nodiscard]] virtual std::uint64_t routes_version() const { return 0; }
   /// More than this many attempts no route makes.
   [[nodiscard]] virtual std::uint32_t attempts_max(std::uint32_t of_table) const = 0;
 

@@ -109,6 +109,13 @@ class ServerOperations final : public Operations {
     return admin::RefusedFacts{.count = found->here->snapshot.refused,
                                .first = std::move(found->here->refused)};
   }
+  Result<admin::UnroutedFacts> unrouted(const TableName& table) override {
+    auto found = daemon_.get(Target(table, ""), wire::read_table);
+    if (!found.ok()) return found.error();
+    if (!found->here) return admin::UnroutedFacts{};
+    return admin::UnroutedFacts{.count = found->here->snapshot.unrouted_topics,
+                                .first = std::move(found->here->unrouted)};
+  }
   Result<std::vector<spi::Stray>> strays(const TableName& table) override {
     return daemon_.get(Target(table, "/strays"), wire::read_strays);
   }

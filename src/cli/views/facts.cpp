@@ -36,6 +36,7 @@ admin::TableFacts facts_of(Operations& operations, const TableName& table) {
   }
   facts.jobs = operations.jobs(table).value();
   facts.refused = operations.refused(table).value();
+  facts.unrouted = operations.unrouted(table).value();
   if (facts.stats.quarantined > 0) facts.set_aside = set_aside_of(operations, table);
   return facts;
 }

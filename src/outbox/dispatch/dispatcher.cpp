@@ -19,6 +19,16 @@ constexpr std::size_t sends_max = 64;
 constexpr std::size_t topics_ahead = 8;
 void fetch_early(const void* address) { __builtin_prefetch(address); }
 
+/// A message whose attempt was written before its route was found to be gone waits so long.
+constexpr Duration without_route_delay = std::chrono::seconds(1);
+
+Outcome without_route(std::string error) {
+  auto outcome = retry_after(without_route_delay, Attempt::not_spent);
+  outcome.code = Code::tx_unroutable;
+  outcome.error = std::move(error);
+  return outcome;
+}
+
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 }  // namespace
@@ -212,6 +222,10 @@ Dispatcher::Took Dispatcher::take(Runner& runner, BootTime now) {
       break;
     }
     if (entry.route == nullptr) entry.route = route(*entry.message, runner.route_);
+    if (entry.route == nullptr && waits_for_route(entry)) {
+      lost_its_route(entry, now);
+      continue;
+    }
     if (entry.route == nullptr || entry.route->listener) {
       // Before the handler's time begins.
       hand_over(out);
@@ -267,6 +281,11 @@ void Dispatcher::dispatched(spi::Ticket ticket, spi::Dispatched result) noexcept
   const auto now = parts_.options.clock->boot_now();
   auto& entry = flight->entry;
   auto& outcome = result.outcome;
+  if (outcome.code == Code::tx_unroutable && waits_for_route(entry)) {
+    outcome = without_route(std::move(outcome.error));
+    result.put_off = true;
+    result.done = entry.targets_done;
+  }
   invoker_.leave(Delivery(flight->facts), outcome);
   // What goes cautiously has its attempt written, which must be taken back before it is read again.
   if (result.put_off && !entry.cautious) {
@@ -292,6 +311,20 @@ void Dispatcher::set_back(const Entry& entry, BootTime now) {
   auto completed =
       parts_.shards.with(entry.shard, [&](ShardState& state) { return state.set_back(entry); });
   follow(entry, std::move(completed), now);
+}
+
+bool Dispatcher::waits_for_route(const Entry& entry) const {
+  return parts_.unrouted.waits_until(*entry.message, entry.available_at).has_value();
+}
+
+void Dispatcher::lost_its_route(const Entry& entry, BootTime now) {
+  if (!entry.cautious) return set_back(entry, now);
+  const auto outcome = without_route(parts_.registry.unroutable(*entry.message));
+  auto settlement = judge(entry, outcome, false, judgement_, *parts_.options.random);
+  settlement.targets_done = entry.targets_done;
+  conclude(
+      {.entry = entry, .started = now, .settlement = std::move(settlement), .error = outcome.error},
+      now, [] {});
 }
 
 Delivery::Facts Dispatcher::facts(const Entry& entry, Epoch epoch, BootTime now) const {
@@ -495,9 +528,11 @@ void Dispatcher::committed(Reservation reservation) noexcept {
     return;
   }
   figures_.hot.increment();
+  const auto now = parts_.options.clock->wall_now();
   queues_.push({.message = std::move(reservation.message),
                 .sequence = reservation.sequence,
-                .written_at = parts_.options.clock->wall_now(),
+                .written_at = now,
+                .available_at = now,
                 .tenure = reservation.tenure,
                 .shard = reservation.shard,
                 .source = Source::hot});

@@ -4,6 +4,7 @@
 #include "outbox/dispatch/fair_queues.hpp"
 #include "outbox/dispatch/flights.hpp"
 #include "outbox/dispatch/registry.hpp"
+#include "outbox/dispatch/unrouted.hpp"
 #include "outbox/read/cautious_gate.hpp"
 #include "outbox/read/shards.hpp"
 #include "outbox/settle/verdict.hpp"
@@ -82,6 +83,7 @@ class Dispatcher final : public spi::DispatchResults {
     Room& room;
     const Registry& registry;
     const Pauses& pauses;
+    const Unrouted& unrouted;
     std::function<void()> wake_reader;
     /// Classes that were closed may go again.
     std::function<void()> reopen;
@@ -176,6 +178,9 @@ class Dispatcher final : public spi::DispatchResults {
   template <class Idle>
   void conclude(Ended ended, BootTime now, Idle&& idle);
   void set_back(const Entry& entry, BootTime now);
+  /// Its route is gone since its turn came, and it may wait for another.
+  [[nodiscard]] bool waits_for_route(const Entry& entry) const;
+  void lost_its_route(const Entry& entry, BootTime now);
   void follow(const Entry& entry, ShardState::Completed completed, BootTime now);
   void report(const Ended& ended, BootTime now);
   void report_buried(const ShardState::Buried& buried);

@@ -14,6 +14,8 @@ constexpr std::uint32_t rows_probe = 32;
 constexpr std::size_t tracked_max = 100'000;
 constexpr std::uint8_t seen_all = (1U << (spi::lane_count + 1U)) - 1U;
 
+WallTime available_at(const spi::Row& row) { return std::max(row.written_at, row.due); }
+
 }  // namespace
 
 ShardState::ShardState(Shard shard, const Settings& settings, Room& room,
@@ -275,8 +277,9 @@ void ShardState::seen_once(std::uint8_t what) {
   if (seen_once_ == seen_all) cautious_left_ = 0;
 }
 
-ShardState::Turn ShardState::turn_of(const Message& message, Sequence sequence,
-                                     const Shown& shown) {
+ShardState::Turn ShardState::turn_of(const spi::Row& row, const Shown& shown) {
+  const auto& message = *row.message;
+  const auto sequence = row.sequence;
   auto* const lane = shown.lane;
   const auto gated = settings_.gate == nullptr ? std::nullopt : settings_.gate->class_of(message);
   if (lane != nullptr && message.has_key() &&
@@ -287,7 +290,7 @@ ShardState::Turn ShardState::turn_of(const Message& message, Sequence sequence,
   if (!gated) return Turn::now;
   const bool in_turn =
       lane == nullptr || lane->passed.class_may_go(*gated, sequence, shown.page_after);
-  if (in_turn && !settings_.gate->closed(*gated)) return Turn::now;
+  if (in_turn && !settings_.gate->holds(*gated, message, available_at(row))) return Turn::now;
   if (lane == nullptr) return Turn::later;
   // Nothing of its key waits, so it overtakes none of them. After an unclean take-over it would
   // cost a write: the attempt goes first.
@@ -301,7 +304,7 @@ ShardState::Turn ShardState::turn_of(const Message& message, Sequence sequence,
 bool ShardState::put_off(Entry& entry) {
   if (settings_.gate == nullptr) return false;
   const auto gated = settings_.gate->class_of(*entry.message);
-  if (!gated || !settings_.gate->closed(*gated)) return false;
+  if (!gated || !settings_.gate->holds(*gated, *entry.message, entry.available_at)) return false;
   // A sample's topic may have been paused since. What came by the hot path has no key, so it
   // overtakes nothing.
   entry.sample = (entry.sample || entry.source == Source::hot) && settings_.gate->samples(*gated);
@@ -316,7 +319,7 @@ ShardState::Fate ShardState::admit(spi::Row& row, const Shown& shown, Entry& ent
   // Judged first: one in hand, or settled since the read began, holds back nothing of its key.
   const bool keyed = readable && row.message->has_key();
   if (keyed && !tracker_->admit(row.sequence)) return Fate::passed;
-  const auto turn = readable ? turn_of(*row.message, row.sequence, shown) : Turn::now;
+  const auto turn = readable ? turn_of(row, shown) : Turn::now;
   if (turn == Turn::later || orphans_.hold(row)) {
     if (keyed) tracker_->forget(row.sequence);
     return Fate::passed;
@@ -335,6 +338,7 @@ ShardState::Fate ShardState::admit(spi::Row& row, const Shown& shown, Entry& ent
   entry = {.message = std::move(row.message),
            .sequence = row.sequence,
            .written_at = row.written_at,
+           .available_at = available_at(row),
            .attempts = row.attempts,
            .targets_done = row.targets_done,
            .tenure = tenure_,
@@ -474,7 +478,7 @@ ShardState::Completed ShardState::set_back(const Entry& entry) {
     return {};
   }
   set_aside(entry, *gated);
-  if (settings_.gate->closed(*gated)) return {};
+  if (settings_.gate->holds(*gated, *entry.message, entry.available_at)) return {};
   // Open again, or never closed: whoever opened it may have been here before.
   lane_for(*entry.message).passed.resume(*gated);
   if (entry.message->has_key()) resume_key(entry.message->key_hash());

@@ -255,7 +255,7 @@ class ShardState {
 
   Fate admit(spi::Row& row, const Shown& shown, Entry& entry, Taken& taken);
   void keep(Fate fate, Entry entry, Taken& taken);
-  Turn turn_of(const Message& message, Sequence sequence, const Shown& shown);
+  Turn turn_of(const spi::Row& row, const Shown& shown);
   Fate place(Entry& entry, LaneState* lane);
   /// True, and it waits with its class, if that was closed while the message was queued.
   bool put_off(Entry& entry);

@@ -48,6 +48,14 @@ bool Pauses::closed(spi::ClassId id) const {
   return beneath_ != nullptr && beneath_->closed(id);
 }
 
+bool Pauses::holds(spi::ClassId id, const Message& message, WallTime since) const {
+  if (any_topic_.load(std::memory_order_acquire)) {
+    const std::scoped_lock lock(mutex_);
+    if (classes_.contains(id)) return true;
+  }
+  return beneath_ != nullptr && beneath_->holds(id, message, since);
+}
+
 bool Pauses::samples(spi::ClassId id) const {
   if (any_topic_.load(std::memory_order_acquire)) {
     const std::scoped_lock lock(mutex_);

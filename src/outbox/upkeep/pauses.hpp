@@ -26,6 +26,7 @@ class Pauses final : public spi::Gate {
   /// A paused topic is a class of its own; otherwise `beneath` says.
   [[nodiscard]] std::optional<spi::ClassId> class_of(const Message& message) const override;
   [[nodiscard]] bool closed(spi::ClassId id) const override;
+  [[nodiscard]] bool holds(spi::ClassId id, const Message& message, WallTime since) const override;
   [[nodiscard]] bool samples(spi::ClassId id) const override;
 
  private:

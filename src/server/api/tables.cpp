@@ -17,6 +17,7 @@ constexpr std::uint64_t purge_rows_max = 10'000;
 
 /// Of the messages whose result the store refuses, so many are named.
 constexpr std::size_t refused_max = 10;
+constexpr std::size_t unrouted_max = 10;
 
 /// Counts concern all tenants: who is bound to one gets the table's name and the time only.
 Result<wire::TableState> table_state_of(const Call& call, const ServedTable& table) {
@@ -33,6 +34,7 @@ Result<wire::TableState> table_state_of(const Call& call, const ServedTable& tab
   const auto outbox = table.outbox();
   state.here = {.snapshot = outbox->snapshot()};
   if (state.here->snapshot.refused > 0) state.here->refused = outbox->refused(refused_max);
+  state.here->unrouted = outbox->unrouted(unrouted_max);
   return state;
 }
 

@@ -132,6 +132,23 @@ TEST_F(DaemonTest, RoutesChangeWhileItRuns) {
   EXPECT_EQ(inbox.size(), 10U);
 }
 
+TEST_F(DaemonTest, WhatHasNoRouteWaitsForTheOneThatAReloadBrings) {
+  auto text = std::string(one_table);
+  text.replace(text.find("\"**\""), 4, "\"a.**\"");
+  open(text);
+  const auto table = daemon->tables().front();
+  write(table, "b.v1", 3, "k");
+  write(table, "a.v1");
+  ASSERT_TRUE(arrive(1));
+  ASSERT_TRUE(eventually([&] { return table.outbox->snapshot().unrouted_topics == 1; }));
+  EXPECT_EQ(table.outbox->unrouted().at(0).topic, "b.v1");
+  ASSERT_TRUE(daemon->reload(read(one_table)).ok());
+  ASSERT_TRUE(arrive(4));
+  ASSERT_TRUE(settled(table));
+  EXPECT_EQ(table.store->outbox_admin().stats(table.name)->dead, 0U);
+  EXPECT_EQ(table.outbox->snapshot().unrouted_topics, 0U);
+}
+
 TEST_F(DaemonTest, ChangesUnderLoadLoseRepeatAndReorderNothing) {
   open(one_table);
   const auto table = daemon->tables().front();

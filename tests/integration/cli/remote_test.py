@@ -258,12 +258,13 @@ class Remote(DaemonTestCase, unittest.TestCase):
         self.write("B2", "limited.a.v1")
         self.assertIn("budget of its route is reached", self.whys("B2", "over_limit")["over_limit"])
         self.write("N1", "nowhere.v1", *LATER)
-        self.assertIn('no route takes topic "nowhere.v1"', self.whys("N1", "not_due", "no_route")["no_route"])
+        self.assertIn('an owner that knows topic "nowhere.v1"', self.whys("N1", "not_due", "no_route")["no_route"])
         self.write("N2", "elsewhere.v1")
-        self.until("N2", "dead")
-        explained = self.over_daemon("explain", "N2").stdout
-        self.assertIn("TX.UNROUTABLE", explained)
-        self.assertIn('add a route for topic "elsewhere.v1"', explained)
+        waits = self.whys("N2", "no_route")["no_route"]
+        self.assertRegex(waits, r'an owner that knows topic "elsewhere.v1": .* no attempt is spent, and it is dead in ')
+        self.assertIn("add a route for its topic", self.over_daemon("explain", "N2").stdout)
+        told = r'topic "elsewhere.v1" has no listener and no route here; its messages wait'
+        eventually(lambda: "a finding", lambda: told in self.over_daemon("status", "--over", "10ms").stdout)
         doctor = self.json("doctor", code=1)
         self.assertTrue(any("is down for" in finding["what"] for finding in doctor["findings"]), doctor)
 

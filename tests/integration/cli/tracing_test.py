@@ -27,6 +27,7 @@ stores:
   orders: {{ url: "sqlite:orders.db", tables: [orders] }}
 routes:
   - {{ topic: "orders.**", to: "file:delivered" }}
+unroutable: dead
 tracing:
   endpoint: http://127.0.0.1:{port}
   service_name: relay-of-the-test

@@ -63,8 +63,10 @@ TEST_F(FailureTest, RejectedIsDeadAtOnce) {
   EXPECT_EQ(rows()[0].error, "no such customer");
 }
 
-TEST_F(FailureTest, UnroutableIsDeadAtOnce) {
-  auto outbox = running(into_inbox(), watched());
+TEST_F(FailureTest, UnroutableIsDeadAtOnceWhereThatIsWanted) {
+  auto options = watched();
+  options.unroutable = Unroutable::dead;
+  auto outbox = running(into_inbox(), options);
   write(outbox, {.topic = "orders.order.unknown.v1", .payload = json("{}")});
   auto other_type = placed();
   other_type.aggregate_type = "Order";

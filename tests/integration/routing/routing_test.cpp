@@ -79,8 +79,10 @@ TEST_F(RoutingTest, AListenerComesBeforeTheRoutes) {
   EXPECT_EQ(transport->sent("all").size(), 1U);
 }
 
-TEST_F(RoutingTest, ATopicWithoutRouteOrListenerIsDead) {
-  auto outbox = sending(routes({{.topic = "orders.**", .to = {{"test:a"}}}}), defaults());
+TEST_F(RoutingTest, ATopicWithoutRouteOrListenerIsDeadWhereThatIsWanted) {
+  auto options = defaults();
+  options.unroutable = Unroutable::dead;
+  auto outbox = sending(routes({{.topic = "orders.**", .to = {{"test:a"}}}}), options);
   write(outbox, {.topic = "billing.paid.v1", .payload = json("1")});
   ASSERT_TRUE(settles_to(0, 1));
   EXPECT_EQ(rows().at(0).code, Code::tx_unroutable);

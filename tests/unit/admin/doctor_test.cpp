@@ -104,6 +104,23 @@ TEST(Doctor, RefusedResultsAreNamedHeldBackOrQuarantined) {
             "it WAS delivered, but its result could not be stored: because");
 }
 
+TEST(Doctor, TopicsWithoutARouteAreNamedTheFirstOfThem) {
+  auto facts = healthy();
+  const UnroutedTopic gifted{.aggregate_type = std::string(aggregate_global),
+                             .topic = "orders.order.gifted.v1",
+                             .since = noon - 10min,
+                             .until = noon + 50min};
+  facts.unrouted = {.count = 1, .first = {gifted}};
+  EXPECT_EQ(only(facts).severity, Severity::warning);
+  EXPECT_EQ(only(facts).what,
+            "topic \"orders.order.gifted.v1\" has no listener and no route here; its messages "
+            "wait, the oldest for 10m00s, and no attempt is spent; it is dead in 50m00s");
+  EXPECT_EQ(only(facts).cure, "add a route for it, or start the version that knows it");
+  facts.unrouted = {.count = 40, .first = std::vector<UnroutedTopic>(10, gifted)};
+  ASSERT_EQ(findings_of(facts).size(), 4U);
+  EXPECT_EQ(findings_of(facts).back().what, "37 more topics have no listener and no route here");
+}
+
 TEST(Doctor, WhatPinsTheHorizonIsTold) {
   auto facts = healthy();
   facts.stats.oldest_transaction = 59s;

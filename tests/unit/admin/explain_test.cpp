@@ -94,6 +94,18 @@ TEST(Explain, ItIsInLineOrItsKeyMayBeRetried) {
   EXPECT_EQ(whys(explain(facts)), List{Why::in_hand});
 }
 
+TEST(Explain, ItsOwnerDoesNotKnowItsTopic) {
+  auto facts = pending();
+  facts.owner_view = OwnerView{.in_line = true, .no_route_until = now + 50min};
+  facts.held_up = {{.by = HeldUp::By::no_route}};
+  const auto answer = explain(facts);
+  EXPECT_EQ(whys(answer), List{Why::no_route});
+  EXPECT_EQ(answer.reasons[0].text,
+            "an owner that knows topic \"orders.order.placed.v1\": this one has no listener and "
+            "no route for it; no attempt is spent, and it is dead in 50m00s");
+  EXPECT_EQ(answer.next, "add a route for its topic, or start the version that knows it");
+}
+
 TEST(Explain, ItsResultIsRefused) {
   auto facts = pending();
   facts.pauses = {{.topic = "", .actor = "ann", .note = "", .since = now}};

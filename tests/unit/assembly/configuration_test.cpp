@@ -490,6 +490,8 @@ routes:
   - { topic: "**", to: "file:out #1" }
 limits: { transports: { nats: { rate: 5 } }, tenant: { concurrency: 3 }, tenants: { acme: { rate: 9 } }, fair_tenants: true }
 breaker: { probe_max: 30s }
+unroutable: dead
+unroutable_grace: 2h
 transports:
   kafka: { brokers: "a:1,b:2", properties: { linger.ms: 5 }, sasl_password: geheim }
   nats: { servers: ["nats://u:geheim@n:1", "nats://n:2"], credentials: { token: geheim } }

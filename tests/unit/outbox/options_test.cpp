@@ -27,6 +27,8 @@ TEST(OutboxOptions, DefaultsAreTheOnesPromised) {
   EXPECT_EQ(options.retention, hours(24 * 7));
   EXPECT_EQ(options.error_bytes_max, 2048U);
   EXPECT_EQ(options.head_policy, HeadPolicy::block);
+  EXPECT_EQ(options.unroutable, Unroutable::wait);
+  EXPECT_EQ(options.unroutable_grace, hours(1));
   EXPECT_FALSE(options.rules.strict_topics);
   EXPECT_EQ(options.rules.payload_bytes_max, 1024U * 1024U);
   EXPECT_EQ(options.retry.attempts_max, 10U) << "S4's";
@@ -74,6 +76,7 @@ TEST(OutboxOptions, PresetPollingIsSections9And10And14OfS4) {
   EXPECT_EQ(options.poll_interval, milliseconds(5000));
   EXPECT_EQ(options.skip_recent, Duration{});
   EXPECT_EQ(options.drain_timeout, milliseconds(5000));
+  EXPECT_EQ(options.unroutable, Unroutable::dead);
   EXPECT_EQ(options.retention, hours(24 * 7));
   EXPECT_EQ(options.retry.attempts_max, 10U);
   EXPECT_EQ(options.retry.backoff_min, milliseconds(200));
@@ -128,6 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongSetting{"drain_timeout", [](auto& o) { o.drain_timeout = -seconds(1); }},
         WrongSetting{"drain_timeout", [](auto& o) { o.drain_timeout = Duration::max(); }},
         WrongSetting{"retention", [](auto& o) { o.retention = -seconds(1); }},
+        WrongSetting{"unroutable_grace", [](auto& o) { o.unroutable_grace = -seconds(1); }},
         WrongSetting{"skip_recent", [](auto& o) { o.skip_recent = -seconds(1); }},
         WrongSetting{"settle_delay_max", [](auto& o) { o.settle_delay_max = -seconds(1); }},
         WrongSetting{"metrics", [](auto& o) { o.metrics = nullptr; }},

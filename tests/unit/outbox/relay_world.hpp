@@ -23,11 +23,13 @@ class RelayWorld : public ::testing::Test {
     OutboxOptions options{};
     spi::Gate* gate = nullptr;
     bool claims = false;  ///< the store says that rows belong to whoever claims them
+    /// Most tests have no listener: `handle` answers for all.
+    Unroutable unroutable = Unroutable::dead;
   };
   explicit RelayWorld(With with)
       : store({.shards = with.shards, .clock = &clock}),
         outbox(store.outbox(), with.claims),
-        options(on(clock, std::move(with.options))),
+        options(on(clock, std::move(with.options), with.unroutable)),
         relay(outbox, store.control(), table, options, registry, {.gate = with.gate}) {}
 
   void SetUp() override {
@@ -88,8 +90,9 @@ class RelayWorld : public ::testing::Test {
    private:
     bool claims_;
   };
-  static OutboxOptions on(const Clock& clock, OutboxOptions options) {
+  static OutboxOptions on(const Clock& clock, OutboxOptions options, Unroutable unroutable) {
     options.clock = &clock;
+    options.unroutable = unroutable;
     return options;
   }
   MaybeClaiming outbox;
@@ -97,7 +100,7 @@ class RelayWorld : public ::testing::Test {
  protected:
   TableName table = TableName::parse("orders").value();
   OutboxOptions options;
-  Registry registry{no_metrics(), table.str()};
+  Registry registry{no_metrics(), table.str(), options.sink.get()};
   Relay relay;
   UlidSource ids{*options.clock, *options.random};
   ownership::Worker worker{{.store = store.ownership(), .ids = ids, .clock = *options.clock},

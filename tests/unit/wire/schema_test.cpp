@@ -297,10 +297,13 @@ TEST_F(WireSchema, Tables) {
   auto full = least;
   full.stats = stats;
   full.last_sequence = Sequence{9};
-  full.here = {.snapshot = {}, .refused = {refused}};
+  const UnroutedTopic unrouted{
+      .aggregate_type = "Order", .topic = "a.b", .since = noon, .until = noon + 1h};
+  full.here = {.snapshot = {}, .refused = {refused}, .unrouted = {unrouted}};
   expect_described("Table", written(full), written(least));
   expect_described("Tables", written(std::vector{full, least}));
   expect_described("RefusedResult", written(refused));
+  expect_described("UnroutedTopic", written(unrouted));
   EXPECT_EQ(again(written(full), read_table), written(full));
   EXPECT_EQ(again(written(least), read_table), written(least));
   expect_described("TableWork", written(*full.here));
