@@ -90,7 +90,7 @@ class DeliveryStore {
   struct BeginReply {
     std::vector<bool> held;
     std::vector<AttemptOf> begun;    ///< in progress now, or were already at this attempt
-    std::vector<AttemptOf> waiting;  ///< an earlier one of their key goes first: they wait now
+    std::vector<AttemptOf> waiting;  ///< another one of their key goes first: they wait now
   };
   /// Pending ones whose attempt is one less become in progress at that attempt. Of a key only the
   /// first open delivery does; the others become `waiting`.
@@ -100,9 +100,10 @@ class DeliveryStore {
     std::vector<bool> held;
     std::vector<AttemptOf> changed;  ///< in that state now, by this call or one before
   };
-  /// Those in progress at that attempt. When one with a key ends, the next of its key becomes
-  /// pending at once, in the same write. Code, error and status replace what the delivery had;
-  /// one that completed has neither code nor error. Call `bury` before for those that died.
+  /// Those in progress at that attempt. When an attempt of one with a key has ended, the first open
+  /// one of its key becomes pending if it waits, in the same write. Code, error and status replace
+  /// what the delivery had; one that completed has neither code nor error. Call `bury` before for
+  /// those that died.
   virtual Result<ChangeReply> change(const Fencing& fencing,
                                      std::span<const DeliveryChange> changes) = 0;
   /// Open deliveries of a subscription that are not in progress, in whatever order: they die. None
@@ -118,7 +119,7 @@ class DeliveryStore {
     std::uint64_t released = 0;
     std::optional<WaitingPage> next{};  ///< null: there is nothing behind this page
   };
-  /// Waiting deliveries of this page that no open one of their key stands before become pending:
+  /// Waiting deliveries of this page whose turn it is, as `begin` sees it, become pending:
   /// what a crash may leave. Looks at `rows_max` at most. Nothing is released, and nothing is
   /// behind it, where the fence does not hold.
   virtual Result<StraysReply> release_strays(const Fencing& fencing, const WaitingPage& page) = 0;

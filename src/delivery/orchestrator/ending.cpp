@@ -281,8 +281,8 @@ void Orchestrator::changed(const Ending& item, bool unsent, BootTime now) {
   auto* const line = find_line(delivery.subscription);
   if (line == nullptr) return;
   if (delivery.state == DeliveryState::pending) look_at(*line, delivery.next_attempt_at, now);
-  // The next of its key may go now.
-  if (!delivery.key.empty() && delivery.state != DeliveryState::pending) line->look_from_start();
+  // The next of its key may go now, or one that was added late and goes before it.
+  if (!delivery.key.empty()) line->look_from_start();
   consider(*line, now);
   parts_.wake_starter();
 }

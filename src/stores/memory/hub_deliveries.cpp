@@ -133,7 +133,7 @@ Result<spi::DeliveryStore::BeginReply> HubDeliveries::begin(
         continue;
       }
       auto row = *stored;
-      if (rows.is_first_of_key(row)) {
+      if (rows.is_turn_of_key(row)) {
         row.state = State::in_progress;
         row.attempt = of.attempt;
         reply.begun.push_back(of);
@@ -227,7 +227,7 @@ Result<spi::DeliveryStore::StraysReply> HubDeliveries::release_strays(
         reply.next = {page.shard, place.first, place.second, page.rows_max};
       }
       if (looked_at > page.rows_max) break;
-      if (!rows.is_first_of_key(row)) continue;
+      if (!rows.is_turn_of_key(row)) continue;
       row.state = State::pending;
       rows.change(row);
       ++reply.released;

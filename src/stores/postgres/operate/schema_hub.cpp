@@ -135,6 +135,10 @@ CREATE INDEX hub_delivery_in_progress
   ON "{schema}".hub_delivery (shard, id) WHERE state = 'in_progress';
 CREATE INDEX hub_delivery_key ON "{schema}".hub_delivery (subscription, key, seq)
   WHERE key <> '' AND state IN ('pending', 'waiting', 'in_progress');
+-- One at a time of a key. Nothing but the same words imply the condition, so that a look for the one
+-- under way is led into no other index, and no other look into this one.
+CREATE UNIQUE INDEX hub_delivery_key_in_progress ON "{schema}".hub_delivery (subscription, key)
+  WHERE CASE WHEN state = 'in_progress' THEN key <> '' ELSE false END;
 CREATE INDEX hub_delivery_completed ON "{schema}".hub_delivery (ended_at)
   WHERE state = 'completed';
 CREATE INDEX hub_delivery_dead ON "{schema}".hub_delivery (ended_at) WHERE state = 'dead';

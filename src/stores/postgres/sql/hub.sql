@@ -315,17 +315,23 @@ LIMIT $3;
 
 -- name: hub_begin
 -- Lists: $1 deliveries, $2 attempts. $3: the fenced shards. Delivery, attempt, and whether it has
--- begun; no row for what does not fit.
+-- begun; no row for what does not fit. With a key, only if no earlier delivery of it is open, and
+-- none is in progress: a transaction that commits late may add an earlier one after a later one has
+-- begun.
 UPDATE "{schema}".hub_delivery AS d
 SET state = CASE WHEN found.is_first THEN 'in_progress' ELSE 'waiting' END,
     attempt = CASE WHEN found.is_first THEN found.to_be ELSE d.attempt END
 FROM (
   SELECT one.place, a.attempt AS to_be,
-         one.key = '' OR (
-           SELECT e.seq FROM "{schema}".hub_delivery AS e
-           WHERE e.subscription = one.subscription AND e.key = one.key AND e.seq < one.seq
-             AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')
-           LIMIT 1) IS NULL AS is_first
+         one.key = '' OR coalesce(
+           (SELECT e.seq FROM "{schema}".hub_delivery AS e
+            WHERE e.subscription = one.subscription AND e.key = one.key AND e.seq < one.seq
+              AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')
+            LIMIT 1),
+           (SELECT b.seq FROM "{schema}".hub_delivery AS b
+            WHERE b.subscription = one.subscription AND b.key = one.key
+              AND CASE WHEN b.state = 'in_progress' THEN b.key <> '' ELSE false END
+            LIMIT 1)) IS NULL AS is_first
   FROM unnest($1::text[], $2::int8[]) AS a(id, attempt)
   CROSS JOIN LATERAL (
     SELECT i.ctid AS place, i.subscription, i.key, i.seq, i.shard, i.state, i.attempt
@@ -352,7 +358,8 @@ WHERE one.shard = ANY (string_to_array($3, ',')::int2[])
 
 -- name: hub_change
 -- Lists: $1 deliveries, $2 attempts, $3 states, $4 failures, $5 times of the next attempt, $6
--- codes, $7 errors, $8 statuses. $10: the fenced shards. Those that are so now.
+-- codes, $7 errors, $8 statuses. $10: the fenced shards. Those that are so now. Whatever an attempt
+-- ends with, the first open delivery of its key may go: that may be one that was added late.
 UPDATE "{schema}".hub_delivery AS d
 SET state = c.state, failures = c.failures, code = c.code, error = c.error, status = c.status,
     next_attempt_at = CASE WHEN c.state = 'pending' THEN c.next ELSE d.next_attempt_at END,
@@ -385,7 +392,7 @@ WHERE d.ctid = ANY (ARRAY(
     ORDER BY e.seq
     LIMIT 1
   ) AS first
-  WHERE ended.id = ANY ($1::text[]) AND ended.key <> '' AND ended.state IN ('completed', 'dead')
+  WHERE ended.id = ANY ($1::text[]) AND ended.key <> '' AND ended.state IN ('completed', 'dead', 'pending')
     AND first.state = 'waiting'));
 SELECT a.id, a.attempt
 FROM unnest($1::text[], $2::int8[], $3::text[]) AS a(id, attempt, state)
@@ -492,11 +499,15 @@ WHERE ctid = ANY (ARRAY(
     ORDER BY d.subscription, d.seq
     LIMIT $4
   ) AS w
-  WHERE (
-    SELECT e.seq FROM "{schema}".hub_delivery AS e
-    WHERE e.subscription = w.subscription AND e.key = w.key AND e.seq < w.seq
-      AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')
-    LIMIT 1) IS NULL))
+  WHERE coalesce(
+    (SELECT e.seq FROM "{schema}".hub_delivery AS e
+     WHERE e.subscription = w.subscription AND e.key = w.key AND e.seq < w.seq
+       AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')
+     LIMIT 1),
+    (SELECT b.seq FROM "{schema}".hub_delivery AS b
+     WHERE b.subscription = w.subscription AND b.key = w.key
+       AND CASE WHEN b.state = 'in_progress' THEN b.key <> '' ELSE false END
+     LIMIT 1)) IS NULL))
 RETURNING 1;
 
 -- name: hub_bury

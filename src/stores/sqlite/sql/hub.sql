@@ -222,7 +222,8 @@ LIMIT ?3;
 
 -- name: hub_begin
 -- ?1 delivery, ?2 attempt; each in turn. ?3: the fenced shards. Delivery, attempt, and whether it
--- has begun; no row for what does not fit.
+-- has begun; no row for what does not fit. With a key, only if no earlier delivery of it is open,
+-- and none is in progress.
 UPDATE sagabox_hub_delivery AS d
 SET (state, attempt) = (
   SELECT CASE WHEN is_first THEN 'in_progress' ELSE 'waiting' END,
@@ -230,7 +231,11 @@ SET (state, attempt) = (
   FROM (SELECT d.key = '' OR NOT EXISTS (
           SELECT 1 FROM sagabox_hub_delivery AS e
           WHERE e.subscription = d.subscription AND e.key = d.key AND e.seq < d.seq
-            AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')) AS is_first))
+            AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress'))
+          AND NOT EXISTS (
+          SELECT 1 FROM sagabox_hub_delivery AS b
+          WHERE b.subscription = d.subscription AND b.key = d.key
+            AND b.key <> '' AND b.state = 'in_progress') AS is_first))
 WHERE d.id = ?1 AND d.state = 'pending' AND d.attempt = ?2 - 1;
 SELECT id, ?2, state = 'in_progress'
 FROM sagabox_hub_delivery
@@ -239,7 +244,8 @@ WHERE id = ?1 AND ((state = 'in_progress' AND attempt = ?2)
 
 -- name: hub_change
 -- ?1 delivery, ?2 attempt, ?3 state, ?4 failures, ?5 time of the next attempt, ?6 code, ?7 error, ?8
--- status, ?9 now; each in turn. ?10: the fenced shards. Those that are so now.
+-- status, ?9 now; each in turn. ?10: the fenced shards. Those that are so now. Whatever an attempt
+-- ends with, the first open delivery of its key may go.
 UPDATE sagabox_hub_delivery
 SET state = ?3, failures = ?4, code = ?6, error = ?7, status = ?8,
     next_attempt_at = CASE WHEN ?3 = 'pending' THEN ?5 ELSE next_attempt_at END,
@@ -251,7 +257,7 @@ WHERE state = 'waiting' AND seq = (
   SELECT e.seq
   FROM sagabox_hub_delivery AS d
   JOIN sagabox_hub_delivery AS e ON e.subscription = d.subscription AND e.key = d.key
-  WHERE d.id = ?1 AND d.state IN ('completed', 'dead')
+  WHERE d.id = ?1 AND d.state IN ('completed', 'dead', 'pending')
     AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')
   ORDER BY e.seq
   LIMIT 1);
@@ -331,7 +337,11 @@ WHERE seq IN (
   WHERE NOT EXISTS (
     SELECT 1 FROM sagabox_hub_delivery AS e
     WHERE e.subscription = w.subscription AND e.key = w.key AND e.seq < w.seq
-      AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')))
+      AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress'))
+    AND NOT EXISTS (
+    SELECT 1 FROM sagabox_hub_delivery AS b
+    WHERE b.subscription = w.subscription AND b.key = w.key
+      AND b.key <> '' AND b.state = 'in_progress'))
 RETURNING 1;
 
 -- name: hub_bury
