@@ -228,6 +228,7 @@ void Hub::Parts::add_router() {
       delivery::RouterParts{.events = roles.events,
                             .deliveries = roles.deliveries,
                             .types = &options.event_types,
+                            .audit = &store.audit(),
                             .clock = *options.clock,
                             .metrics = *options.metrics,
                             .log = *options.log,
@@ -479,6 +480,7 @@ HubSnapshot Hub::snapshot() const {
     snapshot.routing_shards = router.shards_owned;
     snapshot.routed = router.events;
     snapshot.unfit = router.unfit;
+    snapshot.refused = router.refused;
     snapshot.deliveries = router.deliveries;
   }
   snapshot.stands_by = parts_->stands_by();

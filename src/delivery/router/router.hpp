@@ -10,6 +10,7 @@
 #include <sagabox/hub_record.hpp>
 #include <sagabox/log.hpp>
 #include <sagabox/metrics.hpp>
+#include <sagabox/spi/audit_store.hpp>
 #include <sagabox/spi/delivery_store.hpp>
 #include <sagabox/spi/event_store.hpp>
 #include <sagabox/time.hpp>
@@ -33,6 +34,8 @@ struct RouterParts {
   spi::DeliveryStore& deliveries;  ///< `add` only
   /// What events should look like; null: as they like.
   const EventTypes* types = nullptr;
+  /// Has what the store refuses; null: nothing has.
+  spi::AuditStore* audit = nullptr;
   const Clock& clock;
   Metrics& metrics = no_metrics();
   Logger& log = no_log();
@@ -107,6 +110,8 @@ class Router final : public ownership::Holder {
     std::size_t added = 0;     ///< of `deliveries`
     std::size_t rows_max = 0;  ///< of the next write
     bool is_void = false;      ///< its events may not be there any more
+    /// Why the store does not take the next delivery.
+    std::optional<Error> refusal{};
     [[nodiscard]] bool empty() const noexcept { return events.empty(); }
   };
   struct Reading {
@@ -125,7 +130,9 @@ class Router final : public ownership::Holder {
   void fill_batch();
   void added(std::size_t rows, Result<std::uint64_t> fresh, BootTime now);
   void log_made(std::span<const DeliveryRecord> deliveries) const;
+  bool tell_refusal(BootTime now);
   void refused(const DeliveryRecord& delivery, const Error& error);
+  void end_writes(std::size_t rows);
   void check_type(const HubEvent& event);
   void end_batch();
   bool move_positions(BootTime now);
@@ -145,6 +152,7 @@ class Router final : public ownership::Holder {
   Counter& routed_;
   Counter& made_;
   Counter& unfit_;
+  Counter& refused_;
   std::atomic<ownership::Worker*> worker_{nullptr};
 
   mutable std::mutex mutex_;  // of all below
