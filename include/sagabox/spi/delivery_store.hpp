@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sagabox/audit.hpp>
 #include <sagabox/hub_record.hpp>
 #include <sagabox/result.hpp>
 #include <sagabox/spi/fencing.hpp>
@@ -93,7 +94,9 @@ class DeliveryStore {
     std::vector<AttemptOf> waiting;  ///< another one of their key goes first: they wait now
   };
   /// Pending ones whose attempt is one less become in progress at that attempt. Of a key only the
-  /// first open delivery does; the others become `waiting`.
+  /// first open delivery does, and only while no other one is in progress; the others become
+  /// `waiting`. A later one may be in progress: one that draws its sequence in a transaction that
+  /// commits late is added after it.
   virtual Result<BeginReply> begin(const Fencing& fencing, std::span<const AttemptOf> attempts) = 0;
 
   struct ChangeReply {
@@ -138,11 +141,17 @@ class DeliveryStore {
   /// changed about one whose delivery is in progress at that attempt.
   virtual Status seen(std::span<const AttemptOf> jobs) = 0;
 
+  struct DisableReply {
+    std::vector<bool> held;
+    bool disabled = false;
+  };
   /// The endpoint said that it is gone, or failed for too long: the only change of a subscription
-  /// that an owner may make. False: it was disabled already, is not there, or is not as that
-  /// `change` left it any more: what failed was another target, perhaps.
-  virtual Result<bool> disable(const SubscriptionId& subscription, std::uint64_t change,
-                               std::string_view reason) = 0;
+  /// that an owner may make, and only the owner of the shard of its deliveries. Not disabled: it
+  /// was already, is not there, or is not as that `change` left it any more: what failed was
+  /// another target, perhaps. `audit` is written in the same transaction if it is disabled.
+  virtual Result<DisableReply> disable(const Fencing& fencing, const SubscriptionId& subscription,
+                                       std::uint64_t change, std::string_view reason,
+                                       std::span<const AuditEvent> audit) = 0;
   /// Those with a `change` above this one, ascending.
   virtual Result<std::vector<SubscriptionRecord>> subscriptions(std::uint64_t after) = 0;
 

@@ -192,6 +192,7 @@ class Orchestrator final : public ownership::Holder {
   [[nodiscard]] std::optional<EndStep> plan_doomed();
   [[nodiscard]] std::optional<EndStep> plan_question(BootTime now);
   [[nodiscard]] std::optional<EndStep> plan_audit(const EndBatch& batch) const;
+  [[nodiscard]] EndStep plan_disable(const Ending& cause) const;
   [[nodiscard]] EndStep plan_change(EndBatch& batch);
   [[nodiscard]] std::optional<EndStep> plan_stage();
   [[nodiscard]] std::optional<EndStep> plan_seen(bool any);

@@ -79,9 +79,11 @@ struct ReadHealth {
   Duration since{};
 };
 struct DisableSubscription {
+  Fences fences;
   SubscriptionId subscription;
   std::uint64_t change = 0;  ///< of the subscription that this was decided by
   std::string reason;
+  std::vector<AuditEvent> audit;
 };
 struct Bury {
   std::vector<DeliveryId> ids;
@@ -101,7 +103,7 @@ using EndStep = std::variant<ReadEnded, ReadDoomed, ReadHealth, DisableSubscript
                              ChangeDeliveries, MarkSeen, AppendAudit>;
 using EndAnswer =
     std::variant<Result<std::vector<spi::EndedJob>>, Result<std::vector<DeliveryRecord>>,
-                 Result<spi::EndpointHealth>, Result<bool>, Status,
+                 Result<spi::EndpointHealth>, Result<spi::DeliveryStore::DisableReply>, Status,
                  Result<spi::DeliveryStore::ChangeReply>, Result<AuditHead>>;
 
 }  // namespace sagabox::delivery

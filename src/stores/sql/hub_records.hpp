@@ -91,6 +91,9 @@ struct AttemptLists {
 AttemptLists lists_of(std::span<const spi::AttemptOf> attempts);
 spi::AttemptOf attempt_from(const Row& row);
 
+/// In the transaction of `session`.
+Status append_audit(const HubParts& parts, Session& session, std::span<const AuditEvent> audit);
+
 /// Which fences hold, and what is done if all do, in one transaction.
 class HubFences {
  public:

@@ -92,6 +92,9 @@ TEST(HubSimulation, CatchesAResultCountedTwice) {
 TEST(HubSimulation, CatchesJobsWithoutBegin) {
   expect_hub_variant_caught(HubVariant::jobs_without_begin);
 }
+TEST(HubSimulation, CatchesADisableWithoutAFence) {
+  expect_hub_variant_caught(HubVariant::disables_without_a_fence);
+}
 /// The store does not mark what counts still, so that an owner's mistake loses no delivery.
 TEST(HubSimulation, AResultMarkedBeforeItIsAppliedIsStillApplied) {
   for (std::uint64_t seed = 1; seed <= hub_seeds_default; ++seed) {

@@ -282,6 +282,44 @@ TEST_F(OrchestratorTest, GoneDisablesTheSubscriptionBeforeAnythingElseGoes) {
   const auto told = one->orchestrator.take_disabled();
   ASSERT_EQ(told.size(), 1U);
   EXPECT_EQ(told[0].id, subscription.id);
+  const auto log = store.audit().read(0, 10).value();
+  ASSERT_FALSE(log.empty());
+  const auto& act = log.front().event;
+  EXPECT_EQ(act.kind, AuditKind::hub_subscription_disabled);
+  EXPECT_EQ(act.tenant, "acme");
+  EXPECT_EQ(act.message_id, subscription.id.view());
+  EXPECT_EQ(act.detail, "the endpoint answered 410 Gone");
+}
+
+TEST_F(OrchestratorTest, AnOwnerThatIsNoneAnyMoreDisablesNobody) {
+  const auto subscription = subscribe("a", R"({"retry": {"waits": ["1s"]}})");
+  const auto delivery = deliver(subscription);
+  run();
+  EXPECT_EQ(work(answered(410)), 1U);
+  // It has decided, and stands still.
+  std::optional<EndStep> decided;
+  for (int step = 0; step < 2000 && !decided; ++step) {
+    clock.advance(1ms);
+    const auto now = clock.boot_now();
+    auto end = one->orchestrator.plan_end(now);
+    if (!end) continue;
+    if (std::holds_alternative<DisableSubscription>(*end)) {
+      decided = std::move(end);
+    } else {
+      one->orchestrator.apply(*end, one->orchestrator.perform(*end), now);
+    }
+  }
+  ASSERT_TRUE(decided);
+  // Meanwhile another one takes over.
+  const spi::Scope scope(Orchestrator::scope);
+  ASSERT_TRUE(store.ownership().leave(one->worker.id()).ok());
+  const auto next = ids.next<WorkerId>();
+  ASSERT_TRUE(store.ownership().join(next, 1h, std::vector{scope}, shard_count).ok());
+  ASSERT_EQ(store.ownership().take(scope, next, shard_count).value().size(), shard_count);
+  one->orchestrator.apply(*decided, one->orchestrator.perform(*decided), clock.boot_now());
+  EXPECT_EQ(hub.subscriptions.get(subscription.id)->value().state, SubscriptionState::active);
+  EXPECT_TRUE(store.audit().read(0, 10).value().empty());
+  EXPECT_EQ(look(delivery).state, Delivered::in_progress) << "the new owner decides";
 }
 
 TEST_F(OrchestratorTest, GoneOfATargetOfBeforeDisablesNobody) {

@@ -215,8 +215,12 @@ class PostgresHubRoles : public PostgresHubGrants {
     EXPECT_EQ(died.held, std::vector<bool>(shards, true));
     EXPECT_EQ(died.changed.size(), 1U);
     owner.seen(std::array{death.of}).value();
-    EXPECT_TRUE(
-        owner.disable(wanted_.id, owner.subscriptions(0).value().at(0).change, "gone").value());
+    const AuditEvent gone{.kind = AuditKind::hub_subscription_disabled};
+    EXPECT_TRUE(owner
+                    .disable(owning, wanted_.id, owner.subscriptions(0).value().at(0).change,
+                             "gone", std::span(&gone, 1))
+                    .value()
+                    .disabled);
     EXPECT_TRUE(owner.doomed(delivery_.shard, wanted_.id, 10).value().empty());
     EXPECT_TRUE(owner.end_unsent(owning, {}).value().changed.empty());
     owner.wait({});
