@@ -12,6 +12,7 @@
 #include "delivery/worker/worker.hpp"
 #include "runtime/periodic_work.hpp"
 #include "runtime/runtimes.hpp"
+#include "spi/hub_rules.hpp"
 
 #include <sagabox/hub.hpp>
 
@@ -448,6 +449,7 @@ Result<std::vector<Published>> Hub::publish(Transaction& tx, std::vector<NewEven
   for (auto& event : events) {
     auto one = parts_->event_of(std::move(event));
     if (!one.ok()) return one.error();
+    if (auto foreign = spi::check_foreign(*one); !foreign.ok()) return foreign.error();
     if (auto fits = parts_->options.event_types.check(*one); !fits.ok()) return fits.error();
     made.push_back(std::move(one).value());
   }

@@ -69,7 +69,9 @@ Status check_event(const HubEvent& event) {
       !problem.empty()) {
     return refused_field("external_id", problem);
   }
-  return {};
+  // Its own have both.
+  const bool is_own = event.source == own_source && event.message->topic().starts_with(own_types);
+  return is_own ? Status() : check_foreign(event);
 }
 
 Status check_subscription(const SubscriptionRecord& record) {

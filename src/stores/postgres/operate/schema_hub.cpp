@@ -300,6 +300,10 @@ BEGIN
       content_type, occurred_at, NULL, NULL, traceparent, tracestate, request_id, correlation_id),
     "{schema}".text_problem('source', source, 255),
     "{schema}".text_problem('external_id', external_id, 255),
+    CASE WHEN source = 'hub'
+         THEN 'source: "hub" is the hub itself; name who publishes the event'
+         WHEN starts_with(type, 'hub.')
+         THEN 'type: types that begin with "hub." are of the hub itself; choose another' END,
     CASE WHEN is_json THEN "{schema}".hub_json_problem(convert_from(payload, 'UTF8')) END);
   IF problem IS NOT NULL THEN
     RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',

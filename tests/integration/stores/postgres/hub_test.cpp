@@ -182,6 +182,9 @@ TEST_F(PostgresHub, WhatIsWrongWithAnEventIsSaid) {
   refused_with("publish_event('t', '{}', headers => '[1]')", "headers: not a JSON object");
   refused_with("publish_event('t', '{}', traceparent => 'x')", "traceparent: not W3C");
   refused_with("publish_event('t', '{}', priority => 5)", "priority: 5 is none");
+  refused_with("publish_event('t', '{}', source => 'hub')", "source: \"hub\" is the hub itself");
+  refused_with("publish_event('hub.subscription.disabled.v1', '{}')",
+               "type: types that begin with \"hub.\" are of the hub itself");
   EXPECT_TRUE(events().empty());
   // As the library does.
   sql("SELECT publish_event('t', repeat('[', 512) || repeat(']', 512))");
