@@ -16,8 +16,8 @@ namespace sagabox::spi {
 /// A job in a worker's hands, with all that its attempt needs.
 struct LeasedJob {
   JobRecord job;
-  DeliveryRecord delivery;
-  HubEvent event;
+  DeliveryRecord delivery;  ///< with id and subscription only if it is gone
+  HubEvent event;           ///< without a message if it is gone or cannot be decoded
 };
 
 struct FinishedJob {
@@ -32,7 +32,7 @@ class JobStore {
 
   /// Pending jobs, the oldest first; those that others are leasing at this moment are left out.
   /// `token` is drawn by the caller for this call: it stands for the lease. Jobs whose delivery or
-  /// event is gone are left out.
+  /// event is gone are leased like others, so that they end.
   virtual Result<std::vector<LeasedJob>> lease(std::string_view worker, const LeaseToken& token,
                                                Duration lease, std::uint32_t rows_max) = 0;
   /// One answer a job: whether it still had this lease, or has this result by it already. A lease

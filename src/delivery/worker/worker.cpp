@@ -250,6 +250,10 @@ Duration Worker::timeout_of(const Held& held, const Subscription& subscription,
 
 std::optional<JobResult> Worker::refusal_of(const Held& held, const Subscription* subscription,
                                             BootTime now) const {
+  if (!held.leased.event.message) {
+    return not_sent(Code::request_not_found,
+                    "its event is not stored any more, or cannot be read; publish it again");
+  }
   // Deliveries are made of subscriptions that are there: what this process knows is behind.
   if (subscription == nullptr) {
     return not_sent(Code::provider_unavailable, "its subscription is not known here yet");

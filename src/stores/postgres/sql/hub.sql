@@ -580,16 +580,11 @@ WHERE j.ctid = ended.place;
 
 -- name: hub_lease
 -- $1 token, $2 worker, $3 lease in microseconds, $4 rows at most. The jobs, each with its delivery
--- and event. Those that others are leasing are passed over.
+-- and event, or nulls where they are gone. Those that others are leasing are passed over.
 WITH picked AS MATERIALIZED (
   SELECT j.ctid AS place
   FROM "{schema}".hub_job AS j
-  WHERE j.state = 'pending' AND (
-    SELECT 1
-    FROM "{schema}".hub_delivery AS d
-    WHERE d.id = j.delivery AND (
-      SELECT 1 FROM "{schema}".hub_event AS e WHERE e.id = d.event LIMIT 1) IS NOT NULL
-    LIMIT 1) IS NOT NULL
+  WHERE j.state = 'pending'
   ORDER BY j.attempt_at, j.delivery, j.attempt
   LIMIT $4
   FOR NO KEY UPDATE OF j SKIP LOCKED
@@ -611,12 +606,12 @@ SELECT j.delivery, j.attempt, j.shard, j.subscription, j.state, j.attempt_at, j.
        e.traceparent, e.tracestate, e.request_id, e.correlation_id, e.published_at, e.shard,
        e.payload
 FROM leased AS j
-CROSS JOIN LATERAL (
+LEFT JOIN LATERAL (
   SELECT * FROM "{schema}".hub_delivery AS i WHERE i.id = j.delivery LIMIT 1
-) AS d
-CROSS JOIN LATERAL (
+) AS d ON true
+LEFT JOIN LATERAL (
   SELECT * FROM "{schema}".hub_event AS i WHERE i.id = d.event LIMIT 1
-) AS e
+) AS e ON true
 ORDER BY j.attempt_at, j.delivery, j.attempt;
 
 -- name: hub_finish

@@ -389,15 +389,13 @@ WHERE delivery = ?1 AND attempt = ?2 AND ended_at IS NOT NULL
 
 -- name: hub_lease
 -- ?1 token, ?2 worker, ?3 lease in microseconds, ?4 rows at most, ?5 now. The jobs, each with its
--- delivery and event.
+-- delivery and event, or nulls where they are gone.
 UPDATE sagabox_hub_job
 SET state = 'leased', token = ?1, worker = ?2, lease_until = ?5 + ?3
 WHERE (delivery, attempt) IN (
   SELECT j.delivery, j.attempt
   FROM sagabox_hub_job AS j
-  WHERE j.state = 'pending' AND EXISTS (
-    SELECT 1 FROM sagabox_hub_delivery AS d JOIN sagabox_hub_event AS e ON e.id = d.event
-    WHERE d.id = j.delivery)
+  WHERE j.state = 'pending'
   ORDER BY j.attempt_at, j.delivery, j.attempt
   LIMIT ?4);
 SELECT j.delivery, j.attempt, 0, j.subscription, j.state, j.attempt_at, j.resets, j.worker,
@@ -409,8 +407,8 @@ SELECT j.delivery, j.attempt, 0, j.subscription, j.state, j.attempt_at, j.resets
        e.aggregate_type, e.aggregate_id, e.priority, e.content_type, e.headers, e.occurred_at,
        e.traceparent, e.tracestate, e.request_id, e.correlation_id, e.published_at, 0, e.payload
 FROM sagabox_hub_job AS j
-JOIN sagabox_hub_delivery AS d ON d.id = j.delivery
-JOIN sagabox_hub_event AS e ON e.id = d.event
+LEFT JOIN sagabox_hub_delivery AS d ON d.id = j.delivery
+LEFT JOIN sagabox_hub_event AS e ON e.id = d.event
 WHERE j.state = 'leased' AND j.token = ?1
 ORDER BY j.attempt_at, j.delivery, j.attempt;
 
