@@ -6,6 +6,7 @@
 
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -62,6 +63,9 @@ class HubAdminStore final : public spi::HubAdminStore {
  private:
   Result<std::optional<Duration>> percentile(const SubscriptionId& id, Duration since,
                                              std::uint64_t answered, double part);
+  Result<std::set<DeliveryId>> make_next(Session& session, std::span<const DeliveryRecord> dead,
+                                         const std::optional<std::string>& tenant,
+                                         std::span<const AuditEvent> audit) const;
   Result<std::vector<spi::Requeued>> requeue_in(Session& session, std::span<const DeliveryId> ids,
                                                 const std::optional<std::string>& tenant,
                                                 std::span<const AuditEvent> audit) const;

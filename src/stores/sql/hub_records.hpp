@@ -31,6 +31,8 @@ struct HubParts {
   const AuditChain& audit;
   const Clock* clock;  ///< of a database that has none itself
   spi::Capabilities capabilities;
+  /// `hub_requeue` writes to the audit log itself.
+  bool requeue_audits = false;
   /// Makes the tables.
   std::function<Status()> prepare;
   /// What a read could not see, from its first row; null where commits come in order.

@@ -879,12 +879,10 @@ LEFT JOIN LATERAL (
 ) AS n ON true;
 
 -- name: hub_requeue
--- Lists: $2 events, $3 subscriptions, $4 generations, each the next one of a dead delivery. Made by
--- a function that operators have a right to, which goes by the id of the dead one.
-SELECT "{schema}".hub_requeue(
-  'd' || left(encode(sha256(convert_to(
-    n.event || ' ' || n.subscription || ' ' || (n.generation - 1), 'UTF8')), 'hex'), 32))
-FROM unnest($2::text[], $3::text[], $4::int8[]) AS n(event, subscription, generation);
+-- Lists: $1 dead deliveries, $3 details and $4 actors for the audit log, which may be empty. $2
+-- tenant; null means all. Those whose next generation is new. Made by a function that operators have
+-- a right to, which also writes to the audit log: they cannot.
+SELECT dead.id FROM "{schema}".requeue($1::text[], $2::text, $3::text[], $4::text[]) AS dead(id);
 
 -- name: hub_old_jobs
 -- $1 age in microseconds, $2 from when on, null from the oldest, $3 rows at most. Jobs that were looked

@@ -622,12 +622,14 @@ WHERE d.id IN (SELECT value FROM json_each(?1));
 
 -- name: hub_requeue
 -- ?1 id, ?2 event, ?3 subscription, ?4 generation, ?5 tenant, ?6 type, ?7 key, ?8 shard, ?9
--- correlation id, ?10 now; each delivery in turn, the next generation of a dead one.
+-- correlation id, ?10 now; each delivery in turn, the next generation of a dead one. The ids of those
+-- that are new.
 INSERT INTO sagabox_hub_delivery (
   id, event, subscription, generation, tenant, type, key, correlation_id, next_attempt_at,
   created_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?9, ?10, ?10)
-ON CONFLICT DO NOTHING;
+ON CONFLICT DO NOTHING
+RETURNING id;
 
 -- name: hub_old_jobs
 -- ?1 age in microseconds, ?2 from when on, null from the oldest, ?3 rows at most, ?4 now. Jobs that were
