@@ -148,6 +148,9 @@ struct Hub::Parts {
   void add_cleaner();
   void add_stand_by();
   [[nodiscard]] bool stands_by() const { return stand_by && stand_by->stands_by(); }
+  void timeline_changed() const {
+    if (worker) worker->timeline_changed();
+  }
   [[nodiscard]] Status stop();
   [[nodiscard]] Result<HubEvent> event_of(NewEvent event);
   [[nodiscard]] Result<std::vector<Published>> write(Transaction& tx,
@@ -197,7 +200,8 @@ void Hub::Parts::add_orchestrator() {
                                   .made_jobs =
                                       [this] {
                                         if (worker) worker->wake();
-                                      }},
+                                      },
+                                  .timeline_changed = [this] { timeline_changed(); }},
       settings, capabilities.shards);
   orchestrator_threads = std::make_unique<delivery::OrchestratorThreads>(
       roles.deliveries, *options.clock, *orchestrator);
@@ -234,6 +238,7 @@ void Hub::Parts::add_router() {
                             .metrics = *options.metrics,
                             .log = *options.log,
                             .wake = [this] { roles.events.wake(); },
+                            .timeline_changed = [this] { timeline_changed(); },
                             .added =
                                 [this](std::span<const DeliveryRecord> deliveries) {
                                   if (orchestrator) orchestrator->added(deliveries);

@@ -42,7 +42,7 @@ EndAnswer Orchestrator::perform(const EndStep& step) const {
   struct Visitor {
     const OrchestratorParts& parts;
     EndAnswer operator()(const ReadEnded& step) const {
-      return parts.store.ended(step.tenure.shard, ended_rows_max);
+      return parts.store.ended(step.tenure.shard, step.rows_max);
     }
     EndAnswer operator()(const ReadDoomed& step) const {
       return parts.store.doomed(step.tenure.shard, step.subscription, doomed_rows_max);
@@ -113,14 +113,14 @@ std::optional<EndStep> Orchestrator::plan_question(BootTime now) {
 
 std::optional<EndStep> Orchestrator::plan_ended(BootTime now) {
   for (std::size_t looks = shards_.size(); looks > 0; --looks) {
-    if (known_results_.size() >= options_.results_max) break;
+    if (known_results_.size() >= options_.results_max + parked_batches_.size()) break;
     ended_turn_ = (ended_turn_ + 1) % shards_.size();
     const Shard shard{static_cast<std::uint16_t>(ended_turn_)};
     auto& one = shards_[shard.value];
     // Before the first scan has ended it is not known what a result belongs to.
     if (!works_on(shard) || !one.scanned || now < one.ended_at) continue;
     one.ended_at = now + options_.look_interval;
-    return ReadEnded{.tenure = tenure_of(shard)};
+    return ReadEnded{.tenure = tenure_of(shard), .rows_max = one.ended_rows};
   }
   return std::nullopt;
 }

@@ -69,6 +69,7 @@ using StartAnswer =
 // Ending them.
 struct ReadEnded {
   Tenure tenure;
+  std::uint32_t rows_max = 0;
 };
 struct ReadDoomed {
   Tenure tenure;

@@ -119,6 +119,7 @@ void Router::acquired(const spi::OwnedShard& taken, const WorkerId& owner, Timel
       book_ = {};
       batch_.is_void = true;
       timeline_ = timeline;
+      parts_.timeline_changed();
     }
     auto& shard = shards_[taken.shard.value];
     shard.ours = true;

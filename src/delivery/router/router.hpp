@@ -41,6 +41,8 @@ struct RouterParts {
   Logger& log = no_log();
   /// Called without a lock when a step may be due earlier than `next` said.
   std::function<void()> wake = [] {};
+  /// Commits were lost: what was read of the store may not be there. Called with a lock held.
+  std::function<void()> timeline_changed = [] {};
   /// Called without a lock with deliveries that have been added, some of them perhaps before.
   std::function<void(std::span<const DeliveryRecord>)> added = [](std::span<const DeliveryRecord>) {
   };

@@ -212,14 +212,18 @@ bool Worker::send_leased(BootTime now) {
 }
 
 Status Worker::read_subscriptions(BootTime now) {
-  const bool all = now >= reread_at_;
+  const bool all = rereads_.exchange(false) || now >= reread_at_;
   const auto changed = parts_.subscriptions(all ? 0 : book_.change());
-  if (!changed.ok()) return changed.error();
+  if (!changed.ok()) {
+    if (all) rereads_.store(true);
+    return changed.error();
+  }
   if (!all) {
     book_.apply(*changed);
     return {};
   }
   book_.replace(*changed);
+  targets_.forget();
   reread_at_ = now + options_.reread_interval;
   return {};
 }
