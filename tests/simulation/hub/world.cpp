@@ -103,6 +103,8 @@ class HubWorld {
     note("VIOLATION " + text);
   }
   void count(const std::string& what) { ++report_.counts[what]; }
+  /// Between deciding and writing, sometimes for about as long as a lease lasts.
+  void stall(HubProcess& process);
 
   const HubVariant variant;
   testing::FakeClock clock;
@@ -277,6 +279,7 @@ void HubProcess::move_end() {
     ended_ = orchestrator_.perform(*end_);
   } else {
     end_ = orchestrator_.plan_end(now);
+    if (end_ && std::holds_alternative<delivery::DisableSubscription>(*end_)) world_.stall(*this);
   }
 }
 
@@ -467,6 +470,13 @@ void HubWorld::arrived(const EndpointCall& call) {
       violated("delivery " + call.delivery.str() + " overtakes " + other.id.str() + " of its key");
     }
   }
+}
+
+void HubWorld::stall(HubProcess& process) {
+  if (quiet_ || random->below(3) != 0) return;
+  process.paused_until = clock.boot_now() + milliseconds(900 + random->below(600));
+  note("process " + std::to_string(process.id) + " stands still before it writes");
+  count("stalls");
 }
 
 void HubWorld::start_process() {
