@@ -126,6 +126,7 @@ struct HubSnapshot {
   std::uint64_t routed = 0;      ///< events, since the start of this process, as all below
   std::uint64_t unfit = 0;       ///< of them, that do not fit the catalogue of event types
   std::uint64_t deliveries = 0;  ///< made
+  std::uint64_t refused = 0;     ///< that the store does not take; the audit log has them
   std::uint64_t completed = 0;
   std::uint64_t failed = 0;  ///< attempts
   std::uint64_t dead = 0;

@@ -1,6 +1,7 @@
 #include "admin/checks.hpp"
 #include "admin/hub_view.hpp"
 #include "delivery/hub_log.hpp"
+#include "spi/hub_rules.hpp"
 
 #include <sagabox/hub_admin.hpp>
 #include <sagabox/random.hpp>
@@ -58,6 +59,9 @@ Result<std::vector<Published>> HubAdmin::publish(std::span<const EventOrder> ord
     if (!tenant.ok()) return in_event(tenant.error(), events.size(), orders.size());
     auto event = event_from(order, tenant->value_or(std::string(tenant_default)), ids, clock);
     if (!event.ok()) return in_event(event.error(), events.size(), orders.size());
+    if (auto foreign = spi::check_foreign(*event); !foreign.ok()) {
+      return in_event(foreign.error(), events.size(), orders.size());
+    }
     if (options_.check_event) {
       auto fits = options_.check_event(*event);
       if (!fits.ok()) return in_event(fits.error(), events.size(), orders.size());

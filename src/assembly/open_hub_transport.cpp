@@ -1,6 +1,7 @@
 #include "core/text.hpp"
 #include "delivery/hub_log.hpp"
 #include "saga/routed.hpp"
+#include "spi/hub_rules.hpp"
 #include "transports/timed_parcels.hpp"
 
 #include <sagabox/transports/hub.hpp>
@@ -114,6 +115,9 @@ Result<std::shared_ptr<const spi::Address>> HubTransport::address(
       return wrong_address("setting source: give 1 to " + std::to_string(source_length_max) +
                            " bytes");
     }
+    if (value == spi::own_source) {
+      return wrong_address("setting source: \"hub\" is the hub itself; name who publishes");
+    }
     source = value;
   }
   return std::shared_ptr<const spi::Address>(std::make_shared<const HubAddress>(std::move(source)));
@@ -184,7 +188,9 @@ void HubTransport::hand_over(const Items& items) {
   for (const auto& item : items) {
     if (!parcels_.begin(*item)) continue;
     auto event = event_of(item->parcel());
-    if (const auto fits = options_.event_types.check(event); !fits.ok()) {
+    auto fits = spi::check_foreign(event);
+    if (fits.ok()) fits = options_.event_types.check(event);
+    if (!fits.ok()) {
       (void)parcels_.answer(*item, {.kind = SendResult::Kind::rejected,
                                     .error = fits.error().message,
                                     .code = fits.error().code});

@@ -21,11 +21,13 @@ bool is_unreachable(const JobResult& result) {
   return result.status == 0 && result.code == Code::provider_unavailable;
 }
 
-/// The transport refuses it without asking the endpoint: no later attempt is another.
+/// The transport refuses it without asking the endpoint, or its event is gone: no later attempt is
+/// another.
 bool is_refused_for_good(const JobResult& result) {
   if (result.status != 0 || !result.code) return false;
   return *result.code == Code::provider_rejected || *result.code == Code::tx_unroutable ||
-         *result.code == Code::schema_validation_failed || *result.code == Code::auth_denied;
+         *result.code == Code::schema_validation_failed || *result.code == Code::auth_denied ||
+         *result.code == Code::request_not_found;
 }
 
 /// One event and what follows from it.

@@ -12,6 +12,7 @@
 #include "delivery/worker/worker.hpp"
 #include "runtime/periodic_work.hpp"
 #include "runtime/runtimes.hpp"
+#include "spi/hub_rules.hpp"
 
 #include <sagabox/hub.hpp>
 
@@ -147,6 +148,9 @@ struct Hub::Parts {
   void add_cleaner();
   void add_stand_by();
   [[nodiscard]] bool stands_by() const { return stand_by && stand_by->stands_by(); }
+  void timeline_changed() const {
+    if (worker) worker->timeline_changed();
+  }
   [[nodiscard]] Status stop();
   [[nodiscard]] Result<HubEvent> event_of(NewEvent event);
   [[nodiscard]] Result<std::vector<Published>> write(Transaction& tx,
@@ -196,7 +200,8 @@ void Hub::Parts::add_orchestrator() {
                                   .made_jobs =
                                       [this] {
                                         if (worker) worker->wake();
-                                      }},
+                                      },
+                                  .timeline_changed = [this] { timeline_changed(); }},
       settings, capabilities.shards);
   orchestrator_threads = std::make_unique<delivery::OrchestratorThreads>(
       roles.deliveries, *options.clock, *orchestrator);
@@ -232,10 +237,12 @@ void Hub::Parts::add_router() {
       delivery::RouterParts{.events = roles.events,
                             .deliveries = roles.deliveries,
                             .types = &options.event_types,
+                            .audit = &store.audit(),
                             .clock = *options.clock,
                             .metrics = *options.metrics,
                             .log = *options.log,
                             .wake = [this] { roles.events.wake(); },
+                            .timeline_changed = [this] { timeline_changed(); },
                             .added =
                                 [this](std::span<const DeliveryRecord> deliveries) {
                                   if (orchestrator) orchestrator->added(deliveries);
@@ -457,6 +464,7 @@ Result<std::vector<Published>> Hub::publish(Transaction& tx, std::vector<NewEven
   for (auto& event : events) {
     auto one = parts_->event_of(std::move(event));
     if (!one.ok()) return one.error();
+    if (auto foreign = spi::check_foreign(*one); !foreign.ok()) return foreign.error();
     if (auto fits = parts_->options.event_types.check(*one); !fits.ok()) return fits.error();
     made.push_back(std::move(one).value());
   }
@@ -489,6 +497,7 @@ HubSnapshot Hub::snapshot() const {
     snapshot.routing_shards = router.shards_owned;
     snapshot.routed = router.events;
     snapshot.unfit = router.unfit;
+    snapshot.refused = router.refused;
     snapshot.deliveries = router.deliveries;
   }
   snapshot.stands_by = parts_->stands_by();

@@ -2,6 +2,7 @@
 
 #include "core/masked_url.hpp"
 #include "delivery/json_text.hpp"
+#include "spi/hub_rules.hpp"
 
 #include <sagabox/message.hpp>
 
@@ -27,7 +28,7 @@ Result<HubEvent> subscription_disabled(const SubscriptionRecord& record, UlidSou
   return HubEvent{
       .id = id,
       .message = std::move(message).value(),
-      .source = std::string(notice_source),
+      .source = std::string(spi::own_source),
       .external_id = "disabled/" + record.id.str() + '/' + std::to_string(record.version)};
 }
 

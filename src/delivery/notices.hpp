@@ -9,7 +9,6 @@
 /// Events that the hub itself tells.
 namespace sagabox::delivery {
 
-inline constexpr std::string_view notice_source = "hub";
 inline constexpr std::string_view subscription_disabled_type = "hub.subscription.disabled.v1";
 
 /// That this subscription was disabled, and why: `record` as it is afterwards. The same event for

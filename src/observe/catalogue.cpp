@@ -131,6 +131,8 @@ constexpr std::array catalogue{
     MetricInfo{metric::hub_unfit_total, counter, "",
                "Events that do not fit the catalogue of event types and are delivered as they are"},
     MetricInfo{metric::hub_deliveries_total, counter, "", "Deliveries that the router made"},
+    MetricInfo{metric::hub_refused_total, counter, "",
+               "Deliveries that the store refused, which were not made; the audit log has them"},
     MetricInfo{metric::hub_attempts_total, counter, "result",
                "Attempts of deliveries by result: completed or failed"},
     MetricInfo{metric::hub_attempt_seconds, histogram, "result",

@@ -8,6 +8,7 @@ namespace sagabox::metric {
 inline constexpr std::string_view hub_routed_total = "hub_routed_total";
 inline constexpr std::string_view hub_unfit_total = "hub_unfit_total";
 inline constexpr std::string_view hub_deliveries_total = "hub_deliveries_total";
+inline constexpr std::string_view hub_refused_total = "hub_refused_total";
 inline constexpr std::string_view hub_attempts_total = "hub_attempts_total";
 inline constexpr std::string_view hub_attempt_seconds = "hub_attempt_seconds";
 inline constexpr std::string_view hub_lost_leases_total = "hub_lost_leases_total";

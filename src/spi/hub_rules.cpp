@@ -39,6 +39,22 @@ Shard delivery_shard(const SubscriptionId& subscription, std::uint16_t shards) {
   return Shard{static_cast<std::uint16_t>(stable_hash(subscription.view()) % shards)};
 }
 
+bool is_fenced(const Fencing& fencing, Shard shard) {
+  return std::ranges::any_of(fencing.fences,
+                             [&](const Fence& fence) { return fence.shard == shard; });
+}
+
+Status check_foreign(const HubEvent& event) {
+  if (event.source == own_source) {
+    return refused_field("source", "\"hub\" is the hub itself; name who publishes the event");
+  }
+  if (event.message && event.message->topic().starts_with(own_types)) {
+    return refused_field("type",
+                         "types that begin with \"hub.\" are of the hub itself; choose another");
+  }
+  return {};
+}
+
 Status check_event(const HubEvent& event) {
   if (event.id.empty()) return refused_field("id", "an event needs an id; draw a new one");
   if (!event.message) return refused_field("message", "an event needs a message");
@@ -53,7 +69,9 @@ Status check_event(const HubEvent& event) {
       !problem.empty()) {
     return refused_field("external_id", problem);
   }
-  return {};
+  // Its own have both.
+  const bool is_own = event.source == own_source && event.message->topic().starts_with(own_types);
+  return is_own ? Status() : check_foreign(event);
 }
 
 Status check_subscription(const SubscriptionRecord& record) {

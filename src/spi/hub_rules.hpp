@@ -31,6 +31,15 @@ Shard event_shard(const HubEvent& event, std::uint16_t shards);
 /// A delivery's.
 Shard delivery_shard(const SubscriptionId& subscription, std::uint16_t shards);
 
+/// Whether this shard is one of those.
+bool is_fenced(const Fencing& fencing, Shard shard);
+
+/// Events of the hub itself have this source, and types that begin so.
+inline constexpr std::string_view own_source = "hub";
+inline constexpr std::string_view own_types = "hub.";
+/// SCHEMA.VALIDATION_FAILED for an event that claims to be one of them. Where events come in.
+Status check_foreign(const HubEvent& event);
+
 /// SCHEMA.VALIDATION_FAILED for what cannot be stored.
 Status check_event(const HubEvent& event);
 Status check_subscription(const SubscriptionRecord& record);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sagabox/audit.hpp>
 #include <sagabox/hub_record.hpp>
 #include <sagabox/result.hpp>
 #include <sagabox/spi/fencing.hpp>
@@ -90,19 +91,22 @@ class DeliveryStore {
   struct BeginReply {
     std::vector<bool> held;
     std::vector<AttemptOf> begun;    ///< in progress now, or were already at this attempt
-    std::vector<AttemptOf> waiting;  ///< an earlier one of their key goes first: they wait now
+    std::vector<AttemptOf> waiting;  ///< another one of their key goes first: they wait now
   };
   /// Pending ones whose attempt is one less become in progress at that attempt. Of a key only the
-  /// first open delivery does; the others become `waiting`.
+  /// first open delivery does, and only while no other one is in progress; the others become
+  /// `waiting`. A later one may be in progress: one that draws its sequence in a transaction that
+  /// commits late is added after it.
   virtual Result<BeginReply> begin(const Fencing& fencing, std::span<const AttemptOf> attempts) = 0;
 
   struct ChangeReply {
     std::vector<bool> held;
     std::vector<AttemptOf> changed;  ///< in that state now, by this call or one before
   };
-  /// Those in progress at that attempt. When one with a key ends, the next of its key becomes
-  /// pending at once, in the same write. Code, error and status replace what the delivery had;
-  /// one that completed has neither code nor error. Call `bury` before for those that died.
+  /// Those in progress at that attempt. When an attempt of one with a key has ended, the first open
+  /// one of its key becomes pending if it waits, in the same write. Code, error and status replace
+  /// what the delivery had; one that completed has neither code nor error. Call `bury` before for
+  /// those that died.
   virtual Result<ChangeReply> change(const Fencing& fencing,
                                      std::span<const DeliveryChange> changes) = 0;
   /// Open deliveries of a subscription that are not in progress, in whatever order: they die. None
@@ -118,7 +122,7 @@ class DeliveryStore {
     std::uint64_t released = 0;
     std::optional<WaitingPage> next{};  ///< null: there is nothing behind this page
   };
-  /// Waiting deliveries of this page that no open one of their key stands before become pending:
+  /// Waiting deliveries of this page whose turn it is, as `begin` sees it, become pending:
   /// what a crash may leave. Looks at `rows_max` at most. Nothing is released, and nothing is
   /// behind it, where the fence does not hold.
   virtual Result<StraysReply> release_strays(const Fencing& fencing, const WaitingPage& page) = 0;
@@ -137,11 +141,17 @@ class DeliveryStore {
   /// changed about one whose delivery is in progress at that attempt.
   virtual Status seen(std::span<const AttemptOf> jobs) = 0;
 
+  struct DisableReply {
+    std::vector<bool> held;
+    bool disabled = false;
+  };
   /// The endpoint said that it is gone, or failed for too long: the only change of a subscription
-  /// that an owner may make. False: it was disabled already, is not there, or is not as that
-  /// `change` left it any more: what failed was another target, perhaps.
-  virtual Result<bool> disable(const SubscriptionId& subscription, std::uint64_t change,
-                               std::string_view reason) = 0;
+  /// that an owner may make, and only the owner of the shard of its deliveries. Not disabled: it
+  /// was already, is not there, or is not as that `change` left it any more: what failed was
+  /// another target, perhaps. `audit` is written in the same transaction if it is disabled.
+  virtual Result<DisableReply> disable(const Fencing& fencing, const SubscriptionId& subscription,
+                                       std::uint64_t change, std::string_view reason,
+                                       std::span<const AuditEvent> audit) = 0;
   /// Those with a `change` above this one, ascending. From 0 those that have been disabled for more
   /// than two days are left out: nobody matches them or has to be told about them.
   virtual Result<std::vector<SubscriptionRecord>> subscriptions(std::uint64_t after) = 0;

@@ -18,8 +18,8 @@ namespace sagabox::spi {
 /// A job in a worker's hands, with all that its attempt needs.
 struct LeasedJob {
   JobRecord job;
-  DeliveryRecord delivery;
-  HubEvent event;
+  DeliveryRecord delivery;  ///< with id and subscription only if it is gone
+  HubEvent event;           ///< without a message if it is gone or cannot be decoded
 };
 
 struct FinishedJob {
@@ -34,8 +34,8 @@ class JobStore {
 
   /// Pending jobs, the oldest first; those that others are leasing at this moment are left out.
   /// `token` is drawn by the caller for this call: it stands for the lease. Jobs whose delivery or
-  /// event is gone are left out. One at least, and more while their payloads have `bytes_max`
-  /// together.
+  /// event is gone are leased like others, so that they end. One at least, and more while their
+  /// payloads have `bytes_max` together.
   virtual Result<std::vector<LeasedJob>> lease(std::string_view worker, const LeaseToken& token,
                                                Duration lease, std::uint32_t rows_max,
                                                std::size_t bytes_max) = 0;

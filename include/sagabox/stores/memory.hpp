@@ -197,6 +197,10 @@ class MemoryStore final : public Store {
   /// Takes this pending row out of every reader's sight, as a bug or a foreign writer might.
   Status misplace(const TableName& table, Sequence sequence);
 
+  /// Draws a sequence now for the next delivery that is requeued: what a requeue does whose
+  /// transaction commits late.
+  void begin_requeue();
+
   /// Remembers the committed state; `fail_over` brings the remembered state back, aborts open
   /// transactions and starts another timeline. False when there is none.
   void checkpoint();

@@ -26,13 +26,23 @@ AuditEvent death_of(const DeliveryRecord& delivery, WallTime at) {
           .actor = {}};
 }
 
+/// Its endpoint has made the hub disable it.
+AuditEvent disabling_of(const Ending& cause, WallTime at) {
+  AuditEvent event{.kind = AuditKind::hub_subscription_disabled, .at = at};
+  event.table = "hub";
+  event.tenant = cause.delivery.tenant;
+  event.message_id = cause.delivery.subscription.str();
+  event.detail = cause.disable;
+  return event;
+}
+
 }  // namespace
 
 EndAnswer Orchestrator::perform(const EndStep& step) const {
   struct Visitor {
     const OrchestratorParts& parts;
     EndAnswer operator()(const ReadEnded& step) const {
-      return parts.store.ended(step.tenure.shard, ended_rows_max);
+      return parts.store.ended(step.tenure.shard, step.rows_max);
     }
     EndAnswer operator()(const ReadDoomed& step) const {
       return parts.store.doomed(step.tenure.shard, step.subscription, doomed_rows_max);
@@ -41,7 +51,8 @@ EndAnswer Orchestrator::perform(const EndStep& step) const {
       return parts.health.failing_since(step.subscription, step.within);
     }
     EndAnswer operator()(const DisableSubscription& step) const {
-      return parts.store.disable(step.subscription, step.change, step.reason);
+      return parts.store.disable({scope, step.fences.owner, step.fences.of}, step.subscription,
+                                 step.change, step.reason, step.audit);
     }
     EndAnswer operator()(const Bury& step) const { return parts.store.bury(step.ids); }
     EndAnswer operator()(const ChangeDeliveries& step) const {
@@ -100,14 +111,14 @@ std::optional<EndStep> Orchestrator::plan_question() const {
 
 std::optional<EndStep> Orchestrator::plan_ended(BootTime now) {
   for (std::size_t looks = shards_.size(); looks > 0; --looks) {
-    if (known_results_.size() >= options_.results_max) break;
+    if (known_results_.size() >= options_.results_max + parked_batches_.size()) break;
     ended_turn_ = (ended_turn_ + 1) % shards_.size();
     const Shard shard{static_cast<std::uint16_t>(ended_turn_)};
     auto& one = shards_[shard.value];
     // Before the first scan has ended it is not known what a result belongs to.
     if (!works_on(shard) || !one.scanned || now < one.ended_at) continue;
     one.ended_at = now + options_.look_interval;
-    return ReadEnded{.tenure = tenure_of(shard)};
+    return ReadEnded{.tenure = tenure_of(shard), .rows_max = one.ended_rows};
   }
   return std::nullopt;
 }
@@ -158,9 +169,7 @@ std::optional<EndStep> Orchestrator::plan_stage() {
       const auto first = std::ranges::find_if(
           batch.items, [](const Ending& item) { return !item.disable.empty(); });
       if (first != batch.items.end()) {
-        return DisableSubscription{.subscription = first->delivery.subscription,
-                                   .change = first->disable_change,
-                                   .reason = first->disable};
+        return plan_disable(*first);
       }
       batch.stage = Stage::bury;
     }
@@ -179,6 +188,17 @@ std::optional<EndStep> Orchestrator::plan_stage() {
     return plan_change(batch);
   }
   return std::nullopt;
+}
+
+EndStep Orchestrator::plan_disable(const Ending& cause) const {
+  DisableSubscription step{.fences = {},
+                           .subscription = cause.delivery.subscription,
+                           .change = cause.disable_change,
+                           .reason = cause.disable,
+                           .audit = {}};
+  (void)add_fence(step.fences, cause.tenure.shard);
+  if (parts_.audit != nullptr) step.audit = {disabling_of(cause, parts_.clock.wall_now())};
+  return step;
 }
 
 std::optional<EndStep> Orchestrator::plan_audit(const EndBatch& batch) const {
@@ -216,7 +236,7 @@ void Orchestrator::unpark(BootTime now) {
 }
 
 void Orchestrator::apply_one(const DisableSubscription& step, EndAnswer& answer, BootTime now) {
-  auto& disabled = std::get<Result<bool>>(answer);
+  auto& disabled = std::get<Result<spi::DeliveryStore::DisableReply>>(answer);
   if (!disabled.ok() && may_be_repeated(disabled.error().code)) {
     return end_failed(disabled.error(), "a subscription could not be disabled", now);
   }
@@ -225,12 +245,17 @@ void Orchestrator::apply_one(const DisableSubscription& step, EndAnswer& answer,
     // It is as it was: its deliveries go on.
     if (auto* const line = find_line(step.subscription)) line->stopped = line->doom = false;
   }
+  if (disabled.ok()) {
+    fences_broken(step.fences, disabled->held);
+    // Whoever has the shard now decides by what it has seen.
+    if (std::ranges::find(disabled->held, false) != disabled->held.end()) return;
+  }
   for (auto& item : batches_.front().items) {
     if (item.delivery.subscription == step.subscription) item.disable.clear();
   }
   subscriptions_at_ = {};
   parts_.wake_starter();
-  if (!disabled.ok() || !*disabled) return;
+  if (!disabled.ok() || !disabled->disabled) return;
   end_retry_.succeeded();
   ++totals_.disabled;
   figures_.disabled.increment();
@@ -279,8 +304,8 @@ void Orchestrator::changed(const Ending& item, bool unsent, BootTime now) {
   auto* const line = find_line(delivery.subscription);
   if (line == nullptr) return;
   if (delivery.state == DeliveryState::pending) look_at(*line, delivery.next_attempt_at, now);
-  // The next of its key may go now.
-  if (!delivery.key.empty() && delivery.state != DeliveryState::pending) line->look_from_start();
+  // The next of its key may go now, or one that was added late and goes before it.
+  if (!delivery.key.empty()) line->look_from_start();
   consider(*line, now);
   parts_.wake_starter();
 }

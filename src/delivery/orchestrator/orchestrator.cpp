@@ -23,7 +23,10 @@ void Orchestrator::acquired(const spi::OwnedShard& shard, const WorkerId& owner,
                             Timeline timeline) {
   const std::scoped_lock lock(mutex_);
   // Commits were lost: changes of subscriptions are counted anew.
-  if (timeline != timeline_) book_ = {};
+  if (timeline != timeline_) {
+    book_ = {};
+    parts_.timeline_changed();
+  }
   timeline_ = timeline;
   forget_shard(shard.shard);
   const auto now = parts_.clock.boot_now();

@@ -56,6 +56,8 @@ struct OrchestratorParts {
   std::function<void()> wake_ender = [] {};
   /// Jobs were made. Called with a lock held, too.
   std::function<void()> made_jobs = [] {};
+  /// Commits were lost: what was read of the store may not be there. Called with a lock held.
+  std::function<void()> timeline_changed = [] {};
   Decider decide = &delivery::decide;
 };
 
@@ -154,6 +156,7 @@ class Orchestrator final : public ownership::Holder {
     SubscriptionId open_after{};
     BootTime open_at{};
     BootTime ended_at{};
+    std::uint32_t ended_rows = ended_rows_max;  ///< of the next read of ended jobs
     /// The pass over waiting deliveries.
     spi::WaitingPage strays_after{};
     BootTime strays_at{};
@@ -194,6 +197,7 @@ class Orchestrator final : public ownership::Holder {
   [[nodiscard]] std::optional<EndStep> plan_doomed();
   [[nodiscard]] std::optional<EndStep> plan_question() const;
   [[nodiscard]] std::optional<EndStep> plan_audit(const EndBatch& batch) const;
+  [[nodiscard]] EndStep plan_disable(const Ending& cause) const;
   [[nodiscard]] EndStep plan_change(EndBatch& batch);
   [[nodiscard]] std::optional<EndStep> plan_stage();
   [[nodiscard]] std::optional<EndStep> plan_seen(bool any);

@@ -125,7 +125,12 @@ void Orchestrator::apply_one(const ReadEnded& step, EndAnswer& answer, BootTime 
     results_.push_back(std::move(job));
     news = true;
   }
-  if (news && jobs->size() == ended_rows_max) one.ended_at = now;
+  const bool is_full = jobs->size() == step.rows_max;
+  if (news && is_full) one.ended_at = now;
+  // The oldest come first, and those whose result the store refuses stay: where they fill the page,
+  // the next one is longer.
+  if (!news && is_full) one.ended_rows = step.rows_max * 2;
+  if (jobs->size() < ended_rows_max) one.ended_rows = ended_rows_max;
   found_something(news);
 }
 

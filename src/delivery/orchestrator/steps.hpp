@@ -74,6 +74,7 @@ using StartAnswer =
 // Ending them.
 struct ReadEnded {
   Tenure tenure;
+  std::uint32_t rows_max = 0;
 };
 struct ReadDoomed {
   Tenure tenure;
@@ -84,9 +85,11 @@ struct ReadFailing {
   Duration within{};
 };
 struct DisableSubscription {
+  Fences fences;
   SubscriptionId subscription;
   std::uint64_t change = 0;  ///< of the subscription that this was decided by
   std::string reason;
+  std::vector<AuditEvent> audit;
 };
 struct Bury {
   std::vector<DeliveryId> ids;
@@ -106,7 +109,7 @@ using EndStep = std::variant<ReadEnded, ReadDoomed, ReadFailing, DisableSubscrip
                              ChangeDeliveries, MarkSeen, AppendAudit>;
 using EndAnswer =
     std::variant<Result<std::vector<spi::EndedJob>>, Result<std::vector<DeliveryRecord>>,
-                 Result<std::optional<WallTime>>, Result<bool>, Status,
+                 Result<std::optional<WallTime>>, Result<spi::DeliveryStore::DisableReply>, Status,
                  Result<spi::DeliveryStore::ChangeReply>, Result<AuditHead>>;
 
 }  // namespace sagabox::delivery

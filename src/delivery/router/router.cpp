@@ -1,13 +1,33 @@
 #include "delivery/router/router.hpp"
 
+#include "core/error_text.hpp"
 #include "delivery/hub_log.hpp"
 #include "delivery/notices.hpp"
+#include "observe/audit_events.hpp"
 #include "observe/hub_metric_names.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace sagabox::delivery {
+namespace {
+
+/// The delivery that is not made, as one that died is in the audit log.
+AuditEvent refusal_of(const DeliveryRecord& delivery, const Error& error, WallTime at) {
+  AuditEvent event{.kind = AuditKind::dead_letter, .at = at};
+  event.table = "hub";
+  event.tenant = delivery.tenant;
+  event.topic = delivery.type;
+  event.message_id = delivery.id.str();
+  event.code = code_name(error.code);
+  event.detail = clean_error(
+      "event " + delivery.event.str() + " for subscription " + delivery.subscription.str() +
+          ": the store refuses the delivery, which is not made: " + error.message,
+      audit_detail_bytes_max);
+  return event;
+}
+
+}  // namespace
 
 Router::Router(RouterParts parts, RouterOptions options)
     : parts_(std::move(parts)),
@@ -16,6 +36,7 @@ Router::Router(RouterParts parts, RouterOptions options)
       routed_(parts_.metrics.counter(metric::hub_routed_total, {})),
       made_(parts_.metrics.counter(metric::hub_deliveries_total, {})),
       unfit_(parts_.metrics.counter(metric::hub_unfit_total, {})),
+      refused_(parts_.metrics.counter(metric::hub_refused_total, {})),
       shards_(parts_.events.capabilities().shards),
       reader_(parts_.events.capabilities(),
               {.poll_interval = options.poll_interval, .rows_stay = true}) {}
@@ -98,6 +119,7 @@ void Router::acquired(const spi::OwnedShard& taken, const WorkerId& owner, Timel
       book_ = {};
       batch_.is_void = true;
       timeline_ = timeline;
+      parts_.timeline_changed();
     }
     auto& shard = shards_[taken.shard.value];
     shard.ours = true;
@@ -184,6 +206,7 @@ bool Router::add_deliveries(BootTime now) {
     }
   }
   // Only this thread changes the batch.
+  if (batch_.refusal) return tell_refusal(now);
   const auto some = std::span(batch_.deliveries).subspan(batch_.added, rows);
   auto fresh = parts_.deliveries.add(some);
   if (fresh.ok()) parts_.added(some);
@@ -212,19 +235,51 @@ void Router::added(std::size_t rows, Result<std::uint64_t> fresh, BootTime now) 
     totals_.deliveries += *fresh;
     made_.add(static_cast<double>(*fresh));
     log_made(std::span(batch_.deliveries).subspan(batch_.added, rows));
-    batch_.added += rows;
+    end_writes(rows);
   } else if (fresh.error().code != Code::schema_validation_failed) {
     return failed("add", fresh.error(), now);
   } else if (rows > 1) {
     // One of them cannot be stored: the others must not wait for it.
     batch_.rows_max = rows / 2;
-    return;
   } else {
-    refused(batch_.deliveries[batch_.added], fresh.error());
-    ++batch_.added;
+    batch_.refusal = fresh.error();
   }
+}
+
+void Router::end_writes(std::size_t rows) {
+  batch_.added += rows;
   batch_.rows_max = std::min(batch_.rows_max * 2, options_.deliveries_max);
   if (batch_.added == batch_.deliveries.size()) end_batch();
+}
+
+/// The position moves on over it, so it has to be found afterwards: it is in the audit log before.
+bool Router::tell_refusal(BootTime now) {
+  const auto& delivery = batch_.deliveries[batch_.added];
+  const auto error = *batch_.refusal;
+  Status told;
+  if (parts_.audit != nullptr) {
+    const auto event = refusal_of(delivery, error, parts_.clock.wall_now());
+    const auto appended = parts_.audit->append(std::span(&event, 1));
+    if (!appended.ok()) told = appended.error();
+  }
+  const std::scoped_lock lock(mutex_);
+  if (!told.ok() && may_be_repeated(told.error().code)) {
+    failed("audit", told.error(), now);
+    return true;
+  }
+  retry_.succeeded();
+  // Nothing would be routed any more where an operator has to put the log right first.
+  if (!told.ok()) {
+    errors_.count(told.error().code);
+    log_delivery(parts_.log, LogLevel::error, "a refused delivery is not in the audit log",
+                 delivery,
+                 {{"code", code_name(told.error().code)},
+                  {"error", std::string_view(told.error().message)}});
+  }
+  refused(delivery, error);
+  batch_.refusal.reset();
+  end_writes(1);
+  return true;
 }
 
 void Router::log_made(std::span<const DeliveryRecord> deliveries) const {
@@ -236,6 +291,7 @@ void Router::log_made(std::span<const DeliveryRecord> deliveries) const {
 
 void Router::refused(const DeliveryRecord& delivery, const Error& error) {
   errors_.count(error.code);
+  refused_.increment();
   ++totals_.refused;
   log_delivery(parts_.log, LogLevel::error, "the store refuses a delivery, which is not made",
                delivery,

@@ -10,6 +10,7 @@
 #include <sagabox/hub_record.hpp>
 #include <sagabox/log.hpp>
 #include <sagabox/metrics.hpp>
+#include <sagabox/spi/audit_store.hpp>
 #include <sagabox/spi/delivery_store.hpp>
 #include <sagabox/spi/event_store.hpp>
 #include <sagabox/time.hpp>
@@ -33,11 +34,15 @@ struct RouterParts {
   spi::DeliveryStore& deliveries;  ///< `add` only
   /// What events should look like; null: as they like.
   const EventTypes* types = nullptr;
+  /// Has what the store refuses; null: nothing has.
+  spi::AuditStore* audit = nullptr;
   const Clock& clock;
   Metrics& metrics = no_metrics();
   Logger& log = no_log();
   /// Called without a lock when a step may be due earlier than `next` said.
   std::function<void()> wake = [] {};
+  /// Commits were lost: what was read of the store may not be there. Called with a lock held.
+  std::function<void()> timeline_changed = [] {};
   /// Called without a lock with deliveries that have been added, some of them perhaps before.
   std::function<void(std::span<const DeliveryRecord>)> added = [](std::span<const DeliveryRecord>) {
   };
@@ -108,6 +113,8 @@ class Router final : public ownership::Holder {
     std::size_t added = 0;     ///< of `deliveries`
     std::size_t rows_max = 0;  ///< of the next write
     bool is_void = false;      ///< its events may not be there any more
+    /// Why the store does not take the next delivery.
+    std::optional<Error> refusal{};
     [[nodiscard]] bool empty() const noexcept { return events.empty(); }
   };
   struct Reading {
@@ -126,7 +133,9 @@ class Router final : public ownership::Holder {
   void fill_batch();
   void added(std::size_t rows, Result<std::uint64_t> fresh, BootTime now);
   void log_made(std::span<const DeliveryRecord> deliveries) const;
+  bool tell_refusal(BootTime now);
   void refused(const DeliveryRecord& delivery, const Error& error);
+  void end_writes(std::size_t rows);
   void check_type(const HubEvent& event);
   void end_batch();
   bool move_positions(BootTime now);
@@ -146,6 +155,7 @@ class Router final : public ownership::Holder {
   Counter& routed_;
   Counter& made_;
   Counter& unfit_;
+  Counter& refused_;
   std::atomic<ownership::Worker*> worker_{nullptr};
 
   mutable std::mutex mutex_;  // of all below

@@ -54,6 +54,8 @@ class Targets {
       : transports_(transports), box_(box) {}
 
   Result<Target> find(const Subscription& subscription, std::span<const spi::SealedSecret> secrets);
+  /// The numbers of changes may stand for others from now on: all are opened again.
+  void forget() noexcept { opened_.clear(); }
 
  private:
   struct Opened {

@@ -228,14 +228,18 @@ bool Worker::send_leased(BootTime now) {
 }
 
 Status Worker::read_subscriptions(BootTime now) {
-  const bool all = now >= reread_at_;
+  const bool all = rereads_.exchange(false) || now >= reread_at_;
   const auto changed = parts_.subscriptions(all ? 0 : book_.change());
-  if (!changed.ok()) return changed.error();
+  if (!changed.ok()) {
+    if (all) rereads_.store(true);
+    return changed.error();
+  }
   if (!all) {
     book_.apply(*changed);
     return {};
   }
   book_.replace(*changed);
+  targets_.forget();
   reread_at_ = now + options_.reread_interval;
   return {};
 }
@@ -266,6 +270,10 @@ Duration Worker::timeout_of(const Held& held, const Subscription& subscription,
 
 std::optional<JobResult> Worker::refusal_of(const Held& held, const Subscription* subscription,
                                             BootTime now) const {
+  if (!held.leased.event.message) {
+    return not_sent(Code::request_not_found,
+                    "its event is not stored any more, or cannot be read; publish it again");
+  }
   // Deliveries are made of subscriptions that are there: what this process knows is behind.
   if (subscription == nullptr) {
     return not_sent(Code::provider_unavailable, "its subscription is not known here yet");

@@ -102,6 +102,8 @@ class Worker final {
   [[nodiscard]] BootTime next(BootTime now) const;
   /// Jobs may have been made.
   void wake() noexcept { schedule_.wake(); }
+  /// Commits were lost: changes of subscriptions are counted anew.
+  void timeline_changed() noexcept { rereads_.store(true); }
   /// Leases nothing more; what is under way ends as usual.
   void stop() noexcept { stopped_.store(true); }
   /// Nothing is leased by it, and every result is written.
@@ -182,6 +184,7 @@ class Worker final {
   std::shared_ptr<Inbox> inbox_;
 
   std::atomic<bool> stopped_{false};
+  std::atomic<bool> rereads_{false};
   std::atomic<std::uint32_t> in_hand_{0};
   std::atomic<std::size_t> in_hand_bytes_{0};  ///< of payloads; a result has none
   std::atomic<std::uint64_t> completed_{0};

@@ -172,6 +172,11 @@ Result<spi::PurgeReply> Database::purge(const spi::PurgeRequest& request) {
   });
 }
 
+void Database::begin_requeue() {
+  const std::lock_guard lock(mutex_);
+  state_.hub.deliveries.draw_early();
+}
+
 Status Database::misplace(const TableName& table, Sequence sequence) {
   const std::lock_guard lock(mutex_);
   Table* rows = find(table);

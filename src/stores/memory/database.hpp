@@ -158,6 +158,7 @@ class Database final : public spi::OutboxStore,
   Status corrupt(const TableName& table, Sequence sequence);
   void remove_audit(std::uint64_t first, std::uint64_t last);
   Status misplace(const TableName& table, Sequence sequence);
+  void begin_requeue();
   void checkpoint();
   bool fail_over();
   [[nodiscard]] std::vector<Inspected> inspect(const TableName& table) const;

@@ -84,8 +84,9 @@ class HubDeliveries final : public spi::DeliveryStore {
       std::span<const spi::AttemptOf> attempts) override;
   Result<std::vector<spi::EndedJob>> ended(Shard shard, std::uint32_t rows_max) override;
   Status seen(std::span<const spi::AttemptOf> jobs) override;
-  Result<bool> disable(const SubscriptionId& subscription, std::uint64_t change,
-                       std::string_view reason) override;
+  Result<DisableReply> disable(const spi::Fencing& fencing, const SubscriptionId& subscription,
+                               std::uint64_t change, std::string_view reason,
+                               std::span<const AuditEvent> audit) override;
   Result<std::vector<SubscriptionRecord>> subscriptions(std::uint64_t after) override;
   Result<std::vector<SubscriptionRecord>> named(std::span<const SubscriptionId> ids) override;
   void wait(Duration timeout) override;

@@ -282,7 +282,7 @@ Result<std::vector<spi::Requeued>> HubAdmin::requeue(std::span<const DeliveryId>
           dead == nullptr ? nullptr : generation_of(hub, *dead, dead->generation + 1);
       auto& answer = answers.emplace_back(spi::requeued(ids[i], dead, next, tenant));
       if (answer.outcome != spi::Requeued::Outcome::made) continue;
-      hub.deliveries.add(spi::next_generation(*dead, database_.now()));
+      hub.deliveries.add_late(spi::next_generation(*dead, database_.now()));
       if (!audit.empty()) database_.state_.audit.append(audit[i]);
     }
     return answers;

@@ -14,11 +14,6 @@ bool all_held(const std::vector<bool>& held) {
   return std::ranges::find(held, false) == held.end();
 }
 
-bool is_fenced(const spi::Fencing& fencing, Shard shard) {
-  return std::ranges::any_of(fencing.fences,
-                             [&](const spi::Fence& fence) { return fence.shard == shard; });
-}
-
 bool is_unsent(const DeliveryRecord& delivery) {
   return delivery.state == State::pending || delivery.state == State::waiting;
 }
@@ -123,7 +118,7 @@ Result<spi::DeliveryStore::BeginReply> HubDeliveries::begin(
     auto& rows = database_.state_.hub.deliveries;
     for (const auto& of : attempts) {
       const auto* stored = rows.find(of.delivery);
-      if (stored == nullptr || !is_fenced(fencing, stored->shard)) continue;
+      if (stored == nullptr || !spi::is_fenced(fencing, stored->shard)) continue;
       if (stored->state == State::in_progress && stored->attempt == of.attempt) {
         reply.begun.push_back(of);
       }
@@ -133,7 +128,7 @@ Result<spi::DeliveryStore::BeginReply> HubDeliveries::begin(
         continue;
       }
       auto row = *stored;
-      if (rows.is_first_of_key(row)) {
+      if (rows.is_turn_of_key(row)) {
         row.state = State::in_progress;
         row.attempt = of.attempt;
         reply.begun.push_back(of);
@@ -157,7 +152,7 @@ Result<spi::DeliveryStore::ChangeReply> HubDeliveries::change(
     auto& rows = database_.state_.hub.deliveries;
     for (const auto& change : changes) {
       const auto* stored = rows.find(change.of.delivery);
-      if (stored == nullptr || !is_fenced(fencing, stored->shard)) continue;
+      if (stored == nullptr || !spi::is_fenced(fencing, stored->shard)) continue;
       const bool goes = stored->state == State::in_progress && stored->attempt == change.of.attempt;
       if (goes) rows.change(spi::changed(*stored, change, database_.now()));
       if (goes || spi::is_applied(*stored, change)) reply.changed.push_back(change.of);
@@ -195,7 +190,7 @@ Result<spi::DeliveryStore::ChangeReply> HubDeliveries::end_unsent(
     auto& rows = database_.state_.hub.deliveries;
     for (const auto& change : changes) {
       const auto* stored = rows.find(change.of.delivery);
-      if (stored == nullptr || !is_fenced(fencing, stored->shard)) continue;
+      if (stored == nullptr || !spi::is_fenced(fencing, stored->shard)) continue;
       const bool goes = is_unsent(*stored) && stored->attempt == change.of.attempt &&
                         is_disabled(database_.state_.hub, stored->subscription);
       if (goes) rows.change(spi::changed(*stored, change, database_.now()));
@@ -227,7 +222,7 @@ Result<spi::DeliveryStore::StraysReply> HubDeliveries::release_strays(
         reply.next = {page.shard, place.first, place.second, page.rows_max};
       }
       if (looked_at > page.rows_max) break;
-      if (!rows.is_first_of_key(row)) continue;
+      if (!rows.is_turn_of_key(row)) continue;
       row.state = State::pending;
       rows.change(row);
       ++reply.released;
@@ -315,23 +310,31 @@ Status HubDeliveries::seen(std::span<const spi::AttemptOf> jobs) {
   });
 }
 
-Result<bool> HubDeliveries::disable(const SubscriptionId& subscription, std::uint64_t change,
-                                    std::string_view reason) {
-  auto done = database_.faulty(Operation::hub_disable, [&]() -> Result<bool> {
+Result<spi::DeliveryStore::DisableReply> HubDeliveries::disable(const spi::Fencing& fencing,
+                                                                const SubscriptionId& subscription,
+                                                                std::uint64_t change,
+                                                                std::string_view reason,
+                                                                std::span<const AuditEvent> audit) {
+  auto done = database_.faulty(Operation::hub_disable, [&]() -> Result<DisableReply> {
     const std::lock_guard lock(database_.mutex_);
+    DisableReply reply{.held = database_.held(fencing)};
+    const auto shard = spi::delivery_shard(subscription, database_.options_.shards);
+    if (!all_held(reply.held) || !spi::is_fenced(fencing, shard)) return reply;
     auto& hub = database_.state_.hub;
     const auto known = hub.subscriptions.find(subscription);
-    if (known == hub.subscriptions.end()) return false;
+    if (known == hub.subscriptions.end()) return reply;
     auto& record = known->second;
-    if (record.state == SubscriptionState::disabled || record.change != change) return false;
+    if (record.state == SubscriptionState::disabled || record.change != change) return reply;
     record.state = SubscriptionState::disabled;
     record.reason = std::string(reason);
     record.changed_at = database_.now();
     record.change = ++hub.last_change;
     ++record.version;
-    return true;
+    for (const auto& event : audit) database_.state_.audit.append(event);
+    reply.disabled = true;
+    return reply;
   });
-  if (done.ok() && *done) database_.ring_if_told(hub_deliveries_bell);
+  if (done.ok() && done->disabled) database_.ring_if_told(hub_deliveries_bell);
   return done;
 }
 

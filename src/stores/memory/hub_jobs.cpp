@@ -14,9 +14,7 @@ Result<std::vector<spi::LeasedJob>> HubJobs::lease(std::string_view worker, cons
     auto& hub = database_.state_.hub;
     std::vector<HubJobRow*> pending;
     for (auto& [of, job] : hub.jobs) {
-      const auto* delivery = hub.deliveries.find(of.delivery);
-      if (job.record.state != HubJobState::pending || delivery == nullptr) continue;
-      if (hub.events.find(delivery->event) != nullptr) pending.push_back(&job);
+      if (job.record.state == HubJobState::pending) pending.push_back(&job);
     }
     std::ranges::stable_sort(pending, {},
                              [](const HubJobRow* job) { return job->record.attempt_at; });
@@ -31,9 +29,14 @@ Result<std::vector<spi::LeasedJob>> HubJobs::lease(std::string_view worker, cons
       job->record.state = HubJobState::leased;
       job->record.worker = std::string(worker);
       job->record.lease_until = database_.after(lease);
-      const auto& delivery = *hub.deliveries.find(job->record.delivery);
-      leased.push_back(
-          {.job = job->record, .delivery = delivery, .event = *hub.events.find(delivery.event)});
+      auto& one = leased.emplace_back(spi::LeasedJob{.job = job->record});
+      one.delivery.id = job->record.delivery;
+      one.delivery.subscription = job->record.subscription;
+      const auto* delivery = hub.deliveries.find(job->record.delivery);
+      if (delivery == nullptr) continue;
+      one.delivery = *delivery;
+      const auto* event = hub.events.find(delivery->event);
+      if (event != nullptr) one.event = *event;
     }
     return leased;
   });

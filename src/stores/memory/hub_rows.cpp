@@ -3,6 +3,14 @@
 #include <algorithm>
 
 namespace sagabox::memory {
+namespace {
+
+/// No attempt of it has ended by this change.
+bool goes_on(DeliveryState state) {
+  return state == DeliveryState::waiting || state == DeliveryState::in_progress;
+}
+
+}  // namespace
 
 HubEventRows::ExternalKey HubEventRows::external_key(const HubEvent& event) {
   return {event.message->tenant(), event.source, event.external_id};
@@ -61,9 +69,11 @@ const std::map<SubscriptionId, HubDeliveryRows::Due>* HubDeliveryRows::pending(S
   return at == pending_.end() ? nullptr : &at->second;
 }
 
-bool HubDeliveryRows::is_first_of_key(const DeliveryRecord& delivery) const {
+bool HubDeliveryRows::is_turn_of_key(const DeliveryRecord& delivery) const {
   if (delivery.key.empty()) return true;
-  const auto key = keys_.find({delivery.subscription, delivery.key});
+  const Key of{delivery.subscription, delivery.key};
+  if (in_progress_.contains(of)) return false;
+  const auto key = keys_.find(of);
   return key == keys_.end() || *key->second.begin() >= delivery.sequence;
 }
 
@@ -74,6 +84,9 @@ void HubDeliveryRows::index(const DeliveryRecord& delivery) {
   }
   if (!delivery.key.empty() && !has_ended(delivery.state)) {
     keys_[{delivery.subscription, delivery.key}].insert(delivery.sequence);
+    if (delivery.state == DeliveryState::in_progress) {
+      in_progress_.insert({delivery.subscription, delivery.key});
+    }
   }
 }
 
@@ -88,11 +101,25 @@ void HubDeliveryRows::take_from_index(const DeliveryRecord& delivery) {
     const auto key = keys_.find({delivery.subscription, delivery.key});
     key->second.erase(delivery.sequence);
     if (key->second.empty()) keys_.erase(key);
+    if (delivery.state == DeliveryState::in_progress) {
+      in_progress_.erase(in_progress_.find({delivery.subscription, delivery.key}));
+    }
   }
 }
 
 void HubDeliveryRows::add(DeliveryRecord delivery) {
-  delivery.sequence = Sequence{next_sequence_++};
+  add_as(Sequence{next_sequence_++}, std::move(delivery));
+}
+
+void HubDeliveryRows::add_late(DeliveryRecord delivery) {
+  if (early_.empty()) return add(std::move(delivery));
+  const auto sequence = early_.front();
+  early_.pop_front();
+  add_as(sequence, std::move(delivery));
+}
+
+void HubDeliveryRows::add_as(Sequence sequence, DeliveryRecord delivery) {
+  delivery.sequence = sequence;
   ids_.emplace(delivery.id, delivery.sequence);
   events_.insert(delivery.event);
   index(delivery);
@@ -104,7 +131,7 @@ void HubDeliveryRows::change(const DeliveryRecord& delivery) {
   take_from_index(row);
   row = delivery;
   index(row);
-  if (row.key.empty() || !has_ended(row.state)) return;
+  if (row.key.empty() || goes_on(row.state)) return;
   const auto key = keys_.find({row.subscription, row.key});
   if (key == keys_.end()) return;
   auto& next = rows_.at(*key->second.begin());

@@ -8,6 +8,7 @@
 #include <sagabox/spi/subscription_store.hpp>
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -59,18 +60,25 @@ class HubDeliveryRows {
   [[nodiscard]] bool has_event(const EventId& event) const { return events_.contains(event); }
   /// Inserts with the next sequence.
   void add(DeliveryRecord delivery);
-  /// Replaces the one of this id. When one with a key has ended, the next of its key is pending.
+  /// Draws a sequence now for a row that `add_late` inserts: as a transaction does that commits
+  /// late.
+  void draw_early() { early_.push_back(Sequence{next_sequence_++}); }
+  void add_late(DeliveryRecord delivery);
+  /// Replaces the one of this id. When an attempt of one with a key has ended, the first open one
+  /// of its key does not wait any more.
   void change(const DeliveryRecord& delivery);
   void remove(const DeliveryId& id);
 
   /// Pending ones of a shard, by subscription.
   [[nodiscard]] const std::map<SubscriptionId, Due>* pending(Shard shard) const;
-  [[nodiscard]] bool is_first_of_key(const DeliveryRecord& delivery) const;
+  /// No earlier one of its key is open, and none is in progress.
+  [[nodiscard]] bool is_turn_of_key(const DeliveryRecord& delivery) const;
 
   std::map<DeliveryId, HubEvent> snapshots{};
 
  private:
   using Key = std::pair<SubscriptionId, std::string>;
+  void add_as(Sequence sequence, DeliveryRecord delivery);
   void index(const DeliveryRecord& delivery);
   void take_from_index(const DeliveryRecord& delivery);
 
@@ -78,6 +86,8 @@ class HubDeliveryRows {
   std::map<DeliveryId, Sequence> ids_;
   std::map<std::uint16_t, std::map<SubscriptionId, Due>> pending_;
   std::map<Key, std::set<Sequence>> keys_;  // open ones with a key
+  std::multiset<Key> in_progress_;
+  std::deque<Sequence> early_;
   std::multiset<EventId> events_;
   std::uint64_t next_sequence_ = 1;
 };

@@ -105,6 +105,8 @@ void MemoryStore::remove_audit(std::uint64_t first, std::uint64_t last) {
   database_->remove_audit(first, last);
 }
 
+void MemoryStore::begin_requeue() { database_->begin_requeue(); }
+
 Status MemoryStore::misplace(const TableName& table, Sequence sequence) {
   return database_->misplace(table, sequence);
 }

@@ -125,6 +125,7 @@ class PostgresStore final : public Store {
         .audit = chain_,
         .clock = nullptr,
         .capabilities = outbox_.capabilities(),
+        .requeue_audits = true,
         .prepare =
             [this] {
               // Owners and the audit log are among the tables of the outbox.

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <map>
+#include <set>
 
 namespace sagabox::sql {
 namespace {
@@ -225,31 +226,77 @@ Result<std::optional<WallTime>> HubAdminStore::failing_since(const SubscriptionI
   return rows->empty() ? std::nullopt : rows->front().maybe_time(0);
 }
 
+/// The dead deliveries whose next generation is new now, which are in the audit log. Another
+/// transaction may have been first with some of them.
+Result<std::set<DeliveryId>> HubAdminStore::make_next(Session& session,
+                                                      std::span<const DeliveryRecord> dead,
+                                                      const std::optional<std::string>& tenant,
+                                                      std::span<const AuditEvent> audit) const {
+  std::set<DeliveryId> made;
+  if (parts_.requeue_audits) {
+    std::vector<std::string> ids, details, actors;
+    for (const auto& one : dead) ids.push_back(one.id.str());
+    for (const auto& event : audit) {
+      details.push_back(event.detail);
+      actors.push_back(event.actor);
+    }
+    auto rows = session.run(statements_.add,
+                            {std::move(ids), tenant, std::move(details), std::move(actors)});
+    if (!rows.ok()) return rows.error();
+    for (const auto row : *rows) made.insert(hub_id<DeliveryId>(row.text(0)));
+    return made;
+  }
+  std::vector<DeliveryRecord> next;
+  for (const auto& one : dead) next.push_back(spi::next_generation(one, {}));
+  auto rows = session.run(statements_.add, values_of_deliveries(next, parts_.now()));
+  if (!rows.ok()) return rows.error();
+  std::set<DeliveryId> fresh;
+  for (const auto row : *rows) fresh.insert(hub_id<DeliveryId>(row.text(0)));
+  std::vector<AuditEvent> acts;
+  for (std::size_t i = 0; i < dead.size(); ++i) {
+    if (!fresh.contains(next[i].id) || !made.insert(dead[i].id).second) continue;
+    if (!audit.empty()) acts.push_back(audit[i]);
+  }
+  if (auto noted = append_audit(parts_, session, acts); !noted.ok()) return noted.error();
+  return made;
+}
+
 Result<std::vector<spi::Requeued>> HubAdminStore::requeue_in(
     Session& session, std::span<const DeliveryId> ids, const std::optional<std::string>& tenant,
     std::span<const AuditEvent> audit) const {
   using Outcome = spi::Requeued::Outcome;
-  auto rows = session.run(statements_.generations, {id_texts(ids)});
-  if (!rows.ok()) return rows.error();
-  const Generations known(*rows);
+  const auto look = [&](std::vector<spi::Requeued>& answers, std::vector<DeliveryRecord>& dead,
+                        std::vector<AuditEvent>& acts) -> Status {
+    auto rows = session.run(statements_.generations, {id_texts(ids)});
+    if (!rows.ok()) return rows.error();
+    const Generations known(*rows);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const auto* const stored = Generations::find(known.stored, ids[i]);
+      const auto* const next = Generations::find(known.next, ids[i]);
+      answers.push_back(spi::requeued(ids[i], stored, next, tenant));
+      if (answers.back().outcome != Outcome::made) continue;
+      dead.push_back(*stored);
+      if (!audit.empty()) acts.push_back(audit[i]);
+    }
+    return {};
+  };
   std::vector<spi::Requeued> answers;
-  std::vector<DeliveryRecord> made;
+  std::vector<DeliveryRecord> dead;
   std::vector<AuditEvent> acts;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    const auto* const stored = Generations::find(known.stored, ids[i]);
-    const auto* const next = Generations::find(known.next, ids[i]);
-    answers.push_back(spi::requeued(ids[i], stored, next, tenant));
-    if (answers.back().outcome != Outcome::made) continue;
-    made.push_back(spi::next_generation(*stored, {}));
-    if (!audit.empty()) acts.push_back(audit[i]);
+  if (auto looked = look(answers, dead, acts); !looked.ok()) return looked.error();
+  if (dead.empty()) return answers;
+  auto made = make_next(session, dead, tenant, acts);
+  if (!made.ok()) return made.error();
+  // Twice in a call, it is made once, and so it is by two calls at once: the others find it.
+  std::vector<spi::Requeued> found;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i].outcome != Outcome::made || made->erase(ids[i]) > 0) continue;
+    if (found.empty()) {
+      if (auto looked = look(found, dead, acts); !looked.ok()) return looked.error();
+    }
+    answers[i] = found[i];
+    if (answers[i].outcome == Outcome::made) answers[i].outcome = Outcome::not_dead;
   }
-  if (made.empty()) return answers;
-  // Twice in a call, it is made once.
-  auto added = session.run(statements_.add, values_of_deliveries(made, parts_.now()));
-  if (!added.ok()) return added.error();
-  if (acts.empty()) return answers;
-  auto noted = parts_.audit.append(session, acts);
-  if (!noted.ok()) return noted.error();
   return answers;
 }
 

@@ -6,6 +6,7 @@
 
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -73,6 +74,9 @@ class HubAdminStore final : public spi::HubAdminStore {
 
  private:
   [[nodiscard]] const Statement& deliveries_by(const spi::DeliveryFilter& filter) const;
+  Result<std::set<DeliveryId>> make_next(Session& session, std::span<const DeliveryRecord> dead,
+                                         const std::optional<std::string>& tenant,
+                                         std::span<const AuditEvent> audit) const;
   Result<std::vector<spi::Requeued>> requeue_in(Session& session, std::span<const DeliveryId> ids,
                                                 const std::optional<std::string>& tenant,
                                                 std::span<const AuditEvent> audit) const;

@@ -292,13 +292,23 @@ Status HubDeliveryStore::seen(std::span<const spi::AttemptOf> jobs) {
                                                    by_element(jobs.size())}));
 }
 
-Result<bool> HubDeliveryStore::disable(const SubscriptionId& subscription, std::uint64_t change,
-                                       std::string_view reason) {
-  auto rows = parts_.write(statements_.disable, {subscription.view(), reason,
-                                                 static_cast<std::int64_t>(change), parts_.now()});
-  if (!rows.ok()) return rows.error();
-  if (!rows->empty()) parts_.wake(hub_deliveries_feed);
-  return !rows->empty();
+Result<spi::DeliveryStore::DisableReply> HubDeliveryStore::disable(
+    const spi::Fencing& fencing, const SubscriptionId& subscription, std::uint64_t change,
+    std::string_view reason, std::span<const AuditEvent> audit) {
+  DisableReply reply;
+  const auto shard = spi::delivery_shard(subscription, parts_.capabilities.shards);
+  auto held = fences_.run(parts_, fencing, [&](Session& session) -> Status {
+    if (!spi::is_fenced(fencing, shard)) return {};
+    auto rows = session.run(statements_.disable, {subscription.view(), reason,
+                                                  static_cast<std::int64_t>(change), parts_.now()});
+    if (!rows.ok()) return rows.error();
+    reply.disabled = !rows->empty();
+    return reply.disabled ? append_audit(parts_, session, audit) : Status();
+  });
+  if (!held.ok()) return held.error();
+  reply.held = std::move(held).value();
+  if (reply.disabled) parts_.wake(hub_deliveries_feed);
+  return reply;
 }
 
 Result<std::vector<SubscriptionRecord>> HubDeliveryStore::subscriptions(std::uint64_t after) {

@@ -8,6 +8,20 @@
 #include <utility>
 
 namespace sagabox::sql {
+namespace {
+
+spi::LeasedJob leased_job(const Row& row) {
+  constexpr int delivery_at = hub_job_columns;
+  constexpr int event_at = hub_job_columns + hub_delivery_columns;
+  spi::LeasedJob leased{.job = hub_job(row, 0), .delivery = {}, .event = {}};
+  leased.delivery.id = leased.job.delivery;
+  leased.delivery.subscription = leased.job.subscription;
+  if (!row.is_null(delivery_at)) leased.delivery = hub_delivery(row, delivery_at);
+  if (!row.is_null(event_at)) leased.event = hub_event(row, event_at);
+  return leased;
+}
+
+}  // namespace
 
 HubJobStore::HubJobStore(Sections& sections, const HubParts& parts)
     : parts_(parts),
@@ -25,11 +39,7 @@ Result<std::vector<spi::LeasedJob>> HubJobStore::lease(std::string_view worker,
       parts_.write(lease_, {token.view(), worker, micros, rows_max, parts_.now(), bytes_max});
   if (!rows.ok()) return rows.error();
   std::vector<spi::LeasedJob> jobs;
-  for (const auto row : *rows) {
-    jobs.push_back({.job = hub_job(row, 0),
-                    .delivery = hub_delivery(row, hub_job_columns),
-                    .event = hub_event(row, hub_job_columns + hub_delivery_columns)});
-  }
+  for (const auto row : *rows) jobs.push_back(leased_job(row));
   parts_.tell_found(hub_jobs_feed, jobs.size());
   return jobs;
 }

@@ -159,6 +159,12 @@ spi::AttemptOf attempt_from(const Row& row) {
   return {hub_id<DeliveryId>(row.text(0)), row.natural32(1)};
 }
 
+Status append_audit(const HubParts& parts, Session& session, std::span<const AuditEvent> audit) {
+  if (audit.empty()) return {};
+  auto appended = parts.audit.append(session, audit);
+  return appended.ok() ? Status() : appended.error();
+}
+
 std::string HubFences::shards_text(const spi::Fencing& fencing) {
   std::string text;
   for (const auto& fence : fencing.fences) {

@@ -31,6 +31,8 @@ struct HubParts {
   const AuditChain& audit;
   const Clock* clock;  ///< of a database that has none itself
   spi::Capabilities capabilities;
+  /// `hub_requeue` writes to the audit log itself.
+  bool requeue_audits = false;
   /// Makes the tables.
   std::function<Status()> prepare;
   /// What a read could not see, from its first row; null where commits come in order.
@@ -90,6 +92,9 @@ struct AttemptLists {
 };
 AttemptLists lists_of(std::span<const spi::AttemptOf> attempts);
 spi::AttemptOf attempt_from(const Row& row);
+
+/// In the transaction of `session`.
+Status append_audit(const HubParts& parts, Session& session, std::span<const AuditEvent> audit);
 
 /// Which fences hold, and what is done if all do, in one transaction.
 class HubFences {

@@ -12,12 +12,6 @@ std::optional<SubscriptionRecord> first_of(const Rows& rows) {
   return rows.empty() ? std::nullopt : std::optional(hub_subscription(rows.front()));
 }
 
-Status append_audit(const HubParts& parts, Session& session, std::span<const AuditEvent> audit) {
-  if (audit.empty()) return {};
-  auto appended = parts.audit.append(session, audit);
-  return appended.ok() ? Status() : appended.error();
-}
-
 }  // namespace
 
 HubSubscriptionStore::HubSubscriptionStore(Sections& sections, const HubParts& parts)

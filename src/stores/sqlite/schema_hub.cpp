@@ -98,6 +98,8 @@ CREATE INDEX sagabox_hub_delivery_waiting
 CREATE INDEX sagabox_hub_delivery_key
   ON sagabox_hub_delivery (subscription, key, seq)
   WHERE key <> '' AND state IN ('pending', 'waiting', 'in_progress');
+CREATE UNIQUE INDEX sagabox_hub_delivery_key_in_progress
+  ON sagabox_hub_delivery (subscription, key) WHERE key <> '' AND state = 'in_progress';
 CREATE INDEX sagabox_hub_delivery_completed
   ON sagabox_hub_delivery (ended_at) WHERE state = 'completed';
 CREATE INDEX sagabox_hub_delivery_dead

@@ -386,6 +386,43 @@ TEST_P(HubConformance, RequeueMakesTheNextGenerationOnce) {
   EXPECT_EQ(hub_admin().deliveries({}).value().size(), 2U);
 }
 
+TEST_P(HubConformance, RequeueTwiceInACallIsMadeAndAuditedOnce) {
+  const auto owner = own_deliveries();
+  const auto dead = ended_in(owner, added("a"), In::dead);
+  const std::array ids{dead.id, dead.id};
+  const std::array audit{act("first"), act("second")};
+  const auto answers = hub_admin().requeue(ids, std::nullopt, audit).value();
+  EXPECT_EQ(answers[0].outcome, Outcome::made);
+  EXPECT_EQ(answers[1].outcome, Outcome::repeated);
+  EXPECT_EQ(answers[1].made, answers[0].made);
+  ASSERT_EQ(log().size(), 1U);
+  EXPECT_EQ(log()[0].event.detail, "first");
+}
+
+TEST_P(HubConformance, RequeuedDeliveryHasItsEventHoweverOldThatIs) {
+  const auto owner = own_deliveries();
+  const auto routing = own_routing();
+  const auto dead = delivered(owner, added("a"), failure(), In::dead);
+  const auto unmatched = stored_event();
+  std::vector<spi::RoutingPosition> positions;
+  for (std::uint16_t s = 0; s < shards(); ++s) {
+    positions.push_back({Shard{s}, unmatched.sequence});
+  }
+  events().move(fencing(routing), positions).value();
+  fixture_->advance_time(hours(1));
+  for (int i = 0; i < 3; ++i) (void)hub_admin().purge({.older_than = seconds(1)}).value();
+  EXPECT_FALSE(hub_admin().event(unmatched.id).value());
+  ASSERT_TRUE(hub_admin().event(dead.event).value()) << "the dead one holds it";
+  const auto answer = hub_admin().requeue(std::array{dead.id}, std::nullopt, {}).value().at(0);
+  (void)with_job(owner, look_at(answer.made));
+  const auto leased = lease(token());
+  ASSERT_EQ(leased.size(), 1U);
+  ASSERT_NE(leased[0].event.message, nullptr);
+  const auto snapshot = hub_admin().dead(dead.id).value().value();
+  EXPECT_EQ(leased[0].event.id, snapshot.event.id);
+  EXPECT_EQ(leased[0].event.message->payload().view(), snapshot.event.message->payload().view());
+}
+
 TEST_P(HubConformance, OnlyTheNewestDeadGenerationIsRequeued) {
   const auto owner = own_deliveries();
   const auto first = ended_in(owner, added("a"), In::dead);

@@ -244,7 +244,7 @@ TEST_P(HubConformance, DeliveriesOfAnEnabledSubscriptionDoNotDie) {
   EXPECT_TRUE(doomed().empty());
   EXPECT_TRUE(deliveries().end_unsent(fencing(owner), death).value().changed.empty());
   EXPECT_EQ(look_at(pending.id).state, In::pending);
-  deliveries().disable(record.id, record.change, "for this test").value();
+  deliveries().disable(fencing(owner), record.id, record.change, "for this test", {}).value();
   EXPECT_EQ(ids_of(doomed()), Ids{pending.id.str()});
   EXPECT_EQ(deliveries().end_unsent(fencing(owner), death).value().changed.size(), 1U);
   EXPECT_EQ(look_at(pending.id).state, In::dead);

@@ -154,6 +154,8 @@ TEST_P(HubConformance, EventsThatCannotBeStoredAreRefused) {
   refused([](HubEvent& e) { e.message = nullptr; });
   refused([](HubEvent& e) { e.external_id = std::string("a\0b", 3); });
   refused([](HubEvent& e) { e.source = std::string(256, 's'); });
+  // Those of the hub itself have such a source and such a type.
+  refused([](HubEvent& e) { e.source = "hub"; });
   tx->events().publish(std::array{event()}).value();
   tx->commit().value();
   EXPECT_EQ(read_events().size(), 1U);

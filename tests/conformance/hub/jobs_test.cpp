@@ -51,6 +51,27 @@ TEST_P(HubConformance, LeasedJobHasAllThatItsAttemptNeeds) {
   EXPECT_TRUE(lease(token()).empty());
 }
 
+TEST_P(HubConformance, JobsWhoseEventOrDeliveryIsGoneAreLeasedSoThatTheyEnd) {
+  const auto owner = own_deliveries();
+  auto orphan = delivery_to(event(), "a", shards());
+  ASSERT_EQ(deliveries().add(std::span(&orphan, 1)).value(), 1U);
+  orphan = with_job(owner, look_at(orphan.id));
+  auto lost = orphan;
+  lost.id = DeliveryId::parse("gone").value();
+  deliveries().make_jobs(std::array{job_of(lost)}).value();
+  const auto mine = token();
+  const auto leased = lease(mine);
+  ASSERT_EQ(leased.size(), 2U);
+  for (const auto& one : leased) {
+    EXPECT_EQ(one.delivery.id, one.job.delivery);
+    EXPECT_EQ(one.delivery.subscription.view(), "a");
+    EXPECT_EQ(one.event.message, nullptr);
+  }
+  EXPECT_TRUE(finish(mine, orphan, failure(0)));
+  EXPECT_TRUE(finish(mine, lost, failure(0)));
+  EXPECT_EQ(deliveries().ended(orphan.shard, 10).value().size(), 2U);
+}
+
 TEST_P(HubConformance, AttemptHasOneJob) {
   const auto owner = own_deliveries();
   const auto running = with_job(owner, added("a"));

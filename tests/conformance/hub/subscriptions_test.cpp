@@ -1,4 +1,5 @@
 #include "conformance/hub/hub_conformance.hpp"
+#include "spi/hub_rules.hpp"
 
 #include <algorithm>
 #include <array>
@@ -143,12 +144,18 @@ TEST_P(HubConformance, OwnerDisablesASubscriptionOnce) {
   const auto before = put(subscription("s1"));
   fixture_->advance_time(seconds(1));
   // Decided by what it was once.
-  EXPECT_FALSE(deliveries().disable(before.id, before.change - 1, "gone").value());
+  const auto owner = own_deliveries();
+  const auto disable = [&](const SubscriptionId& id, std::uint64_t change, const std::string& why) {
+    const std::array audit{act(why)};
+    return deliveries().disable(fencing(owner), id, change, why, audit).value().disabled;
+  };
+  EXPECT_FALSE(disable(before.id, before.change - 1, "gone"));
   EXPECT_EQ(subscriptions().get(before.id).value().value().state, Subscribed::active);
-  EXPECT_TRUE(
-      deliveries().disable(before.id, before.change, "the endpoint answered 410 Gone").value());
-  EXPECT_FALSE(deliveries().disable(before.id, before.change, "again").value());
-  EXPECT_FALSE(deliveries().disable(subscription_id("other"), before.change, "x").value());
+  EXPECT_TRUE(disable(before.id, before.change, "the endpoint answered 410 Gone"));
+  EXPECT_FALSE(disable(before.id, before.change, "again"));
+  EXPECT_FALSE(disable(subscription_id("other"), before.change, "x"));
+  ASSERT_EQ(log().size(), 1U) << "what was done, and nothing else";
+  EXPECT_EQ(log()[0].event.detail, "the endpoint answered 410 Gone");
   const auto after = subscriptions().get(before.id).value().value();
   EXPECT_EQ(after.state, Subscribed::disabled);
   EXPECT_EQ(after.reason, "the endpoint answered 410 Gone");
@@ -161,10 +168,31 @@ TEST_P(HubConformance, OwnerDisablesASubscriptionOnce) {
   EXPECT_FALSE(subscriptions().write(stale, {}).value());
 }
 
+TEST_P(HubConformance, OnlyTheOwnerOfItsDeliveriesDisablesASubscription) {
+  const auto record = put(subscription("s1"));
+  const auto owner = own_deliveries();
+  const auto disable = [&](const spi::Fencing& fences) {
+    return deliveries().disable(fences, record.id, record.change, "gone", {}).value();
+  };
+  auto stale = owner;
+  for (auto& fence : stale.fences) fence.epoch.value += 1;
+  const auto refused = disable(fencing(stale));
+  EXPECT_FALSE(refused.disabled);
+  EXPECT_EQ(refused.held, std::vector<bool>(stale.fences.size(), false));
+  // Its fences hold, but none is of the shard.
+  auto elsewhere = owner;
+  const auto shard = spi::delivery_shard(record.id, shards());
+  std::erase_if(elsewhere.fences, [&](const spi::Fence& fence) { return fence.shard == shard; });
+  EXPECT_FALSE(disable(fencing(elsewhere)).disabled);
+  EXPECT_EQ(subscriptions().get(record.id).value().value().state, Subscribed::active);
+  EXPECT_TRUE(disable(fencing(owner)).disabled);
+}
+
 TEST_P(HubConformance, OwnersSeeWhatChangedAboutSubscriptions) {
   const auto a = put(subscription("a"));
   const auto b = put(subscription("b"));
-  deliveries().disable(a.id, a.change, "gone").value();
+  const auto owner = own_deliveries();
+  EXPECT_TRUE(deliveries().disable(fencing(owner), a.id, a.change, "gone", {}).value().disabled);
   const auto all = deliveries().subscriptions(0).value();
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[0].id, b.id);
@@ -233,7 +261,8 @@ TEST_P(HubConformance, SubscriptionsOfATenantAreCountedUnlessTheyAreDisabled) {
   put(other);
   EXPECT_EQ(subscriptions().count("acme").value().enabled, 2U);
   EXPECT_EQ(subscriptions().count("umbrella").value().enabled, 0U);
-  EXPECT_TRUE(deliveries().disable(a.id, a.change, "gone").value());
+  const auto owner = own_deliveries();
+  EXPECT_TRUE(deliveries().disable(fencing(owner), a.id, a.change, "gone", {}).value().disabled);
   EXPECT_EQ(subscriptions().count("acme").value().enabled, 1U);
   EXPECT_EQ(subscriptions().count("acme").value().disabled, 1U);
 }

@@ -128,6 +128,17 @@ TEST_F(WholeHub, TellsWhoHasSubscribed) {
   EXPECT_TRUE(hub_->stop().ok());
 }
 
+TEST_F(WholeHub, NobodyPublishesInItsName) {
+  start(options());
+  auto forged = event();
+  forged.source = "hub";
+  EXPECT_EQ(hub_->publish(std::move(forged)).error().code, Code::schema_validation_failed);
+  auto notice = event();
+  notice.message.topic = "hub.subscription.disabled.v1";
+  EXPECT_EQ(hub_->publish(std::move(notice)).error().code, Code::schema_validation_failed);
+  EXPECT_TRUE(roles().admin.events({.rows_max = 10}).value().empty());
+}
+
 TEST_F(WholeHub, AnEventThatDoesNotFitTheCatalogueIsNotPublished) {
   auto with = options();
   with.event_types.known["shop.order.placed.v1"] = {

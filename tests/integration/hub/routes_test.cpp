@@ -88,11 +88,15 @@ TEST_F(HubRoutesTest, OneThatIsRefusedDoesNotHoldUpTheOthers) {
   all.push_back(parcels.parcel(to, {.payload = json("2"), .id = "m2"}));
   all.push_back(parcels.parcel(to, {.payload = json("9"), .id = "m1"}));
   all.push_back(parcels.parcel(to, {.payload = json("3"), .id = "m3"}));
+  all.push_back(
+      parcels.parcel(to, {.topic = "hub.subscription.disabled.v1", .payload = json("4")}));
   const auto results = parcels.send(std::move(all));
   EXPECT_EQ(results[0].kind, Kind::delivered);
   EXPECT_EQ(results[1].kind, Kind::rejected);
   EXPECT_EQ(results[1].code, Code::tx_idempotent_mismatch);
   EXPECT_EQ(results[2].kind, Kind::delivered);
+  EXPECT_EQ(results[3].kind, Kind::rejected) << "it is the hub's own type";
+  EXPECT_EQ(results[3].code, Code::schema_validation_failed);
   EXPECT_EQ(events().size(), 3U);
 }
 
@@ -143,6 +147,7 @@ TEST_F(HubRoutesTest, WrongAddressesAndStoresAreRefused) {
   EXPECT_EQ(hub->address("hub:", {{"key", "id"}}).error().code, Code::config_invalid);
   EXPECT_EQ(hub->address("hub:", {{"source", std::string(256, 'x')}}).error().code,
             Code::config_invalid);
+  EXPECT_EQ(hub->address("hub:", {{"source", "hub"}}).error().code, Code::config_invalid);
   EXPECT_EQ(hub::open({.store = store.get(), .batch_max = 0}).error().code, Code::config_invalid);
 }
 

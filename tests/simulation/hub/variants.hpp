@@ -90,10 +90,9 @@ class WatchedDeliveries final : public spi::DeliveryStore {
   }
   Result<std::vector<spi::EndedJob>> ended(Shard shard, std::uint32_t rows_max) override;
   Status seen(std::span<const spi::AttemptOf> jobs) override { return store_.seen(jobs); }
-  Result<bool> disable(const SubscriptionId& subscription, std::uint64_t change,
-                       std::string_view reason) override {
-    return store_.disable(subscription, change, reason);
-  }
+  Result<DisableReply> disable(const spi::Fencing& fencing, const SubscriptionId& subscription,
+                               std::uint64_t change, std::string_view reason,
+                               std::span<const AuditEvent> audit) override;
   Result<std::vector<SubscriptionRecord>> subscriptions(std::uint64_t after) override {
     return store_.subscriptions(after);
   }

@@ -103,6 +103,8 @@ class HubWorld {
     note("VIOLATION " + text);
   }
   void count(const std::string& what) { ++report_.counts[what]; }
+  /// Between deciding and writing, sometimes for about as long as a lease lasts.
+  void stall(HubProcess& process);
 
   const HubVariant variant;
   testing::FakeClock clock;
@@ -132,6 +134,7 @@ class HubWorld {
   void work_on_transactions();
   void disturb();
   void requeue();
+  void end_requeue();
   void arrived(const EndpointCall& call);
   void step(std::uint64_t dice);
   void start_process();
@@ -147,7 +150,10 @@ class HubWorld {
   std::vector<std::unique_ptr<HubProcess>> processes_;
   std::uint64_t next_process_ = 1;
   std::vector<PendingEvent> pending_;
-  std::vector<HubEvent> published_;  ///< their transactions may not have ended
+  std::vector<HubEvent> published_;       ///< their transactions may not have ended
+  std::optional<WallTime> requeue_at_{};  ///< one has drawn its sequence and commits then
+  /// Requeued deliveries that were added late: attempts of their keys that were under way before.
+  std::map<DeliveryId, std::set<spi::AttemptOf>> overtaken_by_;
   int calm_ = 1;
   bool quiet_ = false;
 };
@@ -273,6 +279,7 @@ void HubProcess::move_end() {
     ended_ = orchestrator_.perform(*end_);
   } else {
     end_ = orchestrator_.plan_end(now);
+    if (end_ && std::holds_alternative<delivery::DisableSubscription>(*end_)) world_.stall(*this);
   }
 }
 
@@ -405,18 +412,38 @@ void HubWorld::disturb() {
   set_state(SubscriptionId::parse("gone").value(), SubscriptionState::disabled);
 }
 
+/// Its transaction commits later: others that have drawn higher sequences may have begun by then.
 void HubWorld::requeue() {
+  if (requeue_at_) return;
+  store.begin_requeue();
+  requeue_at_ = clock.wall_now() + milliseconds(random->below(2) == 0 ? random->below(300) : 0);
+}
+
+void HubWorld::end_requeue() {
+  if (!requeue_at_ || *requeue_at_ > clock.wall_now()) return;
+  requeue_at_.reset();
   const auto dead = calmly([&] {
     return store.hub()->admin.deliveries({.filter = {.state = DeliveryState::dead}}).value();
   });
   if (dead.empty()) return;
   const auto id = dead[random->below(dead.size())].id;
+  const auto before = stored();
   const auto made = store.hub()->admin.requeue(std::span(&id, 1), std::nullopt, {});
   if (made.ok() && made->front().outcome == spi::Requeued::Outcome::made) count("requeued");
+  for (const auto& one : stored()) {
+    const auto is_same = [&](const DeliveryRecord& other) { return other.id == one.id; };
+    if (one.key.empty() || std::ranges::any_of(before, is_same)) continue;
+    for (const auto& other : before) {
+      const bool of_key = other.subscription == one.subscription && other.key == one.key;
+      if (!of_key || other.state != DeliveryState::in_progress) continue;
+      overtaken_by_[one.id].insert({.delivery = other.id, .attempt = other.attempt});
+      if (other.sequence > one.sequence) count("requeued behind one under way");
+    }
+  }
 }
 
-/// A request is made only while its delivery is in progress at that attempt, and no earlier
-/// delivery of its key is open.
+/// A request is made only while its delivery is in progress at that attempt, no other one of its
+/// key is, and no earlier one of its key is open that was there when the attempt began.
 void HubWorld::arrived(const EndpointCall& call) {
   note("request of " + call.delivery.str() + " attempt " + std::to_string(call.attempt));
   count("requests");
@@ -430,11 +457,26 @@ void HubWorld::arrived(const EndpointCall& call) {
   }
   if (delivery->key.empty()) return;
   for (const auto& other : stored()) {
-    if (other.subscription == delivery->subscription && other.key == delivery->key &&
-        other.sequence < delivery->sequence && !has_ended(other.state)) {
+    const bool of_key = other.subscription == delivery->subscription && other.key == delivery->key;
+    if (!of_key || other.id == delivery->id || has_ended(other.state)) continue;
+    if (other.state == DeliveryState::in_progress) {
+      violated("delivery " + call.delivery.str() + " is in flight together with " + other.id.str() +
+               " of its key");
+    }
+    const auto late = overtaken_by_.find(other.id);
+    const bool came_later =
+        late != overtaken_by_.end() && late->second.contains({call.delivery, call.attempt});
+    if (other.sequence < delivery->sequence && !came_later) {
       violated("delivery " + call.delivery.str() + " overtakes " + other.id.str() + " of its key");
     }
   }
+}
+
+void HubWorld::stall(HubProcess& process) {
+  if (quiet_ || random->below(3) != 0) return;
+  process.paused_until = clock.boot_now() + milliseconds(900 + random->below(600));
+  note("process " + std::to_string(process.id) + " stands still before it writes");
+  count("stalls");
 }
 
 void HubWorld::start_process() {
@@ -456,6 +498,7 @@ void HubWorld::step(std::uint64_t dice) {
     endpoints.work();
   } else if (dice < 780) {
     work_on_transactions();
+    end_requeue();
   } else if (dice < 975) {
     clock.advance(std::chrono::microseconds(random->below(quiet_ ? 10'000 : 8'000)));
   } else if (quiet_) {
@@ -483,7 +526,7 @@ std::vector<DeliveryRecord> HubWorld::stored() {
 }
 
 bool HubWorld::all_ended() {
-  if (!pending_.empty() || !endpoints.idle()) return false;
+  if (!pending_.empty() || requeue_at_ || !endpoints.idle()) return false;
   const auto events =
       calmly([&] { return store.hub()->admin.events({.rows_max = 10'000}).value(); });
   std::map<Shard, Sequence> last;

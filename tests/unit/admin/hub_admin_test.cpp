@@ -362,6 +362,25 @@ TEST_F(HubAdminTest, SaysWhichEventIsWrong) {
   EXPECT_FALSE(admin().publish({}).ok());
 }
 
+TEST_F(HubAdminTest, NobodyPublishesInTheNameOfTheHub) {
+  const auto refused = [&](const EventOrder& order) {
+    return error_of(admin().publish(std::span(&order, 1)));
+  };
+  EXPECT_EQ(refused({.type = "a.b.c.v1", .source = "hub", .payload = json("1")}),
+            "SCHEMA.VALIDATION_FAILED: source: \"hub\" is the hub itself; name who publishes the "
+            "event");
+  EXPECT_EQ(refused({.type = "hub.subscription.disabled.v1", .payload = json("1")}),
+            "SCHEMA.VALIDATION_FAILED: type: types that begin with \"hub.\" are of the hub itself; "
+            "choose another");
+  // Nor what it publishes itself.
+  EXPECT_NE(refused({.type = "hub.subscription.disabled.v1",
+                     .source = "hub",
+                     .external_id = "disabled/s1/2",
+                     .payload = json("1")}),
+            "");
+  EXPECT_EQ(admin().events({}).value().rows.size(), 0U);
+}
+
 TEST_F(HubAdminTest, EventsThatTheCatalogueRefusesAreNotPublished) {
   auto refusing =
       HubAdmin::open(store_, {.admin = {.actor = "ann"},

@@ -230,8 +230,8 @@ TEST_F(DecideDelivery, EndpointThatFailedForDaysIsDisabled) {
 }
 
 TEST_F(DecideDelivery, WhatTheTransportRefusesForGoodIsDead) {
-  for (const auto code :
-       {Code::provider_rejected, Code::tx_unroutable, Code::schema_validation_failed}) {
+  for (const auto code : {Code::provider_rejected, Code::tx_unroutable,
+                          Code::schema_validation_failed, Code::request_not_found}) {
     const auto refused =
         decide_on(record(DeliveryIn::in_progress, 1), AttemptEnded{1, failure(code)});
     EXPECT_EQ(refused.delivery.state, DeliveryIn::dead);

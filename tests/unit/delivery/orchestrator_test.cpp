@@ -2,6 +2,7 @@
 
 #include "delivery/subscription_book.hpp"
 #include "ownership/worker.hpp"
+#include "support/hub_deliveries_through.hpp"
 #include "support/hub_log_fields.hpp"
 
 #include <sagabox/stores/memory.hpp>
@@ -12,6 +13,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,9 +40,9 @@ JobResult unreached() {
 struct OneOrchestrator {
   OneOrchestrator(memory::MemoryStore& store, const testing::FakeClock& clock, Random& random,
                   Metrics& metrics = no_metrics(), Logger& log = no_log(),
-                  const OrchestratorOptions& options = {})
+                  const OrchestratorOptions& options = {}, spi::DeliveryStore* deliveries = nullptr)
       : ids(clock, random),
-        orchestrator({.store = store.hub()->deliveries,
+        orchestrator({.store = deliveries == nullptr ? store.hub()->deliveries : *deliveries,
                       .health = store.hub()->admin,
                       .audit = &store.audit(),
                       .clock = clock,
@@ -282,6 +284,44 @@ TEST_F(OrchestratorTest, GoneDisablesTheSubscriptionBeforeAnythingElseGoes) {
   const auto told = one->orchestrator.take_disabled();
   ASSERT_EQ(told.size(), 1U);
   EXPECT_EQ(told[0].id, subscription.id);
+  const auto log = store.audit().read(0, 10).value();
+  ASSERT_FALSE(log.empty());
+  const auto& act = log.front().event;
+  EXPECT_EQ(act.kind, AuditKind::hub_subscription_disabled);
+  EXPECT_EQ(act.tenant, "acme");
+  EXPECT_EQ(act.message_id, subscription.id.view());
+  EXPECT_EQ(act.detail, "the endpoint answered 410 Gone");
+}
+
+TEST_F(OrchestratorTest, AnOwnerThatIsNoneAnyMoreDisablesNobody) {
+  const auto subscription = subscribe("a", R"({"retry": {"waits": ["1s"]}})");
+  const auto delivery = deliver(subscription);
+  run();
+  EXPECT_EQ(work(answered(410)), 1U);
+  // It has decided, and stands still.
+  std::optional<EndStep> decided;
+  for (int step = 0; step < 2000 && !decided; ++step) {
+    clock.advance(1ms);
+    const auto now = clock.boot_now();
+    auto end = one->orchestrator.plan_end(now);
+    if (!end) continue;
+    if (std::holds_alternative<DisableSubscription>(*end)) {
+      decided = std::move(end);
+    } else {
+      one->orchestrator.apply(*end, one->orchestrator.perform(*end), now);
+    }
+  }
+  ASSERT_TRUE(decided);
+  // Meanwhile another one takes over.
+  const spi::Scope scope(Orchestrator::scope);
+  ASSERT_TRUE(store.ownership().leave(one->worker.id()).ok());
+  const auto next = ids.next<WorkerId>();
+  ASSERT_TRUE(store.ownership().join(next, 1h, std::vector{scope}, shard_count).ok());
+  ASSERT_EQ(store.ownership().take(scope, next, shard_count).value().size(), shard_count);
+  one->orchestrator.apply(*decided, one->orchestrator.perform(*decided), clock.boot_now());
+  EXPECT_EQ(hub.subscriptions.get(subscription.id)->value().state, SubscriptionState::active);
+  EXPECT_TRUE(store.audit().read(0, 10).value().empty());
+  EXPECT_EQ(look(delivery).state, Delivered::in_progress) << "the new owner decides";
 }
 
 TEST_F(OrchestratorTest, GoneOfATargetOfBeforeDisablesNobody) {
@@ -438,6 +478,46 @@ TEST_F(OrchestratorTest, AResultThatCameWhileNobodyOwnedItIsApplied) {
   pass(40s);
   EXPECT_EQ(look(delivery).state, Delivered::completed);
   EXPECT_TRUE(hub.deliveries.ended(delivery.shard, 10).value().empty());
+}
+
+TEST_F(OrchestratorTest, ResultsThatTheStoreRefusesHideNoOthers) {
+  /// Takes nothing of some deliveries, for good.
+  class Refusing final : public testing::DeliveriesThrough {
+   public:
+    using DeliveriesThrough::DeliveriesThrough;
+    Result<ChangeReply> change(const spi::Fencing& fencing,
+                               std::span<const spi::DeliveryChange> changes) override {
+      for (const auto& one : changes) {
+        if (refused.contains(one.of.delivery)) {
+          return Error{Code::schema_validation_failed, "a trigger says no"};
+        }
+      }
+      return DeliveriesThrough::change(fencing, changes);
+    }
+    std::set<DeliveryId> refused;
+  };
+  Refusing refusing(hub.deliveries);
+  one = std::make_unique<OneOrchestrator>(store, clock, *random, no_metrics(), no_log(),
+                                          OrchestratorOptions{.window_max = 4096}, &refusing);
+  // As many as one read shows.
+  constexpr std::size_t page = 1000;
+  const auto subscription = subscribe("a");
+  for (std::size_t count = 0; count < page; ++count) {
+    refusing.refused.insert(deliver(subscription).id);
+  }
+  std::size_t sent = 0;
+  for (int round = 0; round < 100 && sent < page; ++round) {
+    run();
+    sent += work(answered(200));
+  }
+  ASSERT_EQ(sent, page);
+  run();
+  EXPECT_EQ(one->orchestrator.snapshot().findings, page);
+  const auto last = deliver(subscription);
+  run();
+  ASSERT_EQ(work(answered(200)), 1U);
+  for (int turn = 0; turn < 10; ++turn) run();
+  EXPECT_EQ(look(last).state, Delivered::completed);
 }
 
 TEST_F(OrchestratorTest, AnOwnerThatIsNoneAnyMoreMarksNothingAsSeen) {

@@ -71,7 +71,8 @@ class RefusingDeliveries final : public spi::DeliveryStore {
   }
   Result<std::vector<spi::EndedJob>> ended(Shard, std::uint32_t) override { return not_here(); }
   Status seen(std::span<const spi::AttemptOf>) override { return not_here(); }
-  Result<bool> disable(const SubscriptionId&, std::uint64_t, std::string_view) override {
+  Result<DisableReply> disable(const spi::Fencing&, const SubscriptionId&, std::uint64_t,
+                               std::string_view, std::span<const AuditEvent>) override {
     return not_here();
   }
   Result<std::vector<SubscriptionRecord>> named(std::span<const SubscriptionId>) override {
@@ -110,6 +111,7 @@ class HubRouterTest : public ::testing::Test {
         RouterParts{.events = roles.events,
                     .deliveries = deliveries == nullptr ? roles.deliveries : *deliveries,
                     .types = &types,
+                    .audit = &store.audit(),
                     .clock = clock,
                     .metrics = metrics,
                     .log = log},
@@ -316,8 +318,32 @@ TEST_F(HubRouterTest, DeliveryThatTheStoreRefusesHoldsUpNoOther) {
   run(*router);
   EXPECT_EQ(hand.deliveries().size(), 14U);
   EXPECT_EQ(router->snapshot().refused, 2U);
+  EXPECT_EQ(metrics.counter_value("hub_refused_total", {}), 2);
   EXPECT_GT(position(), Sequence{});
   EXPECT_LT(refusing.calls, 30);
+}
+
+TEST_F(HubRouterTest, DeliveryThatTheStoreRefusesIsInTheAuditLogBeforeThePositionMoves) {
+  hand.subscribe("a");
+  const auto sent = hand.publish("k");
+  RefusingDeliveries refusing(hand.roles().deliveries, sent.id);
+  auto router = owner({}, &refusing);
+  faults[Operation::audit] = Fault::refused;
+  run(*router);
+  EXPECT_EQ(router->snapshot().refused, 0U);
+  EXPECT_EQ(position(), Sequence{}) << "nobody would find it any more";
+  faults.clear();
+  clock.advance(1min);
+  run(*router);
+  EXPECT_GT(position(), Sequence{});
+  const auto log_entries = store.audit().read(0, 10).value();
+  ASSERT_EQ(log_entries.size(), 1U);
+  const auto& told = log_entries[0].event;
+  EXPECT_EQ(told.kind, AuditKind::dead_letter);
+  EXPECT_EQ(told.message_id, delivery_id_of(sent.id, SubscriptionId::parse("a").value(), 0).view());
+  EXPECT_EQ(told.code, "SCHEMA.VALIDATION_FAILED");
+  EXPECT_NE(told.detail.find("event " + sent.id.str() + " for subscription a"), std::string::npos);
+  EXPECT_NE(told.detail.find("too long"), std::string::npos);
 }
 
 TEST_F(HubRouterTest, EventsBeforeTheActivationAreNotForIt) {

@@ -317,6 +317,45 @@ TEST_F(HubWorkerTest, EventOfAnotherTenantIsNotSent) {
   for (const auto& id : made) EXPECT_EQ(hand.attempt(id).result.code, Code::auth_denied);
 }
 
+TEST_F(HubWorkerTest, WhatHasNoEventAnyMoreEnds) {
+  const auto record = hand.subscribe("a");
+  HubEvent gone;
+  gone.id = hand.ids().next<EventId>();
+  gone.message = Message::build_shared({.topic = "t", .payload = json("{}"), .tenant = "acme"}, {},
+                                       hand.ids(), clock)
+                     .value();
+  const auto orphan = delivery_of(gone, Subscription(record), hand.shards());
+  ASSERT_TRUE(hand.roles().deliveries.add(std::span(&orphan, 1)).ok());
+  hand.make_jobs();
+  const auto worker = worker_with();
+  run(*worker);
+  EXPECT_EQ(hooks().log.size(), 0U);
+  const auto job = hand.attempt(orphan.id);
+  EXPECT_EQ(job.state, HubJobState::failed);
+  EXPECT_EQ(job.result.code, Code::request_not_found) << "and the delivery is dead";
+}
+
+TEST_F(HubWorkerTest, AfterAFailOverItReadsAllSubscriptionsAgain) {
+  const auto record = hand.subscribe("a");
+  store.checkpoint();
+  auto lost = record;
+  lost.target = "http://hooks/lost";
+  (void)hand.subscribe(lost);
+  const auto worker = worker_with();
+  (void)ready(record);
+  run(*worker);
+  ASSERT_EQ(HookTransport::hook_of(hooks().log.at(0)).text, "http://hooks/lost");
+  // Another change has the number of the one that was lost.
+  ASSERT_TRUE(store.fail_over());
+  auto kept = record;
+  kept.target = "http://hooks/kept";
+  (void)hand.subscribe(kept);
+  worker->timeline_changed();
+  (void)ready(record);
+  run(*worker);
+  EXPECT_EQ(HookTransport::hook_of(hooks().log.at(1)).text, "http://hooks/kept");
+}
+
 TEST_F(HubWorkerTest, LeaseThatIsTooShortByNowSendsNothing) {
   const auto delivery = ready(hand.subscribe("a", R"({"timeout": "20s"})"));
   const auto worker = worker_with({.lease = 60s, .lease_margin = 10s});

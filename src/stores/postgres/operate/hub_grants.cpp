@@ -79,8 +79,10 @@ GRANT SELECT, UPDATE (state, resets, worker, token, lease_until, ended_at, code,
 constexpr std::string_view operator_of_dead =
     R"sql(-- Looks at everything but secrets, and sends dead deliveries once more.
 GRANT SELECT ON "{schema}".hub_event, "{schema}".hub_position, "{schema}".hub_subscription,
-  "{schema}".hub_delivery, "{schema}".hub_dead, "{schema}".hub_job TO {user};
-GRANT EXECUTE ON FUNCTION "{schema}".requeue(text, text), "{schema}".hub_requeue(text) TO {user};
+  "{schema}".hub_delivery, "{schema}".hub_dead, "{schema}".hub_job, "{schema}".audit_log,
+  "{schema}".audit_head TO {user};
+GRANT EXECUTE ON FUNCTION "{schema}".requeue(text, text),
+  "{schema}".requeue(text[], text, text[], text[]) TO {user};
 )sql";
 
 constexpr std::string_view admin = R"sql(-- Writes subscriptions and their secrets.
@@ -98,14 +100,15 @@ struct RoleGrants {
 
 constexpr std::array all_roles{
     RoleGrants{.role = "ingest", .own = ingest},
-    RoleGrants{.role = "router", .own = router, .flags = "hub_events_flags", .owns = true},
+    RoleGrants{
+        .role = "router", .own = router, .flags = "hub_events_flags", .owns = true, .audits = true},
     RoleGrants{.role = "orchestrator",
                .own = orchestrator,
                .flags = "hub_deliveries_flags",
                .owns = true,
                .audits = true},
     RoleGrants{.role = "worker", .own = worker, .flags = "hub_jobs_flags"},
-    RoleGrants{.role = "operator", .own = operator_of_dead, .audits = true},
+    RoleGrants{.role = "operator", .own = operator_of_dead},
     RoleGrants{.role = "admin", .own = admin, .audits = true},
 };
 static_assert(all_roles.size() == spi::hub_roles.size());

@@ -135,6 +135,10 @@ CREATE INDEX hub_delivery_in_progress
   ON "{schema}".hub_delivery (shard, id) WHERE state = 'in_progress';
 CREATE INDEX hub_delivery_key ON "{schema}".hub_delivery (subscription, key, seq)
   WHERE key <> '' AND state IN ('pending', 'waiting', 'in_progress');
+-- One at a time of a key. Nothing but the same words imply the condition, so that a look for the one
+-- under way is led into no other index, and no other look into this one.
+CREATE UNIQUE INDEX hub_delivery_key_in_progress ON "{schema}".hub_delivery (subscription, key)
+  WHERE CASE WHEN state = 'in_progress' THEN key <> '' ELSE false END;
 CREATE INDEX hub_delivery_completed ON "{schema}".hub_delivery (ended_at)
   WHERE state = 'completed';
 CREATE INDEX hub_delivery_dead ON "{schema}".hub_delivery (ended_at) WHERE state = 'dead';
@@ -296,6 +300,10 @@ BEGIN
       content_type, occurred_at, NULL, NULL, traceparent, tracestate, request_id, correlation_id),
     "{schema}".text_problem('source', source, 255),
     "{schema}".text_problem('external_id', external_id, 255),
+    CASE WHEN source = 'hub'
+         THEN 'source: "hub" is the hub itself; name who publishes the event'
+         WHEN starts_with(type, 'hub.')
+         THEN 'type: types that begin with "hub." are of the hub itself; choose another' END,
     CASE WHEN is_json THEN "{schema}".hub_json_problem(convert_from(payload, 'UTF8')) END);
   IF problem IS NOT NULL THEN
     RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',

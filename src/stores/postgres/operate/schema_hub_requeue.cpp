@@ -5,7 +5,7 @@
 namespace sagabox::postgres {
 namespace {
 
-// `hub_requeue` is what the library calls, which writes its own entry of the audit log.
+// All that an operator may call writes to the audit log: `hub_requeue`, which does not, is theirs.
 constexpr std::string_view audited_requeue_up = R"sql(
 -- A text in an entry of the audit log: its length, and its bytes.
 CREATE FUNCTION "{schema}".hub_audit_text(value text) RETURNS bytea
@@ -53,18 +53,15 @@ $body$;
 REVOKE ALL ON FUNCTION "{schema}".hub_audit FROM PUBLIC;
 
 -- Inserts the next generation of a dead delivery, due at once and last in its key. With `made` it
--- is new; without, it was there. Says nothing to the audit log.
+-- is new; without, it was there; with nulls there is no dead one. Says nothing to the audit log.
 CREATE FUNCTION "{schema}".hub_requeue(delivery text, OUT id text, OUT made boolean)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 #variable_conflict use_variable
 DECLARE
   dead "{schema}".hub_delivery;
 BEGIN
   SELECT d.* INTO dead FROM "{schema}".hub_delivery AS d WHERE d.id = delivery;
-  IF dead.state IS DISTINCT FROM 'dead' THEN
-    RAISE EXCEPTION USING ERRCODE = 'no_data_found', MESSAGE = format(
-      'delivery: there is no dead one %L; only dead deliveries are sent again', delivery);
-  END IF;
+  IF dead.state IS DISTINCT FROM 'dead' THEN RETURN; END IF;
   id := 'd' || left(encode(sha256(convert_to(
     dead.event || ' ' || dead.subscription || ' ' || (dead.generation + 1), 'UTF8')), 'hex'), 32);
   INSERT INTO "{schema}".hub_delivery (
@@ -74,15 +71,42 @@ BEGIN
           dead.key, dead.shard, dead.correlation_id, clock_timestamp(), clock_timestamp())
   ON CONFLICT DO NOTHING;
   made := FOUND;
-  IF made THEN RETURN; END IF;
-  PERFORM FROM "{schema}".hub_delivery AS d WHERE d.id = id AND d.state = 'dead';
-  IF FOUND THEN
-    RAISE EXCEPTION USING ERRCODE = 'no_data_found', MESSAGE = format(
-      'delivery: %L was sent again and died again as %L; send that one', delivery, id);
-  END IF;
 END
 $body$;
 REVOKE ALL ON FUNCTION "{schema}".hub_requeue FROM PUBLIC;
+
+-- What the library calls: the next generations of these dead deliveries, or of those of them that
+-- are of this tenant, in this order. Returns the ones whose next generation is new; each is in the
+-- audit log, with its detail and actor if there are any. Who may not write to the log itself is
+-- always in it, by name.
+CREATE FUNCTION "{schema}".requeue(deliveries text[], tenant text, details text[], actors text[])
+RETURNS SETOF text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
+#variable_conflict use_variable
+DECLARE
+  trusted CONSTANT boolean := has_table_privilege(session_user, '"{schema}".audit_log', 'INSERT');
+  dead    "{schema}".hub_delivery;
+  answer  record;
+  place   integer;
+BEGIN
+  FOR place IN 1 .. cardinality(deliveries) LOOP
+    SELECT d.* INTO dead FROM "{schema}".hub_delivery AS d
+    WHERE d.id = deliveries[place] AND d.state = 'dead' AND (tenant IS NULL OR d.tenant = tenant);
+    CONTINUE WHEN NOT FOUND;
+    SELECT * INTO answer FROM "{schema}".hub_requeue(dead.id);
+    CONTINUE WHEN answer.made IS NOT TRUE;
+    IF NOT trusted OR cardinality(actors) > 0 THEN
+      PERFORM "{schema}".hub_audit(
+        'HubDeliveryRequeued', dead.tenant, dead.type, dead.id, dead.attempt, dead.code,
+        left(coalesce(details[place], ''), 512),
+        ltrim(left(coalesce(actors[place], ''), 255)
+              || CASE WHEN trusted THEN '' ELSE ' (' || session_user || ')' END));
+    END IF;
+    RETURN NEXT dead.id;
+  END LOOP;
+END
+$body$;
+REVOKE ALL ON FUNCTION "{schema}".requeue(text[], text, text[], text[]) FROM PUBLIC;
 
 -- Sends a dead delivery once more. Returns the id of its next generation; repeated, it finds it.
 -- With a tenant, only this one's are found. The audit log says which user did it.
@@ -111,14 +135,21 @@ BEGIN
     PERFORM "{schema}".hub_audit(
       'HubDeliveryRequeued', dead.tenant, dead.type, dead.id, dead.attempt, dead.code,
       'requeue() in SQL', session_user::text);
+    RETURN answer.id;
+  END IF;
+  PERFORM FROM "{schema}".hub_delivery AS d WHERE d.id = answer.id AND d.state = 'dead';
+  IF FOUND THEN
+    RAISE EXCEPTION USING ERRCODE = 'no_data_found', MESSAGE = format(
+      'delivery: %L was sent again and died again as %L; send that one', delivery, answer.id);
   END IF;
   RETURN answer.id;
 END
 $body$;
-REVOKE ALL ON FUNCTION "{schema}".requeue FROM PUBLIC;
+REVOKE ALL ON FUNCTION "{schema}".requeue(text, text) FROM PUBLIC;
 )sql";
 
 constexpr std::string_view audited_requeue_down = R"sql(
+DROP FUNCTION "{schema}".requeue(text[], text, text[], text[]);
 DROP FUNCTION "{schema}".hub_requeue(text);
 DROP FUNCTION "{schema}".hub_audit(text, text, text, text, integer, text, text, text);
 DROP FUNCTION "{schema}".hub_audit_text(text);

@@ -349,17 +349,23 @@ LIMIT $3;
 
 -- name: hub_begin
 -- Lists: $1 deliveries, $2 attempts. $3: the fenced shards. Delivery, attempt, and whether it has
--- begun; no row for what does not fit.
+-- begun; no row for what does not fit. With a key, only if no earlier delivery of it is open, and
+-- none is in progress: a transaction that commits late may add an earlier one after a later one has
+-- begun.
 UPDATE "{schema}".hub_delivery AS d
 SET state = CASE WHEN found.is_first THEN 'in_progress' ELSE 'waiting' END,
     attempt = CASE WHEN found.is_first THEN found.to_be ELSE d.attempt END
 FROM (
   SELECT one.place, a.attempt AS to_be,
-         one.key = '' OR (
-           SELECT e.seq FROM "{schema}".hub_delivery AS e
-           WHERE e.subscription = one.subscription AND e.key = one.key AND e.seq < one.seq
-             AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')
-           LIMIT 1) IS NULL AS is_first
+         one.key = '' OR coalesce(
+           (SELECT e.seq FROM "{schema}".hub_delivery AS e
+            WHERE e.subscription = one.subscription AND e.key = one.key AND e.seq < one.seq
+              AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')
+            LIMIT 1),
+           (SELECT b.seq FROM "{schema}".hub_delivery AS b
+            WHERE b.subscription = one.subscription AND b.key = one.key
+              AND CASE WHEN b.state = 'in_progress' THEN b.key <> '' ELSE false END
+            LIMIT 1)) IS NULL AS is_first
   FROM unnest($1::text[], $2::int8[]) AS a(id, attempt)
   CROSS JOIN LATERAL (
     SELECT i.ctid AS place, i.subscription, i.key, i.seq, i.shard, i.state, i.attempt
@@ -386,7 +392,8 @@ WHERE one.shard = ANY (string_to_array($3, ',')::int2[])
 
 -- name: hub_change
 -- Lists: $1 deliveries, $2 attempts, $3 states, $4 failures, $5 times of the next attempt, $6
--- codes, $7 errors, $8 statuses. $10: the fenced shards. Those that are so now.
+-- codes, $7 errors, $8 statuses. $10: the fenced shards. Those that are so now. Whatever an attempt
+-- ends with, the first open delivery of its key may go: that may be one that was added late.
 UPDATE "{schema}".hub_delivery AS d
 SET state = c.state, failures = c.failures, code = c.code, error = c.error, status = c.status,
     next_attempt_at = CASE WHEN c.state = 'pending' THEN c.next ELSE d.next_attempt_at END,
@@ -419,7 +426,7 @@ WHERE d.ctid = ANY (ARRAY(
     ORDER BY e.seq
     LIMIT 1
   ) AS first
-  WHERE ended.id = ANY ($1::text[]) AND ended.key <> '' AND ended.state IN ('completed', 'dead')
+  WHERE ended.id = ANY ($1::text[]) AND ended.key <> '' AND ended.state IN ('completed', 'dead', 'pending')
     AND first.state = 'waiting'));
 SELECT a.id, a.attempt
 FROM unnest($1::text[], $2::int8[], $3::text[]) AS a(id, attempt, state)
@@ -526,11 +533,15 @@ WHERE ctid = ANY (ARRAY(
     ORDER BY d.subscription, d.seq
     LIMIT $4
   ) AS w
-  WHERE (
-    SELECT e.seq FROM "{schema}".hub_delivery AS e
-    WHERE e.subscription = w.subscription AND e.key = w.key AND e.seq < w.seq
-      AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')
-    LIMIT 1) IS NULL))
+  WHERE coalesce(
+    (SELECT e.seq FROM "{schema}".hub_delivery AS e
+     WHERE e.subscription = w.subscription AND e.key = w.key AND e.seq < w.seq
+       AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')
+     LIMIT 1),
+    (SELECT b.seq FROM "{schema}".hub_delivery AS b
+     WHERE b.subscription = w.subscription AND b.key = w.key
+       AND CASE WHEN b.state = 'in_progress' THEN b.key <> '' ELSE false END
+     LIMIT 1)) IS NULL))
 RETURNING 1;
 
 -- name: hub_bury
@@ -603,19 +614,17 @@ WHERE j.ctid = ended.place;
 
 -- name: hub_lease
 -- $1 token, $2 worker, $3 lease in microseconds, $4 rows at most, $6 bytes at most of payloads, after
--- the first. The jobs, each with its delivery and event. Those that others are leasing are passed
--- over.
+-- the first. The jobs, each with its delivery and event, or nulls where they are gone. Those that
+-- others are leasing are passed over.
 WITH free AS MATERIALIZED (
-  SELECT j.ctid AS place, j.attempt_at, j.delivery, j.attempt, sized.octets
+  SELECT j.ctid AS place, j.attempt_at, j.delivery, j.attempt,
+         coalesce((SELECT (SELECT octet_length(e.payload) FROM "{schema}".hub_event AS e
+                           WHERE e.id = d.event LIMIT 1)
+                   FROM "{schema}".hub_delivery AS d
+                   WHERE d.id = j.delivery
+                   LIMIT 1), 0) AS octets
   FROM "{schema}".hub_job AS j
-  CROSS JOIN LATERAL (
-    SELECT (SELECT octet_length(e.payload) FROM "{schema}".hub_event AS e
-            WHERE e.id = d.event LIMIT 1) AS octets
-    FROM "{schema}".hub_delivery AS d
-    WHERE d.id = j.delivery
-    LIMIT 1
-  ) AS sized
-  WHERE j.state = 'pending' AND sized.octets IS NOT NULL
+  WHERE j.state = 'pending'
   ORDER BY j.attempt_at, j.delivery, j.attempt
   LIMIT $4
   FOR NO KEY UPDATE OF j SKIP LOCKED
@@ -645,12 +654,12 @@ SELECT j.delivery, j.attempt, j.shard, j.subscription, j.state, j.attempt_at, j.
        e.traceparent, e.tracestate, e.request_id, e.correlation_id, e.published_at, e.shard,
        e.payload
 FROM leased AS j
-CROSS JOIN LATERAL (
+LEFT JOIN LATERAL (
   SELECT * FROM "{schema}".hub_delivery AS i WHERE i.id = j.delivery LIMIT 1
-) AS d
-CROSS JOIN LATERAL (
+) AS d ON true
+LEFT JOIN LATERAL (
   SELECT * FROM "{schema}".hub_event AS i WHERE i.id = d.event LIMIT 1
-) AS e
+) AS e ON true
 ORDER BY j.attempt_at, j.delivery, j.attempt;
 
 -- name: hub_finish
@@ -1272,12 +1281,10 @@ LEFT JOIN LATERAL (
 ) AS n ON true;
 
 -- name: hub_requeue
--- Lists: $2 events, $3 subscriptions, $4 generations, each the next one of a dead delivery. Made by
--- a function that operators have a right to, which goes by the id of the dead one.
-SELECT "{schema}".hub_requeue(
-  'd' || left(encode(sha256(convert_to(
-    n.event || ' ' || n.subscription || ' ' || (n.generation - 1), 'UTF8')), 'hex'), 32))
-FROM unnest($2::text[], $3::text[], $4::int8[]) AS n(event, subscription, generation);
+-- Lists: $1 dead deliveries, $3 details and $4 actors for the audit log, which may be empty. $2
+-- tenant; null means all. Those whose next generation is new. Made by a function that operators have
+-- a right to, which also writes to the audit log: they cannot.
+SELECT dead.id FROM "{schema}".requeue($1::text[], $2::text, $3::text[], $4::text[]) AS dead(id);
 
 -- name: hub_old_jobs
 -- $1 age in microseconds, $2 from when on, null from the oldest, $3 rows at most. Jobs that were looked

@@ -249,7 +249,8 @@ LIMIT ?3;
 
 -- name: hub_begin
 -- ?1 delivery, ?2 attempt; each in turn. ?3: the fenced shards. Delivery, attempt, and whether it
--- has begun; no row for what does not fit.
+-- has begun; no row for what does not fit. With a key, only if no earlier delivery of it is open,
+-- and none is in progress.
 UPDATE sagabox_hub_delivery AS d
 SET (state, attempt) = (
   SELECT CASE WHEN is_first THEN 'in_progress' ELSE 'waiting' END,
@@ -257,7 +258,11 @@ SET (state, attempt) = (
   FROM (SELECT d.key = '' OR NOT EXISTS (
           SELECT 1 FROM sagabox_hub_delivery AS e
           WHERE e.subscription = d.subscription AND e.key = d.key AND e.seq < d.seq
-            AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')) AS is_first))
+            AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress'))
+          AND NOT EXISTS (
+          SELECT 1 FROM sagabox_hub_delivery AS b
+          WHERE b.subscription = d.subscription AND b.key = d.key
+            AND b.key <> '' AND b.state = 'in_progress') AS is_first))
 WHERE d.id = ?1 AND d.state = 'pending' AND d.attempt = ?2 - 1;
 SELECT id, ?2, state = 'in_progress'
 FROM sagabox_hub_delivery
@@ -266,7 +271,8 @@ WHERE id = ?1 AND ((state = 'in_progress' AND attempt = ?2)
 
 -- name: hub_change
 -- ?1 delivery, ?2 attempt, ?3 state, ?4 failures, ?5 time of the next attempt, ?6 code, ?7 error, ?8
--- status, ?9 now; each in turn. ?10: the fenced shards. Those that are so now.
+-- status, ?9 now; each in turn. ?10: the fenced shards. Those that are so now. Whatever an attempt
+-- ends with, the first open delivery of its key may go.
 UPDATE sagabox_hub_delivery
 SET state = ?3, failures = ?4, code = ?6, error = ?7, status = ?8,
     next_attempt_at = CASE WHEN ?3 = 'pending' THEN ?5 ELSE next_attempt_at END,
@@ -278,7 +284,7 @@ WHERE state = 'waiting' AND seq = (
   SELECT e.seq
   FROM sagabox_hub_delivery AS d
   JOIN sagabox_hub_delivery AS e ON e.subscription = d.subscription AND e.key = d.key
-  WHERE d.id = ?1 AND d.state IN ('completed', 'dead')
+  WHERE d.id = ?1 AND d.state IN ('completed', 'dead', 'pending')
     AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')
   ORDER BY e.seq
   LIMIT 1);
@@ -358,7 +364,11 @@ WHERE seq IN (
   WHERE NOT EXISTS (
     SELECT 1 FROM sagabox_hub_delivery AS e
     WHERE e.subscription = w.subscription AND e.key = w.key AND e.seq < w.seq
-      AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress')))
+      AND e.key <> '' AND e.state IN ('pending', 'waiting', 'in_progress'))
+    AND NOT EXISTS (
+    SELECT 1 FROM sagabox_hub_delivery AS b
+    WHERE b.subscription = w.subscription AND b.key = w.key
+      AND b.key <> '' AND b.state = 'in_progress'))
 RETURNING 1;
 
 -- name: hub_bury
@@ -406,7 +416,8 @@ WHERE delivery = ?1 AND attempt = ?2 AND ended_at IS NOT NULL
 
 -- name: hub_lease
 -- ?1 token, ?2 worker, ?3 lease in microseconds, ?4 rows at most, ?5 now, ?6 bytes at most of
--- payloads, after the first. The jobs, each with its delivery and event.
+-- payloads, after the first. The jobs, each with its delivery and event, or nulls where they are
+-- gone.
 UPDATE sagabox_hub_job
 SET state = 'leased', token = ?1, worker = ?2, lease_until = ?5 + ?3
 WHERE (delivery, attempt) IN (
@@ -416,13 +427,11 @@ WHERE (delivery, attempt) IN (
            row_number() OVER so_far AS number
     FROM (
       SELECT j.delivery, j.attempt, j.attempt_at,
-             (SELECT length(e.payload)
-              FROM sagabox_hub_delivery AS d JOIN sagabox_hub_event AS e ON e.id = d.event
-              WHERE d.id = j.delivery) AS octets
+             coalesce((SELECT length(e.payload)
+                       FROM sagabox_hub_delivery AS d JOIN sagabox_hub_event AS e ON e.id = d.event
+                       WHERE d.id = j.delivery), 0) AS octets
       FROM sagabox_hub_job AS j
-      WHERE j.state = 'pending' AND EXISTS (
-        SELECT 1 FROM sagabox_hub_delivery AS d JOIN sagabox_hub_event AS e ON e.id = d.event
-        WHERE d.id = j.delivery)
+      WHERE j.state = 'pending'
       ORDER BY j.attempt_at, j.delivery, j.attempt
       LIMIT ?4)
     WINDOW so_far AS (ORDER BY attempt_at, delivery, attempt ROWS UNBOUNDED PRECEDING))
@@ -436,8 +445,8 @@ SELECT j.delivery, j.attempt, 0, j.subscription, j.state, j.attempt_at, j.resets
        e.aggregate_type, e.aggregate_id, e.priority, e.content_type, e.headers, e.occurred_at,
        e.traceparent, e.tracestate, e.request_id, e.correlation_id, e.published_at, 0, e.payload
 FROM sagabox_hub_job AS j
-JOIN sagabox_hub_delivery AS d ON d.id = j.delivery
-JOIN sagabox_hub_event AS e ON e.id = d.event
+LEFT JOIN sagabox_hub_delivery AS d ON d.id = j.delivery
+LEFT JOIN sagabox_hub_event AS e ON e.id = d.event
 WHERE j.state = 'leased' AND j.token = ?1
 ORDER BY j.attempt_at, j.delivery, j.attempt;
 
@@ -950,12 +959,14 @@ WHERE d.id IN (SELECT value FROM json_each(?1));
 
 -- name: hub_requeue
 -- ?1 id, ?2 event, ?3 subscription, ?4 generation, ?5 tenant, ?6 type, ?7 key, ?8 shard, ?9
--- correlation id, ?10 now; each delivery in turn, the next generation of a dead one.
+-- correlation id, ?10 now; each delivery in turn, the next generation of a dead one. The ids of those
+-- that are new.
 INSERT INTO sagabox_hub_delivery (
   id, event, subscription, generation, tenant, type, key, correlation_id, next_attempt_at,
   created_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?9, ?10, ?10)
-ON CONFLICT DO NOTHING;
+ON CONFLICT DO NOTHING
+RETURNING id;
 
 -- name: hub_old_jobs
 -- ?1 age in microseconds, ?2 from when on, null from the oldest, ?3 rows at most, ?4 now. Jobs that were

@@ -215,8 +215,12 @@ class PostgresHubRoles : public PostgresHubGrants {
     EXPECT_EQ(died.held, std::vector<bool>(shards, true));
     EXPECT_EQ(died.changed.size(), 1U);
     owner.seen(std::array{death.of}).value();
-    EXPECT_TRUE(
-        owner.disable(wanted_.id, owner.subscriptions(0).value().at(0).change, "gone").value());
+    const AuditEvent gone{.kind = AuditKind::hub_subscription_disabled};
+    EXPECT_TRUE(owner
+                    .disable(owning, wanted_.id, owner.subscriptions(0).value().at(0).change,
+                             "gone", std::span(&gone, 1))
+                    .value()
+                    .disabled);
     EXPECT_TRUE(owner.doomed(delivery_.shard, wanted_.id, 10).value().empty());
     EXPECT_TRUE(owner.end_unsent(owning, {}).value().changed.empty());
     owner.wait({});
@@ -250,7 +254,17 @@ TEST_F(PostgresHubRoles, EachUserCanDoAllOfItsWork) {
   const auto requeued = looked.requeue(std::array{delivery_.id}, {}, acts).value();
   EXPECT_EQ(requeued[0].outcome, spi::Requeued::Outcome::made);
   EXPECT_EQ(looked.delivery(requeued[0].made).value()->generation, 1U);
-  EXPECT_EQ(as("operator").audit().read({}, 10).value().size(), 4U);
+  EXPECT_EQ(looked.requeue(std::array{delivery_.id}, {}, acts).value()[0].outcome,
+            spi::Requeued::Outcome::repeated);
+  const auto entries = as("operator").audit().read({}, 10).value();
+  ASSERT_EQ(entries.size(), 5U);
+  const auto& last = entries.back().event;
+  EXPECT_EQ(last.kind, AuditKind::hub_delivery_requeued);
+  EXPECT_EQ(last.message_id, delivery_.id.view());
+  EXPECT_EQ(last.detail, act().detail);
+  // Who cannot write to the log does not choose the name in it.
+  EXPECT_TRUE(last.actor.starts_with(act().actor + " (")) << last.actor;
+  EXPECT_TRUE(last.actor.ends_with("operator)")) << last.actor;
 }
 
 TEST_F(PostgresHubGrants, NobodyCanDoAnothersWork) {
@@ -296,7 +310,10 @@ TEST_F(PostgresHubGrants, NobodyCanDoAnothersWork) {
            "UPDATE {s}.hub_delivery SET state = 'pending'", "DELETE FROM {s}.hub_delivery",
            "DELETE FROM {s}.hub_dead", "INSERT INTO {s}.hub_event (id) VALUES ('x')",
            "UPDATE {s}.hub_subscription SET state = 'active'", "UPDATE {s}.hub_job SET seen = true",
-           "DELETE FROM {s}.audit_log", "SELECT (SELECT {s}.publish_event('t', '{}')).id"});
+           "SELECT {s}.hub_requeue('d')", "SELECT {s}.hub_audit('', '', '', '', 1, '', '', '')",
+           "INSERT INTO {s}.audit_log SELECT * FROM {s}.audit_log",
+           "UPDATE {s}.audit_head SET number = 0", "DELETE FROM {s}.audit_log",
+           "SELECT (SELECT {s}.publish_event('t', '{}')).id"});
   may_not("admin", {"SELECT * FROM {s}.hub_event", "SELECT * FROM {s}.hub_delivery",
                     "DELETE FROM {s}.hub_subscription"});
 }

@@ -75,8 +75,9 @@ class PostgresHubPlans : public PostgresTest {
         "FROM generate_series(1, 30000) AS n");
     run("INSERT INTO {s}.hub_delivery (id, event, subscription, generation, tenant, type, key, "
         "shard, state, next_attempt_at, created_at, ended_at, correlation_id) SELECT 'd' || "
-        "md5(n::text), 'e' || n, 's' || n % 100, 0, 'default', 't', CASE WHEN n % 10 = 0 THEN 'k' "
-        "|| n % 1000 ELSE '' END, n % 100 % 16, (ARRAY['in_progress', 'pending', 'waiting', "
+        "md5(n::text), 'e' || n, 's' || n % 100, 0, 'default', 't', CASE WHEN n % 70 = 0 THEN 'k' "
+        "|| n WHEN n % 10 = 0 THEN 'k' || n % 1000 ELSE '' END, n % 100 % 16, "
+        "(ARRAY['in_progress', 'pending', 'waiting', "
         "'dead', 'completed', 'completed', 'completed'])[1 + n % 7], now(), now(), now(), '' "
         "FROM generate_series(1, 30000) AS n");
     run("INSERT INTO {s}.hub_job (delivery, attempt, shard, subscription, state, lease_until, "
@@ -164,7 +165,9 @@ TEST_F(PostgresHubPlans, UseTheIndexesThatAreMadeForThem) {
   uses("hub_due", "(next_attempt_at <= ");
   uses("hub_open", "hub_delivery_pending");
   uses("hub_in_progress", "hub_delivery_in_progress");
-  uses("hub_begin", "hub_delivery_key");
+  uses("hub_begin", "hub_delivery_key ");
+  uses("hub_begin", "hub_delivery_key_in_progress");
+  uses("hub_release_strays", "hub_delivery_key_in_progress");
   uses("hub_change", "hub_delivery_key");
   uses("hub_doomed", "hub_delivery_waiting");
   uses("hub_doomed", "hub_delivery_pending");

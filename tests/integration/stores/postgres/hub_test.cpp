@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <thread>
 
 namespace sagabox::postgres {
 namespace {
@@ -63,8 +64,22 @@ class PostgresHub : public PostgresTest {
         "', 't', '', 3, '" + state + "', now(), now(), '') RETURNING id");
   }
 
+  /// Of all shards, in the name of one owner.
+  spi::Fencing own_deliveries() {
+    static const spi::Scope scope("hub:deliveries");
+    const auto owner = ids_.next<WorkerId>();
+    auto& ownership = store_->ownership();
+    EXPECT_TRUE(ownership.join(owner, std::chrono::hours(1), std::span(&scope, 1), 16).ok());
+    fences_.clear();
+    for (const auto& shard : ownership.take(scope, owner, 16).value()) {
+      fences_.push_back({shard.shard, shard.epoch});
+    }
+    return {scope, owner, fences_};
+  }
+
   std::unique_ptr<Store> store_;
   sagabox::testing::PgConnection user_;
+  std::vector<spi::Fence> fences_;
 };
 
 TEST_F(PostgresHub, PublishedEventIsWhatItsArgumentsSay) {
@@ -182,6 +197,9 @@ TEST_F(PostgresHub, WhatIsWrongWithAnEventIsSaid) {
   refused_with("publish_event('t', '{}', headers => '[1]')", "headers: not a JSON object");
   refused_with("publish_event('t', '{}', traceparent => 'x')", "traceparent: not W3C");
   refused_with("publish_event('t', '{}', priority => 5)", "priority: 5 is none");
+  refused_with("publish_event('t', '{}', source => 'hub')", "source: \"hub\" is the hub itself");
+  refused_with("publish_event('hub.subscription.disabled.v1', '{}')",
+               "type: types that begin with \"hub.\" are of the hub itself");
   EXPECT_TRUE(events().empty());
   // As the library does.
   sql("SELECT publish_event('t', repeat('[', 512) || repeat(']', 512))");
@@ -341,6 +359,80 @@ TEST_F(PostgresHub, RequeueInSqlRefusesDisabledSubscriptions) {
   EXPECT_NE(one("SELECT requeue('" + dead + "')"), "");
 }
 
+TEST_F(PostgresHub, OfTwoRequeuesAtOnceOneMakesItAndIsInTheAuditLog) {
+  const auto dead = add_delivery(one("SELECT id FROM publish_event('t', '{}')"), "dead");
+  const auto gone = add_delivery(one("SELECT id FROM publish_event('t', '{}')"), "dead");
+  const auto dead_id = DeliveryId::parse(dead).value();
+  const auto gone_id = DeliveryId::parse(gone).value();
+  const auto other = database_->connect();
+  run_sql(other.get(), "SET search_path = " + database_->schema() + "; BEGIN");
+  const auto made = run_sql(other.get(), "SELECT requeue('" + dead + "')").at(0);
+  // It dies again before the other one looks: that one answers for it, and for the rest.
+  run_sql(other.get(), "UPDATE hub_delivery SET state = 'dead' WHERE id = '" + made + "'");
+  const std::array ids{dead_id, gone_id};
+  AuditEvent act{.kind = AuditKind::hub_delivery_requeued, .actor = "ann"};
+  const std::array acts{act, act};
+  Result<std::vector<spi::Requeued>> answers{std::vector<spi::Requeued>()};
+  std::thread second([&] { answers = store_->hub()->admin.requeue(ids, std::nullopt, acts); });
+  while (one("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == "0") {
+    std::this_thread::yield();
+  }
+  run_sql(other.get(), "COMMIT");
+  second.join();
+  ASSERT_TRUE(answers.ok()) << answers.error().message;
+  EXPECT_EQ((*answers)[0].outcome, spi::Requeued::Outcome::not_newest);
+  EXPECT_EQ((*answers)[1].outcome, spi::Requeued::Outcome::made);
+  EXPECT_EQ(store_->audit().read(0, 10).value().size(), 2U);
+}
+
+TEST_F(PostgresHub, RequeueThatCommitsLateIsNotInFlightBesideALaterOneOfItsKey) {
+  const auto owner = own_deliveries();
+  auto& deliveries = store_->hub()->deliveries;
+  const auto add = [&](const std::string& id, const std::string& state) {
+    sql("INSERT INTO hub_delivery (id, event, subscription, generation, tenant, type, key, shard, "
+        "state, next_attempt_at, created_at, correlation_id) VALUES ('" +
+        id + "', 'e" + id + "', 's1', 0, 'default', 't', 'k', 3, '" + state +
+        "', now(), now(), '')");
+  };
+  const auto begin = [&](const std::string& id, std::uint32_t attempt) {
+    const spi::AttemptOf of{DeliveryId::parse(id).value(), attempt};
+    return deliveries.begin(owner, std::span(&of, 1)).value();
+  };
+  const auto state = [&](const std::string& id) {
+    return one("SELECT state FROM hub_delivery WHERE id = '" + id + "'");
+  };
+  add("dead", "dead");
+  const auto other = database_->connect();
+  run_sql(other.get(), "SET search_path = " + database_->schema() + "; BEGIN");
+  const auto requeued = run_sql(other.get(), "SELECT requeue('dead')").at(0);
+  add("later", "pending");
+  EXPECT_EQ(begin("later", 1).begun.size(), 1U) << "there is nothing before it yet";
+  run_sql(other.get(), "COMMIT");
+  EXPECT_TRUE(begin(requeued, 1).begun.empty()) << "one of its key is under way";
+  EXPECT_EQ(state(requeued), "waiting");
+  EXPECT_EQ(deliveries.release_strays(owner, {.shard = Shard{3}, .rows_max = 10}).value().released,
+            0U);
+  // A retry of the later one lets it go first.
+  const spi::DeliveryChange again{.of = {DeliveryId::parse("later").value(), 1},
+                                  .state = DeliveryState::pending,
+                                  .failures = 1,
+                                  .next_attempt_at = WallTime{}};
+  EXPECT_EQ(deliveries.change(owner, std::span(&again, 1)).value().changed.size(), 1U);
+  EXPECT_EQ(state(requeued), "pending");
+  EXPECT_EQ(begin("later", 2).waiting.size(), 1U);
+  EXPECT_EQ(begin(requeued, 1).begun.size(), 1U);
+  const spi::DeliveryChange ends{.of = {DeliveryId::parse(requeued).value(), 1},
+                                 .state = DeliveryState::completed};
+  EXPECT_EQ(deliveries.change(owner, std::span(&ends, 1)).value().changed.size(), 1U);
+  EXPECT_EQ(state("later"), "pending");
+  EXPECT_EQ(begin("later", 2).begun.size(), 1U);
+  // The table itself keeps it.
+  add("third", "pending");
+  EXPECT_NE(refused("UPDATE hub_delivery SET state = 'in_progress' WHERE id = 'third'")
+                .find("hub_delivery_key_in_progress"),
+            std::string::npos);
+}
+
 TEST_F(PostgresHub, StepBackBringsTheRequeueOfBefore) {
   const auto dead = add_delivery(one("SELECT id FROM publish_event('t', '{}')"), "dead");
   sql("INSERT INTO hub_position SELECT shard, seq FROM hub_event");
@@ -361,20 +453,12 @@ TEST_F(PostgresHub, StraysAreReleasedPageByPage) {
       "now(), now(), '' FROM generate_series(0, 29) AS n");
   // Behind one that is open, it is no stray.
   sql("UPDATE hub_delivery SET key = 'k0' WHERE id IN ('d3', 'd4', 'd5')");
-  const spi::Scope scope("hub:deliveries");
-  const auto owner = ids_.next<WorkerId>();
-  auto& ownership = store_->ownership();
-  ASSERT_TRUE(ownership.join(owner, std::chrono::hours(1), std::span(&scope, 1), 16).ok());
-  std::vector<spi::Fence> fences;
-  for (const auto& shard : ownership.take(scope, owner, 16).value()) {
-    fences.push_back({shard.shard, shard.epoch});
-  }
+  const auto owner = own_deliveries();
   std::optional<spi::WaitingPage> page =
       spi::WaitingPage{.shard = Shard{3}, .subscription = {}, .after = {}, .rows_max = 10};
   std::vector<std::uint64_t> released;
   while (page) {
-    const auto reply =
-        store_->hub()->deliveries.release_strays({scope, owner, fences}, *page).value();
+    const auto reply = store_->hub()->deliveries.release_strays(owner, *page).value();
     released.push_back(reply.released);
     page = reply.next;
   }

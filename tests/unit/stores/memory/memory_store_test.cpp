@@ -179,7 +179,7 @@ void ask_hub(Store& store, const WorkerId& worker) {
   hub.deliveries.bury({}).value();
   hub.deliveries.make_jobs({}).value();
   hub.deliveries.seen({}).value();
-  (void)hub.deliveries.disable({}, 0, "gone").value();
+  (void)hub.deliveries.disable({}, {}, 0, "gone", {}).value();
   (void)hub.deliveries.subscriptions(0).value();
   (void)hub.jobs.lease("worker", {}, seconds(1), 1).value();
   (void)hub.jobs.finish({}, {}).value();
