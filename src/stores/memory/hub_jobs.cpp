@@ -22,8 +22,9 @@ Result<std::vector<spi::LeasedJob>> HubJobs::lease(std::string_view worker, cons
     Jobs leased;
     std::size_t bytes = 0;
     for (auto* job : pending) {
-      const auto& event_id = hub.deliveries.find(job->record.delivery)->event;
-      bytes += hub.events.find(event_id)->message->payload().size();
+      const auto* delivery = hub.deliveries.find(job->record.delivery);
+      const auto* event = delivery == nullptr ? nullptr : hub.events.find(delivery->event);
+      if (event != nullptr) bytes += event->message->payload().size();
       if (!leased.empty() && bytes > bytes_max) break;
       job->token = token;
       job->record.state = HubJobState::leased;
@@ -32,10 +33,8 @@ Result<std::vector<spi::LeasedJob>> HubJobs::lease(std::string_view worker, cons
       auto& one = leased.emplace_back(spi::LeasedJob{.job = job->record});
       one.delivery.id = job->record.delivery;
       one.delivery.subscription = job->record.subscription;
-      const auto* delivery = hub.deliveries.find(job->record.delivery);
       if (delivery == nullptr) continue;
       one.delivery = *delivery;
-      const auto* event = hub.events.find(delivery->event);
       if (event != nullptr) one.event = *event;
     }
     return leased;
