@@ -9,17 +9,17 @@
 
 namespace sagabox {
 
-/// State of a pending message that only its owner has: its row does not show it. Keys are kept in
-/// bounded memory, so a key may be named that does not wait.
+/// State of a pending message that only its owner knows; its row does not contain it. Keys are
+/// tracked in bounded memory, so a key that does not wait may be reported as waiting.
 struct OwnerView {
-  /// A message that this process has passed over.
+  /// A message that this process has skipped for now.
   struct PassedOver {
     std::string topic;
     std::string tenant;
   };
-  bool in_hand = false;       ///< queued here, or with its handler or target
-  bool in_line = false;       ///< earlier messages for the same target are taken up first
-  bool key_retrying = false;  ///< its key may wait for the retry of an earlier message
+  bool in_hand = false;                  ///< queued here, or being handled or sent
+  bool in_line = false;                  ///< earlier messages for the same target are sent first
+  bool key_retrying = false;             ///< its key may wait for the retry of an earlier message
   std::vector<PassedOver> key_behind{};  ///< its key may wait behind the targets of these
 };
 

@@ -9,8 +9,8 @@
 
 namespace sagabox {
 
-/// When a failed attempt is made again, and how often.
-/// delay(n) = min(backoff_max, backoff_min × factor^(n−1)) × uniform(jitter_min, jitter_max)
+/// The number of attempts and the delays between them. delay(n) = min(backoff_max, backoff_min ×
+/// factor^(n−1)) × uniform(jitter_min, jitter_max)
 ///            + uniform(0, jitter_added_max), never below `floor`.
 struct RetryPolicy {
   std::uint32_t attempts_max = 10;
@@ -32,7 +32,7 @@ struct RetryPolicy {
   static RetryPolicy s2();
   static RetryPolicy s4();  ///< the default
   static RetryPolicy saga();
-  /// "s0", "s2", "s4", "saga". The delivery hub names its waits one by one: docs/hub.md.
+  /// "s0", "s2", "s4", "saga". The delivery hub lists its delays one by one: docs/hub.md.
   static Result<RetryPolicy> preset(std::string_view name);
 };
 
