@@ -8,20 +8,21 @@
 
 namespace sagabox::spi {
 
-/// A kind of message that cannot go now: a key whose head fails, a destination that is down.
+/// A group of messages that can be held back together: a key whose head fails, a destination that
+/// is down.
 using ClassId = Number<struct ClassIdTag, std::uint64_t>;
 
-/// Says which messages cannot go now, class by class. Thread-safe. Whoever opens a class again
-/// tells the relay, which then takes up what it passed over.
+/// Tells which classes of messages cannot be dispatched now. Thread-safe. When a class opens again,
+/// the relay is notified and dispatches the messages that it skipped.
 class Gate {
  public:
   virtual ~Gate() = default;
-  /// The class this message belongs to; nothing: it always goes.
+  /// The class of this message; nullopt: it can always be dispatched.
   [[nodiscard]] virtual std::optional<ClassId> class_of(const Message& message) const = 0;
   [[nodiscard]] virtual bool closed(ClassId id) const = 0;
-  /// Messages of this class that no read has shown before may go although earlier ones wait: what
-  /// is not taken may be only those. Not asked where an earlier message of the key is known to
-  /// wait.
+  /// If true, messages of this class that were read for the first time may be dispatched although
+  /// earlier ones wait, because only the earlier ones may be failing. Not called if an earlier
+  /// message of the key is known to wait.
   [[nodiscard]] virtual bool samples(ClassId /*id*/) const { return false; }
 };
 

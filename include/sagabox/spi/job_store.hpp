@@ -13,7 +13,7 @@
 
 namespace sagabox::spi {
 
-/// A job in a worker's hands, with all that its attempt needs.
+/// A leased job with all data that its attempt needs.
 struct LeasedJob {
   JobRecord job;
   DeliveryRecord delivery;
@@ -25,27 +25,27 @@ struct FinishedJob {
   JobResult result{};
 };
 
-/// What a worker and the cleaner of leases need of a database. They write jobs, and nothing else.
+/// The database operations of workers and of the cleaner of leases. They write jobs only.
 class JobStore {
  public:
   virtual ~JobStore() = default;
 
-  /// Pending jobs, the oldest first; those that others are leasing at this moment are left out.
-  /// `token` is drawn by the caller for this call: it stands for the lease. Jobs whose delivery or
-  /// event is gone are left out.
+  /// Leases pending jobs, oldest first, except those that another call is leasing at the same time.
+  /// The caller generates `token` for this call; it identifies the lease. Jobs whose delivery or
+  /// event was removed are left out.
   virtual Result<std::vector<LeasedJob>> lease(std::string_view worker, const LeaseToken& token,
                                                Duration lease, std::uint32_t rows_max) = 0;
-  /// One answer a job: whether it still had this lease, or has this result by it already. A lease
-  /// that has run out is one until `reset` takes it away.
+  /// Returns for each job whether it still had this lease, or has a result from this lease already.
+  /// An expired lease is valid until `reset` removes it.
   virtual Result<std::vector<bool>> finish(const LeaseToken& token,
                                            std::span<const FinishedJob> jobs) = 0;
-  /// A lease that was taken away, for the log.
+  /// A lease that `reset` removed, for the log.
   struct LostLease {
     AttemptOf of;
     bool failed = false;  ///< it was reset too often
     std::string worker{};
     SubscriptionId subscription{};
-    /// Of the delivery; empty if that is gone.
+    /// The event of the delivery; empty if the delivery was removed.
     EventId event{};
     std::string tenant{};
     std::string correlation_id{};
@@ -53,10 +53,11 @@ class JobStore {
   };
   struct ResetReply {
     std::uint64_t reset = 0;   ///< pending again
-    std::uint64_t failed = 0;  ///< were reset too often: TX.LEASE_LOST
+    std::uint64_t failed = 0;  ///< reset too often: failed with TX.LEASE_LOST
     std::vector<LostLease> jobs{};
   };
-  /// Leases that have run out, the oldest first. `job_resets_max` of them fail the job.
+  /// Resets jobs whose lease has expired, oldest first. After `job_resets_max` expired leases a job
+  /// fails.
   virtual Result<ResetReply> reset(std::uint32_t rows_max) = 0;
 
   /// Returns when a job may have been made, on `wake`, or after `timeout`.
