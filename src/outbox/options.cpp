@@ -17,9 +17,9 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// A pause of the process would lose a shorter one.
+/// A shorter lease would be lost in a short pause of the process.
 constexpr Duration lease_min = milliseconds(100);
-/// Points in time stay within what a clock can count.
+/// The limit avoids overflow of time points.
 constexpr Duration longest = hours(24 * 365 * 10);
 
 Error wrong(const std::string& what) { return {Code::config_invalid, what}; }
@@ -51,7 +51,7 @@ std::optional<ClaimMode> claim_mode_from_name(std::string_view name) noexcept {
 
 Result<OutboxOptions> OutboxOptions::preset(std::string_view name) {
   OutboxOptions options;
-  // Said in full where a source says it, also where our default is the same today.
+  // All values that the source document gives are set, even if they equal our present defaults.
   if (name == "s0") {
     options.retry = RetryPolicy::s0();
     options.lease = seconds(15);

@@ -13,7 +13,7 @@
 
 namespace sagabox::outbox {
 
-/// Parts that tests put others in place of.
+/// Parts that tests replace.
 struct RelayParts {
   feed::TrackerFactory tracker = feed::make_tracker;
   const spi::Gate* gate = nullptr;
@@ -22,21 +22,21 @@ struct RelayParts {
   std::size_t refused_rows_max = RefusedRows::rows_max_default;
 };
 
-/// The pipeline of one outbox table: intake → dispatcher → settler, over the shards that are ours.
-/// It has no thread: every stage is a step of plan → one call of the store → apply, and whoever
-/// calls the steps brings the time along.
+/// The pipeline of one outbox table: intake → dispatcher → settler, for the owned shards. It has no
+/// thread: every stage is a step of plan → one call of the store → apply, and the caller of the
+/// steps passes the time.
 class Relay final : public ownership::Holder {
  public:
-  /// All of it outlives the relay.
+  /// All arguments outlive the relay.
   Relay(spi::OutboxStore& store, spi::ControlStore& control, const TableName& table,
         const OutboxOptions& options, const Registry& registry, RelayParts parts = {});
-  /// Waits for what the sink has in hand.
+  /// Waits for messages held by the sink.
   ~Relay() override;
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
 
   [[nodiscard]] static spi::Scope scope_of(const TableName& table) { return outbox_scope(table); }
-  /// Whose lease counts; before the first step.
+  /// Sets the worker with the lease; call it before the first step.
   void attach(ownership::Worker& worker) noexcept { shards_.attach(worker); }
 
   Intake& intake() noexcept { return intake_; }
@@ -45,15 +45,15 @@ class Relay final : public ownership::Holder {
   ControlReader& controls() noexcept { return controls_; }
   Shards& shards() noexcept { return shards_; }
 
-  /// Something was committed in this process that the hot path did not take.
+  /// A message was committed in this process that the hot path did not take.
   void wake();
   /// Housekeeping, a few times a second.
   void tick(BootTime now);
 
   [[nodiscard]] OutboxSnapshot snapshot() const;
-  /// nullopt if the shard of this pending message is not ours.
+  /// nullopt if the shard of this pending message is not owned.
   [[nodiscard]] std::optional<OwnerView> owner_view(const MessageRecord& record) const;
-  /// How many rows are known to the trackers, settled ones included.
+  /// The number of rows in the trackers, including settled ones.
   [[nodiscard]] std::size_t tracked() const;
 
   void acquired(const spi::OwnedShard& shard, const WorkerId& owner, Timeline timeline) override;
@@ -62,7 +62,7 @@ class Relay final : public ownership::Holder {
   void lost(Shard shard) override;
 
  private:
-  /// Mode `leader`: whether it is us.
+  /// Mode `leader`: sets the metric that shows whether this process is the leader.
   void show_leader();
 
   spi::OutboxStore& store_;
