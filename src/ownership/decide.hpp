@@ -85,7 +85,7 @@ struct View {
   BootTime lease_ends = BootTime::max();  ///< by the worker's own clock; max: no lease yet
   BootTime renew_at = BootTime::min();
   BootTime lease_retry_at = BootTime::min();  ///< no join, renew or leave before
-  bool join_sent = false;                     ///< under this id
+  bool join_sent = false;                     ///< a join was sent under this id
   std::uint32_t leaves_failed = 0;
   bool stopping = false;
   bool pausing = false;  ///< the worker must not take part in any scope
