@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-/// What every store checks before it writes anything for sagas. Pure.
+/// The checks that every store makes before it writes for sagas. Pure.
 namespace sagabox::spi {
 
 /// Larger bodies of commands are refused.
@@ -22,10 +22,10 @@ Status check_command(const SagaCommand& command);
 /// definition, and TX.INVALID_STATE for a saga without a version.
 Status check_batch(const SagaBatch& batch);
 
-/// What is stored about the sagas of a batch.
+/// The stored state of the sagas of a batch.
 struct StoredSagas {
-  std::map<SagaId, std::uint64_t> versions;  ///< those that are there
-  /// Which active saga has an isolation key, by tenant and key.
+  std::map<SagaId, std::uint64_t> versions;  ///< of the stored sagas
+  /// The active saga that holds each isolation key, by tenant and key.
   std::map<std::pair<std::string, std::string>, SagaId> holders;
 };
 /// Fills `conflicting` and `reasons` of the reply.
@@ -33,7 +33,7 @@ void find_conflicts(const SagaBatch& batch, const StoredSagas& stored, SagaBatch
 /// Whether all sagas of the batch have the versions to be written already.
 bool is_repeated(const SagaBatch& batch, const StoredSagas& stored);
 
-/// The record with its labels.
+/// `record` must include its labels.
 bool fits(const SagaRecord& record, const SagaFilter& filter);
 
 /// Whether the saga counts for its isolation key.
