@@ -134,7 +134,7 @@ struct HubSnapshot {
 
 /// The endpoint of a subscription, as the owner of its deliveries sees it.
 struct EndpointState {
-  std::optional<WallTime> down_since{};  ///< null: it is not down
+  std::optional<WallTime> down_since{};  ///< nullopt: it is not down
   std::uint32_t under_way = 0;           ///< requests
   std::uint64_t ready = 0;               ///< deliveries that were read and are queued
 };

@@ -225,7 +225,7 @@ struct SubscriptionHealth {
 struct DeliveryQuery {
   spi::DeliveryFilter filter{};
   std::optional<WallTime> ended_from{};
-  std::optional<WallTime> ended_to{};  ///< not at this time itself
+  std::optional<WallTime> ended_to{};  ///< exclusive
   /// Whether it was requeued: a later generation of it exists.
   std::optional<bool> requeued{};
   std::uint32_t rows_max = 100;  ///< 1 to 1000
@@ -262,7 +262,7 @@ enum class DeliveryWhy : std::uint8_t {
   no_owner,        ///< no orchestrator owns its shard
   endpoint_down,   ///< its endpoint is down and only probed
   over_limit,      ///< its subscription has as many requests under way as allowed
-  earlier_of_key,  ///< earlier deliveries of its key go first
+  earlier_of_key,  ///< waits for earlier deliveries of its key
   retry_due,       ///< an attempt failed, and it waits for the next one
   no_worker,       ///< its attempt is ready, and no worker has leased it
   sending,         ///< a worker makes the attempt
@@ -297,7 +297,7 @@ struct RequeueOrder {
   std::optional<std::string> type{};
   std::optional<Code> code{};
   std::optional<WallTime> failed_from{};
-  std::optional<WallTime> failed_to{};  ///< not at this time itself
+  std::optional<WallTime> failed_to{};  ///< exclusive
   bool dry_run = false;                 ///< only counts
 };
 

@@ -41,7 +41,7 @@ struct GuardOptions {
   /// How long a result is kept, counted from the time when the request was admitted. It must be at
   /// least as long as callers may repeat a request; for messages, the retention of the outbox.
   Duration ttl = std::chrono::hours(24);
-  /// Of a longer result only the digest is kept, or `GuardedResult::if_too_large`.
+  /// If a result is longer, only its digest is kept, or `GuardedResult::if_too_large`.
   std::size_t result_bytes_max = 4096;
   /// Whether an error of the work is final and kept; other errors release the key. By default an
   /// error is final unless `is_retry_safe` returns true.

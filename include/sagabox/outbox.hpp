@@ -131,8 +131,8 @@ struct OutboxSnapshot {
   bool table_paused = false;  ///< by an operator
 };
 
-/// Writes messages in your transaction and delivers them to your listeners.
-/// Thread-safe; `listen` before `start`.
+/// Writes messages in your transaction and delivers them to your listeners. Thread-safe; call
+/// `listen` before `start`.
 class Outbox {
  public:
   /// Only this process delivers; it takes all shards.

@@ -69,7 +69,7 @@ struct SagaQuery {
   std::optional<SagaLabel> label{};
   std::optional<std::string> key{};
   std::optional<WallTime> started_from{};
-  std::optional<WallTime> started_to{};  ///< not at this time itself
+  std::optional<WallTime> started_to{};  ///< exclusive
   std::uint32_t rows_max = 100;          ///< 1 to 1000
   std::string cursor{};                  ///< `next` of the previous page; empty: from the start
 };

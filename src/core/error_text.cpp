@@ -30,7 +30,7 @@ struct Span {
   std::size_t end = nowhere;
 };
 
-/// Where a text has secrets. Each function looks at one position only.
+/// Finds secrets in a text. Each function checks one position only.
 class Secrets {
  public:
   explicit Secrets(std::string_view text) : text_(text) {}

@@ -19,8 +19,8 @@ inline constexpr std::size_t payload_bytes_recognised = 8;
 /// - the value after a name that ends in `password`, `passwd`, `pwd`, `passphrase`, `secret`,
 ///   `token`, `api_key`, `api-key`, `apikey`, `access_key`, `secret_key`, `client_key`,
 ///   `server_key`, `credential`, `credentials`, `signature` or `sig`, and a = or :.
-/// A text that is a URL as a whole is masked more strictly by `masked_url`. Occurrences of `payload`
-/// in the text are replaced by [payload].
+/// A text that is a URL as a whole is masked more strictly by `masked_url`. Occurrences of
+/// `payload` in the text are replaced by [payload].
 std::string clean_error(std::string_view text, std::size_t bytes_max = error_bytes_default,
                         std::string_view payload = {});
 

@@ -16,7 +16,7 @@ namespace sagabox::spi {
 /// subscription that was active before an event was published is never missing.
 struct RoutingReply {
   FeedReply<HubEvent> events;
-  /// Subscriptions with a `change` above the one asked for, ascending.
+  /// Subscriptions with a `change` above the requested one, ascending.
   std::vector<SubscriptionRecord> changed;
 };
 

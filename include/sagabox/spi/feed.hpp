@@ -52,13 +52,13 @@ struct Horizon {
   TransactionId next{};
 };
 
-/// How many rows of a reply belong to one of the ranges asked for.
+/// How many rows of a reply belong to one of the requested ranges.
 struct FeedPart {
   std::uint32_t rows = 0;
   bool exhausted = false;  ///< the range contains no more rows
 };
 
-/// Rows of all ranges, in the order of the ranges asked for.
+/// Rows of all ranges, in the order of the requested ranges.
 template <class Row>
 struct FeedReply {
   using Part = FeedPart;

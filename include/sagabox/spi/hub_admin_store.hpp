@@ -20,7 +20,7 @@ struct EventFilter {
   std::optional<std::string> source{};
   std::optional<std::string> external_id{};
   std::optional<WallTime> from{};
-  std::optional<WallTime> to{};  ///< not at this time itself
+  std::optional<WallTime> to{};  ///< exclusive
 };
 
 struct EventList {
@@ -37,13 +37,13 @@ struct DeliveryFilter {
   std::optional<std::string> type{};
   std::optional<Code> code{};
   std::optional<WallTime> from{};  ///< of `created_at`
-  std::optional<WallTime> to{};    ///< not at this time itself
+  std::optional<WallTime> to{};    ///< exclusive
 };
 
 struct DeliveryList {
   DeliveryFilter filter{};
   std::optional<WallTime> ended_from{};
-  std::optional<WallTime> ended_to{};  ///< not at this time itself
+  std::optional<WallTime> ended_to{};  ///< exclusive
   /// Whether it was requeued: a later generation of it exists.
   std::optional<bool> requeued{};
   std::optional<Sequence> before{};  ///< the last sequence of the previous page

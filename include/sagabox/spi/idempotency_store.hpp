@@ -75,7 +75,7 @@ struct IdempotencyListRequest {
 class IdempotencyStore {
  public:
   virtual ~IdempotencyStore() = default;
-  /// Makes the tables, or brings them up to date.
+  /// Creates the tables, or updates them.
   virtual Status prepare() = 0;
   /// Whether the tables exist.
   virtual Result<bool> is_made() = 0;

@@ -86,7 +86,7 @@ struct SagaFilter {
   std::optional<SagaLabel> label{};
   std::optional<std::string> key{};
   std::optional<WallTime> started_from{};
-  std::optional<WallTime> started_to{};  ///< not at this time itself
+  std::optional<WallTime> started_to{};  ///< exclusive
 };
 
 struct SagaListRequest {

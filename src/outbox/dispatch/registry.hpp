@@ -49,7 +49,7 @@ class Registry {
   Status add(const AggregateType& type, const Topic& topic, Listener listener);
   /// The route to a listener; null if there is none.
   [[nodiscard]] const Route* find(std::string_view type, std::string_view topic) const;
-  /// Null: nobody takes it.
+  /// Null if neither a listener nor the sink takes it.
   [[nodiscard]] const Route* route(const Message& message) const {
     const auto* const found = find(message.aggregate_type(), message.topic());
     return found != nullptr || sink_ == nullptr ? found : to_sink(message);
