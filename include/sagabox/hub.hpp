@@ -78,7 +78,7 @@ struct HubOptions {
   Duration dead_retention{};
   Duration poll_interval = std::chrono::milliseconds(100);
   Duration lease = std::chrono::seconds(15);
-  /// The upper limit of the `timeout` that a subscription may set for a request.
+  /// The longest time of a request, whatever `timeout` its subscription sets.
   Duration request_timeout_max = std::chrono::minutes(2);
   /// Other workers take over the jobs of a failed worker after this time: at least
   /// `request_timeout_max` plus `job_lease_margin`. 0: the longest `timeout` of a subscription plus

@@ -16,9 +16,9 @@
 namespace sagabox::http {
 
 /// Returns the headers that authenticate a tenant's messages at a host; empty if none are needed.
-/// AUTH.DENIED rejects the message; after other errors it is retried. Called in `send` for each
-/// message, so it must answer from memory. The headers, and the text of an error, are never logged
-/// or shown.
+/// AUTH.DENIED rejects the message; after other errors it is retried. Called by the sending thread
+/// for each message, so it must answer from memory. The headers, and the text of an error, are
+/// never logged or shown.
 using Credentials =
     std::function<Result<Headers>(const std::string& tenant, const std::string& host)>;
 
