@@ -11,7 +11,7 @@
 
 namespace sagabox {
 
-/// Names as the source documents have them.
+/// The names are those of the source documents.
 enum class AuditKind : std::uint8_t {
   tx_outbox_enqueued,
   tx_outbox_dispatched,
@@ -20,7 +20,7 @@ enum class AuditKind : std::uint8_t {
   backoff,
   dead_letter,
   tx_replay_requested,
-  // Operator acts, in our own words.
+  // Operator acts; these names are ours.
   replayed,
   replay_stopped,
   replay_resumed,
@@ -31,7 +31,7 @@ enum class AuditKind : std::uint8_t {
   paused,
   resumed,
   purged,
-  // Sagas, as the source documents have them, and what operators do to them.
+  // Sagas, named as in the source documents, and acts of operators on them.
   tx_saga_started,
   tx_saga_step_done,
   tx_saga_compensate,
@@ -41,7 +41,7 @@ enum class AuditKind : std::uint8_t {
   saga_compensated,
   saga_approved,
   saga_step_set,
-  // What operators and customers do to the delivery hub.
+  // Acts of operators and customers on the delivery hub.
   hub_subscription_created,
   hub_subscription_changed,
   hub_subscription_verified,
@@ -59,7 +59,7 @@ inline constexpr std::size_t audit_kind_count = 36;
 std::string_view audit_name(AuditKind kind) noexcept;
 std::optional<AuditKind> audit_from_name(std::string_view name) noexcept;
 
-/// What happened to whom. Digests only, never a payload.
+/// One event of the audit log. It contains digests only, never a payload.
 struct AuditEvent {
   AuditKind kind = AuditKind::tx_outbox_enqueued;
   WallTime at{};
@@ -72,11 +72,11 @@ struct AuditEvent {
   std::string traceparent;
   std::string code;    ///< error code, where there is one
   std::string detail;  ///< bounded text
-  std::string actor;   ///< who did it; empty: the engine
+  std::string actor;   ///< the user or service that acted; empty: the engine
   friend bool operator==(const AuditEvent&, const AuditEvent&) = default;
 };
 
-/// One entry of the audit log. `hash` covers the event, the number and the hash before.
+/// One entry of the audit log. `hash` covers the event, the number and the previous hash.
 struct AuditEntry {
   std::uint64_t number = 0;  ///< from 1, without a gap
   AuditEvent event{};
@@ -85,44 +85,44 @@ struct AuditEntry {
   friend bool operator==(const AuditEntry&, const AuditEntry&) = default;
 };
 
-/// Where a log ends: the number and hash of its last entry; zeros when it is empty.
+/// The end of a log: the number and hash of its last entry; zeros if the log is empty.
 struct AuditHead {
   std::uint64_t number = 0;
   Digest hash{};
   friend bool operator==(const AuditHead&, const AuditHead&) = default;
 };
 
-/// The entry that follows `head`. Times are kept to the microsecond, as databases do.
+/// Returns the entry that follows `head`. Times have microsecond precision, as in databases.
 AuditEntry chain(const AuditHead& head, AuditEvent event);
 
 /// Checks a log entry by entry, in order.
 class AuditVerifier {
  public:
-  /// `from`: the end of the part that was checked before. Nothing is said about that part.
+  /// `from`: the end of the part that was checked before. That part is not checked again.
   explicit AuditVerifier(AuditHead from = {}) : head_(from) {}
-  /// What is wrong with this entry as the next one; empty: nothing. After a fault it goes on from
-  /// what the entry says of itself, so that one edit is reported once.
+  /// Returns what is wrong with this entry as the next one; empty if it is correct. After a fault
+  /// the check continues with the values of the entry itself, so one edit is reported once.
   std::string next(const AuditEntry& entry);
-  /// Whether the log ends where it should: finds a cut tail.
+  /// Detects a truncated log. Returns what is wrong; empty if the log ends at `head`.
   [[nodiscard]] std::string end(const AuditHead& head) const;
   [[nodiscard]] const AuditHead& head() const noexcept { return head_; }
 
  private:
   AuditHead head_;
-  /// The hash that the last entry should have, where it has another: either may be the edited one,
-  /// and the next entry tells which.
+  /// The expected hash of the last entry, if its stored hash differs: either the event or the hash
+  /// was changed, and the next entry shows which.
   std::optional<Digest> should_be_;
 };
 
-/// The end that a log had when it was last looked at, kept elsewhere. A log that was written anew
-/// has another entry there, or none.
+/// Compares a log with its end at an earlier check, which was stored elsewhere. A rewritten log has
+/// another entry at that number, or none.
 class AuditAnchor {
  public:
   explicit AuditAnchor(AuditHead kept) : kept_(kept) {}
-  /// For every entry from the first on, with its number and hash. Returns what is wrong; empty if
-  /// nothing is.
+  /// Call it for every entry from the first, with its number and hash. Returns what is wrong; empty
+  /// if nothing is.
   std::string next(const AuditHead& entry);
-  /// After the last entry. `head` is where the log says that it ends.
+  /// Call it after the last entry. `head` is the end that the log has recorded.
   [[nodiscard]] std::string end(const AuditHead& head) const;
 
  private:
@@ -130,17 +130,17 @@ class AuditAnchor {
   bool met_ = false;
 };
 
-/// One line of the export, without the line's end. Text that is not UTF-8 is written as
-/// `{"hex":"…"}`, so that every entry comes back exactly.
+/// One line of the export, without the newline. Text that is not UTF-8 is written as `{"hex":"…"}`,
+/// so that reading it back gives exactly the same entry.
 std::string audit_json(const AuditEntry& entry);
-/// Error SCHEMA.VALIDATION_FAILED that says what the line lacks.
+/// SCHEMA.VALIDATION_FAILED says what is missing or wrong in the line.
 Result<AuditEntry> audit_from_json(std::string_view line);
 
-/// Where audit events go. Safe to call from any thread; must not throw.
+/// Receives audit events. Safe to call from any thread; must not throw.
 class Audit {
  public:
   virtual ~Audit() = default;
-  /// Whether anybody wants events of this kind; asked before one is put together.
+  /// Whether events of this kind are recorded; called before an event is built.
   [[nodiscard]] virtual bool wants(AuditKind kind) const noexcept = 0;
   virtual void record(const AuditEvent& event) noexcept = 0;
 };

@@ -13,7 +13,7 @@
 
 namespace sagabox {
 
-/// One attempt to deliver one message, as its handler sees it. Valid during the call only.
+/// One attempt to deliver one message, passed to its handler. Valid during the call only.
 class Delivery {
  public:
   struct Facts {
@@ -38,13 +38,14 @@ class Delivery {
   [[nodiscard]] const TraceContext& trace() const noexcept { return message().trace(); }
   [[nodiscard]] const TableName& table() const noexcept { return *facts_.table; }
   [[nodiscard]] Sequence sequence() const noexcept { return facts_.sequence; }
-  /// 1 for the first.
+  /// The first attempt is 1.
   [[nodiscard]] std::uint32_t attempt() const noexcept { return facts_.attempt; }
-  /// Rises whenever the shard changes hands: a receiver that remembers the highest epoch of a
-  /// shard can refuse what a stale owner still sends.
+  /// Increases whenever the shard gets another owner: a receiver that remembers the highest epoch
+  /// of a shard can refuse messages that a stale owner still sends.
   [[nodiscard]] Epoch epoch() const noexcept { return facts_.epoch; }
   [[nodiscard]] Shard shard() const noexcept { return facts_.shard; }
-  /// Set at the deadline. A handler that goes on keeps its message and key in flight.
+  /// Stop is requested at the deadline. While a handler continues after it, its message and key
+  /// stay in flight.
   [[nodiscard]] const std::stop_token& stop_token() const noexcept { return facts_.stop; }
   [[nodiscard]] BootTime deadline() const noexcept { return facts_.deadline; }
 
@@ -52,7 +53,7 @@ class Delivery {
   const Facts& facts_;
 };
 
-/// What became of an attempt.
+/// The result of an attempt.
 struct Outcome {
   enum class Kind : std::uint8_t { done, retry, reject };
   Kind kind = Kind::done;
@@ -67,18 +68,18 @@ struct Outcome {
 enum class Attempt : std::uint8_t { spent, not_spent };
 
 inline Outcome done() { return {}; }
-/// Failed; the retry policy says when to try again.
+/// Failed; the retry policy decides when to try again.
 Outcome retry(std::string why);
 /// Not now: try again after `delay`.
 Outcome retry_after(Duration delay, Attempt attempt = Attempt::spent);
-/// Can never succeed: dead at once.
+/// Can never succeed: the message becomes dead at once.
 Outcome reject(std::string why);
 
 /// Handles a message in process. An exception is a failed attempt. Called from several threads.
 using Listener = std::function<Outcome(const Delivery&)>;
 
-/// Called around every dispatch, `before` in the order of registration, `after` in reverse.
-/// A throw of `before` fails the message; one of `after` is logged.
+/// Called around every dispatch, `before` in the order of registration, `after` in reverse. An
+/// exception from `before` fails the attempt; one from `after` is logged.
 class Interceptor {
  public:
   virtual ~Interceptor() = default;

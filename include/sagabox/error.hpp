@@ -46,19 +46,19 @@ enum class Severity : std::uint8_t { info, warning, error, critical };
 /// "TX.TIMEOUT", "STORAGE.IN_DOUBT" …
 std::string_view code_name(Code code) noexcept;
 
-/// The code spelled `name`; `unknown_internal` for a name this version does not know.
+/// The code with this name; `unknown_internal` if this version does not know the name.
 Code code_from_name(std::string_view name) noexcept;
 
-/// Whether the same call may simply be made again. Never true for `storage_in_doubt`: look first,
-/// or repeat only what is idempotent by id.
+/// Whether the same call can be repeated without risk. Never true for `storage_in_doubt`: check the
+/// state first, or repeat only calls that are idempotent by id.
 bool is_retry_safe(Code code) noexcept;
 
 Severity severity(Code code) noexcept;
 
-/// A short text fit for strangers: no table, host, id or payload in it.
+/// A short text that is safe to show to the public: it contains no table, host, id or payload.
 std::string_view public_message(Code code) noexcept;
 
-/// What went wrong and what to do next. Never carries a payload or a secret.
+/// What went wrong and what to do next. Never contains a payload or a secret.
 struct Error {
   Code code = Code::unknown_internal;
   std::string message;
@@ -67,7 +67,7 @@ struct Error {
   [[nodiscard]] std::string text() const;
 };
 
-/// Thrown by `Result::value()` for those who like exceptions.
+/// Thrown by `Result::value()`, for callers that prefer exceptions.
 class Failure : public std::runtime_error {
  public:
   explicit Failure(Error error);

@@ -11,18 +11,18 @@
 
 namespace sagabox {
 
-/// The catalogue of event types, where there is one. Checked when an event is published; what is
-/// stored is delivered whatever the catalogue says later. Empty: every event fits.
+/// The optional catalogue of event types. Events are checked when they are published; a stored
+/// event is delivered even if it does not fit a later catalogue. Empty: every event fits.
 struct EventTypes {
   struct Known {
-    std::string description{};  ///< for people
+    std::string description{};  ///< for display
     std::optional<JsonSchema> schema{};
   };
   std::map<std::string, Known, std::less<>> known{};
   /// Events of other types are refused.
   bool known_only = false;
 
-  /// SCHEMA.VALIDATION_FAILED: the type is not known, or the payload does not fit its schema.
+  /// SCHEMA.VALIDATION_FAILED if the type is not allowed, or the payload does not fit its schema.
   [[nodiscard]] Status check(const HubEvent& event) const;
 };
 

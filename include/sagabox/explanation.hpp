@@ -8,7 +8,7 @@
 
 namespace sagabox {
 
-/// Why a message is where it is.
+/// The reason why a message is in its present state.
 enum class Why : std::uint8_t {
   not_found,
   done,
@@ -27,13 +27,13 @@ enum class Why : std::uint8_t {
   in_line,           ///< as many are on their way to its target as may be
   behind_key,        ///< earlier messages of its key go first
   undecodable,       ///< its owner will move it to the dead letters
-  result_refused,    ///< it has been handled, and the store refuses the result
-  open_transaction,  ///< keeps the database from clearing up: reading takes longer
-  with_owner,        ///< nothing holds it
+  result_refused,    ///< it was handled, but the store refuses to record the result
+  open_transaction,  ///< an old open transaction blocks the database's cleanup: reads are slower
+  with_owner,        ///< nothing delays it
 };
 inline constexpr std::size_t why_count = 20;
 
-/// "behind_key": how JSON spells it.
+/// The name used in JSON: "behind_key".
 std::string_view why_name(Why why) noexcept;
 std::optional<Why> why_from_name(std::string_view name) noexcept;
 
@@ -45,11 +45,12 @@ struct Reason {
 /// The answer to "why has this message not been delivered?".
 struct Explanation {
   std::string state{};            ///< "pending in orders (seq 8812, shard 5), written 4m08s ago"
-  std::vector<Reason> reasons{};  ///< never empty; what must happen first comes first
+  std::vector<Reason> reasons{};  ///< never empty; the reason to resolve first comes first
   std::string owner{};            ///< pending: "relay-b, lease 11s left, epoch 42", or "nobody"
-  std::string next{};             ///< what an operator can do; empty when it goes on by itself
+  std::string next{};             ///< what an operator can do; empty if no action is needed
 
-  /// For a terminal, a line each, without a line's end after the last. Never a payload.
+  /// Text for a terminal, one item per line, without a newline at the end. Never contains a
+  /// payload.
   [[nodiscard]] std::string text() const;
 };
 

@@ -10,7 +10,7 @@
 
 namespace sagabox {
 
-/// What keeps messages of a topic and a tenant from one target at the moment, as one router knows.
+/// The reason why one router currently sends no messages of a topic and a tenant to one target.
 struct HeldUp {
   enum class By : std::uint8_t {
     no_route,  ///< there is no target
@@ -19,14 +19,14 @@ struct HeldUp {
     others,    ///< as many are on their way or in line before them as may be
   };
   By by = By::no_route;
-  std::string target{};  ///< without secrets; of `no_route` none
-  std::string what{};    ///< down: the last error; limit: whose, and which
-  Duration since{};      ///< down: for so long
-  std::optional<Duration>
-      next{};  ///< it goes on, or is tried again, after this; nothing: not known
+  std::string target{};            ///< without secrets; empty for `no_route`
+  std::string what{};              ///< down: the last error; limit: which limit, and of what
+  Duration since{};                ///< down: for how long
+  std::optional<Duration> next{};  ///< time until it continues or is probed; nullopt: not known
 };
 
-/// Nothing: messages of this topic and tenant can go.
+/// Returns one entry a target that is held up; empty if messages of this topic and tenant can be
+/// sent.
 using AskHeldUp =
     std::function<std::vector<HeldUp>(const std::string& topic, const std::string& tenant)>;
 

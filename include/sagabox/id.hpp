@@ -16,7 +16,8 @@
 
 namespace sagabox {
 
-/// A short printable identifier kept in place. `Tag` keeps kinds of ids apart.
+/// A short printable identifier without heap memory. `Tag` makes ids of different kinds different
+/// types.
 template <class Tag>
 class Id {
  public:
@@ -42,7 +43,7 @@ class Id {
   std::uint8_t length_ = 0;
 };
 
-/// Shared by every Id::parse: empty when `text` is acceptable, else what is wrong with it.
+/// Used by every Id::parse: empty if `text` is valid, else what is wrong with it.
 std::string id_problem(std::string_view text);
 constexpr bool is_id(std::string_view text) noexcept {
   bool printable = true;
@@ -87,23 +88,23 @@ class UlidSource {
   std::uint64_t low_ = 0;
 };
 
-/// A number that does not mix with other numbers.
+/// A number of its own type, which does not convert to other numbers.
 template <class Tag, class Rep>
 struct Number {
   Rep value{};
   friend constexpr auto operator<=>(Number, Number) = default;
 };
 
-/// Drawn when a row is inserted; unique and rising in a table, but not in commit order.
+/// Assigned when a row is inserted; unique and increasing in a table, but not in commit order.
 using Sequence = Number<struct SequenceTag, std::uint64_t>;
 using Shard = Number<struct ShardTag, std::uint16_t>;
-/// Counts the hands a shard went through; every settle is fenced by it.
+/// Counts the owners of a shard; every settle is fenced by it.
 using Epoch = Number<struct EpochTag, std::uint64_t>;
-/// Which of its targets a message has reached already, as whoever routes it reads it; kept with the
-/// row while the others are tried again. 0: none.
+/// The targets that a message has reached, encoded by its router; kept with the row while the other
+/// targets are tried again. 0: none.
 using TargetsDone = Number<struct TargetsDoneTag, std::uint64_t>;
 using TransactionId = Number<struct TransactionIdTag, std::uint64_t>;
-/// Which history of the database this is; changes when a fail-over loses commits.
+/// Identifies the history of the database; changes when a fail-over loses commits.
 using Timeline = Number<struct TimelineTag, std::uint64_t>;
 
 /// Stable across processes and versions (FNV-1a, 64 bits).

@@ -20,7 +20,7 @@
 
 namespace sagabox {
 
-/// An answer as it is kept, and given again when the request is repeated.
+/// A stored answer, which is returned again when the request is repeated.
 struct HttpAnswer {
   unsigned status = 200;
   Headers headers{};
@@ -28,31 +28,33 @@ struct HttpAnswer {
   friend bool operator==(const HttpAnswer&, const HttpAnswer&) = default;
 };
 
-/// A request that changes something, as far as its `Idempotency-Key` goes.
+/// The parts of a modifying request that matter for its `Idempotency-Key`.
 struct HttpKeyedRequest {
   std::string_view method{};
   std::string_view target{};  ///< path and query
   std::string_view body{};
-  /// The values of its `Idempotency-Key` headers, as they came; none: it has no key.
+  /// The values of its `Idempotency-Key` headers, as received; empty: it has no key.
   std::vector<std::string_view> keys{};
   std::string tenant = "default";
-  /// Who asks, for instance the id of an API key: what one caller was answered is nobody else's.
+  /// The identity of the caller, for instance the id of an API key: one caller never gets the
+  /// answer to another caller.
   std::string caller{};
 };
 
 struct HttpIdempotencyOptions {
-  /// Whose keys these are: 1 to 32 letters, digits, _ and -. Two services on one database have
-  /// different names.
+  /// The service that the keys belong to: 1 to 32 letters, digits, _ and -. Two services on one
+  /// database need different names.
   std::string service = "http";
-  /// A request without a key is refused. Otherwise it is let through every time.
+  /// True: a request without a key is refused. False: it is executed every time.
   bool required = false;
-  /// Longer than the longest request: after that it counts as lost, and a repetition runs it again.
+  /// Must be longer than the longest request: after this time a request counts as lost, and a
+  /// repetition is executed again.
   Duration lease = std::chrono::minutes(2);
-  /// How long a key is known; tell your callers.
+  /// How long a key is kept; document it for your callers.
   Duration ttl = std::chrono::hours(24);
   /// Of a larger answer the status is kept, and those headers that do not describe the body.
   std::size_t answer_bytes_max = 64UL * 1024;
-  /// Outlives it; `idempotency_…`, with the service as consumer.
+  /// Must outlive this; counts `idempotency_…`, with the service as the consumer.
   Metrics* metrics = &no_metrics();
   const Clock* clock = &system_clock();
 
@@ -60,43 +62,44 @@ struct HttpIdempotencyOptions {
   [[nodiscard]] Status check() const;
 };
 
-/// Requests with the header `Idempotency-Key`, after the IETF's draft
-/// (draft-ietf-httpapi-idempotency-key-header): the first is run and its answer kept; when it is
-/// sent again it gets the same answer, byte for byte. For a server of your own;
-/// <sagabox/servers/beast.hpp> has it ready for Boost.Beast. Our REST API uses the same.
+/// Handles requests with the header `Idempotency-Key`, according to the IETF draft
+/// (draft-ietf-httpapi-idempotency-key-header): the first request is executed and its answer
+/// stored; a repetition gets the same answer, byte for byte. Use it in your own server;
+/// <sagabox/servers/beast.hpp> adapts it to Boost.Beast. Our REST API uses it too.
 ///
-/// A key is known per service, tenant and caller. A request whose process ends in the middle is
-/// run again when its lease has run out: what it did by then may be done twice. Where all of its
-/// effects are in one database, the inbox form (`Transaction::inbox`) rules that out.
+/// A key is known per service, tenant and caller. If the process ends during a request, a
+/// repetition is executed again after the lease has expired: the effects so far may happen twice.
+/// If all effects are in one database, the inbox form (`Transaction::inbox`) prevents this.
 ///
-/// Calls block for one call of the store; safe from any thread.
+/// Each call blocks for one call of the store; safe from any thread.
 class HttpIdempotency {
  public:
-  /// Lets a request run; `finish` takes it back.
+  /// Permission to execute a request; pass it to `finish` afterwards.
   struct Pass {
-    std::optional<IdempotencyKey> key{};  ///< nullopt: the request has none, and nothing is kept
+    std::optional<IdempotencyKey> key{};  ///< nullopt: the request has none, and nothing is stored
     IdempotencyTicket ticket{};
     Digest request_hash{};  ///< of method, target and body
-    /// The first time this request was let through. The same again when it is repeated after a
-    /// crash, so that ids can be made from it and the key.
+    /// The time when this request was first admitted. It is the same when the request is repeated
+    /// after a crash, so that ids can be derived from it and the key.
     WallTime first_at{};
   };
   using Begun = std::variant<Pass, HttpAnswer>;
 
-  /// The store outlives it. `random` draws the tickets.
+  /// The store outlives it. `random` generates the tickets.
   HttpIdempotency(spi::IdempotencyStore& store, HttpIdempotencyOptions options,
                   Random& random = system_random());
 
-  /// Leave to run the request, or the answer it got before. Errors:
-  /// - REQUEST.INVALID (400): the key is missing where it is required, or is not one
-  /// - TX.IDEMPOTENT_BUSY (409): the same request runs now; repeat it later
+  /// Returns permission to execute the request, or the stored answer. Errors:
+  /// - REQUEST.INVALID (400): the key is required and missing, or it is malformed
+  /// - TX.IDEMPOTENT_BUSY (409): the same request is being executed; repeat it later
   /// - TX.IDEMPOTENT_MISMATCH (422): the key was used for another request
-  /// - TX.IDEMPOTENT_HIT (409): it was done, but its headers are such that no answer was kept
+  /// - TX.IDEMPOTENT_HIT (409): it was executed, but no answer could be stored because of its
+  /// headers
   Result<Begun> begin(const HttpKeyedRequest& request);
 
-  /// The answer of a request that ran. One that says "not now" (408, 409, 425, 429, 5xx) is not
-  /// kept: the request may be sent again with the same key. TX.LEASE_LOST: the lease ran out and
-  /// a repetition was let through; the answer may be given all the same.
+  /// Stores the answer of an executed request. A temporary failure (408, 409, 425, 429, 5xx) is not
+  /// stored: the request may be sent again with the same key. TX.LEASE_LOST: the lease expired and
+  /// a repetition was admitted; the answer may still be sent.
   Status finish(const Pass& pass, const HttpAnswer& answer);
   /// The same for many at once, in two calls of the store.
   struct Answered {
@@ -123,7 +126,7 @@ class HttpIdempotency {
   Counter& runs_lost_;
 };
 
-/// What refuses a request, as application/problem+json, with the status that goes with the code.
+/// The error as application/problem+json, with the HTTP status of its code.
 HttpAnswer http_problem(const Error& error);
 
 /// The key in a header's value, which is a quoted string (RFC 8941) or plain characters without

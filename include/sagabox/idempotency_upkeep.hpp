@@ -22,13 +22,13 @@ struct IdempotencyUpkeepOptions {
   const Clock* clock = &system_clock();
 };
 
-/// Removes what is no longer needed from a store, where the tables are: keys of inboxes, notes of
-/// barriers and records of requests whose time is over. In small batches, on a thread of its own,
-/// until it is destroyed. Errors are logged, and it is tried again in the next round. Several
-/// processes may do it on one database at the same time.
+/// Removes expired keys of inboxes, notes of barriers and records of requests, for those of these
+/// tables that exist. It works in small batches on its own thread until it is destroyed. Errors are
+/// logged, and the next round tries again. Several processes may run it on one database at the same
+/// time.
 class IdempotencyUpkeep {
  public:
-  /// The store outlives it. CONFIG.INVALID for options that do not fit.
+  /// The store outlives it. CONFIG.INVALID for invalid options.
   static Result<std::unique_ptr<IdempotencyUpkeep>> start(Store& store,
                                                           IdempotencyUpkeepOptions options = {});
   /// Waits for a batch that is under way.

@@ -8,14 +8,14 @@
 
 namespace sagabox {
 
-/// A JSON Schema of draft 4, read once. Copies share it; safe to use from any thread.
+/// A parsed JSON Schema of draft 4. Copies share it; safe to use from any thread.
 class JsonSchema {
  public:
-  /// CONFIG.INVALID for what is no schema, for keywords that draft 4 does not have (they would
-  /// silently not be checked), and for references to other documents.
+  /// CONFIG.INVALID if the text is not a schema, for keywords that draft 4 does not have (they
+  /// would be ignored silently), and for references to other documents.
   static Result<JsonSchema> parse(std::string_view text);
 
-  /// Empty when `json` fits, else which rule of the schema it breaks. Never quotes the JSON.
+  /// Empty if `json` fits, else the rule of the schema that it breaks. Never quotes the JSON.
   [[nodiscard]] std::string problem(std::string_view json) const;
 
  private:

@@ -8,17 +8,18 @@
 
 namespace sagabox {
 
-/// So many in each stretch of time, which begins with the first of them.
+/// At most `messages` in each window. A window begins with its first message.
 struct Budget {
   std::uint64_t messages = 0;
   Duration window{};
 };
 
-/// How fast messages may go. What is over a limit waits in the database; nothing is written for it
-/// and no attempt is spent.
+/// How fast messages may be sent. Messages over a limit wait in the database; nothing is written
+/// for them and no attempt is spent.
 struct Limits {
-  std::optional<std::uint32_t> rate{};         ///< messages a second, evenly
-  std::optional<std::uint32_t> burst{};        ///< at once after a rest; default: 0.1 s worth
+  std::optional<std::uint32_t> rate{};  ///< messages per second, evenly distributed
+  std::optional<std::uint32_t>
+      burst{};  ///< messages at once after an idle time; default: those of 0.1 s
   std::optional<std::uint32_t> concurrency{};  ///< under way at the same time
   std::optional<Budget> budget{};
 
@@ -27,14 +28,15 @@ struct Limits {
   [[nodiscard]] Status check() const;
 };
 
-/// When a destination counts as down, and how it is tried again.
+/// When a destination is considered down, and how it is probed.
 struct BreakerOptions {
-  /// After so many sends without an answer in a row. One that cannot be reached or is busy is
-  /// enough, or three in a row where something has arrived within the last second.
+  /// It is down after this many consecutive sends without an answer. One send is enough if the
+  /// destination cannot be reached or is busy, or three in a row if it accepted a message within
+  /// the last second.
   std::uint32_t timeouts_max = 3;
   Duration probe_min = std::chrono::milliseconds(100);
   Duration probe_max = std::chrono::seconds(15);
-  /// What a destination may ask for with Retry-After at most, once several messages were told so.
+  /// The longest Retry-After of a destination that is obeyed, once several messages received one.
   Duration pause_max = std::chrono::minutes(5);
 
   [[nodiscard]] Status check() const;

@@ -18,12 +18,12 @@ struct LogField {
   std::variant<std::string_view, std::int64_t, std::uint64_t, double, bool> value;
 };
 
-/// Where log lines go. Safe to call from any thread; never throws. Payloads and secrets never
-/// come here.
+/// Receives log lines. Safe to call from any thread; never throws. Payloads and secrets are never
+/// logged.
 class Logger {
  public:
   virtual ~Logger() = default;
-  /// Ask before putting a line together that is often switched off.
+  /// Call it before building a line whose level is often disabled.
   [[nodiscard]] virtual bool enabled(LogLevel level) const noexcept = 0;
   virtual void write(LogLevel level, std::string_view event,
                      std::span<const LogField> fields) noexcept = 0;
@@ -38,11 +38,11 @@ Logger& no_log();
 
 struct LogOptions {
   LogLevel level = LogLevel::info;
-  bool json = false;          ///< one JSON object a line; else `time level event name=value …`
+  bool json = false;          ///< one JSON object per line; else `time level event name=value …`
   bool mask_tenants = false;  ///< the value of the field `tenant` is replaced by `***`
 };
 
-/// Lines on standard error, through spdlog.
+/// Writes lines to standard error, through spdlog.
 std::unique_ptr<Logger> stderr_log(LogOptions options);
 
 }  // namespace sagabox

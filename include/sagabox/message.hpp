@@ -17,9 +17,9 @@
 
 namespace sagabox {
 
-/// A name given as a string or as an enum value for which the user wrote
-/// `std::string_view sagabox_name(MyEnum)` beside the enum. `Tag` keeps topics and aggregate
-/// types apart, so that they cannot be swapped.
+/// A name given as a string or as an enum value for which the user wrote `std::string_view
+/// sagabox_name(MyEnum)` beside the enum. `Tag` makes topics and aggregate types different types,
+/// so that they cannot be swapped.
 template <class Tag>
 class Name {
  public:
@@ -42,17 +42,17 @@ class Name {
   std::string text_;
 };
 
-/// What a message is about; where it goes is its route's business.
+/// The subject of a message. Its route decides where it is sent.
 using Topic = Name<struct TopicTag>;
 using AggregateType = Name<struct AggregateTypeTag>;
 
 inline constexpr std::string_view aggregate_global = "__GLOBAL__";
 inline constexpr std::string_view tenant_default = "default";
 inline constexpr std::string_view json_content_type = "application/json";
-/// Header of a message that was replayed as new: the number of that replay.
+/// The header of a message that was replayed as new; its value is the number of that replay.
 inline constexpr std::string_view as_new_header = "sagabox-as-new";
 
-/// W3C trace context and the caller's request id, handed on unchanged.
+/// W3C trace context and the caller's request id, passed on unchanged.
 struct TraceContext {
   std::string traceparent;
   std::string tracestate;
@@ -61,12 +61,12 @@ struct TraceContext {
   friend bool operator==(const TraceContext&, const TraceContext&) = default;
 };
 
-/// Messages with a dispatch key ignore it: their key's order comes first.
+/// Ignored for messages with a key: the order of the key takes precedence.
 enum class Priority : std::uint8_t { high = 0, normal = 1, low = 2 };
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-/// A message as its author writes it; `Message::build` checks it.
+/// A message as the caller gives it; `Message::build` checks it.
 struct NewMessage {
   Topic topic;
   /// Messages of a tenant with the same key are delivered one at a time, in order.
@@ -76,13 +76,14 @@ struct NewMessage {
   AggregateType aggregate_type{aggregate_global};
   std::string aggregate_id{};
   Priority priority = Priority::normal;
-  std::string content_type{};  ///< default: by the payload's form
+  std::string content_type{};  ///< default: depends on the payload's form
   Headers headers{};
   std::optional<WallTime> occurred_at{};
-  /// Not delivered before this time. Does not hold up its key.
+  /// Not delivered before this time. Does not block its key.
   std::optional<WallTime> not_before{};
   TraceContext trace{};
-  /// Up to 36 characters; writing the same id again for the tenant is not a second message.
+  /// Up to 36 characters; writing the same id again for the tenant does not create a second
+  /// message.
   std::string id{};
 };
 
@@ -99,18 +100,18 @@ struct MessageRules {
   static constexpr std::size_t payload_bytes_ceiling = 1024UL * 1024;
   static constexpr std::size_t headers_bytes_max = 64UL * 1024;
 
-  /// Can be lowered, never raised above the ceiling.
+  /// At most `payload_bytes_ceiling`.
   std::size_t payload_bytes_max = payload_bytes_ceiling;
-  /// Topics must read `<module>.<aggregate>.<event>.vN`.
+  /// Topics must have the form `<module>.<aggregate>.<event>.vN`.
   bool strict_topics = false;
 
   [[nodiscard]] Status check() const;
 };
 
-/// Empty when `topic` fits `<module>.<aggregate>.<event>.vN`, else what is wrong with it.
+/// Empty if `topic` has the form `<module>.<aggregate>.<event>.vN`, else what is wrong with it.
 std::string strict_topic_problem(std::string_view topic);
 
-/// The fields that most messages leave as they are here.
+/// Fields that have these default values in most messages.
 struct MessageDetails {
   std::string tenant{tenant_default};
   std::string aggregate_type{aggregate_global};
@@ -122,14 +123,14 @@ struct MessageDetails {
   friend bool operator==(const MessageDetails&, const MessageDetails&) = default;
 };
 
-/// A message as a store kept it: checked when it was built, everything filled in.
+/// A message read from a store. It was checked when it was built, and all fields are set.
 struct StoredMessage {
   MessageId id;
-  NewMessage fields{};  ///< its `id` is not looked at
+  NewMessage fields{};  ///< its `id` is ignored
   Digest digest{};
 };
 
-/// The same, still where the store read it: texts and payload are copied from there.
+/// The same, as views into the buffer of the store: texts and payload are copied from there.
 struct StoredRow {
   MessageId id;
   std::string_view topic{};
@@ -139,7 +140,7 @@ struct StoredRow {
   Priority priority = Priority::normal;
   WallTime occurred_at{};
   Digest digest{};
-  std::optional<MessageDetails> details{};  ///< nothing: as most messages have them
+  std::optional<MessageDetails> details{};  ///< nullopt: the default details
 };
 
 /// A checked message. Immutable; copies share the payload.
@@ -149,16 +150,16 @@ class Message {
   };
 
  public:
-  /// Everything that is wrong is an error that names the field and the rule.
+  /// If a rule is broken, returns an error that names the field and the rule.
   static Result<Message> build(NewMessage draft, const MessageRules& rules, UlidSource& ids,
                                const Clock& clock);
-  /// The same, made where it stays. `draft` is used up also by an error.
+  /// The same, constructed in place. `draft` is consumed even if an error is returned.
   static Result<std::shared_ptr<const Message>> build_shared(NewMessage&& draft,
                                                              const MessageRules& rules,
                                                              UlidSource& ids, const Clock& clock);
 
-  /// For stores: what `build` made, read back. Nothing is checked, parsed or hashed again, so it
-  /// must have been built once; rows of other writers go through `build`.
+  /// For stores: restores a message that `build` made. Nothing is checked, parsed or hashed again;
+  /// rows written by other programs must go through `build`.
   static Message restore(StoredMessage stored);
   static std::shared_ptr<const Message> restore_shared(StoredRow&& stored);
 
@@ -166,8 +167,8 @@ class Message {
   Message(Key, StoredRow&& stored);
 
   [[nodiscard]] const MessageId& id() const noexcept { return id_; }
-  /// `build` made the id: nobody can have written it before this message was, and stores need not
-  /// look for it among those that have ended. Written once only.
+  /// `build` generated the id, so no earlier message has it, and stores need not search for it
+  /// among ended messages. Such a message must be written only once.
   [[nodiscard]] bool has_fresh_id() const noexcept { return fresh_id_; }
   [[nodiscard]] const std::string& tenant() const noexcept { return details_->tenant; }
   [[nodiscard]] const std::string& topic() const noexcept { return topic_; }
@@ -177,8 +178,8 @@ class Message {
   [[nodiscard]] const std::string& aggregate_id() const noexcept { return details_->aggregate_id; }
   [[nodiscard]] const std::string& key() const noexcept { return key_; }
   [[nodiscard]] bool has_key() const noexcept { return !key_.empty(); }
-  /// Of tenant and key, which order goes by: the same key of another tenant is another key. 0
-  /// without a key.
+  /// The hash of tenant and key, which together define the order: the same key of another tenant is
+  /// a different key. 0 without a key.
   [[nodiscard]] std::uint64_t key_hash() const noexcept { return key_hash_; }
   [[nodiscard]] Priority priority() const noexcept { return priority_; }
   [[nodiscard]] const Payload& payload() const noexcept { return payload_; }
@@ -190,23 +191,22 @@ class Message {
     return details_->not_before;
   }
   [[nodiscard]] const TraceContext& trace() const noexcept { return details_->trace; }
-  /// Tenant, aggregate, content type, headers, `not_before` and trace are those of a message that
-  /// says nothing of them.
+  /// Tenant, aggregate, content type, headers, `not_before` and trace have their default values.
   [[nodiscard]] bool has_usual_details() const noexcept {
     return details_.get() == usual_details().get();
   }
-  /// What it costs to hold this message: payload, headers and names.
+  /// The memory that this message uses: payload, headers and names.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
  private:
   using SharedDetails = std::shared_ptr<const MessageDetails>;
 
-  /// Owned by nobody, so that sharing it costs nothing.
+  /// Has no reference count, so that sharing it costs nothing.
   static const SharedDetails& usual_details() noexcept;
   static SharedDetails shared(std::optional<MessageDetails>&& details);
   [[nodiscard]] std::size_t bytes_held() const noexcept;
 
-  // What every dispatch looks at lies together, so that it is fetched together.
+  // Fields that every dispatch reads are adjacent, so that they share cache lines.
   MessageId id_;
   Priority priority_ = Priority::normal;
   bool fresh_id_ = false;
@@ -220,7 +220,7 @@ class Message {
   Digest digest_{};
 };
 
-/// Says a message step by step; `draft()` reports a payload given twice.
+/// Builds a message step by step; `draft()` returns an error if a payload was given twice.
 class MessageBuilder {
  public:
   explicit MessageBuilder(Topic topic) { draft_.topic = std::move(topic); }

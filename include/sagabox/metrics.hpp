@@ -36,8 +36,8 @@ class Histogram {
   virtual void observe(double value) = 0;
 };
 
-/// Where figures go. Asking for the same name and labels again gives the same instrument, which
-/// lives as long as the Metrics. All of it is safe to call from any thread and never throws.
+/// Receives metrics. The same name and labels always return the same instrument, which lives as
+/// long as the Metrics. All functions are safe to call from any thread and never throw.
 class Metrics {
  public:
   virtual ~Metrics() = default;
@@ -56,7 +56,7 @@ class Metrics {
   }
 };
 
-/// Keeps nothing.
+/// Discards all values.
 Metrics& no_metrics();
 
 /// Every metric of sagabox: name without prefix, kind, labels, help. docs/metrics.md is checked
@@ -70,23 +70,24 @@ struct MetricInfo {
 };
 std::span<const MetricInfo> metric_catalogue();
 
-/// Empty when the catalogue has a metric of this name and kind with exactly these labels, in any
+/// Empty if the catalogue has a metric of this name and kind with exactly these labels, in any
 /// order; else what is wrong.
 std::string metric_problem(std::string_view name, MetricInfo::Kind kind,
                            std::span<const Label> labels);
 
-/// Prometheus text exposition (prometheus-cpp). Takes the metrics of the catalogue only: another
-/// name or label is logged once and its figures are dropped (testing::RecordingMetrics throws).
+/// Prometheus text exposition (prometheus-cpp). Accepts the metrics of the catalogue only: another
+/// name or label is logged once and its values are dropped (testing::RecordingMetrics throws).
 class PrometheusMetrics : public Metrics {
  public:
-  /// Of each metric; further label values go into one series that has `__other__` for each label.
+  /// The limit for each metric; further label values are counted in one series with `__other__` for
+  /// each label.
   static constexpr std::size_t series_max = 1000;
 
-  /// `prefix` comes before every name. Throws Failure when Prometheus does not allow it. `log`
+  /// `prefix` is prepended to every name. Throws Failure if Prometheus does not allow it. `log`
   /// outlives the metrics.
   static std::unique_ptr<PrometheusMetrics> create(std::string prefix = "sagabox_",
                                                    Logger& log = no_log());
-  /// What a scrape would get.
+  /// The text of a scrape.
   [[nodiscard]] virtual std::string text() const = 0;
 };
 

@@ -25,11 +25,11 @@
 
 namespace sagabox {
 
-/// What a failing message does to the later ones of its key.
+/// How a failing message affects later messages of its key.
 enum class HeadPolicy : std::uint8_t {
-  block,  ///< they wait until it succeeds, dies or is quarantined
-  skip,   ///< they go on; it is retried beside them
-  park,   ///< it is quarantined at its first failure, its sequence kept; they go on
+  block,  ///< they wait until it succeeds, becomes dead or is quarantined
+  skip,   ///< they are delivered; it is retried at the same time
+  park,   ///< it is quarantined at its first failure with its sequence; they are delivered
 };
 
 /// What becomes of a message whose topic has no listener and no route in the process that reads it.
@@ -49,17 +49,18 @@ class WriterHook {
   virtual void after_rollback(const std::vector<Written>&) {}
 };
 
-/// Settings of one outbox. The defaults are good.
+/// Settings of one outbox. The defaults suit most uses.
 struct OutboxOptions {
   std::string table = "default";
-  /// Of `several_processes`; the same in all of them. See docs/operating.md for which one when.
+  /// Used by `several_processes`; must be the same in all of them. docs/operating.md says which
+  /// mode to choose.
   ClaimMode claim = ClaimMode::sharded;
 
-  /// What is written comes back with its sequence and shard. Where this process delivers, or has
-  /// hooks, it does anyway. Some stores write faster without.
+  /// Writes return the sequence and shard of each message. If this process delivers, or has hooks,
+  /// they always do. Some stores write faster without this.
   bool sequences = false;
   MessageRules rules{};
-  /// By topic: JSON payloads that do not fit are not written.
+  /// Schemas by topic: JSON payloads that do not fit are not written.
   std::map<std::string, JsonSchema, std::less<>> schemas{};
   RetryPolicy retry{};
   HeadPolicy head_policy = HeadPolicy::block;
@@ -69,20 +70,20 @@ struct OutboxOptions {
   Duration unroutable_grace = std::chrono::hours(1);
   /// Done messages are kept so long, to be replayed; 0 deletes them at once.
   Duration retention = std::chrono::hours(24 * 7);
-  /// Dead ones are kept for ever unless this is set.
+  /// How long dead messages are kept; nullopt: for ever.
   std::optional<Duration> dead_retention{};
   Duration purge_interval = std::chrono::hours(1);
   /// How often the pauses and the replay jobs are read.
   Duration control_interval = std::chrono::seconds(1);
 
-  std::uint32_t workers = 4;  ///< handlers that run at the same time, spares aside
+  std::uint32_t workers = 4;  ///< handlers that run at the same time, not counting spares
   std::uint32_t hot_capacity = 1000;
   std::uint32_t cold_capacity = 1000;
-  /// Read before the cold queue has room for them: large pages cost less a row. 0: none.
+  /// Rows read before the cold queue has room for them: large pages cost less per row. 0: none.
   std::uint32_t read_ahead = 3000;
-  /// Held in the queues at most, hot and cold together.
+  /// The limit for the hot and cold queues together.
   std::size_t queue_bytes_max = 64UL * 1024 * 1024;
-  /// Dispatched but not yet settled at most.
+  /// The limit for messages that are dispatched but not yet settled.
   std::uint32_t unsettled_max = 8192;
   std::uint32_t settle_rows_max = 4000;
   Duration settle_delay_max = std::chrono::milliseconds(2);
@@ -91,12 +92,12 @@ struct OutboxOptions {
   Duration skip_recent{};
   Duration lease = std::chrono::seconds(15);
   Duration dispatch_timeout = std::chrono::seconds(30);
-  /// Threads that may stand in for handlers past their deadline.
+  /// Threads that may replace those of handlers past their deadline.
   std::uint32_t spare_workers_max = 4;
   Duration drain_timeout = std::chrono::seconds(5);
   std::size_t error_bytes_max = 2048;
-  /// Keys of a shard whose failed head is known by name. Beyond it only that a key may be blocked,
-  /// and its later messages may wait a while longer than they need to.
+  /// The number of blocked keys of a shard that are tracked exactly. Above it keys are tracked
+  /// approximately, and messages of a key may wait longer than necessary.
   std::uint32_t blocked_keys_max = 100'000;
 
   /// Takes what no listener takes; see router.hpp. May serve several outboxes.
@@ -117,21 +118,21 @@ struct OutboxOptions {
   /// Names the setting that is wrong and what would be right.
   [[nodiscard]] Status check() const;
 
-  /// In the cold queue, or read for it.
+  /// Rows in the cold queue or read ahead for it.
   [[nodiscard]] std::uint32_t cold_rows_max() const { return cold_capacity + read_ahead; }
 };
 
-/// What an outbox is doing right now.
+/// The present state of an outbox.
 struct OutboxSnapshot {
   std::uint32_t shards_owned = 0;
   std::uint64_t hot_depth = 0;
-  /// What is read ahead, and messages behind the head of their key, included.
+  /// Includes rows read ahead and messages that wait behind the head of their key.
   std::uint64_t cold_depth = 0;
   std::uint64_t queued_bytes = 0;
   std::uint64_t running = 0;
   std::uint64_t unsettled = 0;
   std::uint64_t blocked_keys = 0;
-  /// Messages whose result the store refuses and that could not be quarantined either.
+  /// Messages whose result the store refuses and that could not be quarantined.
   std::uint64_t refused = 0;
   /// Why no result can be stored, and since when; empty while results are stored.
   std::optional<Code> settle_failure{};
@@ -143,59 +144,59 @@ struct OutboxSnapshot {
   std::uint64_t delivered = 0;  ///< settled as done since the start
   std::uint64_t retried = 0;
   std::uint64_t dead = 0;
-  bool paused = false;        ///< by `pause`, and nothing is held any more
+  bool paused = false;        ///< by `pause`, and no shard is held any more
   bool table_paused = false;  ///< by an operator
 };
 
-/// Writes messages in your transaction and delivers them to your listeners.
-/// Thread-safe; `listen` before `start`.
+/// Writes messages in your transaction and delivers them to your listeners. Thread-safe; call
+/// `listen` before `start`.
 class Outbox {
  public:
-  /// Only this process delivers: takes all shards.
+  /// Only this process delivers; it takes all shards.
   static Result<Outbox> single_process(Store& store, OutboxOptions options = {});
-  /// Any number of processes deliver; `options.claim` says how they divide the work.
+  /// Any number of processes deliver; `options.claim` decides how they divide the work.
   static Result<Outbox> several_processes(Store& store, OutboxOptions options = {});
-  /// Writes only; somebody else delivers.
+  /// Writes only; other processes deliver.
   static Result<Outbox> writer_only(Store& store, OutboxOptions options = {});
-  /// Writes, and once started deletes messages older than `retention`, whatever became of them:
-  /// a reader of its own kind (change data capture) takes them from the table.
+  /// Writes, and once started deletes messages older than `retention` in any state: an external
+  /// reader (change data capture) takes them from the table.
   static Result<Outbox> for_external_reader(Store& store, OutboxOptions options = {});
 
   Outbox(Outbox&&) noexcept;
   Outbox& operator=(Outbox&&) noexcept;
-  /// Stops, and waits for handlers that still run.
+  /// Calls `stop`, and waits for handlers that still run.
   ~Outbox();
 
   /// One listener for each (aggregate type, topic); a second is an error.
   Status listen(Topic topic, Listener listener);
   Status listen(AggregateType type, Topic topic, Listener listener);
-  /// One that works on a store, which need not be the outbox's: its effect there happens once for
-  /// each message. Its consumer is `table:topic`, or `table:type:topic`, unless it is named. Its
-  /// metrics are the outbox's unless given.
+  /// Adds a listener that works on a store, which may differ from the outbox's: its effect there
+  /// happens once for each message. The default consumer is `table:topic`, or `table:type:topic`.
+  /// The default metrics are the outbox's.
   Status listen(Topic topic, StoreListener listener);
   Status listen(AggregateType type, Topic topic, StoreListener listener);
 
-  /// Nothing when a hook suppressed the write.
+  /// nullopt if a hook suppressed the write.
   Result<std::optional<Written>> write(Transaction& tx, NewMessage message);
-  /// One round trip for all.
+  /// Writes all messages in one round trip.
   Result<std::vector<Written>> write_all(Transaction& tx, std::vector<NewMessage> messages);
 
-  /// TX.INVALID_STATE when it has been started or stopped before, or writes only.
+  /// TX.INVALID_STATE if it has been started or stopped before, or writes only.
   Status start();
-  /// No new work; waits for running handlers up to `drain_timeout`, then gives the shards back.
-  /// TX.TIMEOUT when handlers still run: their messages will be delivered again by the next owner.
+  /// Starts no new work, waits up to `drain_timeout` for running handlers, then releases the
+  /// shards. TX.TIMEOUT if handlers still run: the next owner delivers their messages again.
   Status stop();
 
-  /// This process delivers nothing until `resume`: what runs ends, and its shards go to others.
-  /// `snapshot().paused` says when nothing is held any more. To pause a table or a topic for all
-  /// processes see `Admin`.
+  /// This process delivers nothing until `resume`: running handlers finish, and its shards go to
+  /// other processes. `snapshot().paused` becomes true when no shard is held any more. `Admin`
+  /// pauses a table or a topic for all processes.
   Status pause();
   Status resume();
 
   [[nodiscard]] OutboxSnapshot snapshot() const;
-  /// The first of those that `snapshot().refused` counts.
+  /// The first of the messages that `snapshot().refused` counts.
   [[nodiscard]] std::vector<RefusedResult> refused(std::size_t rows_max = 100) const;
-  /// nullopt if this process does not hold it back.
+  /// nullopt if this process does not hold back this message.
   [[nodiscard]] std::optional<RefusedResult> refused(Sequence sequence) const;
   /// Topics without listener and route, of which messages wait here; the longest wait first.
   [[nodiscard]] std::vector<UnroutedTopic> unrouted(std::size_t topics_max = 100) const;

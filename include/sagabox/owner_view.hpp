@@ -11,10 +11,10 @@
 
 namespace sagabox {
 
-/// State of a pending message that only its owner has: its row does not show it. Keys are kept in
-/// bounded memory, so a key may be named that does not wait.
+/// State of a pending message that only its owner knows; its row does not contain it. Keys are
+/// tracked in bounded memory, so a key that does not wait may be reported as waiting.
 struct OwnerView {
-  /// A message that this process has passed over.
+  /// A message that this process has skipped for now.
   struct PassedOver {
     std::string topic;
     std::string tenant;

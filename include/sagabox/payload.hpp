@@ -20,10 +20,10 @@ std::string hex(const Digest& digest);
 
 enum class PayloadForm : std::uint8_t { json, bytes };
 
-/// What a message carries: exactly the bytes that were written, shared and never changed.
+/// The payload of a message: exactly the bytes that were written, shared and immutable.
 class Payload {
  public:
-  /// No payload given. A message needs one; `json("null")` is one.
+  /// No payload. A message requires one; `json("null")` is valid.
   Payload() = default;
   Payload(PayloadForm form, std::string data) : form_(form), size_(data.size()) {
     auto kept = std::make_shared<const std::string>(std::move(data));
@@ -63,12 +63,12 @@ class Payload {
 inline Payload json(std::string text) { return {PayloadForm::json, std::move(text)}; }
 inline Payload bytes(std::string data) { return {PayloadForm::bytes, std::move(data)}; }
 
-/// Nested deeper than this is refused.
+/// JSON that is nested deeper is refused.
 inline constexpr std::size_t json_depth_max = 512;
 
-/// Empty when `text` is one JSON value, else what is wrong and where. Never quotes the text.
-/// Names may repeat within an object. Stricter than RFC 8259 in two points: \u escapes of lone
-/// surrogates and exponents beyond 32 bits are refused.
+/// Empty if `text` is one JSON value, else what is wrong and where. Never quotes the text. Names
+/// may repeat within an object. Stricter than RFC 8259 in two points: \u escapes of lone surrogates
+/// and exponents beyond 32 bits are refused.
 std::string json_problem(std::string_view text);
 
 }  // namespace sagabox

@@ -5,7 +5,7 @@
 
 namespace sagabox {
 
-/// Where randomness comes from. Safe to call from any thread.
+/// A source of random numbers. Safe to call from any thread.
 class Random {
  public:
   virtual ~Random() = default;
@@ -20,7 +20,7 @@ class Random {
 /// Seeded from the operating system.
 Random& system_random();
 
-/// The same numbers for the same seed.
+/// Returns the same numbers for the same seed.
 std::unique_ptr<Random> seeded_random(std::uint64_t seed);
 
 }  // namespace sagabox

@@ -15,12 +15,12 @@
 
 namespace sagabox {
 
-/// Where a message is in its life. A retry is pending with attempts.
+/// The state of a message. A message that waits for a retry is pending.
 enum class MessageState : std::uint8_t {
   pending,
-  done,  ///< delivered, and kept in the archive
+  done,  ///< delivered, and kept until the retention ends
   dead,
-  quarantined,  ///< set aside by an operator or a policy until released
+  quarantined,  ///< not delivered until released, by an operator's or a policy's decision
 };
 inline constexpr std::size_t message_state_count = 4;
 
@@ -37,17 +37,17 @@ struct FailedAttempt {
   friend bool operator==(const FailedAttempt&, const FailedAttempt&) = default;
 };
 
-/// The newest failures of a message are kept, so many of them.
+/// The number of failures of a message that are kept, the newest ones.
 inline constexpr std::size_t history_attempts_max = 20;
 
-/// A message as an operator sees it.
+/// A message as operators see it.
 struct MessageRecord {
   MessageState state = MessageState::pending;
   MessageId id;
   Sequence sequence{};
   Shard shard{};
 
-  /// Empty where the row cannot be decoded: `decode_error` says why.
+  /// Empty if the row cannot be decoded; `decode_error` says why.
   std::string tenant{};
   std::string topic{};
   std::string aggregate_type{};
@@ -60,27 +60,27 @@ struct MessageRecord {
   std::uint32_t attempts = 0;  ///< since it was written or last replayed
   std::uint32_t replays = 0;
   WallTime written_at{};               ///< or last replayed
-  std::optional<WallTime> due{};       ///< pending: waits for this time
+  std::optional<WallTime> due{};       ///< pending: waits until this time
   bool retrying = false;               ///< pending: failed, and waits for another attempt
   std::optional<WallTime> ended_at{};  ///< when it became done, dead or quarantined
 
-  /// Of the last failure.
+  /// The code of the last failure.
   std::optional<Code> code{};
   std::string error{};
-  std::string note{};  ///< quarantined: why, in its operator's words
+  std::string note{};  ///< quarantined: the operator's reason
 
-  std::vector<FailedAttempt> history{};      ///< when asked for; oldest first
-  std::shared_ptr<const Message> message{};  ///< when the payload was asked for
+  std::vector<FailedAttempt> history{};      ///< if requested; oldest first
+  std::shared_ptr<const Message> message{};  ///< if the payload was requested
 };
 
-/// Which messages are meant. Everything given must fit.
+/// Selects messages. All fields that are set must match.
 struct MessageFilter {
   std::optional<std::string> tenant{};
   std::optional<std::string> topic{};
   std::optional<std::string> aggregate_type{};
   std::optional<std::string> key{};
   std::optional<Code> code{};
-  /// When it ended (pending: was written): not before `from`, and before `until`.
+  /// The time when it ended (pending: was written): not before `from`, and before `until`.
   std::optional<WallTime> from{};
   std::optional<WallTime> until{};
   std::optional<Sequence> first{};
@@ -89,7 +89,7 @@ struct MessageFilter {
   friend bool operator==(const MessageFilter&, const MessageFilter&) = default;
 };
 
-/// Nothing is delivered while it holds: of a whole table, or of one topic.
+/// While it exists, no message of the table or of one topic is delivered.
 struct Pause {
   std::string topic{};  ///< empty: the table
   std::string actor{};
@@ -100,7 +100,7 @@ struct Pause {
 
 using ReplayJobId = Number<struct ReplayJobIdTag, std::uint64_t>;
 
-/// A replay of many, kept in the store, so that it goes on after a crash.
+/// A replay of many messages. It is stored, so that it continues after a crash.
 struct ReplayJob {
   enum class State : std::uint8_t {
     running,
@@ -113,13 +113,13 @@ struct ReplayJob {
   State state = State::running;
   MessageState from = MessageState::dead;
   MessageFilter filter{};
-  Sequence cursor{};           ///< everything up to here has been looked at
-  Sequence last{};             ///< fixed at the start: what dies again is not replayed again
-  std::uint32_t rate_max = 0;  ///< messages a second; 0: as fast as it goes
-  bool as_new = false;         ///< consumers handle what they have handled before, too
+  Sequence cursor{};  ///< messages up to here have been processed
+  Sequence last{};  ///< fixed at the start: a message that becomes dead again is not replayed again
+  std::uint32_t rate_max = 0;  ///< messages a second; 0: no limit
+  bool as_new = false;         ///< consumers also handle messages that they have handled before
   std::uint64_t matched = 0;   ///< at the start
   std::uint64_t replayed = 0;
-  std::uint64_t skipped = 0;  ///< left as they are: another message of the id was pending
+  std::uint64_t skipped = 0;  ///< left unchanged: another message with the id was pending
   std::string actor{};
   std::string error{};  ///< failed: why
   WallTime created_at{};
@@ -129,8 +129,9 @@ struct ReplayJob {
 
 /// "running", "stopped", "finished", "failed".
 std::string_view job_state_name(ReplayJob::State state) noexcept;
-/// Why somebody may not bring the job into this state; nothing: he may. Only running jobs stop or
-/// fail, only stopped and failed ones are resumed, and none is finished by hand.
+/// Returns why the job may not be changed to this state; nullopt if it may. Only running jobs can
+/// be stopped or failed, only stopped and failed ones can be resumed, and no caller can finish a
+/// job.
 std::optional<Error> change_problem(const ReplayJob& job, ReplayJob::State to);
 
 }  // namespace sagabox

@@ -10,17 +10,17 @@
 
 namespace sagabox {
 
-/// A message that this process holds back: the store refused its result, and its quarantine too. It
-/// is pending in the table, is not delivered again by this process, and its result is tried again
-/// now and then. The next owner of its shard delivers it again.
+/// A message that this process holds back: the store refused to record its result, and to
+/// quarantine it. It is pending in the table and is not delivered again by this process, which
+/// tries to record the result at intervals. The next owner of its shard delivers it again.
 struct RefusedResult {
   MessageId id;
   Sequence sequence{};
   Shard shard{};
   bool delivered = false;  ///< false: an attempt failed, or could not be recorded
   Code code = Code::unknown_internal;
-  std::string error{};      ///< why the store refuses it
-  std::uint32_t tries = 0;  ///< in vain so far
+  std::string error{};      ///< why the store refuses the result
+  std::uint32_t tries = 0;  ///< failed tries to record it
 };
 
 /// nullopt if the message with this sequence is not held back.

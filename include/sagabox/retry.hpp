@@ -9,8 +9,8 @@
 
 namespace sagabox {
 
-/// When a failed attempt is made again, and how often.
-/// delay(n) = min(backoff_max, backoff_min × factor^(n−1)) × uniform(jitter_min, jitter_max)
+/// The number of attempts and the delays between them. delay(n) = min(backoff_max, backoff_min ×
+/// factor^(n−1)) × uniform(jitter_min, jitter_max)
 ///            + uniform(0, jitter_added_max), never below `floor`.
 struct RetryPolicy {
   std::uint32_t attempts_max = 10;

@@ -19,46 +19,49 @@
 
 namespace sagabox {
 
-/// Where a route sends to: `kafka:orders`, `https://hooks.example.com/invoices`, `bus:orders`.
+/// A target of a route: `kafka:orders`, `https://hooks.example.com/invoices`, `bus:orders`.
 struct TargetOptions {
   std::string to;
-  spi::AddressSettings settings{};  ///< the transport's own, see its header
+  spi::AddressSettings settings{};  ///< specific to the transport, see its header
 };
 
 /// Messages of these topics go to these targets.
 struct RouteOptions {
-  /// `orders.order.placed.v1`; `*` stands for one part, `**` at the end for all that is left.
+  /// `orders.order.placed.v1`; `*` matches one part, `**` at the end matches all remaining parts.
   std::string topic;
-  /// All of them get it; a message is done when it has arrived everywhere, and what has arrived
-  /// is not sent again. 16 at most.
+  /// Each message is sent to all targets. It is done when it has arrived at all of them; a target
+  /// that has it does not get it again. 16 at most.
   std::vector<TargetOptions> to;
   std::optional<RetryPolicy> retry{};  ///< default: the table's
-  /// Of one send to one target; default: `RouterOptions::timeout`.
+  /// The time limit of one send to one target; default: `RouterOptions::timeout`.
   std::optional<Duration> timeout{};
-  Limits limits{};  ///< of all sends of this route together
-  /// JSON payloads that do not fit are not sent: dead, SCHEMA.VALIDATION_FAILED. For what others
-  /// write with plain SQL; an outbox checks its own writes (`OutboxOptions::schemas`).
+  Limits limits{};  ///< for all sends of this route together
+  /// JSON payloads that do not fit are not sent; the message becomes dead with
+  /// SCHEMA.VALIDATION_FAILED. Use it for messages written with plain SQL; an outbox checks its own
+  /// writes (`OutboxOptions::schemas`).
   std::optional<JsonSchema> schema{};
-  /// Who may use it; empty: everybody. Messages of others are dead, AUTH.DENIED.
+  /// The tenants that may use it; empty: all. Messages of other tenants become dead with
+  /// AUTH.DENIED.
   std::vector<std::string> tenants{};
 };
 
 struct RouterOptions {
-  /// The first whose topic fits.
+  /// The first route whose topic matches is used.
   std::vector<RouteOptions> routes;
-  /// By what stands before the colon of a target; `http` serves `http://` and `https://`.
+  /// By the scheme of a target, the part before the colon; `http` serves `http://` and `https://`.
   std::map<std::string, std::shared_ptr<spi::Transport>, std::less<>> transports;
 
   std::map<std::string, Limits, std::less<>> transport_limits{};
-  /// Of each tenant alone, and other ones for some.
+  /// The limits of each single tenant; `limits_of_tenant` overrides them for some tenants.
   Limits tenant_limits{};
   std::map<std::string, Limits, std::less<>> limits_of_tenant{};
-  /// Tenants take turns at a destination: who has much waiting does not hold up who has little.
+  /// Tenants take turns at a destination: a tenant with many waiting messages does not delay one
+  /// with few.
   bool fair_tenants = false;
 
   Duration timeout = std::chrono::seconds(30);
   BreakerOptions breaker{};
-  /// Waiting in this process for their turn at most, all destinations together.
+  /// The most messages that wait in this process to be sent, for all destinations together.
   std::uint32_t waiting_max = 2048;
 
   /// These outlive the router.
@@ -67,7 +70,7 @@ struct RouterOptions {
   const Clock* clock = &system_clock();
 };
 
-/// How a destination is doing.
+/// The state of a destination.
 struct DestinationState {
   std::string target;
   bool down = false;
@@ -77,21 +80,22 @@ struct DestinationState {
   std::string last_error{};
 };
 
-/// Brings messages to where their routes say, over transports, which it closes at its end. Give it
-/// to an outbox as `OutboxOptions::sink`; several may share it. A destination that cannot be
-/// reached is tried now and then, its messages wait in the database, and no attempt is spent.
+/// Sends messages to the targets of their routes over transports, which it closes when it is
+/// destroyed. Give it to an outbox as `OutboxOptions::sink`; several may share it. A destination
+/// that cannot be reached is probed at intervals, its messages wait in the database, and no attempt
+/// is spent.
 class Router final : public spi::Sink {
  public:
-  /// Checks every route and asks the transports about every address. CONFIG.INVALID names the
-  /// route, what is wrong with it and what would be right.
+  /// Checks every route, and every address with its transport. CONFIG.INVALID names the route, what
+  /// is wrong with it and what would be right.
   static Result<std::shared_ptr<Router>> open(RouterOptions options);
   ~Router() override;
   Router(const Router&) = delete;
   Router& operator=(const Router&) = delete;
 
   [[nodiscard]] std::vector<DestinationState> destinations() const;
-  /// What keeps messages of this topic and tenant from going at the moment: a target each. Nothing:
-  /// they can.
+  /// The reasons why messages of this topic and tenant cannot be sent at the moment, one for each
+  /// target that is held up; empty if they can.
   [[nodiscard]] std::vector<HeldUp> held_up(const std::string& topic,
                                             const std::string& tenant) const;
 

@@ -13,9 +13,9 @@
 
 namespace sagabox {
 
-/// One step as operators see it. Times of a step that was replayed are those of its last round.
+/// One step as operators see it. If the step was replayed, the times are those of its last round.
 struct SagaStepView {
-  std::string name{};  ///< "step 3" where the definition is not stored
+  std::string name{};  ///< "step 3" if the definition is not stored
   SagaStepState state = SagaStepState::pending;
   SagaWait wait = SagaWait::none;
   std::string waits_for{};  ///< the name of a signal, while the step waits for it
@@ -32,7 +32,7 @@ struct SagaStepView {
   std::optional<WallTime> deadline{};  ///< of the step as a whole
   std::optional<Code> code{};          ///< of the last failure
   std::string error{};
-  std::string output{};  ///< JSON; empty: none, or it was not asked for
+  std::string output{};  ///< JSON; empty: none, or not requested
 };
 
 /// A saga as operators see it.
@@ -43,7 +43,7 @@ struct SagaView {
   std::uint32_t definition_version = 0;
   SagaState state = SagaState::running;
   bool quarantined = false;
-  std::uint64_t version = 0;  ///< rises with each write
+  std::uint64_t version = 0;  ///< increases with each write
   std::string key{};
   std::string isolate{};
   std::vector<SagaLabel> labels{};
@@ -53,12 +53,12 @@ struct SagaView {
   std::optional<WallTime> deadline{};
   std::optional<WallTime> due{};
   std::optional<WallTime> paused_at{};
-  std::string undo{};   ///< why it goes back: "failure", "timeout", …; empty: it does not
-  std::string input{};  ///< JSON; empty: it was not asked for
+  std::string undo{};   ///< why it is compensated: "failure", "timeout", …; empty: it is not
+  std::string input{};  ///< JSON; empty: not requested
   std::vector<SagaStepView> steps{};  ///< empty in a list
-  std::string unreadable{};           ///< why the steps are not known: a newer version wrote them
+  std::string unreadable{};  ///< set if the steps cannot be read: a newer version wrote them
   bool definition_stored = true;
-  WallTime seen_at{};  ///< when it was looked at
+  WallTime seen_at{};  ///< when it was read
 };
 
 struct SagaQuery {
@@ -69,9 +69,9 @@ struct SagaQuery {
   std::optional<SagaLabel> label{};
   std::optional<std::string> key{};
   std::optional<WallTime> started_from{};
-  std::optional<WallTime> started_to{};  ///< not at this time itself
+  std::optional<WallTime> started_to{};  ///< exclusive
   std::uint32_t rows_max = 100;          ///< 1 to 1000
-  std::string cursor{};                  ///< `next` of the page before; empty: from the start
+  std::string cursor{};                  ///< `next` of the previous page; empty: from the start
 };
 
 struct SagaPage {
@@ -82,11 +82,11 @@ struct SagaPage {
 struct SagaHistory {
   std::vector<SagaHistoryEntry> entries;
   bool more = false;
-  /// What is wrong with the stored history as a whole; nullopt: nobody asked.
+  /// What is wrong with the whole stored history, empty if nothing is; nullopt: not checked.
   std::optional<std::string> problem{};
 };
 
-/// How many sagas of a definition are in a state.
+/// The number of sagas of a definition in one state.
 struct SagaCounted {
   std::string definition{};
   SagaState state = SagaState::running;
@@ -94,7 +94,7 @@ struct SagaCounted {
   std::optional<WallTime> oldest{};  ///< when the oldest of them was started
 };
 
-/// Why a saga does not move on.
+/// The reason why a saga does not progress.
 enum class SagaWhy : std::uint8_t {
   ended,
   dead,
@@ -102,20 +102,20 @@ enum class SagaWhy : std::uint8_t {
   paused,
   unreadable,       ///< a newer version wrote it
   definition_gone,  ///< its definition is not stored
-  no_owner,         ///< no live process runs this definition, or nobody owns its shard
+  no_owner,         ///< no live process runs this definition, or its shard has no owner
   held,             ///< a step needs a person's decision
   waits_approval,
   waits_signal,
   waits_reply,
   waits_timer,
-  over_limit,  ///< a call waits for its turn, and has spent no attempt
+  over_limit,  ///< a call waits because of a limit; it has spent no attempt
   retry_due,
   running,        ///< a call is being made
-  command_waits,  ///< its owner has not taken a command yet
-  with_owner,     ///< nothing holds it
+  command_waits,  ///< its owner has not processed a command yet
+  with_owner,     ///< nothing delays it
 };
 inline constexpr std::size_t saga_why_count = 17;
-/// "waits_approval": how JSON spells it.
+/// The name used in JSON: "waits_approval".
 std::string_view saga_why_name(SagaWhy why) noexcept;
 std::optional<SagaWhy> saga_why_from_name(std::string_view name) noexcept;
 
@@ -127,25 +127,28 @@ struct SagaReason {
 
 struct SagaExplanation {
   std::string state{};                ///< "travel v3 is running, started 3m ago"
-  std::vector<SagaReason> reasons{};  ///< never empty; what must happen first comes first
+  std::vector<SagaReason> reasons{};  ///< never empty; the reason to resolve first comes first
   std::string owner{};                ///< "relay-b, lease 11s left, epoch 42", or "nobody"
-  std::string next{};                 ///< what an operator can do; empty if it goes on by itself
+  std::string next{};                 ///< what an operator can do; empty if no action is needed
 
-  /// For a terminal, a line each, without a line's end after the last. Never a payload.
+  /// Text for a terminal, one item per line, without a newline at the end. Never contains a
+  /// payload.
   [[nodiscard]] std::string text() const;
 };
 
 struct SagaStartOrder {
   std::string definition{};
-  std::optional<std::string> tenant{};  ///< null: the one that the caller is bound to, or "default"
-  std::string key{};    ///< the same again is the same saga; empty: `command` decides
+  std::optional<std::string>
+      tenant{};         ///< nullopt: the tenant that the caller is bound to, or "default"
+  std::string key{};    ///< the same key is the same saga; empty: `command` identifies it
   std::string input{};  ///< JSON; empty: null
   std::string isolate{};
   std::vector<SagaLabel> labels{};
   std::optional<Duration> timeout{};
-  std::optional<std::uint32_t> version{};  ///< of the definition; null: the newest
+  std::optional<std::uint32_t> version{};  ///< of the definition; nullopt: the newest
   std::string traceparent{};
-  /// The same again is applied once; null: a new one. Without a key it also names the saga.
+  /// A repeated command id is applied once; nullopt: a new one. Without a key it also identifies
+  /// the saga.
   std::optional<CommandId> command{};
 };
 
@@ -161,7 +164,7 @@ struct SagaReplyOrder {
   std::optional<Duration> retry_after{};  ///< of retry
 };
 
-/// What a saga is told. Fields that its kind does not use are ignored.
+/// A command for a saga. Fields that its kind does not use are ignored.
 struct SagaOrder {
   SagaId saga;
   SagaCommandKind kind = SagaCommandKind::pause;  ///< all but `start`
@@ -174,19 +177,19 @@ struct SagaOrder {
   std::string signal{};                  ///< its name
   std::string payload{};                 ///< of a signal: JSON
   SagaReplyOrder reply{};
-  std::optional<CommandId> command{};  ///< the same again is applied once; null: a new one
+  std::optional<CommandId> command{};  ///< a repeated id is applied once; nullopt: a new one
 };
 
-/// What became of a command. One that is refused is an error: TX.INVALID_STATE says why.
+/// The result of a command. A refused command is an error instead: TX.INVALID_STATE says why.
 struct SagaReceipt {
   CommandId command;
   SagaId saga;
-  bool applied = false;  ///< false: nobody has taken it yet; it stays in the inbox
+  bool applied = false;  ///< false: its owner has not processed it yet; it stays in the inbox
 };
 
-/// Sagas as an operator sees and steers them, once for the command line, REST and the console.
-/// Every act is a command in the saga's inbox, written in a transaction of its own, and applied by
-/// its owner, who writes history and audit log. Calls block; safe from any thread. The store
+/// Queries and acts on sagas for operators, shared by the command line, REST and the console. Every
+/// act is a command in the saga's inbox, written in a transaction of its own. The saga's owner
+/// applies it and writes history and audit log. Calls block; safe from any thread. The store
 /// outlives it.
 class SagaAdmin {
  public:
@@ -194,34 +197,37 @@ class SagaAdmin {
   /// How long an act waits for its owner.
   static constexpr Duration answer_wait = std::chrono::seconds(5);
 
-  /// CONFIG.INVALID names the option that is wrong; TX.INVALID_STATE: the store has no sagas.
+  /// CONFIG.INVALID names the option that is wrong; TX.INVALID_STATE if the store does not support
+  /// sagas.
   static Result<SagaAdmin> open(Store& store, AdminOptions options);
 
   Result<SagaPage> list(const SagaQuery& query) const;
-  /// Null when it is not there or belongs to another tenant; so for all below.
+  /// nullopt if it does not exist or belongs to another tenant; the same holds for all queries
+  /// below.
   Result<std::optional<SagaView>> show(const SagaId& id,
                                        Admin::PayloadToo payload = Admin::PayloadToo::no) const;
-  /// Entries with a number above `after`. `verify` reads all of it.
+  /// Returns entries with a number above `after`. `verify` checks the whole history, which reads
+  /// all of it.
   Result<std::optional<SagaHistory>> history(const SagaId& id, std::uint32_t after,
                                              std::uint32_t entries_max, bool verify) const;
   Result<std::optional<SagaExplanation>> explain(const SagaId& id) const;
-  /// Commands that its owner has not taken yet; their bodies are left out. Also of a saga that is
-  /// not there yet.
+  /// Commands that its owner has not processed yet; their bodies are left out. Works also for a
+  /// saga that does not exist yet.
   Result<std::vector<SagaCommand>> pending(const SagaId& id, std::uint32_t commands_max) const;
   Result<std::vector<SagaCounted>> count() const;
 
-  /// By name and version; all names for an empty one.
+  /// Ordered by name and version; an empty name returns all.
   Result<std::vector<SagaDefinitionRecord>> definitions(std::string_view name) const;
-  /// Stores it. TX.INVALID_STATE: this name and version is there with other content.
+  /// Stores it. TX.INVALID_STATE: this name and version exists with other content.
   Result<SagaDefinitionRecord> define(const SagaDefinition& definition);
 
-  /// The answer waits for `wait` at most.
+  /// Waits up to `wait` for the result.
   Result<SagaReceipt> start(const SagaStartOrder& order, Duration wait = answer_wait);
-  /// SAGA not there: REQUEST.NOT_FOUND.
+  /// REQUEST.NOT_FOUND if the saga does not exist.
   Result<SagaReceipt> act(const SagaOrder& order, Duration wait = answer_wait);
 
-  /// Removes sagas of a definition that completed or were cancelled longer ago. Returns how many;
-  /// dead ones are kept.
+  /// Removes sagas of a definition that completed or were cancelled longer ago. Returns their
+  /// number; dead ones are kept.
   Result<std::uint64_t> purge(std::string_view definition, Duration older_than);
 
  private:

@@ -14,21 +14,21 @@
 
 namespace sagabox {
 
-/// What a step waits for before it counts as succeeded.
+/// The condition that a step waits for before it counts as succeeded.
 enum class SagaWait : std::uint8_t {
   none,
-  callback,  ///< a reply to this step; with an `outbox:` action: to the message it sent
+  callback,  ///< a reply to this step; with an `outbox:` action, to the message it sent
   signal,    ///< a named event
   approval,  ///< a person's yes or no
   timer,     ///< `delay`, counted from when the step is reached
 };
 inline constexpr std::size_t saga_wait_count = 5;
 
-/// What becomes of a step that is not idempotent when nobody knows whether its call took effect.
+/// How to handle a step that is not idempotent if it is unknown whether its call took effect.
 enum class SagaInDoubt : std::uint8_t { compensate, wait };
-/// What becomes of a saga whose compensation cannot succeed: it waits for a person, or is dead.
+/// How to handle a saga whose compensation cannot succeed: it waits for a person, or becomes dead.
 enum class SagaOnStuck : std::uint8_t { wait, dead };
-/// What becomes of a step with `compensation: none` when it has to be undone.
+/// How to handle a step with `compensation: none` that has to be compensated.
 enum class SagaNoCompensation : std::uint8_t { skip, wait };
 
 /// "none", "callback", "signal", "approval", "timer".
@@ -37,21 +37,21 @@ std::string_view saga_wait_name(SagaWait wait) noexcept;
 /// One step of a saga.
 ///
 /// `action` and `compensation` are "fn:NAME", "http://…", "https://…" or "outbox:TOPIC". Inputs are
-/// JSON in which "${…}" stands for a value that is known when the step starts: docs/sagas.md.
+/// JSON in which "${…}" is replaced by a value that is known when the step starts: docs/sagas.md.
 struct SagaStep {
   std::string name{};
   std::string action{};  ///< empty: the step only waits
-  /// "none" must be written out. Not for a pivot or a step without an action.
+  /// Required, "none" if there is none. Not allowed for a pivot or a step without an action.
   std::optional<std::string> compensation{};
-  /// False: a call in doubt is never made again. Compensations are always called again.
+  /// False: a call in doubt is never repeated. Compensations are always repeated.
   bool idempotent = true;
-  /// From its success on the saga only goes forward.
+  /// After its success the saga only continues forward and is not compensated.
   bool pivot = false;
   std::string tag{};  ///< adjacent steps with the same tag start together
   SagaWait wait = SagaWait::none;
-  std::string signal{};        ///< which one it waits for; empty: the step's name
+  std::string signal{};        ///< the name of the signal it waits for; empty: the step's name
   Duration delay{};            ///< of a timer
-  Duration timeout{};          ///< from its first call on, repetitions and waits included; 0: none
+  Duration timeout{};          ///< from its first call, including repetitions and waits; 0: none
   Duration attempt_timeout{};  ///< of one call; 0: 30 s
   RetryPolicy retry = RetryPolicy::saga();
   std::optional<RetryPolicy> compensation_retry{};  ///< null: `retry`
@@ -59,11 +59,11 @@ struct SagaStep {
   SagaNoCompensation no_compensation = SagaNoCompensation::skip;
   std::string table{};  ///< of an `outbox:` action or compensation; empty: "default"
   std::string input{};  ///< JSON template; empty: the saga's input
-  /// JSON template; empty: {"input": what the action got, "output": what it answered, or null}.
+  /// JSON template; empty: {"input": the action's input, "output": the action's output, or null}.
   std::string compensation_input{};
 };
 
-/// A process of several steps. The same name and version always means the same content.
+/// A process of several steps. A name and version always identify the same content.
 struct SagaDefinition {
   static constexpr std::size_t name_length_max = 48;  ///< of definitions and steps
   static constexpr std::size_t steps_max = 200;
@@ -72,47 +72,47 @@ struct SagaDefinition {
 
   std::string name{};
   std::uint32_t version = 1;
-  Duration timeout{};  ///< then it is compensated, unless the pivot is past; 0: none
+  Duration timeout{};  ///< then it is compensated, unless past the pivot; 0: none
   SagaOnStuck on_stuck = SagaOnStuck::wait;
   std::string isolate{};            ///< template of a text; empty: not isolated
   std::vector<SagaLabel> labels{};  ///< values are templates of a text
   std::vector<SagaStep> steps{};
 
-  /// Everything that can be known before a saga starts: CONFIG.INVALID names the step and what
-  /// would be right.
+  /// Checks everything that can be known before a saga starts. CONFIG.INVALID names the step and
+  /// what would be right.
   [[nodiscard]] Status check() const;
-  /// As canonical JSON: the same content always gives the same bytes. Defaults are left out.
+  /// Returns canonical JSON: the same content always gives the same bytes. Defaults are left out.
   [[nodiscard]] std::string text() const;
-  /// Of `text`.
+  /// The digest of `text`.
   [[nodiscard]] Digest digest() const;
-  /// The definition as a store keeps it.
+  /// The record that a store keeps.
   [[nodiscard]] SagaDefinitionRecord record(WallTime registered_at) const;
-  /// Reads JSON; `check` is part of it. CONFIG.INVALID lists every problem, a line each, as
+  /// Parses JSON and calls `check`. CONFIG.INVALID lists every problem, one per line, as
   /// "travel.json:4: …".
   static Result<SagaDefinition> from_json(std::string_view json, std::string_view file_name);
 };
 
-/// Where a step of a saga is. docs/saga-states.md has the transitions.
+/// The state of a step. docs/saga-states.md lists the transitions.
 enum class SagaStepState : std::uint8_t {
   pending,    ///< not reached
   running,    ///< its action may be called now
   retrying,   ///< its action is called again at `due`
   waiting,    ///< for a reply, signal, approval or timer
-  held,       ///< in doubt, never called again: a person decides
+  held,       ///< in doubt, not called again: a person decides
   succeeded,  ///< done
   failed,     ///< ended without effect
-  unknown,    ///< may have taken effect: compensated like one that succeeded
+  unknown,    ///< may have taken effect: compensated like a succeeded step
   undoing,    ///< its compensation may be called now
   undo_retrying,
   undo_waiting,  ///< for the reply to its compensation
   undo_held,     ///< its compensation cannot succeed, or there is none: a person decides
   undo_failed,   ///< the same, and the saga is dead
   undone,        ///< compensated
-  skipped,       ///< there was nothing to undo
+  skipped,       ///< there was nothing to compensate
 };
 inline constexpr std::size_t saga_step_state_count = 15;
 
-/// "pending" … as the enumerators are spelled.
+/// "pending", …: the names of the enumerators.
 std::string_view saga_step_state_name(SagaStepState state) noexcept;
 std::optional<SagaStepState> saga_step_state_from_name(std::string_view name) noexcept;
 

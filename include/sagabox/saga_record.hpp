@@ -15,9 +15,10 @@ namespace sagabox {
 using SagaId = Id<struct SagaTag>;
 using CommandId = Id<struct CommandTag>;
 
-/// The id of a saga that is started by a key: known before it is written, so that a repeated start
-/// meets the first one without a unique index that callers would wait for: "k" and the first 32
-/// hexadecimal digits of the SHA-256 of tenant, definition and key, a line feed between them.
+/// The id of a saga that is started with a key: "k" and the first 32 hexadecimal digits of the
+/// SHA-256 of tenant, definition and key, separated by line feeds. It is known before the saga is
+/// written, so that a repeated start finds the first one without a unique index, on which callers
+/// would wait for each other.
 SagaId saga_id_of(std::string_view tenant, std::string_view definition, std::string_view key);
 
 enum class SagaState : std::uint8_t {
@@ -25,8 +26,8 @@ enum class SagaState : std::uint8_t {
   compensating,
   paused,     ///< nothing starts; results are recorded
   completed,  ///< every step succeeded
-  cancelled,  ///< every step that had to be is compensated
-  failed,     ///< dead: neither forward nor back without an operator
+  cancelled,  ///< every step that needed it is compensated
+  failed,     ///< dead: does not continue without an operator
 };
 inline constexpr std::size_t saga_state_count = 6;
 
@@ -35,10 +36,10 @@ std::string_view saga_state_name(SagaState state) noexcept;
 std::optional<SagaState> saga_state_from_name(std::string_view name) noexcept;
 constexpr bool has_ended(SagaState state) noexcept { return state >= SagaState::completed; }
 
-/// What a person must do before a saga goes on.
+/// What a person must do before a saga continues.
 enum class SagaPersonWait : std::uint8_t {
   none,
-  decision,  ///< a step is held: nobody knows what became of it, or it cannot be undone
+  decision,  ///< a step is held: its result is unknown, or it cannot be compensated
   approval,
 };
 inline constexpr std::size_t saga_person_wait_count = 3;
@@ -46,20 +47,20 @@ inline constexpr std::size_t saga_person_wait_count = 3;
 std::string_view saga_person_wait_name(SagaPersonWait wait) noexcept;
 std::optional<SagaPersonWait> saga_person_wait_from_name(std::string_view name) noexcept;
 
-/// What anyone may ask of a saga or tell it. It becomes a row of the saga inbox, in the writer's
+/// The kinds of commands for a saga. A command is a row of the saga inbox, written in the sender's
 /// own transaction; only the owner of the saga applies it.
 enum class SagaCommandKind : std::uint8_t {
   start,
   reply,    ///< the answer of a participant to a call that waits for one
-  signal,   ///< a named event for a step that waits for it; an early one is kept
-  approve,  ///< or deny: a person's decision
+  signal,   ///< a named event for a step that waits for it; early signals are kept
+  approve,  ///< approve or deny: a person's decision
   pause,
   resume,
-  cancel,      ///< compensate what was done, then end as cancelled; refused past the pivot
+  cancel,      ///< compensate all steps, then end as cancelled; refused past the pivot
   compensate,  ///< as `cancel`, also for a saga that waits for a person
-  set_step,    ///< a step's state, by hand
-  replay,      ///< a dead saga goes on: from its failed step, or into compensation
-  quarantine,  ///< a dead saga is set aside until it is released
+  set_step,    ///< sets a step's state by hand
+  replay,      ///< a dead saga continues from its failed step, or is compensated
+  quarantine,  ///< a dead saga is excluded from replays until it is released
   release,
 };
 inline constexpr std::size_t saga_command_kind_count = 12;
@@ -71,20 +72,20 @@ std::optional<SagaCommandKind> saga_command_from_name(std::string_view name) noe
 
 /// A row of the saga inbox.
 struct SagaCommand {
-  CommandId id;  ///< the same again is applied once
+  CommandId id;  ///< a repeated id is applied once
   SagaId saga;
-  std::string definition{};  ///< whose owners read it
+  std::string definition{};  ///< the owners of its shards read the command
   std::string tenant{};
   SagaCommandKind kind = SagaCommandKind::start;
-  /// JSON, a form for each kind (docs/sagas.md).
+  /// JSON, with a schema for each kind (docs/sagas.md).
   std::string body{};
-  /// Known once it is stored.
+  /// Set when it is stored.
   Sequence sequence{};
   Shard shard{};
   WallTime written_at{};  ///< by the database's clock
 };
 
-/// What became of a command.
+/// The result of a command.
 struct SagaCommandResult {
   CommandId id;
   SagaId saga;
@@ -94,7 +95,8 @@ struct SagaCommandResult {
   friend bool operator==(const SagaCommandResult&, const SagaCommandResult&) = default;
 };
 
-/// One line of a saga's history, which is its evidence. `hash` covers the line and the one before.
+/// One entry of a saga's history, which is its evidence. `hash` covers the entry and the previous
+/// hash.
 struct SagaHistoryEntry {
   std::uint32_t number = 0;  ///< from 1, without a gap
   WallTime at{};
@@ -105,7 +107,7 @@ struct SagaHistoryEntry {
   friend bool operator==(const SagaHistoryEntry&, const SagaHistoryEntry&) = default;
 };
 
-/// Of the history of a saga these first entries are always kept.
+/// This many first entries of a saga's history are always kept.
 inline constexpr std::uint32_t saga_history_first = 100;
 
 struct SagaLabel {
@@ -114,7 +116,7 @@ struct SagaLabel {
   friend auto operator<=>(const SagaLabel&, const SagaLabel&) = default;
 };
 
-/// A saga as the store holds it. What a store does not look at is in `body`.
+/// A saga as the store keeps it. `body` contains what the store itself does not read.
 struct SagaRecord {
   SagaId id;
   std::string tenant{};
@@ -123,18 +125,18 @@ struct SagaRecord {
   Shard shard{};
   SagaState state = SagaState::running;
   bool quarantined = false;
-  /// Rises by one with each write: 1 for a new one.
+  /// Increases by one with each write; 1 for a new saga.
   std::uint64_t version = 0;
-  /// When it needs its owner though nothing happens. Null: only a command or the end of a call
-  /// moves it.
+  /// When its owner must process it even without an event. nullopt: only a command or the end of a
+  /// call changes it.
   std::optional<WallTime> due{};
-  /// When it is late for its owner to have looked at it: calls that run have until then. Null: as
-  /// `due`.
+  /// After this time its owner is late to process it; running calls must have ended by then.
+  /// nullopt: the same as `due`.
   std::optional<WallTime> overdue_from{};
   SagaPersonWait person = SagaPersonWait::none;
-  std::string key{};  ///< it was started by; empty: none
+  std::string key{};  ///< the key it was started with; empty: none
   std::string
-      isolate{};  ///< at most one active saga of a definition and tenant has it; empty: none
+      isolate{};  ///< only one active saga of a definition and tenant may have it; empty: none
   std::vector<SagaLabel> labels{};  ///< ascending, given at the start
   WallTime started_at{};
   WallTime changed_at{};

@@ -3,18 +3,18 @@
 /// Start here.
 ///
 ///   outbox.hpp       write messages in your transaction, listen to them
-///   message.hpp      what a message is made of
-///   delivery.hpp     what a listener gets and answers
+///   message.hpp      the fields of a message
+///   delivery.hpp     the input and result of a listener
 ///   router.hpp       send them elsewhere: topics to targets, over transports/
-///   json_schema.hpp  what a topic's payloads must look like
-///   limits.hpp       how fast, how many at once
-///   admin.hpp        what an operator sees and does: list, explain, replay, pause, purge
+///   json_schema.hpp  schemas for the payloads of topics
+///   limits.hpp       limits of rate and concurrency
+///   admin.hpp        operators' queries and acts: list, explain, replay, pause, purge
 ///   store.hpp        a database; stores/memory.hpp opens one for tests
-///   open.hpp         a store found by its URL
-///   result.hpp       how calls say that something went wrong
-///   retry.hpp        when a failed attempt is made again
-///   metrics.hpp, audit.hpp, log.hpp, tracing.hpp   what is seen from outside
-///   spi/             what a database has to provide
+///   open.hpp         opens a store by its URL
+///   result.hpp       the return type of calls that can fail
+///   retry.hpp        when a failed attempt is repeated
+///   metrics.hpp, audit.hpp, log.hpp, tracing.hpp   logs, metrics, traces, audit
+///   spi/             the interfaces that a database implements
 #include <sagabox/admin.hpp>
 #include <sagabox/audit.hpp>
 #include <sagabox/delivery.hpp>

@@ -27,22 +27,22 @@ namespace sagabox {
 
 /// How the processes that deliver one table divide the work.
 enum class ClaimMode : std::uint8_t {
-  sharded,    ///< each owns a share of the shards: the fastest
+  sharded,    ///< each owns a share of the shards; the fastest mode
   leader,     ///< one owns all of them, the others stand by
-  competing,  ///< as sharded, and whoever has room claims messages that others have left
+  competing,  ///< as sharded, and processes with free capacity claim messages of other shards
 };
 
 /// "sharded", "leader", "competing".
 std::string_view claim_mode_name(ClaimMode mode) noexcept;
 std::optional<ClaimMode> claim_mode_from_name(std::string_view name) noexcept;
 
-/// What the relays of one claim mode work with.
+/// The roles that relays of one claim mode use.
 struct ClaimRoles {
   spi::OutboxStore& outbox;
   spi::OwnershipStore& ownership;
 };
 
-/// The tables of the delivery hub, a role each.
+/// One role for each table of the delivery hub.
 struct HubRoles {
   spi::EventStore& events;
   spi::SubscriptionStore& subscriptions;
@@ -51,7 +51,7 @@ struct HubRoles {
   spi::HubAdminStore& admin;
 };
 
-/// A database that sagabox works on: its roles, and transactions of our own.
+/// A database that sagabox uses: its roles, and transactions over its own connections.
 class Store {
  public:
   virtual ~Store() = default;
@@ -60,29 +60,29 @@ class Store {
   virtual spi::ControlStore& control() = 0;
   virtual spi::OwnershipStore& ownership() = 0;
   virtual spi::AuditStore& audit() = 0;
-  /// Null where the store does not tell.
+  /// Null if the store does not support it.
   virtual spi::DoctorStore* doctor() { return nullptr; }
-  /// Null where the store has none.
+  /// Null if the store does not support it.
   virtual spi::IdempotencyStore* idempotency() { return nullptr; }
-  /// Null where the store has none.
+  /// Null if the store does not support it.
   virtual spi::InboxStore* inbox() { return nullptr; }
-  /// Null where the store has none.
+  /// Null if the store does not support it.
   virtual spi::SagaStore* sagas() { return nullptr; }
-  /// Null where the store has none.
+  /// Null if the store does not support it.
   virtual spi::SagaAdminStore* saga_admin() { return nullptr; }
-  /// Nothing where the store has no hub.
+  /// nullopt if the store does not support the hub.
   virtual std::optional<HubRoles> hub() { return std::nullopt; }
-  /// Nothing where the store does not have this mode. All relays of a table use the same.
+  /// nullopt if the store does not support this mode. All relays of a table must use the same mode.
   virtual std::optional<ClaimRoles> claim_roles(ClaimMode mode) {
-    // Leases make one leader, too: a worker that wants all shards waits until nobody has them.
+    // Leases also elect one leader: a worker that requests all shards waits until no other has any.
     if (mode == ClaimMode::competing) return std::nullopt;
     return ClaimRoles{outbox(), ownership()};
   }
   virtual Result<std::unique_ptr<OwnedTransaction>> begin() = 0;
-  /// As a person would write it, without credentials: "memory:", "postgres://db/orders".
+  /// A readable name without credentials: "memory:", "postgres://db/orders".
   [[nodiscard]] virtual std::string name() const = 0;
 
-  /// Runs `work(tx)` and commits; rolls back when it returns an error or throws.
+  /// Runs `work(tx)` and commits; rolls back if it returns an error or throws.
   template <class Work>
   auto transaction(Work&& work) -> std::invoke_result_t<Work, OwnedTransaction&> {
     auto tx = begin();

@@ -6,10 +6,10 @@ namespace sagabox {
 
 using Duration = std::chrono::nanoseconds;
 
-/// A point in UTC, as users and databases mean it. May jump.
+/// A point in UTC, as used by users and databases. May jump.
 using WallTime = std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;
 
-/// Time since boot, suspend included. Never jumps; means nothing to another process.
+/// Time since boot, including suspend. Never jumps; has no meaning in another process.
 struct BootClock {
   using rep = Duration::rep;
   using period = Duration::period;
@@ -19,12 +19,12 @@ struct BootClock {
 };
 using BootTime = BootClock::time_point;
 
-/// Where time comes from. Safe to call from any thread.
+/// The source of time. Safe to call from any thread.
 class Clock {
  public:
   virtual ~Clock() = default;
   [[nodiscard]] virtual WallTime wall_now() const = 0;
-  /// CLOCK_BOOTTIME: leases and deadlines are counted on it.
+  /// CLOCK_BOOTTIME: used for leases and deadlines.
   [[nodiscard]] virtual BootTime boot_now() const = 0;
 };
 

@@ -18,7 +18,7 @@
 #include <variant>
 #include <vector>
 
-/// Spans of deliveries, for those who look at traces. docs/tracing.md says what they hold.
+/// Spans of deliveries for distributed tracing. docs/tracing.md describes their content.
 namespace sagabox {
 
 using TraceId = std::array<std::uint8_t, 16>;
@@ -29,11 +29,11 @@ struct SpanAttribute {
   std::variant<std::string, std::int64_t> value;
 };
 
-/// Something that was done and how long it took, as a part of a trace.
+/// An operation and its duration, as part of a trace.
 struct TraceSpan {
   TraceId trace{};
   SpanId id{};
-  SpanId parent{};  ///< zeros: it has none
+  SpanId parent{};  ///< zeros: no parent
   std::string tracestate{};
   std::string name{};
   WallTime started{};
@@ -43,7 +43,7 @@ struct TraceSpan {
   std::string error{};  ///< why it failed
 };
 
-/// Where spans go. Safe to call from any thread; returns at once.
+/// Receives spans. Safe to call from any thread; returns at once.
 class SpanSink {
  public:
   virtual ~SpanSink() = default;
@@ -52,36 +52,37 @@ class SpanSink {
 
 struct TracingOptions {
   SpanSink* spans = nullptr;  ///< outlives the interceptor
-  /// Of the messages that were written without a trace. Those with one have a span when their
-  /// trace is sampled, and only then.
+  /// The ratio for messages that were written without a trace. Messages with a trace have a span if
+  /// and only if their trace is sampled.
   double sample_ratio = 1;
-  /// As the outbox has it.
+  /// The same value as in the outbox.
   Duration dispatch_timeout = std::chrono::seconds(30);
   const Clock* clock = &system_clock();
   Random* random = &system_random();
 };
 
-/// For `OutboxOptions::interceptors`: a span for each attempt to deliver a message. What is put
-/// back without an attempt (its destination is down, a limit is reached) has none.
+/// For `OutboxOptions::interceptors`: records a span for each attempt to deliver a message. A
+/// message that is deferred without an attempt (its destination is down, a limit is reached) has
+/// none.
 std::shared_ptr<Interceptor> trace_deliveries(const TracingOptions& options);
 
 struct OtlpOptions {
   /// "http://127.0.0.1:4318": without a path, /v1/traces is added.
   std::string endpoint{};
   std::string service_name = "sagabox";
-  /// Whole value of the header of this name.
+  /// The complete value of the Authorization header.
   std::string authorization{};
   Headers headers{};
-  /// What else describes this process: "deployment.environment.name".
+  /// Further attributes of this process: "deployment.environment.name".
   Headers resource{};
-  std::string ca_file{};  ///< who may vouch for the server; empty: the system's
+  std::string ca_file{};  ///< trusted CA certificates; empty: the system's
 
   std::uint32_t queue_capacity = 8192;  ///< spans; more are dropped and counted
   std::uint32_t batch_max = 512;        ///< spans of one request
   Duration batch_delay = std::chrono::seconds(1);
   Duration timeout = std::chrono::seconds(10);  ///< of one request
-  std::uint32_t attempts_max = 5;               ///< then the batch is given up
-  /// How long a stop goes on sending; what is left is dropped.
+  std::uint32_t attempts_max = 5;               ///< then the batch is dropped
+  /// How long `stop` continues to send; remaining spans are dropped.
   Duration flush_max = std::chrono::seconds(2);
 
   Metrics* metrics = &no_metrics();
@@ -93,13 +94,14 @@ struct OtlpOptions {
   [[nodiscard]] Status check() const;
 };
 
-/// Sends spans to a collector: OTLP over HTTP, as JSON. Has a thread of its own; a collector that
-/// is down, slow or full costs spans and nothing else.
+/// Sends spans to a collector: OTLP over HTTP, as JSON. Uses its own thread; if the collector is
+/// down, slow or overloaded, spans are dropped and nothing else is affected.
 class OtlpExporter : public SpanSink {
  public:
   /// CONFIG.INVALID names the option that is wrong; a build without libcurl has no exporter.
   static Result<std::unique_ptr<OtlpExporter>> open(OtlpOptions options);
-  /// Sends what is left, for `flush_max` and about a second at most. What comes later is dropped.
+  /// Sends the remaining spans, for at most `flush_max` plus about a second. Later spans are
+  /// dropped.
   virtual void stop() = 0;
 };
 

@@ -2,7 +2,7 @@
 
 namespace sagabox {
 
-/// Whatever the locale is.
+/// Independent of the locale.
 constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 constexpr bool is_lower(char c) noexcept { return c >= 'a' && c <= 'z'; }
 constexpr char lower(char c) noexcept {

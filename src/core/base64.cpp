@@ -25,7 +25,7 @@ bool is_base64_digit(char c) {
 void append_base64(std::string_view bytes, std::string& out) {
   const auto at = out.size();
   const auto size = (bytes.size() + 2) / 3 * 4;
-  out.resize(at + size + 1);  // OpenSSL ends it with a NUL
+  out.resize(at + size + 1);  // OpenSSL appends a NUL
   EVP_EncodeBlock(octets(out, at), octets(bytes), static_cast<int>(bytes.size()));
   out.resize(at + size);
 }

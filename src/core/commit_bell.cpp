@@ -20,7 +20,7 @@ bool CommitBell::wait(Duration timeout) {
   std::unique_lock lock(mutex_);
   const std::uint64_t before = heard_[me];
   const bool rung = rung_.wait_for(lock, bounded, [&] { return rings_ != before; });
-  // Forgetting threads costs each of them one early return, nothing more.
+  // Removing a thread's count only makes its next wait return early once.
   if (heard_.size() > threads_max) heard_.clear();
   heard_[me] = rings_;
   return rung;

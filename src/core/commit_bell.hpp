@@ -10,13 +10,13 @@
 
 namespace sagabox {
 
-/// Wakes those who wait for commits. Every ring is counted and every thread remembers the count
-/// at which it last returned, so a ring between two waits of a thread is not lost. A thread that
-/// waits for the first time returns at once if the bell was ever rung.
+/// Wakes threads that wait for commits. Every ring is counted, and the count at the last return is
+/// kept for every thread, so a ring between two waits of a thread is not lost. The first wait of a
+/// thread returns at once if `ring` was ever called.
 class CommitBell {
  public:
   void ring();
-  /// False: nobody rang for all this time.
+  /// Returns false if the timeout passed without a ring.
   bool wait(Duration timeout);
 
  private:

@@ -9,7 +9,8 @@ namespace {
 
 template <class Value>
 void set(CURL* easy, CURLoption option, Value value) {
-  // Only unknown options, wrong types and lack of memory are refused: none can be made good here.
+  // Only unknown options, wrong types and lack of memory are refused; none of these can be handled
+  // here.
   if (curl_easy_setopt(easy, option, value) != CURLE_OK) throw std::bad_alloc();
 }
 
@@ -27,7 +28,7 @@ void curl_bounds(void* easy, const std::string& ca_file) {
   set(easy, CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
 #if LIBCURL_VERSION_NUM >= 0x075700
-  set(easy, CURLOPT_QUICK_EXIT, 1L);  // a lookup that hangs does not hold up the others
+  set(easy, CURLOPT_QUICK_EXIT, 1L);  // a DNS lookup that hangs does not block the others
 #endif
   set(easy, CURLOPT_NOSIGNAL, 1L);
   set(easy, CURLOPT_FOLLOWLOCATION, 0L);

@@ -7,9 +7,8 @@
 
 namespace sagabox {
 
-/// How long the value of a `Retry-After` asks to wait: seconds or a date. Nothing for what is
-/// neither; zero for a date that has passed. No longer than a day: nobody who asks for more is
-/// believed.
+/// The wait that the value of a `Retry-After` requests, in seconds or as a date. nullopt if it is
+/// neither; zero for a date in the past. Longer waits are limited to one day.
 std::optional<Duration> asked_wait(std::string_view retry_after, WallTime now);
 
 }  // namespace sagabox

@@ -12,7 +12,7 @@ struct FreeContext {
   void operator()(EVP_MD_CTX* context) const noexcept { EVP_MD_CTX_free(context); }
 };
 
-/// Fetched once: a fetch takes longer than hashing a small payload.
+/// Fetched once, because a fetch takes longer than hashing a small payload.
 const EVP_MD* sha256_algorithm() {
   static const EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   return algorithm;

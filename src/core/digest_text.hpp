@@ -7,7 +7,7 @@
 
 namespace sagabox {
 
-/// What `hex` has spelled; nothing when it is anything else.
+/// Reads the output of `hex`; nullopt for any other text.
 std::optional<Digest> digest_from_hex(std::string_view text);
 
 }  // namespace sagabox

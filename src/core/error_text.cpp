@@ -30,12 +30,12 @@ struct Span {
   std::size_t end = nowhere;
 };
 
-/// Where a text has secrets. Each function looks at one position only.
+/// Finds secrets in a text. Each function checks one position only.
 class Secrets {
  public:
   explicit Secrets(std::string_view text) : text_(text) {}
 
-  /// The secret announced by what stands at `at`, if there is one.
+  /// The secret that the text at `at` introduces, if there is one.
   [[nodiscard]] Span announced_at(std::size_t at) const {
     const char c = lower(text_[at]);
     if (c == ':') return userinfo(at);
@@ -61,8 +61,8 @@ class Secrets {
     return at;
   }
 
-  /// Up to the last @ before a / or a space: passwords hold ? and # more often than hosts do. One
-  /// with a / in it is known by what stands where the port should be.
+  /// Up to the last @ before a / or a space, because passwords contain ? and # more often than
+  /// hosts do. A password that contains a / is detected by an invalid port.
   [[nodiscard]] Span userinfo(std::size_t colon) const {
     if (!text_.substr(colon).starts_with("://")) return {};
     const std::size_t begin = colon + 3;
@@ -73,7 +73,7 @@ class Secrets {
     return at_sign == nowhere ? Span{} : Span{begin, begin + at_sign};
   }
 
-  /// Of "host", "host:8443" and "[::1]:8443", not of "user:pass".
+  /// True for "host", "host:8443" and "[::1]:8443", false for "user:pass".
   [[nodiscard]] static bool has_port_at_most(std::string_view authority) {
     const auto host_end = std::min(authority.find(']'), authority.size());
     const auto colon = authority.find(':', host_end == authority.size() ? 0 : host_end);
@@ -82,7 +82,7 @@ class Secrets {
     return std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
   }
 
-  /// Behind `= ` or `": "` and the like; nowhere when no = or : follows.
+  /// The position after `= `, `": "` or similar; `nowhere` if no = or : follows.
   [[nodiscard]] std::size_t value_begin(std::size_t at) const {
     if (at < text_.size() && is_quote(text_[at])) ++at;
     at = skip_while(at, is_blank);
@@ -107,7 +107,7 @@ class Secrets {
             })};
   }
 
-  /// Schemes have several words ("Digest username=…, response=…"): everything goes.
+  /// Schemes may have several words ("Digest username=…, response=…"), so everything is masked.
   [[nodiscard]] Span authorization(std::size_t name_end) const {
     const std::size_t begin = value_begin(name_end);
     if (begin == nowhere || begin == text_.size()) return {};
@@ -129,7 +129,7 @@ class Secrets {
 class Bounded {
  public:
   explicit Bounded(std::size_t bytes_max) : bytes_max_(bytes_max) {}
-  /// False when `piece` no longer fits; nothing is added then.
+  /// Returns false, and adds nothing, if `piece` does not fit any more.
   bool add(std::string_view piece, std::size_t characters) {
     if (piece.size() > bytes_max_ - out_.size()) return false;
     if (characters > error_characters_max - characters_) return false;
@@ -145,7 +145,8 @@ class Bounded {
   std::string out_;
 };
 
-/// memmem is linear; std::string_view::find is not, and handlers choose both texts.
+/// Uses memmem because it is linear. std::string_view::find is not, and handlers control both
+/// texts.
 std::size_t find_payload(std::string_view text, std::size_t from, std::string_view payload) {
   if (payload.size() < payload_bytes_recognised || payload.size() > text.size() - from)
     return nowhere;
@@ -155,7 +156,8 @@ std::size_t find_payload(std::string_view text, std::size_t from, std::string_vi
                           : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
 }
 
-/// Nothing to mask or replace can be in it: all secrets need a : or =, or the b of bearer.
+/// True if nothing in the text can need masking or replacing: all secrets need a : or =, or the b
+/// of bearer.
 bool is_plain(std::string_view text) noexcept {
   return std::all_of(text.begin(), text.end(), [](char c) {
     return c >= ' ' && c <= '~' && c != ':' && c != '=' && lower(c) != 'b';
@@ -178,7 +180,7 @@ std::string clean_error(std::string_view text, std::size_t bytes_max, std::strin
       if (!out.add(payload_mark, payload_mark.size())) break;
       at += payload.size();
       payload_at = find_payload(text, at, payload);
-      // A secret that began in the payload and goes on behind it is still one.
+      // A secret that began in the payload and continues after it is still masked.
       if (secret.begin < at) secret = secret.end > at ? Span{at, secret.end} : Span{};
       continue;
     }

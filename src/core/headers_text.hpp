@@ -7,10 +7,10 @@
 
 namespace sagabox {
 
-/// Headers as stores keep them: one JSON object of strings, in the order given.
+/// The stored form of headers: one JSON object of strings, in the order given.
 std::string headers_text(const Headers& headers);
 
-/// Error SCHEMA.VALIDATION_FAILED unless `text` is a JSON object of strings.
+/// SCHEMA.VALIDATION_FAILED unless `text` is a JSON object of strings.
 Result<Headers> headers_from_text(std::string_view text);
 
 }  // namespace sagabox

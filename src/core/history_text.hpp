@@ -9,13 +9,14 @@
 
 namespace sagabox {
 
-/// Failed attempts as stores keep them: a JSON array of objects, oldest first.
+/// The stored form of failed attempts: a JSON array of objects, oldest first.
 std::string history_text(std::span<const FailedAttempt> history);
 
-/// What cannot be read is left out.
+/// Entries that cannot be read are left out.
 std::vector<FailedAttempt> history_from_text(std::string_view text);
 
-/// An earlier one of the same number gives way, and the newest are kept.
+/// Adds a failure and removes an earlier one with the same number. The newest
+/// `history_attempts_max` failures are kept.
 void add_failure(std::vector<FailedAttempt>& history, FailedAttempt failure);
 
 }  // namespace sagabox

@@ -37,7 +37,8 @@ unsigned http_status_of(Code code) noexcept {
       return 503;
     case Code::tx_timeout:
       return 504;
-    // Not 503, which clients repeat by themselves: what is in doubt must be looked at first.
+    // Not 503, because clients repeat such requests automatically: a result in doubt must be
+    // checked first.
     case Code::storage_in_doubt:
     case Code::tx_invalid_handler:
     case Code::tx_no_transaction:

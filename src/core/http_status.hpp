@@ -4,7 +4,7 @@
 
 namespace sagabox {
 
-/// The one place that says which HTTP status an error is.
+/// The HTTP status of an error code; defined only here.
 unsigned http_status_of(Code code) noexcept;
 
 }  // namespace sagabox

@@ -27,7 +27,7 @@ std::optional<State> state_of(const std::array<std::string_view, count>& names,
 DeliveryId delivery_id_of(const EventId& event, const SubscriptionId& subscription,
                           std::uint32_t generation) {
   constexpr std::size_t digits = 32;
-  // Ids have no spaces: no two of these three have the same text.
+  // Ids contain no spaces, so different arguments never give the same text.
   const auto text = event.str() + ' ' + subscription.str() + ' ' + std::to_string(generation);
   return DeliveryId::parse("d" + hex(sha256(text)).substr(0, digits)).value();
 }

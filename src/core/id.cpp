@@ -58,14 +58,14 @@ void UlidSource::write(char* out) {
   if (fresh) {
     last_millis_ = std::max(now, last_millis_);
   } else if (++low_ == 0 && ++high_ > high_max) {
-    // The random part is used up: borrow the next millisecond, the order stays.
+    // The random part has overflowed: use the next millisecond, which keeps the order.
     last_millis_ = std::min(last_millis_ + 1, millis_max);
     fresh = true;
   }
   if (fresh) {
     high_ = random_.next() & high_max;
     low_ = random_.next();
-    if ((high_ | low_) == 0) low_ = 1;  // zero means that nothing was drawn yet
+    if ((high_ | low_) == 0) low_ = 1;  // zero means that no id was generated yet
   }
   write_ulid(out, last_millis_, high_, low_);
 }

@@ -7,7 +7,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// Accepts everything and keeps nothing: only the parser's verdict is wanted.
+/// Accepts everything and stores nothing: only the parser's result is needed.
 struct NullHandler {
   using error_code = json::error_code;
   static constexpr std::size_t max_object_size = std::size_t(-1);

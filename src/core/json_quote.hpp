@@ -5,7 +5,7 @@
 
 namespace sagabox {
 
-/// Appends `text` as a JSON string. What is not well-formed UTF-8 becomes U+FFFD.
+/// Appends `text` as a JSON string. Malformed UTF-8 is replaced by U+FFFD.
 void append_json_string(std::string& out, std::string_view text);
 
 }  // namespace sagabox

@@ -40,7 +40,7 @@ std::optional<Error> problem_of_each(const Value& schemas) {
   }
   if (schemas.IsObject()) {
     for (const auto& member : schemas.GetObject()) {
-      // Of `dependencies` some are lists of names.
+      // Some entries of `dependencies` are lists of names.
       if (member.value.IsArray()) continue;
       if (auto problem = problem_of(member.value)) return problem;
     }
@@ -67,7 +67,7 @@ bool nests_too_deeply(std::string_view json) {
   return false;
 }
 
-/// Keywords that would be passed over in silence, wherever they stand.
+/// Finds keywords, at any depth, that the validator would ignore silently.
 std::optional<Error> problem_of(const Value& schema) {
   if (!schema.IsObject()) return wrong_schema("a schema is an object");
   for (const auto& member : schema.GetObject()) {
@@ -143,7 +143,8 @@ Result<JsonSchema> JsonSchema::parse(std::string_view text) {
 }
 
 std::string JsonSchema::problem(std::string_view json) const {
-  // The validator looks at all that is open whenever something is opened.
+  // The cost of the validator grows with the depth: it processes all open levels when one is
+  // opened.
   if (nests_too_deeply(json)) {
     return "nests deeper than " + std::to_string(json_depth_max) + " levels";
   }

@@ -5,7 +5,7 @@
 
 namespace sagabox {
 
-/// What a tenant's key is known by wherever order by key matters. The same in every process and
+/// Identifies a tenant's key wherever messages are ordered by key. The same in every process and
 /// version; tenant "a" with key "bc" differs from tenant "ab" with key "c".
 [[nodiscard]] std::uint64_t key_hash(std::string_view tenant, std::string_view key) noexcept;
 

@@ -13,7 +13,7 @@ constexpr std::size_t npos = std::string_view::npos;
 constexpr std::size_t name_length_max = 40;
 constexpr std::size_t path_bytes_max = 2000;
 
-/// Parameters whose values are no secrets, in lower case.
+/// Parameters whose values are not secret, in lower case.
 constexpr std::array<std::string_view, 16> harmless{"application_name",
                                                     "channel_binding",
                                                     "client_encoding",
@@ -65,8 +65,8 @@ bool is_scheme(std::string_view text) {
          all(text, [](char c) { return is_word(c) || c == '+'; });
 }
 
-/// Of names that are not ASCII, or of the path of a socket. What else is encoded may be a : or an
-/// @.
+/// Accepts names that are not ASCII, and paths of sockets. Any other percent-encoding may hide a :
+/// or an @.
 bool is_host_name(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
@@ -95,7 +95,7 @@ bool is_host(std::string_view text) {
   return port.front() == ':' && port.size() <= digits_max + 1 && all(port.substr(1), is_digit);
 }
 
-/// Several with commas between, as PostgreSQL and Kafka have them.
+/// Several hosts separated by commas, as for PostgreSQL and Kafka.
 bool are_hosts(std::string_view text) {
   for (;;) {
     const auto comma = std::min(text.find(','), text.size());
@@ -105,14 +105,15 @@ bool are_hosts(std::string_view text) {
   }
 }
 
-/// "password", "X-Amz-Signature", "sslpassword": fit to be shown, so that one knows what is hidden.
+/// "password", "X-Amz-Signature", "sslpassword": such names are shown, so that the reader knows
+/// what is hidden.
 bool is_name_of_secret(std::string_view name) {
   if (name.size() > name_length_max || !all(name, is_word)) return false;
   const auto lower = lower_case(name);
   return std::ranges::any_of(secret_words, [&](auto word) { return lower.find(word) != npos; });
 }
 
-/// What cannot be told apart from a part of a secret is masked, its name too.
+/// If the text may be part of a secret, its name is masked too.
 std::string masked_parameter(std::string_view pair) {
   const auto equals = pair.find('=');
   const auto name = pair.substr(0, equals);
@@ -126,7 +127,7 @@ std::string masked_parameter(std::string_view pair) {
   return std::string(name) + "=" + std::string(secret_mask);
 }
 
-/// From its ? on.
+/// `query` starts with its ?.
 std::string masked_query(std::string_view query) {
   const auto fragment = query.find('#');
   std::string made(1, query.front());
@@ -141,8 +142,8 @@ std::string masked_query(std::string_view query) {
   return fragment == npos ? made : made + "#" + std::string(secret_mask);
 }
 
-/// A path and what follows it from one of `ends` on. Nothing is shown behind a secret: where it
-/// ends is not certain.
+/// A path and the parts after it, which start at one of `ends`. Nothing after a secret is shown,
+/// because its end is not certain.
 std::string masked_path(std::string_view text, std::string_view ends) {
   const auto end = std::min(text.find_first_of(ends), text.size());
   if (end > path_bytes_max) return std::string(secret_mask);
@@ -154,7 +155,7 @@ std::string masked_path(std::string_view text, std::string_view ends) {
   return made + masked_query(text.substr(end));
 }
 
-/// "host=db password=…", as libpq takes it. A value with spaces in it has parts without a name.
+/// "host=db password=…", as for libpq. A value that contains spaces has parts without a name.
 std::string masked_pairs(std::string_view text) {
   std::string made;
   for (;;) {
@@ -166,8 +167,8 @@ std::string masked_pairs(std::string_view text) {
   }
 }
 
-/// What is shown instead of what stands before an @. To log in over HTTP a token is given as the
-/// user, too.
+/// The text to show for the part before an @. Over HTTP the user may be a token, so it is masked
+/// too.
 std::string masked_login(std::string_view scheme, std::string_view login) {
   const auto user = login.substr(0, login.find(':'));
   const bool shown = user.size() < login.size() && !user.empty() && all(user, is_word) &&
@@ -175,8 +176,8 @@ std::string masked_login(std::string_view scheme, std::string_view login) {
   return (shown ? std::string(user) + ":" : std::string()) + std::string(secret_mask) + "@";
 }
 
-/// Where the last @ ends a login. Nothing: there is none. Behind ?, # or = it may as well stand in
-/// the middle of a secret.
+/// The position of the last @, which ends a login; npos if there is none. After ?, # or = the @ may
+/// be part of a secret, so `certain` is false.
 struct Login {
   std::size_t end = npos;
   bool certain = true;
@@ -192,7 +193,7 @@ std::string masked_with_host(std::string_view scheme, std::string_view rest) {
   const auto login = login_in(rest);
   if (!login.certain) return made + std::string(secret_mask);
   if (login.end != npos) {
-    // Passwords have / and @ in them: whatever stands before the last @ may be one.
+    // Passwords may contain / and @: any text before the last @ may be one.
     made += masked_login(scheme, rest.substr(0, login.end));
     rest.remove_prefix(login.end + 1);
   }
@@ -201,8 +202,7 @@ std::string masked_with_host(std::string_view scheme, std::string_view rest) {
   return made + std::string(hosts) + masked_path(rest.substr(hosts.size()), "?#");
 }
 
-/// "hooks", "Orders", "shop2": as people name things, with a vowel where it is longer than an
-/// abbreviation.
+/// True for names like "hooks", "Orders", "shop2": with a vowel, if longer than an abbreviation.
 bool is_path_word(std::string_view word) {
   constexpr std::size_t letters_max = 14;
   constexpr std::size_t abbreviation_max = 4;
@@ -214,7 +214,7 @@ bool is_path_word(std::string_view word) {
   return letters.size() <= abbreviation_max || letters.find_first_of("aeiouyAEIOUY") != npos;
 }
 
-/// Nothing of it can be a key: words, or a short number.
+/// True if no part can be a key: words, or a short number.
 bool is_shown_part(std::string_view part) {
   constexpr std::size_t number_max = 4;
   constexpr std::size_t part_max = 40;
@@ -260,7 +260,7 @@ std::string masked_url(std::string_view text) {
       equals < text.find_first_of("?#:") && all(text.substr(0, equals), is_word_or_space);
   if (pairs) return masked_pairs(text);
   if (!login.certain) return std::string(secret_mask);
-  // Topics have # in them.
+  // Topics may contain #.
   if (login.end == npos) return masked_path(text, "?");
   return std::string(secret_mask) + masked_path(text.substr(login.end), "?");
 }

@@ -8,7 +8,7 @@
 namespace sagabox {
 namespace {
 
-/// What every database we know can hold.
+/// The range of times that every supported database can store.
 constexpr WallTime time_min{std::chrono::sys_days{std::chrono::year{1000} / 1 / 1}};
 constexpr WallTime time_end{std::chrono::sys_days{std::chrono::year{10000} / 1 / 1}};
 
@@ -161,7 +161,7 @@ bool is_nonzero_hex(std::string_view text) noexcept {
 
 bool is_traceparent(std::string_view text) noexcept {
   constexpr std::size_t length = 55;
-  constexpr std::size_t length_max = 512;  // what later versions may add
+  constexpr std::size_t length_max = 512;  // later versions may be longer
   if (text.size() < length || text.size() > length_max) return false;
   if (text[2] != '-' || text[35] != '-' || text[52] != '-') return false;
   const auto version = text.substr(0, 2);

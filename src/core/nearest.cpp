@@ -6,7 +6,7 @@
 namespace sagabox {
 namespace {
 
-/// Letters to change, add, leave out or swap with the next.
+/// The number of letters to change, add, remove or swap with the next one.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> row(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) row[i][0] = i;
@@ -23,7 +23,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row[a.size()][b.size()];
 }
 
-/// A longer name is not compared: it takes too long, and is no typing error.
+/// Longer names are not compared: it takes too long, and they are not typing errors.
 constexpr std::size_t compared_length_max = 100;
 
 }  // namespace
@@ -33,7 +33,7 @@ std::string nearest(std::string_view name, const std::vector<std::string>& names
   std::string best;
   auto least = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const auto& known : names) {
-    // Each letter that one of them has more is a change.
+    // The difference in length is a lower bound of the distance.
     const auto [shorter, longer] = std::minmax({name.size(), known.size()});
     if (longer - shorter >= least) continue;
     const auto changes = distance(name, known);

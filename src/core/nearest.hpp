@@ -6,7 +6,7 @@
 
 namespace sagabox {
 
-/// The name that is meant by this one, most likely; empty: none is near.
+/// The most similar of `names`; empty if none is similar enough.
 std::string nearest(std::string_view name, const std::vector<std::string>& names);
 
 }  // namespace sagabox

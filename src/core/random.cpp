@@ -52,7 +52,7 @@ Xoshiro::State operating_system_seed() {
   return state;
 }
 
-/// Counts forks, so that a child does not draw its parent's numbers.
+/// Counts forks, so that a child process does not generate the same numbers as its parent.
 std::atomic<std::uint64_t> process_generation{1};
 
 class SystemRandom final : public Random {

@@ -45,7 +45,7 @@ Status check_wait(std::string_view name, Duration wait) {
 
 Duration RetryPolicy::delay(std::uint32_t attempt, Random& random) const {
   const double steps = attempt == 0 ? 0.0 : static_cast<double>(attempt - 1);
-  // Infinite for late attempts, and infinity × 0 is not a number.
+  // Limited because the power is infinite for late attempts, and infinity × 0 is not a number.
   const double growth = std::min(std::pow(factor, steps), 1e100);
   const double backoff = std::min(static_cast<double>(backoff_max.count()),
                                   static_cast<double>(backoff_min.count()) * growth);

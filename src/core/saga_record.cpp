@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<std::string_view, saga_state_count> saga_state_names{
     "running", "compensating", "paused", "completed", "cancelled", "failed"};
 
-/// As they are stored in the inbox.
+/// The names that are stored.
 constexpr std::array<std::string_view, saga_person_wait_count> saga_person_wait_names{
     "", "decision", "approval"};
 constexpr std::array<std::string_view, saga_command_kind_count> saga_command_names{
@@ -23,7 +23,7 @@ SagaId saga_id_of(std::string_view tenant, std::string_view definition, std::str
   constexpr std::size_t digits = 32;
   std::string text;
   text.reserve(tenant.size() + definition.size() + key.size() + 2);
-  // Names and keys are printable: no two triples have the same text.
+  // Names and keys are printable, so different triples never give the same text.
   text.append(tenant).append(1, '\n').append(definition).append(1, '\n').append(key);
   return SagaId::parse("k" + hex(sha256(text)).substr(0, digits)).value();
 }

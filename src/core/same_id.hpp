@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-/// Ids are unique among the pending messages of a tenant, and nowhere else: what an operator names
-/// by its id may be several rows.
+/// Ids are unique among the pending messages of a tenant only: several rows may have the id that an
+/// operator names.
 namespace sagabox {
 
 struct RowOfId {
@@ -21,11 +21,11 @@ struct RowOfId {
 };
 
 struct ChosenRow {
-  std::optional<std::size_t> row{};    ///< nothing: no row fits, or it is not clear whose is meant
-  std::vector<std::string> tenants{};  ///< several have the id and none was named; by name
+  std::optional<std::size_t> row{};    ///< nullopt: no row matches, or `tenants` is not empty
+  std::vector<std::string> tenants{};  ///< set if several have the id and none was given; by name
 };
 
-/// Which of the rows that have one id is meant: the tenant's, pending before dead or quarantined
+/// Selects one of the rows with the same id: of the tenant, pending before dead or quarantined
 /// before done, and of these the newest. With `state` or `sequence`, other rows are ignored.
 [[nodiscard]] ChosenRow choose_row(std::span<const RowOfId> rows,
                                    const std::optional<std::string>& tenant,

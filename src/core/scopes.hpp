@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-// Names of what has one owner a shard. The engine that owns it, the stores that look at its owners
-// and the views of operators agree on them here.
+// The names of scopes, which have one owner for each shard. They are shared by the engines, the
+// stores that read their owners, and the views for operators.
 
 namespace sagabox {
 

@@ -4,8 +4,8 @@
 
 namespace sagabox {
 
-/// Every number comes from the operating system, and none tells of another: for keys and secrets.
-/// Throws std::system_error when the operating system has none.
+/// Cryptographically secure numbers from the operating system, for keys and secrets. Throws
+/// std::system_error if the operating system provides none.
 Random& secret_random();
 
 }  // namespace sagabox

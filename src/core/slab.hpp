@@ -7,7 +7,8 @@
 
 namespace sagabox {
 
-/// Things under numbers that are not given twice: the number of one that has gone finds nothing.
+/// A container that assigns a number to each element. Numbers are not reused: the number of a
+/// removed element finds nothing.
 template <class Thing>
 class Slab {
  public:

@@ -8,7 +8,7 @@
 namespace sagabox {
 namespace {
 
-/// `Message::build` asks for both, and uses neither: everything is given.
+/// `Message::build` requires it but does not use it, because the id is given.
 UlidSource& unused_ids() {
   static UlidSource ids(system_clock(), system_random());
   return ids;

@@ -9,19 +9,19 @@
 
 namespace sagabox {
 
-/// Null where the row cannot be decoded: `error` says why.
+/// `message` is null if the row cannot be decoded; `error` says why.
 struct DecodedMessage {
   std::shared_ptr<const Message> message{};
   std::string error{};
 };
 
 std::string_view bytes_of(const Digest& digest);
-/// Of its bytes; fewer are filled up with zeros.
+/// The digest with these bytes; missing ones are zero.
 Digest digest_of(std::string_view bytes);
 
-/// A message as it lies in a store. One that was built by us is taken as it is; what somebody else
-/// has written is checked now, and its digest made. `row.id` is not looked at. With headers the row
-/// has details.
+/// A message as read from a store. A message that sagabox built is used unchanged; one from another
+/// writer is checked now, and its digest is computed. `row.id` is ignored. With headers, the row
+/// must have details.
 struct Stored {
   std::string_view id;
   StoredRow row;

@@ -12,8 +12,8 @@ constexpr std::size_t quoted_characters_max = 64;
 
 constexpr bool is_printable_ascii(char c) noexcept { return c >= ' ' && c <= '~'; }
 
-/// How long a sequence is by its first byte, the bits of that byte, and the smallest code point
-/// that needs so many bytes.
+/// Decoded from the first byte of a sequence: its length, the bits of that byte, and the smallest
+/// code point that needs this length.
 struct Lead {
   std::size_t bytes;
   char32_t bits;
@@ -103,7 +103,8 @@ std::string duration_text(Duration duration) {
   const auto count = duration.count();
   for (const auto& unit : units) {
     if (count % unit.nanoseconds == 0) return std::to_string(count / unit.nanoseconds) + unit.name;
-    // "1500ms" reads as well as "1.5s"; longer ones do not.
+    // Small multiples use the smaller unit, "1500ms"; larger ones are easier to read with a
+    // fraction.
     if (count / unit.nanoseconds >= 10 || count / unit.nanoseconds <= -10) {
       std::array<char, 48> text{};
       std::snprintf(text.data(), text.size(), "%.6g%s",

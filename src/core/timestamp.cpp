@@ -8,7 +8,7 @@ namespace {
 
 namespace chrono = std::chrono;
 
-/// Reads a text from the left; the first thing that does not fit spoils it all.
+/// Parses a text from the left; after the first mismatch the whole text is invalid.
 class Reader {
  public:
   explicit Reader(std::string_view text) : left_(text) {}
@@ -61,7 +61,7 @@ class Reader {
   bool fine_ = true;
 };
 
-/// How far the clock that was read is ahead of UTC.
+/// The offset of the parsed time from UTC.
 chrono::minutes offset(Reader& reader) {
   if (reader.skip('Z') || reader.skip('z')) return {};
   const bool behind = reader.skip('-');
@@ -112,7 +112,7 @@ std::optional<WallTime> time_from_text(std::string_view text) {
   const auto time = WallTime{chrono::sys_days{date}} + chrono::hours(hour) +
                     chrono::minutes(minute) + chrono::seconds(second) +
                     chrono::microseconds(micros) - ahead;
-  // An offset can lead out of the years that can be written.
+  // The offset can move the time out of the range of years that can be formatted.
   const auto year_in_utc = chrono::year_month_day{chrono::floor<chrono::days>(time)}.year();
   if (year_in_utc < chrono::year(0) || year_in_utc > chrono::year(9999)) return std::nullopt;
   return time;

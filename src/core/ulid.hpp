@@ -7,7 +7,7 @@
 
 namespace sagabox {
 
-/// A ULID of this time whose other 80 bits are the first of `bits`: the same for the same.
+/// A ULID with this time, and the first 80 bits of `bits`: the same arguments give the same ULID.
 std::string ulid_of(WallTime time, const Digest& bits);
 
 }  // namespace sagabox

@@ -40,7 +40,8 @@ bool ForwardReader::accept(Sequence after, const std::optional<spi::Horizon>& ho
 
 void ForwardReader::seen(Sequence after, Sequence last, bool exhausted, BootTime now) {
   const bool rewound = pass_ && *pass_ < after;
-  // At the position, too: the next page goes on from there instead of showing the same again.
+  // Also at the position itself: the next page continues from there instead of returning the same
+  // rows again.
   const bool behind = !exhausted && last <= position_;
   position_ = std::max(position_, last);
   if (rewound) return;
@@ -60,7 +61,8 @@ Sequence ForwardReader::low_watermark() const {
 }
 
 void ForwardReader::move_floor(BootTime now) {
-  // What was drawn below a sample has committed a window later, and a read begun since has seen it.
+  // Sequences below a sample are committed one window later, and a read that began since then has
+  // seen their rows.
   while (!history_.empty() && begun_ - history_.front().at >= window_) {
     floor_ = history_.front().position;
     history_.pop_front();
@@ -71,7 +73,8 @@ void ForwardReader::move_floor(BootTime now) {
 
 void ForwardReader::rewind(Sequence after) {
   if (after >= position_) return;
-  // A pass from here shows nothing below it: what a read that failed would have shown is not seen.
+  // This pass does not return rows below `after`, so rows that only a failed read covered are not
+  // confirmed.
   if (!pass_) begun_ = confirmed_;
   pass_ = pass_ ? std::min(*pass_, after) : after;
 }

@@ -6,7 +6,7 @@ namespace sagabox::feed {
 
 bool FullPassSchedule::begins(BootTime now, bool backlog) {
   if (!at_) at_ = now + options_.interval_min;
-  // It may have to walk past everything that was settled since the last vacuum.
+  // A pass is expensive: it may have to skip all rows that were settled since the last vacuum.
   const auto wait = backlog && !options_.finds_work ? patience * options_.interval_min : Duration{};
   if (running_ || now < *at_ + wait) return false;
   took_ = {};

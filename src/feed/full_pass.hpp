@@ -7,42 +7,43 @@
 
 namespace sagabox::feed {
 
-/// A pass over everything that one shard (or lane) of a feed holds, page by page: the safety net
-/// below the rules by which late commits are found.
+/// A pass over all rows of one shard (or lane) of a feed, page by page. It finds rows that the
+/// rules for late commits missed.
 class FullPass {
  public:
-  /// No-op while one runs.
+  /// No-op while a pass runs.
   void begin(Sequence after = {}) {
     if (!after_) after_ = after;
   }
-  /// Where its next page begins; nullopt if none runs.
+  /// The start of the next page; nullopt if no pass runs.
   [[nodiscard]] std::optional<Sequence> after() const noexcept { return after_; }
-  /// A page has been looked at up to `last`; `level`: it reached the forward reads.
+  /// A page has been processed up to `last`; `level`: it reached the position of the forward reads.
   void page_seen(Sequence last, bool level) { after_ = level ? std::nullopt : std::optional(last); }
 
  private:
   std::optional<Sequence> after_;
 };
 
-/// When the full passes of a feed begin: at most every `interval_min`, and so that reading their
+/// Decides when the full passes of a feed begin: at most every `interval_min`, and reading their
 /// pages takes at most a twentieth of the time. Pure.
 class FullPassSchedule {
  public:
   struct Options {
     Duration interval_min = std::chrono::seconds(30);
-    /// What a pass finds is expected, not an accident: it does not wait for a backlog, and the next
-    /// one follows after the interval while they find something.
+    /// Set if passes are expected to find rows: they do not wait for a backlog to end, and while
+    /// they find rows the next one follows after the interval.
     bool finds_work = false;
   };
   explicit FullPassSchedule(Options options) : options_(options) {}
 
-  /// Whether a pass begins now, in all shards. `backlog`: there is more to read than fits, which
-  /// goes first for a few intervals. The first pass waits for one interval: whoever begins reads
-  /// everything anyway.
+  /// Whether a pass begins now, in all shards. `backlog`: there are more rows than can be read at
+  /// once; these go first for a few intervals. The first pass waits for one interval, because a new
+  /// owner reads everything anyway.
   [[nodiscard]] bool begins(BootTime now, bool backlog);
-  /// After `begins`, each time. `open`: some shard is still in its pass.
+  /// Call it after each `begins`. `open`: a shard has not finished its pass.
   void looked(BootTime now, bool open);
-  /// A read that held pages of the pass took so long, and `found` rows that nothing else had.
+  /// A read with pages of the pass took this long; `found`: it returned rows that no other read had
+  /// found.
   void pages_read(Duration took, bool found) {
     took_ += took;
     found_ = found_ || found;
@@ -50,7 +51,7 @@ class FullPassSchedule {
 
  private:
   static constexpr int time_share = 20;
-  /// So many intervals a pass waits for the end of a backlog.
+  /// The number of intervals that a pass waits for the end of a backlog.
   static constexpr int patience = 4;
 
   Options options_;

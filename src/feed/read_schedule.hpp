@@ -9,9 +9,9 @@
 
 namespace sagabox::feed {
 
-/// When to read forward next: at once while there is more, or when woken; else at the next poll;
-/// after an error, later. `wake` and `woken` are safe from any thread, all else belongs to the
-/// thread that reads.
+/// Decides when to read forward next: at once while there are more rows, or when woken; else at the
+/// next poll; after an error, with a delay. `wake` and `woken` are safe from any thread, all other
+/// functions are for the reading thread only.
 class ReadSchedule {
  public:
   static constexpr Duration retry_min = std::chrono::milliseconds(10);
@@ -30,14 +30,14 @@ class ReadSchedule {
   [[nodiscard]] bool due(BootTime now, Eager&& eager) const {
     return woken() || more_ || std::forward<Eager>(eager)() || now >= poll_at_;
   }
-  /// A read begins, before the store is called: what is committed from now on wakes again.
+  /// A read begins. Called before the store, so that a later commit sets `woken` again.
   void begin() noexcept { woken_.store(false); }
-  /// It has ended; `more`: it brought something, or did not get to all.
+  /// A read has ended; `more`: it returned rows, or did not cover all ranges.
   void end(BootTime now, bool more) {
     more_ = more;
     poll_at_ = now + poll_interval_;
   }
-  /// A call of the store failed. What was asked for is asked for again.
+  /// A call of the store failed. The read is repeated.
   void failed(BootTime now) {
     retry_at_ = now + std::min(retry_max, retry_min * (1 << std::min(failures_, failures_counted)));
     ++failures_;
@@ -45,7 +45,7 @@ class ReadSchedule {
   }
   void succeeded() noexcept { failures_ = 0; }
 
-  /// No forward read is due before this, unless woken.
+  /// The earliest time of the next forward read, unless woken.
   template <class Eager>
   [[nodiscard]] BootTime next(BootTime now, Eager&& eager) const {
     const bool at_once = woken() || more_ || std::forward<Eager>(eager)();

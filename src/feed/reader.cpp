@@ -6,7 +6,7 @@
 namespace sagabox::feed {
 namespace {
 
-/// A shard that had nothing more last time is asked for this much.
+/// The page size for a shard that was exhausted by the last read.
 constexpr std::uint32_t rows_probe = 32;
 
 }  // namespace
@@ -47,7 +47,7 @@ std::optional<ReadPlan> Reader::plan(BootTime now, std::uint32_t rows_max) {
   look_after_full_pass(now, hungry > 0);
   auto plan = ReadPlan{.rows_max = rows_max, .begun = now};
   const auto share = std::max(1U, rows_max / std::max(1U, static_cast<std::uint32_t>(hungry)));
-  // Rows beyond the room are not taken: each shard is first in turn.
+  // Rows that exceed the room are not taken, so the first shard rotates.
   first_ = (first_ + 1) % shards_.size();
   for (std::size_t step = 0; step < shards_.size(); ++step) {
     const auto number = (first_ + step) % shards_.size();
@@ -65,8 +65,8 @@ std::optional<ReadPlan> Reader::plan(BootTime now, std::uint32_t rows_max) {
 ReadPlan::Page Reader::plan_page(ShardReading& shard, spi::FeedRange& range, std::uint32_t share,
                                  BootTime now) const {
   auto page = ReadPlan::Page{.tenure = shard.tenure, .ticket = shard.tracker->read_begun()};
-  // What is known to be missing behind the position goes first: another page could show rows that
-  // were written after it.
+  // Rows known to be missing below the position go first, because another page could return rows
+  // that were written after them.
   page.full_pass = shard.forward->level() && shard.aside_next && !shard.hungry &&
                    shard.full_pass.after().has_value();
   if (page.full_pass) {
@@ -76,7 +76,7 @@ ReadPlan::Page Reader::plan_page(ShardReading& shard, spi::FeedRange& range, std
   }
   range.after = shard.forward->next_after(now);
   range.rows_max = shard.hungry ? share : std::min(share, rows_probe);
-  // What is in hand is shown again below the position and must not fill the page.
+  // Rows in hand are returned again below the position and must not fill the page.
   if (range.after < shard.forward->position()) {
     range.rows_max += static_cast<std::uint32_t>(shard.tracker->size());
   }
@@ -84,7 +84,7 @@ ReadPlan::Page Reader::plan_page(ShardReading& shard, spi::FeedRange& range, std
 }
 
 void Reader::look_after_full_pass(BootTime now, bool backlog) {
-  // What is done is not known for ever.
+  // Rows that are done are tracked only above the position, so a full pass would take them again.
   if (options_.rows_stay) return;
   const bool begins = full_passes_.begins(now, backlog);
   bool open = false;
@@ -116,7 +116,8 @@ std::optional<Reader::PageLook> Reader::begin_page(const ReadPlan& plan, std::si
 
 Reader::Fate Reader::look_at(PageLook& look, Sequence sequence, std::uint32_t room) {
   auto& shard = look.shard;
-  // Only forward reads go ahead, so that no page begins beyond what they have looked at.
+  // Only forward reads advance the position, so that no page begins beyond the rows they have
+  // processed.
   const bool ahead = look.page.full_pass && sequence > look.position;
   const bool is_done = shard.done.contains(sequence);
   if (!ahead && (is_done || !shard.tracker->admit(sequence))) {
@@ -208,7 +209,7 @@ BootTime Reader::next(BootTime now) const {
 bool Reader::anything_eager() const { return std::ranges::any_of(shards_, &ShardReading::eager); }
 
 bool Reader::ShardReading::eager() const {
-  // A page of the full pass took the place of the forward read that was asked for.
+  // If `aside_next` is false, a page of the full pass replaced the requested forward read.
   return forward && (!forward->level() || hungry || !aside_next);
 }
 
@@ -218,7 +219,7 @@ Sequence Reader::ShardReading::position() const {
 }
 
 void Reader::ShardReading::forget_done() {
-  // No read begins below it any more.
+  // No read begins below the position any more.
   if (!done.empty()) done.erase(done.begin(), done.upper_bound(position()));
 }
 

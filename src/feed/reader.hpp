@@ -22,19 +22,19 @@ namespace sagabox::feed {
 struct ReaderOptions {
   Duration poll_interval = std::chrono::milliseconds(100);
   Duration full_pass_interval_min = std::chrono::seconds(30);
-  /// Rows stay in the table when they are done; the owner stores `Reader::position` instead, and
-  /// there are no full passes. Else they are deleted.
+  /// True: rows stay in the table when they are done; the owner stores `Reader::position`, and
+  /// there are no full passes. False: rows are deleted when they are done.
   bool rows_stay = false;
 };
 
-/// Where a row was taken from.
+/// The origin of a row.
 struct RowPlace {
   Shard shard{};
   Sequence sequence{};
-  std::uint32_t tenure = 0;  ///< which time that the shard was ours
+  std::uint32_t tenure = 0;  ///< counts the periods in which this process owned the shard
 };
 
-/// One read that is wanted now: of `ranges`, in one call of the store.
+/// One read to make now: of `ranges`, in one call of the store.
 struct ReadPlan {
   struct Page {
     bool full_pass = false;
@@ -42,7 +42,7 @@ struct ReadPlan {
     ReadTicket ticket{};
   };
   std::vector<spi::FeedRange> ranges{};
-  std::vector<Page> pages{};  ///< one a range
+  std::vector<Page> pages{};  ///< one for each range
   std::uint32_t rows_max = 0;
   BootTime begun{};
 };
@@ -53,14 +53,14 @@ struct TakenRows {
     Row row;
     RowPlace place;
   };
-  std::vector<Taken> rows;         ///< of each shard ascending
-  std::uint32_t late = 0;          ///< of these, found behind the position
-  std::uint32_t by_full_pass = 0;  ///< of these, found by no other rule
+  std::vector<Taken> rows;         ///< ascending within each shard
+  std::uint32_t late = 0;          ///< rows found below the position
+  std::uint32_t by_full_pass = 0;  ///< rows that only a full pass found
 };
 
-/// Reads the shards of a feed that this process owns: each committed row is taken once, whatever
-/// the order of commits. A row whose transaction ended before another one drew its sequence is
-/// taken before that one's (decision 002). Decides only: no store, clock or thread.
+/// Reads the shards of a feed that this process owns. Each committed row is taken once, whatever
+/// the order of commits. If a transaction ended before another one got its sequence, its row is
+/// taken before the row of the other one (decision 002). Pure: no store, clock or thread.
 ///
 ///     if (auto plan = reader.plan(now, room)) {
 ///       auto reply = store.read(feed, plan->ranges, bytes_max);
@@ -71,23 +71,24 @@ struct TakenRows {
 ///       reader.wake();
 ///     }
 ///
-/// Rows are in hand until they are `settled` or `released`. One read at a time; not thread-safe but
-/// for `wake`.
+/// Rows are in hand until they are `settled` or `released`. One read at a time; not thread-safe
+/// except for `wake`.
 class Reader {
  public:
   Reader(const spi::Capabilities& store, ReaderOptions options);
 
-  /// Ours from now on. Rows up to `start` are left out: with `rows_stay`, the stored position.
+  /// This process owns the shard from now on. Rows up to `start` are skipped: with `rows_stay`,
+  /// `start` is the stored position.
   void acquire(Shard shard, Sequence start = {});
-  /// No longer ours: nothing of it is in hand any more.
+  /// This process no longer owns the shard; its rows are no longer in hand.
   void lose(Shard shard);
 
   /// nullopt if there is nothing to read before `next`, or no room (`rows_max` is 0).
   [[nodiscard]] std::optional<ReadPlan> plan(BootTime now, std::uint32_t rows_max);
-  /// Looks at the reply and takes what is not in hand yet.
+  /// Takes those rows of the reply that are not in hand yet.
   template <class Row>
   TakenRows<Row> apply(const ReadPlan& plan, spi::FeedReply<Row>&& reply, BootTime now);
-  /// The read failed; it is repeated after a while.
+  /// The read failed; it is repeated after a delay.
   void failed(const ReadPlan& plan, BootTime now);
   /// The reply must not be used: it comes from another timeline.
   void discard(const ReadPlan& plan);
@@ -95,7 +96,7 @@ class Reader {
   /// The deletion of the row has committed (`rows_stay`: the row is done). No-op after the tenure
   /// has ended.
   void settled(const RowPlace& place);
-  /// Nothing became of it; it is read again. No-op after the tenure has ended.
+  /// The row was not processed; it will be read again. No-op after the tenure has ended.
   void released(const RowPlace& place);
 
   /// With `rows_stay`: every row up to this is done, and none can be committed there any more.
@@ -103,18 +104,18 @@ class Reader {
 
   /// Something may have been committed. Safe from any thread.
   void wake() noexcept { schedule_.wake(); }
-  /// There is nothing to read before this, unless woken.
+  /// The earliest time of the next read, unless woken.
   [[nodiscard]] BootTime next(BootTime now) const;
   [[nodiscard]] std::size_t in_hand() const noexcept { return in_hand_; }
 
  private:
   struct ShardReading {
-    std::optional<ForwardReader> forward{};  ///< nullopt: not ours
+    std::optional<ForwardReader> forward{};  ///< nullopt: not owned
     std::unique_ptr<Tracker> tracker = make_tracker();
     FullPass full_pass{};
     std::uint32_t tenure = 0;
     bool hungry = true;       ///< the last forward read did not exhaust it
-    bool aside_next = false;  ///< a page of the full pass has its turn
+    bool aside_next = false;  ///< the next page is one of the full pass
     std::size_t in_hand = 0;
     std::set<Sequence> taken{};  ///< with `rows_stay`: those in hand
     std::set<Sequence> done{};   ///< with `rows_stay`: above the position
@@ -124,12 +125,12 @@ class Reader {
     [[nodiscard]] Sequence position() const;
     void forget_done();
   };
-  /// A page that is looked at.
+  /// The state of processing one page.
   struct PageLook {
     const spi::FeedRange& range;
     const ReadPlan::Page& page;
     ShardReading& shard;
-    Sequence position;  ///< as it was before
+    Sequence position;  ///< the position before this page
     Sequence last;
     bool exhausted = false;
   };
@@ -141,7 +142,7 @@ class Reader {
   /// The shard of a row that is in hand; null if it is not.
   [[nodiscard]] ShardReading* shard_of(const RowPlace& place);
   [[nodiscard]] bool anything_eager() const;
-  /// nullopt if its rows must not be looked at.
+  /// nullopt if its rows must not be processed.
   std::optional<PageLook> begin_page(const ReadPlan& plan, std::size_t part, bool exhausted,
                                      const std::optional<spi::Horizon>& horizon);
   Fate look_at(PageLook& look, Sequence sequence, std::uint32_t room);

@@ -13,7 +13,7 @@ enum class Held : std::uint8_t { reserved, in_hand, settled };
 
 struct Settled {
   Sequence sequence;
-  ReadTicket last_read;  ///< the newest read that may still show the row
+  ReadTicket last_read;  ///< the newest read that may still return the row
 };
 
 struct Reserved {

@@ -7,19 +7,20 @@ namespace sagabox::flow {
 namespace {
 
 constexpr std::uint32_t unlimited = std::numeric_limits<std::uint32_t>::max();
-/// With so many under way nothing is held back any more.
+/// When the ramp reaches this number, the breaker closes.
 constexpr std::uint32_t ramp_max = 256;
-/// One that is fresh and one that is tried again: neither keeps the other from going.
+/// One fresh message and one retry, so that neither blocks the other.
 constexpr std::uint32_t ramp_min = 2;
-/// A destination where something arrived so recently is up until several in a row have failed.
+/// After a delivery within this time, a destination is considered up until several sends in a row
+/// have failed.
 constexpr Duration alive_for = std::chrono::seconds(1);
 constexpr std::uint32_t refusals_max = 3;
-/// Where later ones have just overtaken those that fail.
+/// The limit if later messages have recently overtaken the failing ones.
 constexpr std::uint32_t refusals_overtaken_max = 64;
-/// After so many busy answers in a row the pause they ask for holds for all messages.
+/// After this many failures in a row, a requested pause applies to all messages.
 constexpr std::uint32_t pause_after = 8;
-/// Messages that fail by themselves may stand in front of good ones: a round with one probe would
-/// take as many rounds as there are of them.
+/// Rounds grow because messages that always fail may come before good ones: with one probe per
+/// round, each of them would take a round.
 constexpr std::uint32_t round_growth = 4;
 constexpr std::uint32_t retries_share = 4;
 
@@ -35,7 +36,7 @@ std::uint32_t Breaker::allowed(BootTime now, Lane lane) const {
       return unlimited;
     case State::open:
       if (now < probe_at_) return 0;
-      // Where nothing fresh comes, those that are tried again end the round.
+      // If no fresh message comes, retries may end the round.
       return lane == Lane::fresh || retries_left_ > 0 || now >= probe_at_ + probe_delay_ ? 1 : 0;
     case State::ramping:
       break;
@@ -50,7 +51,7 @@ BootTime Breaker::next(BootTime now) const {
 void Breaker::delivered(BootTime now) {
   last_delivered_ = now;
   in_a_row_ = 0;
-  // What trips it again after each arrival does not make it wait longer and longer.
+  // Halve the delay, so that tripping again after each delivery does not increase it every time.
   probe_delay_ = probe_delay_ > options_.probe_min ? probe_delay_ / 2 : Duration{};
   switch (state_) {
     case State::closed:
@@ -88,7 +89,7 @@ void Breaker::unreachable(BootTime sent, BootTime now, Lane lane) {
 
 void Breaker::timed_out(BootTime sent, BootTime now, Lane lane) {
   if (!is_news(sent) || alive_since(sent)) return;
-  // Ramping, nothing has shown for so long that it is still up.
+  // While ramping, one timeout is enough: nothing has arrived since the send began.
   failed(state_ == State::closed ? options_.timeouts_max : 1, {}, now, lane);
 }
 
@@ -107,7 +108,8 @@ void Breaker::failed(std::uint32_t enough, Duration pause, BootTime now, Lane la
     return trip(now);
   }
   if (in_a_row_ < enough) return;
-  // The round stays as large while the destination has not recovered: the same messages are first.
+  // The round keeps its size until the destination has recovered, because the same messages come
+  // first.
   round_ = state_ == State::closed ? 1 : std::max(1U, round_);
   pause_ = pause;
   trip(now);
@@ -133,7 +135,7 @@ void Breaker::trip(BootTime now) {
 }
 
 void Breaker::slow_down(BootTime sent, BootTime now) {
-  // Once for all that were under way at the same time.
+  // Slow down only once for all sends that were under way at the same time.
   if (sent <= slowed_at_) return;
   slowed_at_ = now;
   ramp_ = state_ == State::closed ? ramp_max / 2 : std::max(ramp_min, ramp_ / 2);

@@ -25,7 +25,7 @@ bool DeferredClasses::may_consider(ClassId id, Sequence sequence, Sequence page_
   }
   const auto found = resuming_.find(id);
   if (found == resuming_.end()) return true;
-  // A page that begins above the lowest row of the class may lack rows that must go first.
+  // A page that begins above the lowest row of the class may not contain rows that must go first.
   if (page_after >= found->second) return false;
   found->second = std::max(found->second, Sequence{sequence.value + 1});
   return true;

@@ -12,21 +12,21 @@ namespace sagabox::flow {
 
 using spi::ClassId;
 
-/// The classes that forward reads of one lane have passed over, and from where each is to be taken
-/// up again. Nothing is written to the store for them. Pure.
+/// The classes that forward reads of one lane have skipped, and the sequence from which each
+/// continues. Nothing is written to the store for them. Pure.
 ///
-/// A class is closed (its rows are passed over) or resuming (catch-up reads take its rows from its
-/// lowest sequence on, while forward reads still pass over them, so that their order holds). It is
-/// gone once a catch-up read has come level with the forward reads.
+/// A class is closed (its rows are skipped) or resuming (catch-up reads take its rows from its
+/// lowest sequence on, while forward reads still skip them, to keep their order). It is removed
+/// when a catch-up read has reached the position of the forward reads.
 class DeferredClasses {
  public:
-  /// Passes over this row: the class is closed.
+  /// Skips this row and closes its class.
   void defer(ClassId id, Sequence sequence);
-  /// The class may go again. False: it was not deferred.
+  /// Resumes the class. Returns false if it was not closed.
   bool resume(ClassId id);
-  /// Considers all of them again; those that still cannot go are deferred again.
+  /// Resumes all closed classes; those that still cannot be dispatched will be deferred again.
   void resume_all();
-  /// The same for those that `may_go` says yes to.
+  /// Resumes the closed classes for which `may_go` returns true.
   template <class MayGo>
   void resume_if(MayGo&& may_go) {
     for (auto at = closed_.begin(); at != closed_.end();) {
@@ -36,17 +36,17 @@ class DeferredClasses {
     }
   }
 
-  /// Whether a row may be considered that a page beginning above `page_after` shows. If so, it
-  /// counts as taken unless it is deferred or put back.
+  /// Whether a row of a page that begins above `page_after` may be dispatched. If so, it counts as
+  /// taken until `defer` or `put_back` is called for it.
   [[nodiscard]] bool may_consider(ClassId id, Sequence sequence, Sequence page_after);
-  /// The row was considered, but there was no room for it; the page ends before it.
+  /// There was no room for the row, and the page ends before it.
   void put_back(ClassId id, Sequence sequence);
 
-  /// Where the next catch-up read begins; nothing if no class is resuming.
+  /// The start of the next catch-up read; nullopt if no class is resuming.
   [[nodiscard]] std::optional<Sequence> catch_up_after() const;
 
-  /// A page beginning above `after` has been looked at up to `last`; `level`: it reached the
-  /// forward reads.
+  /// A page that begins above `after` has been processed up to `last`; `level`: it reached the
+  /// position of the forward reads.
   void page_seen(Sequence after, Sequence last, bool level);
 
   [[nodiscard]] std::size_t size() const noexcept { return closed_.size() + resuming_.size(); }

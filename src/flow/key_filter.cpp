@@ -6,7 +6,7 @@ namespace sagabox::flow {
 namespace {
 
 constexpr unsigned word_bits = 32;
-/// Bits a key sets: near the best for 6 bits of memory a key, and cheap.
+/// Bits set per key: nearly optimal for 6 bits of memory per key, and cheap.
 constexpr unsigned bits_per_key = 4;
 
 std::uint64_t mixed(std::uint64_t value) noexcept {
@@ -64,7 +64,7 @@ void KeyFilter::add(std::uint64_t key_hash, std::size_t bytes_max) {
   const auto print = fingerprint(key_hash);
   if (!bloom_) {
     if (words_[slot_of(print)] == print) return;
-    // Three quarters full: probes stay short.
+    // At most three quarters full, so that probe sequences stay short.
     if ((size_ + 1) * 4 > words_.size() * 3) {
       if (2 * bytes() <= bytes_max) {
         grow();

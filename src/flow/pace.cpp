@@ -6,7 +6,8 @@
 namespace sagabox::flow {
 namespace {
 
-constexpr std::uint64_t row = 1'000'000'000;  // a row a second earns one of it a nanosecond
+constexpr std::uint64_t row =
+    1'000'000'000;  // at a rate of one row per second, each nanosecond adds 1
 constexpr std::uint32_t paced_bursts_a_second = 5;
 constexpr std::uint32_t chunks_a_second = 10;
 
@@ -25,7 +26,7 @@ std::uint64_t Pace::chunk(std::uint32_t rows_max) const noexcept {
 
 std::uint32_t Pace::allowed(BootTime now, std::uint32_t rows_max) {
   if (rate_ == 0) return rows_max;
-  // Never more than a second counts: credit is bounded anyway, and the product must not overflow.
+  // Limited to one second: credit is bounded anyway, and the product must not overflow.
   const auto gone = std::clamp<Duration>(now - counted_to_, Duration{}, std::chrono::seconds(1));
   counted_to_ = std::max(counted_to_, now);
   credit_ = std::min(credit_ + rate_ * static_cast<std::uint64_t>(gone.count()), burst() * row);

@@ -6,23 +6,23 @@
 
 namespace sagabox::flow {
 
-/// Lets so many rows a second through, evenly. Begins with nothing to spend, so that whoever is
-/// made anew over and over is still no faster. Over any time t at most rate × t + `burst` rows.
+/// Limits the rate of rows, evenly distributed. Starts without credit, so that creating it again
+/// and again does not raise the rate. Allows at most rate × t + `burst` rows in any time t.
 class Pace {
  public:
-  /// 0: as many as one likes.
+  /// `rows_a_second` 0: no limit.
   Pace(std::uint32_t rows_a_second, BootTime now);
 
-  /// How many rows may go now, up to `rows_max`. 0 until a chunk worth a transaction has come
-  /// together.
+  /// The number of rows allowed now, up to `rows_max`. 0 until there is credit for a chunk that is
+  /// worth a transaction.
   [[nodiscard]] std::uint32_t allowed(BootTime now, std::uint32_t rows_max);
-  /// When `allowed` will be above 0 with this `rows_max`.
+  /// The time when `allowed` will be above 0 for this `rows_max`.
   [[nodiscard]] BootTime allowed_at(BootTime now, std::uint32_t rows_max) const;
   void spend(std::uint32_t rows);
-  /// Spent, but not needed.
+  /// Returns credit that was spent but not needed.
   void give_back(std::uint32_t rows);
 
-  /// What may come together at most: 200 ms worth, at least one row.
+  /// The most credit: rows for 200 ms, at least one row.
   [[nodiscard]] std::uint32_t burst() const noexcept;
 
  private:

@@ -10,7 +10,7 @@ bool PassedOver::key_may_go(std::uint64_t key_hash, Sequence sequence, Sequence 
   if (row.review && reviewed_) reviewed_ = sequence;
   if (!keys_.may_consider(ClassId{key_hash}, sequence, page_after)) return false;
   for (auto& [id, behind] : behind_) {
-    // Every earlier row of the key that waits still has been seen by the review.
+    // The review has seen every earlier row of the key that still waits.
     const auto& keys = row.review && behind.still ? *behind.still : behind.keys;
     if (!keys.contains(key_hash) || classes_.may_consider(id, sequence, page_after)) continue;
     note(behind, key_hash, sequence);
@@ -35,7 +35,7 @@ void PassedOver::note(Behind& behind, std::uint64_t key_hash, Sequence sequence)
 
 void PassedOver::add(KeyFilter& keys, std::uint64_t key_hash) {
   const auto before = keys.bytes();
-  // Half of what is left, so that the next filter has some of it, too.
+  // Use half of the remaining memory, so that some is left for the next filter.
   const auto left = key_bytes_max_ - std::min(key_bytes_max_, key_bytes_ - before);
   keys.add(key_hash, left / 2);
   key_bytes_ += keys.bytes() - before;
@@ -88,7 +88,7 @@ void PassedOver::begin_review() {
     behind.lowest = *classes_.lowest(id);
     behind.holds_others = false;
     behind.may_be_gone = false;
-    // Keys that hit the filter without being in it are others now.
+    // The new filter has another seed, so its false positives are other keys.
     behind.still.emplace(++reviews_);
     from = from ? std::min(*from, behind.lowest) : behind.lowest;
   }

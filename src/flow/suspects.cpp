@@ -5,7 +5,7 @@
 namespace sagabox::flow {
 namespace {
 
-/// Looking for old ones goes over all of them.
+/// A sweep for old entries visits all entries, so it is limited to this interval.
 constexpr Duration sweep_every = std::chrono::seconds(30);
 
 }  // namespace

@@ -8,34 +8,35 @@
 
 namespace sagabox::flow {
 
-/// Remembers the messages that a destination did not take (busy, unreachable, no answer), to tell
-/// a message that is itself the cause from a destination that takes nothing. Bounded: when it is
-/// full of recent ones, further messages are not remembered until some of those are forgotten, so
-/// that at least these are judged. Pure.
+/// Tracks the messages that a destination did not accept (busy, unreachable, no answer), to
+/// distinguish a message that is the cause itself from a destination that accepts nothing. Bounded:
+/// when it is full of recent entries, further messages are not tracked until some are removed, so
+/// that at least the tracked ones are judged. Pure.
 class Suspects {
  public:
   static constexpr std::size_t messages_max = 16'384;
-  /// When full, what was not seen for so long makes room.
+  /// When full, entries that were not seen for this time are removed.
   static constexpr Duration remembered_for = std::chrono::minutes(10);
 
   struct Judged {
     bool blamed = false;      ///< the message is the cause
-    std::uint32_t times = 1;  ///< how often it has failed, this time included
+    std::uint32_t times = 1;  ///< how often it has failed, including this time
   };
 
-  /// A message has arrived. If it had failed before, that was not its own fault, and counts
-  /// against the destination.
+  /// A message has arrived. If it had failed before, those failures were not its own fault and
+  /// count against the destination.
   void arrived(std::uint64_t message);
-  /// The same where none is suspected.
+  /// The same for a message that is not tracked.
   void arrived() noexcept { ++arrived_; }
-  /// A message was not taken. It is to blame if it failed before and, since then, something has
-  /// arrived and at least as many have arrived as failed that never had before; after that also
-  /// while nothing else is sent. `down`: the destination counts as down, and no message is blamed.
-  /// `known`: it is known to have failed before, also where it is not remembered.
+  /// A message was not accepted. It is blamed if it failed before and, since then, at least one
+  /// message has arrived and at least as many have arrived as have failed for the first time; a
+  /// message blamed once is also blamed while nothing else is sent. `down`: the destination is
+  /// considered down, and no message is blamed. `known`: the message has failed before, even if it
+  /// is not tracked.
   Judged failed(std::uint64_t message, bool down, BootTime now, bool known = false);
-  /// A message was not taken while others arrived: it is to blame.
+  /// A message was not accepted while others arrived: it is blamed.
   Judged failed_alone(std::uint64_t message, BootTime now);
-  /// The message has its answer, whatever it is.
+  /// The message got an answer of any kind.
   void forget(std::uint64_t message) { known_.erase(message); }
 
   [[nodiscard]] bool empty() const noexcept { return known_.empty(); }
@@ -43,19 +44,19 @@ class Suspects {
 
  private:
   struct Suspect {
-    std::uint64_t arrived = 0;  ///< in all, when it failed last
+    std::uint64_t arrived = 0;  ///< `arrived_` at its last failure
     std::uint64_t failed = 0;
     BootTime seen{};
     std::uint32_t times = 0;
     bool blamed = false;
   };
-  /// Null: there is no room.
+  /// Null if there is no room.
   Suspect* find_or_add(std::uint64_t message, BootTime now);
 
   std::unordered_map<std::uint64_t, Suspect> known_;
-  std::uint64_t arrived_ = 0;  ///< at once
-  /// For the first time, or before they arrived after all: a destination that takes little of
-  /// everything is told from messages that never arrive.
+  std::uint64_t arrived_ = 0;  ///< without an earlier failure
+  /// First failures, and all failures of messages that arrived later. They distinguish a
+  /// destination that accepts few messages from messages that never arrive.
   std::uint64_t failed_ = 0;
   BootTime swept_{BootTime::min()};
 };

@@ -7,18 +7,18 @@
 namespace sagabox::flow {
 namespace {
 
-/// What cannot go for so long does not wait here.
+/// Messages that must wait longer than this do not wait here.
 constexpr Duration hold_max = std::chrono::seconds(1);
-/// A line holds so many however many others there are.
+/// The minimum share of each line, however many lines there are.
 constexpr std::uint32_t share_min = 16;
-/// Of four that go, one is a retry where both wait.
+/// One of this many sends is a retry if both lanes have messages.
 constexpr std::uint32_t retry_turn = 4;
-/// Samples that fail in one round of probes.
+/// The maximum number of samples in one round of probes.
 constexpr std::uint32_t samples_round_max = 4;
-/// Samples that wait in a line.
+/// The maximum number of samples that wait in a line.
 constexpr std::uint32_t samples_max = 64;
 
-/// How many more this breaker lets go.
+/// How many more sends this breaker allows.
 std::uint32_t room_of(const Breaker& breaker, std::uint32_t under_way, std::uint32_t retries,
                       bool retry, BootTime now) {
   const auto allowed = breaker.allowed(now, retry ? Breaker::Lane::retry : Breaker::Lane::fresh);
@@ -73,7 +73,7 @@ bool Traffic::offer(const Way& way, const Waiting& waiting, BootTime now) {
   auto& there = line(way);
   look(there, now);
   if (waiting.sample && !samples(way.line, now)) return false;
-  // However many lines there are, all together hold no more than twice what they should.
+  // All lines together hold at most twice `waiting_max`, however many lines there are.
   if ((there.shut && !waiting.sample) || waiting_ >= 2 * std::size_t{options_.waiting_max})
     return false;
   const auto retries_max = std::max(1U, worth_holding(there, now) / retry_turn);
@@ -133,7 +133,7 @@ bool Traffic::samples(spi::ClassId line, BootTime now) const {
   const auto& there = *found->second;
   const auto& of_all = destinations_[there.way.destination.value].guard.all;
   if (of_all.closed() && there.guard.all.closed()) return false;
-  // Those that come while one is under way wait for what becomes of it.
+  // Further samples wait in the line for the result of the one under way.
   return there.samples.size() < samples_max && samples_allowed(there, now) > 0;
 }
 
@@ -307,7 +307,7 @@ void Traffic::charge(Line& line, const Going& going, BootTime sent, BootTime now
   if (going.sample) return fail(guard.samples);
   const bool was_open = guard.all.open();
   fail(guard.all);
-  // Samples begin with one, too, unless they are known to arrive.
+  // Samples also start with a single probe, unless some have recently arrived.
   if (!was_open && guard.all.open() && !guard.samples.alive(now)) {
     guard.samples.unreachable(sent, now);
   }
@@ -343,7 +343,7 @@ std::vector<PartId> Traffic::give_up(BootTime now) {
     const bool samples_in_vain = samples_allowed(*line, now) == 0;
     for (auto* lane : {&line->fresh, &line->retries, &line->samples}) {
       const bool all = lane == &line->samples ? samples_in_vain : in_vain;
-      // Those in front have waited longest.
+      // The first entries have waited longest.
       while (!lane->empty() && (all || lane->front().deadline <= now)) {
         given_up.push_back(lane->front().part);
         left(*line, lane->front());

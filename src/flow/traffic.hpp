@@ -19,12 +19,12 @@ namespace sagabox::flow {
 
 using DestinationId = Number<struct DestinationIdTag, std::uint32_t>;
 using ValveId = Number<struct ValveIdTag, std::uint32_t>;
-/// What waits or is under way, as whoever offered it calls it.
+/// The caller's id of a message that waits or is under way.
 using PartId = Number<struct PartIdTag, std::uint64_t>;
 
 struct TrafficOptions {
   BreakerOptions breaker{};
-  /// Waiting in all lines together; each has its share.
+  /// The limit for all lines together; each line has a share.
   std::uint32_t waiting_max = 2048;
   std::size_t waiting_bytes_max = 32UL * 1024 * 1024;
   std::size_t under_way_bytes_max = 32UL * 1024 * 1024;
@@ -32,14 +32,14 @@ struct TrafficOptions {
   std::uint32_t lines_max = 10'000;
 };
 
-/// Decides what may be sent when. Messages of one class stand in one line; lines take turns, so
-/// that a long one does not hold up a short one. A line in which nothing more can wait is shut: its
-/// messages stay in the database until it opens. Pure; whoever calls brings the time along.
+/// Decides which messages may be sent when. Messages of one class wait in one line; lines take
+/// turns, so that a long one does not delay a short one. A line that cannot hold more messages is
+/// shut: its messages stay in the database until it opens. Pure; the caller passes the time.
 class Traffic {
  public:
   explicit Traffic(const TrafficOptions& options);
 
-  /// Before the first offer.
+  /// Call it before the first `offer`.
   DestinationId add_destination(std::uint32_t under_way_max);
   ValveId add_valve(const Limits& limits, BootTime now);
 
@@ -52,15 +52,16 @@ class Traffic {
   struct Waiting {
     PartId part{};
     std::size_t bytes = 0;
-    bool retry = false;  ///< those have a lane of their own, and a quarter of the destination
-    /// It goes before earlier ones of its line; see `samples`.
+    bool retry =
+        false;  ///< retries have their own lane, and a quarter of the destination's capacity
+    /// It is sent ahead of earlier ones of its line; see `samples`.
     bool sample = false;
     BootTime deadline{};
   };
-  /// False: it cannot wait here now.
+  /// Returns false if it cannot wait here now.
   [[nodiscard]] bool offer(const Way& way, const Waiting& waiting, BootTime now);
 
-  /// One that may go now; it is under way until `ended`.
+  /// A message that may be sent now; it is under way until `ended`.
   struct Going {
     spi::ClassId line{};
     PartId part{};
@@ -69,53 +70,54 @@ class Traffic {
     bool sample = false;
   };
   [[nodiscard]] std::optional<Going> next(BootTime now);
-  /// What a send that failed says something about.
+  /// The cause of a failed send.
   enum class Fault : std::uint8_t { destination, message };
-  /// `sent`: when it went.
+  /// `sent`: the time of the send.
   void ended(const Going& going, const spi::SendResult& result, BootTime sent, BootTime now,
              Fault fault = Fault::destination);
 
-  /// Those that wait in vain: in a line that is shut for longer, or past their deadline.
+  /// Removes messages that would wait too long, because their line is blocked, or that are past
+  /// their deadline.
   [[nodiscard]] std::vector<PartId> give_up(BootTime now);
-  /// No longer wanted. False: it does not wait.
+  /// Removes a waiting message. Returns false if it does not wait.
   bool cancel(spi::ClassId line, PartId part);
 
-  /// The line takes a sample now: its destination does not take what stands in front, or takes
-  /// little of it, and one that was written later may show whether that is the messages' fault.
-  /// How many may go is judged by what becomes of samples alone.
+  /// Whether the line accepts a sample now: its destination refuses all or most of the first
+  /// messages, and a later message may show whether the messages are the cause. The number of
+  /// samples is limited by a breaker of their own.
   [[nodiscard]] bool samples(spi::ClassId line, BootTime now) const;
 
   [[nodiscard]] bool shut(spi::ClassId line) const;
-  /// Shut though its destination is up.
+  /// Shut although its destination is up.
   [[nodiscard]] bool full(spi::ClassId line) const;
   [[nodiscard]] std::size_t shut_lines() const noexcept { return shut_; }
-  /// Whether a line has opened since `take_opened` was called last.
+  /// Whether a line has opened since the last call of `take_opened`.
   [[nodiscard]] bool opened() const noexcept { return opened_; }
   bool take_opened() noexcept;
 
-  /// What keeps the next one of this way from going now.
+  /// The reason why the next message of this way cannot be sent now.
   struct Hold {
     enum class By : std::uint8_t { breaker, valve, others };
     By by = By::others;
-    std::size_t valve = 0;  ///< which of the way's
+    std::size_t valve = 0;  ///< the index in the way's valves
     Valve::Limit limit = Valve::Limit::none;
     BootTime since{};                 ///< the breaker's
-    BootTime until{BootTime::max()};  ///< `BootTime::max()`: until something ends
+    BootTime until{BootTime::max()};  ///< `BootTime::max()`: until a send ends
   };
   [[nodiscard]] std::optional<Hold> hold(const Way& way, BootTime now) const;
 
-  /// Time has passed: lines open whose wait is over.
+  /// Opens the lines whose wait is over at `now`.
   void tick(BootTime now);
-  /// When something changes by itself; `BootTime::max()`: nothing does.
+  /// The next time at which the state changes without an event; `BootTime::max()` if there is none.
   [[nodiscard]] BootTime wake_at(BootTime now) const;
 
   [[nodiscard]] const Breaker& breaker(DestinationId id) const {
     return destinations_[id.value].guard.all;
   }
-  /// The open breaker that holds this line: its destination's, or its own where the destination
-  /// takes what comes from other lines. Null: neither is open.
+  /// The open breaker that blocks this line: its destination's, or its own if the destination
+  /// accepts messages of other lines. Null if neither is open.
   [[nodiscard]] const Breaker* down(spi::ClassId line, DestinationId destination) const;
-  /// A send of this line that began then says something new.
+  /// Whether the result of a send of this line that began at `sent` still counts.
   [[nodiscard]] bool is_news(spi::ClassId line, BootTime sent) const;
   [[nodiscard]] std::uint32_t under_way(DestinationId id) const {
     return destinations_[id.value].under_way;
@@ -149,8 +151,8 @@ class Traffic {
     std::uint32_t retries_under_way = 0;
     std::uint32_t samples_under_way = 0;
     std::uint32_t turn = 0;
-    /// For a tenant that is refused where others are not. Opens only while sends of other lines
-    /// arrive; otherwise the destination's decides.
+    /// For a tenant that is refused while others are not. Opens only while sends of other lines
+    /// arrive; otherwise the destination's guard decides.
     Guard guard;
     std::optional<BootTime> failing_since{};  ///< nothing of this line has arrived since
     bool shut = false;
@@ -162,20 +164,20 @@ class Traffic {
   using Lines = std::unordered_map<std::uint64_t, std::unique_ptr<Line>>;
 
   Line& line(const Way& way);
-  /// The lane the next one of this line comes from; null: none may go now.
+  /// The lane of the next message of this line; null if none may be sent now.
   std::deque<Waiting>* ready_lane(Line& line, BootTime now);
   std::deque<Waiting>& lane_of(Line& line, const Waiting& waiting) const;
-  /// When the line may go on, as far as time decides.
+  /// When the line may continue, considering only times.
   [[nodiscard]] BootTime ready_at(const Line& line, BootTime now) const;
   [[nodiscard]] std::uint32_t worth_holding(const Line& line, BootTime now) const;
-  /// How many more the breakers let go now.
+  /// How many more sends the breakers allow now.
   [[nodiscard]] std::uint32_t room(const Line& line, bool retry, BootTime now) const;
   /// How many samples may be under way now.
   [[nodiscard]] std::uint32_t samples_allowed(const Line& line, BootTime now) const;
-  /// How many more may go now.
+  /// How many more samples may be sent now.
   [[nodiscard]] std::uint32_t samples_room(const Line& line, BootTime now) const;
   [[nodiscard]] bool is_down_now(const Line& line, BootTime now) const;
-  /// Which one a failed send of this line counts against.
+  /// The guard that a failed send of this line counts against.
   Guard& charged(Line& line, BootTime sent, BootTime now);
   void answered(Line& line, const Going& going, BootTime now);
   template <class Fail>
@@ -191,7 +193,7 @@ class Traffic {
   std::vector<Destination> destinations_;
   std::vector<Valve> valves_;
   Lines lines_;
-  std::deque<Line*> busy_;  // in which somebody waits, by turns
+  std::deque<Line*> busy_;  // lines with waiting messages, in turn
   std::size_t waiting_ = 0;
   std::size_t bytes_under_way_ = 0;
   std::size_t shut_ = 0;

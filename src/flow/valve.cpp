@@ -10,7 +10,7 @@ using std::chrono::seconds;
 
 constexpr std::uint32_t no_bound = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t bursts_a_second = 10;
-/// Fetching more takes about so long.
+/// Reading more messages from the store takes about 1/5 s.
 constexpr std::uint32_t fetches_a_second = 5;
 
 }  // namespace

@@ -14,7 +14,8 @@ class NoAudit final : public Audit {
   void record(const AuditEvent&) noexcept override {}
 };
 
-/// By kind. They are hashed into stored entries: one that is changed here makes them look edited.
+/// By kind. Names are part of the hashes of stored entries: a changed name would make old entries
+/// look edited.
 constexpr std::array<std::string_view, audit_kind_count> names{"TxOutboxEnqueued",
                                                                "TxOutboxDispatched",
                                                                "TxOutboxFailed",

@@ -6,10 +6,11 @@
 namespace sagabox {
 namespace {
 
-/// Of the encoding below. Another encoding gets another version, so that old entries still verify.
+/// The version of the encoding below. A changed encoding needs a new version, so that old entries
+/// still verify.
 constexpr char encoding_version = 1;
 
-/// Bytes that no two different entries share: everything has a fixed length or says its length.
+/// An unambiguous encoding: every field has a fixed length or is preceded by its length.
 class Encoding {
  public:
   Encoding() : bytes_(1, encoding_version) {}

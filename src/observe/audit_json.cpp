@@ -61,7 +61,8 @@ json::value text_value(std::string_view text) {
   return json::object{{"hex", hex_text(text)}};
 }
 
-/// RFC 3339 has four digits for a year. Other times are given as microseconds since 1970.
+/// RFC 3339 has four digits for a year. Times outside these years are written as microseconds since
+/// 1970.
 constexpr WallTime first_with_date{chrono::sys_days{chrono::year{0} / 1 / 1}};
 constexpr WallTime first_beyond{chrono::sys_days{chrono::year{10'000} / 1 / 1}};
 
@@ -91,7 +92,7 @@ std::optional<WallTime> time_of_text(std::string_view text) {
          chrono::microseconds{part(20, 6)};
 }
 
-/// Reads one field after the other; remembers the first thing that is wrong.
+/// Reads the fields one by one and keeps the first problem.
 class Reader {
  public:
   explicit Reader(const json::object& object) : object_(object) {}
@@ -228,7 +229,7 @@ Result<AuditEntry> audit_from_json(std::string_view line) {
   entry.previous = reader.digest("previous");
   entry.hash = reader.digest("hash");
   if (!reader.problem().empty()) return not_an_entry(reader.problem());
-  // The hash does not cover what an entry does not have.
+  // Unknown fields are refused because the hash does not cover them.
   if (object.size() != fields) return not_an_entry("it has fields that an entry does not have");
   return entry;
 }

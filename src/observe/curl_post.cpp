@@ -14,7 +14,7 @@
 namespace sagabox {
 namespace {
 
-/// An answer says little; of a longer one the rest is not read.
+/// Answers are short; the rest of a longer one is not read.
 constexpr std::size_t answer_bytes_max = 64UL * 1024;
 constexpr std::size_t path_absent = std::string::npos;
 
@@ -43,7 +43,7 @@ class CurlPost final : public SpanPost {
     if (!easy_) throw std::bad_alloc();
     curl_bounds(easy_.get(), options.ca_file);
     add_header("Content-Type: application/json");
-    add_header("Expect:");  // no round trip to ask whether the body may come
+    add_header("Expect:");  // avoids the round trip of Expect: 100-continue
     if (!options.authorization.empty()) add_header("Authorization: " + options.authorization);
     for (const auto& [name, value] : options.headers) add_header(name + ": " + value);
     curl_easy_setopt(easy_.get(), CURLOPT_URL, url_.c_str());
@@ -97,7 +97,7 @@ class CurlPost final : public SpanPost {
                        static_cast<CurlPost*>(self)->header({text, size * count});
                        return size * count;
                      }));
-    // Called about once a second, whatever the collector does.
+    // Called about once a second, even if the collector does not respond.
     curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(easy, CURLOPT_XFERINFODATA, this);
     curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION,

@@ -6,7 +6,7 @@
 
 namespace sagabox {
 
-/// Over HTTP, through libcurl. UNKNOWN.INTERNAL when that does not work here.
+/// Posts spans over HTTP, through libcurl. UNKNOWN.INTERNAL if libcurl cannot be initialised.
 Result<std::unique_ptr<SpanPost>> open_curl_post(const OtlpOptions& options);
 
 }  // namespace sagabox

@@ -33,7 +33,7 @@ ErrorFigures::ErrorFigures(Metrics& metrics) {
 }
 
 void ErrorFigures::count(Code code) const noexcept {
-  // A store may hand on a number that this version does not know.
+  // A store may return a code that this version does not know.
   const auto number =
       std::min(static_cast<std::size_t>(code), static_cast<std::size_t>(Code::unknown_internal));
   counters_[number]->increment();

@@ -11,8 +11,8 @@ namespace sagabox {
 /// "info", "warning", "error", "critical".
 std::string_view severity_name(Severity severity);
 
-/// `errors_total` by code; its instruments are looked up once, so that every code is there from the
-/// start and counting costs nothing. Safe from any thread.
+/// Counts `errors_total` by code. The counters are looked up once, so that every code is exported
+/// from the start and counting is cheap. Safe from any thread.
 class ErrorFigures {
  public:
   explicit ErrorFigures(Metrics& metrics);

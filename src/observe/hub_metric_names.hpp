@@ -21,7 +21,7 @@ inline constexpr std::string_view hub_ready = "hub_ready";
 inline constexpr std::string_view hub_in_progress = "hub_in_progress";
 inline constexpr std::string_view hub_endpoints_down = "hub_endpoints_down";
 inline constexpr std::string_view hub_findings = "hub_findings";
-// What waits in the store.
+// The backlog in the store.
 inline constexpr std::string_view hub_open = "hub_open";
 inline constexpr std::string_view hub_oldest_seconds = "hub_oldest_seconds";
 inline constexpr std::string_view hub_unrouted = "hub_unrouted";

@@ -46,7 +46,7 @@ class StderrLog final : public Logger {
       const auto line = log_line(options_, {system_clock().wall_now(), level, event, fields});
       lines_.log(to_spdlog(level), spdlog::string_view_t(line.data(), line.size()));
     } catch (...) {
-      // A line that cannot be written is lost; there is nobody left to tell.
+      // A line that cannot be written is lost; there is no place to report it.
     }
   }
 

@@ -16,8 +16,8 @@ struct LogRecord {
   std::span<const LogField> fields;
 };
 
-/// One line without its end, as `options` want it: always well-formed UTF-8 without control
-/// characters, whatever the values hold.
+/// One line without a newline, in the format of `options`: always well-formed UTF-8 without control
+/// characters, whatever the values contain.
 std::string log_line(const LogOptions& options, const LogRecord& record);
 
 }  // namespace sagabox

@@ -19,11 +19,11 @@ namespace {
 
 namespace json = boost::json;
 
-// As the protocol numbers them.
+// Numbers defined by the protocol.
 constexpr int kind_producer = 4;
 constexpr int status_error = 2;
 
-/// A collector refuses the whole request for a text that is not UTF-8.
+/// A collector refuses the whole request if one text is not UTF-8.
 json::string text_of(std::string_view text) {
   if (text_facts(text).unprintable_at == std::string_view::npos) return json::string(text);
   return json::string(clean_error(text));
@@ -41,7 +41,7 @@ json::object text_pair(std::string_view name, std::string_view text) {
   return pair_of(name, {{"stringValue", text_of(text)}});
 }
 
-/// Whole numbers of 64 bits are texts in the JSON encoding.
+/// 64-bit integers are strings in the JSON encoding.
 json::object number_pair(std::string_view name, std::int64_t number) {
   return pair_of(name, {{"intValue", json::string(std::to_string(number))}});
 }

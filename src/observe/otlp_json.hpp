@@ -13,7 +13,7 @@ namespace sagabox {
 /// `resource` describes the process that made the spans.
 std::string otlp_json(const Headers& resource, std::span<const TraceSpan> spans);
 
-/// How many spans an answer says were not taken (partial success); 0 for what cannot be read.
+/// The number of rejected spans in an answer (partial success); 0 if it cannot be parsed.
 std::uint64_t otlp_rejected(std::string_view answer);
 
 }  // namespace sagabox

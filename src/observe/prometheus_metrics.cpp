@@ -22,7 +22,7 @@ namespace sagabox {
 namespace {
 
 constexpr std::string_view other_value = "__other__";
-/// Bad names that are remembered, so that each is logged once.
+/// The number of refused names that are kept, so that each is logged once.
 constexpr std::size_t reported_max = 100;
 
 struct PrometheusCounter final : Counter {
@@ -91,7 +91,7 @@ class Series {
   }
 
  private:
-  /// Lengths come first, so that no value can pass for two.
+  /// Each value is preceded by its length, so that different values give different keys.
   static void write_key(std::span<const std::string_view> values, std::string& key) {
     key.clear();
     for (const auto value : values) {
@@ -166,7 +166,7 @@ class Prometheus final : public PrometheusMetrics {
     }
   }
 
-  /// Figures never fail their caller: whatever goes wrong, `nowhere` takes them.
+  /// Metrics never make the caller fail: after any error, the value goes to `nowhere`.
   template <class Instrument>
   Instrument& get(SeriesByName<Instrument>& series, std::type_identity_t<Instrument>& nowhere,
                   MetricInfo::Kind kind, std::string_view name, std::span<const Label> labels) {

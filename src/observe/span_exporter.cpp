@@ -13,7 +13,8 @@ namespace {
 
 constexpr Duration backoff_min = std::chrono::seconds(1);
 constexpr Duration backoff_max = std::chrono::seconds(30);
-/// A collector that asks for more is asked again all the same: spans are worth little when old.
+/// The limit for a requested wait: old spans have little value, so the exporter tries again
+/// earlier.
 constexpr Duration asked_wait_max = std::chrono::seconds(60);
 
 Headers with_service(const OtlpOptions& options) {
@@ -45,7 +46,7 @@ void SpanExporter::take(TraceSpan span) noexcept {
     const std::scoped_lock lock(mutex_);
     if (!stop_by_ && queue_.size() < options_.queue_capacity) {
       queue_.push_back(std::move(span));
-      // The thread waits for the first, and then for enough of them.
+      // The thread waits for the first span, and then for a full batch.
       if (queue_.size() == 1 || queue_.size() == options_.batch_max) changed_.notify_one();
       return;
     }
@@ -69,7 +70,7 @@ void SpanExporter::run() {
     try {
       send(batch);
     } catch (const std::exception& problem) {
-      // Lack of memory, most likely: a reason to lose spans, but not the process.
+      // Probably out of memory: drop the spans, but do not end the process.
       failed_.add(static_cast<double>(batch.size()));
       tell({.kind = PostAnswer::Kind::refused, .error = problem.what()});
     }
@@ -100,7 +101,7 @@ void SpanExporter::send(const std::vector<TraceSpan>& batch) {
     if (answer.kind != PostAnswer::Kind::later || attempt >= retry_.attempts_max) break;
     const auto wait = answer.retry_after ? std::min(*answer.retry_after, asked_wait_max)
                                          : retry_.delay(attempt, *options_.random);
-    // A stop cuts the wait short for one more attempt, and leaves it at that.
+    // `stop` ends the wait; one more attempt is made, and no further ones.
     if (!rest(wait)) attempt = std::max(attempt, retry_.attempts_max - 1);
     if (out_of_time()) break;
   }

@@ -15,28 +15,28 @@
 
 namespace sagabox {
 
-/// What a collector said to a batch of spans.
+/// The answer of a collector to a batch of spans.
 struct PostAnswer {
   enum class Kind : std::uint8_t {
     taken,
-    later,    ///< it may take them another time
-    refused,  ///< it never will
+    later,    ///< it may accept them later
+    refused,  ///< it will never accept them
   };
   Kind kind = Kind::taken;
   std::string error{};
   std::optional<Duration> retry_after{};
-  std::uint64_t rejected = 0;  ///< of those taken
+  std::uint64_t rejected = 0;  ///< rejected spans of an accepted batch
 };
 
-/// The way to a collector. Used by one thread.
+/// Sends batches to a collector. Used by one thread.
 class SpanPost {
  public:
   virtual ~SpanPost() = default;
-  /// Ends about a second after `gives_up` says so, `later`.
+  /// Returns `later` about a second after `gives_up` returns true.
   virtual PostAnswer post(const std::string& body, const std::function<bool()>& gives_up) = 0;
 };
 
-/// Collects spans in a bounded queue and posts them in batches, on a thread of its own.
+/// Collects spans in a bounded queue and posts them in batches on its own thread.
 class SpanExporter final : public OtlpExporter {
  public:
   SpanExporter(OtlpOptions options, std::unique_ptr<SpanPost> post);
@@ -49,11 +49,11 @@ class SpanExporter final : public OtlpExporter {
 
  private:
   void run();
-  /// The next batch, when it is large enough or old enough; empty: there is no more.
+  /// Waits for the next batch, until it is full or old enough; empty after the end.
   std::vector<TraceSpan> next();
   void send(const std::vector<TraceSpan>& batch);
   PostAnswer post(const std::string& body);
-  /// False: a stop came first.
+  /// Waits for `duration`; returns false if `stop` was called first.
   bool rest(Duration duration);
   [[nodiscard]] bool out_of_time();
   void tell(const PostAnswer& answer);
@@ -66,7 +66,7 @@ class SpanExporter final : public OtlpExporter {
   Counter& exported_;
   Counter& dropped_;
   Counter& failed_;
-  bool reached_ = true;  // the thread's own
+  bool reached_ = true;  // used by the thread only
 
   std::mutex stopping_once_;
   std::mutex mutex_;

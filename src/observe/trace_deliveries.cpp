@@ -32,7 +32,7 @@ class DeliveryTracer final : public Interceptor {
   }
 
  private:
-  /// Into its trace. False: nobody wants to see it.
+  /// Sets the trace and parent of the span. Returns false if the trace is not sampled.
   bool place(const Delivery& delivery, TraceSpan& span) const {
     const auto& trace = delivery.trace();
     if (const auto parent = parse_traceparent(trace.traceparent)) {
@@ -50,7 +50,7 @@ class DeliveryTracer final : public Interceptor {
   }
 
   void time(const Delivery& delivery, TraceSpan& span) const {
-    // An attempt has the whole timeout before it when it begins.
+    // The deadline was set to the start plus the timeout.
     const auto began = delivery.deadline() - options_.dispatch_timeout;
     span.lasted = std::max(options_.clock->boot_now() - began, Duration::zero());
     span.started = std::chrono::floor<WallTime::duration>(options_.clock->wall_now() - span.lasted);

@@ -13,7 +13,7 @@
 namespace sagabox {
 namespace {
 
-// Where the parts of a traceparent stand: 00-<32 hex>-<16 hex>-<2 hex>.
+// The positions of the parts of a traceparent: 00-<32 hex>-<16 hex>-<2 hex>.
 constexpr std::size_t trace_at = 3;
 constexpr std::size_t span_at = 36;
 constexpr std::size_t flags_at = 53;
@@ -58,7 +58,7 @@ std::string traceparent_of(const TraceSpan& span) {
 }
 
 SpanId new_span_id(Random& random) {
-  // Zeros would mean that there is none.
+  // A span id of zeros is invalid.
   const auto number = std::max<std::uint64_t>(random.next(), 1);
   SpanId id{};
   for (std::size_t at = 0; at < id.size(); ++at) {

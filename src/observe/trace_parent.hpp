@@ -11,29 +11,29 @@
 
 namespace sagabox {
 
-/// A W3C traceparent, taken apart.
+/// A parsed W3C traceparent.
 struct TraceParent {
   TraceId trace{};
   SpanId span{};
   bool sampled = false;
 };
 
-/// Nothing for what is none.
+/// nullopt if `text` is not a traceparent.
 std::optional<TraceParent> parse_traceparent(std::string_view text);
 
-/// Two digits a byte.
+/// Two digits per byte.
 std::string hex_of(std::span<const std::uint8_t> bytes);
 
-/// What is handed to those whose spans are to be below this one.
+/// The traceparent for child spans of this span.
 std::string traceparent_of(const TraceSpan& span);
 
 SpanId new_span_id(Random& random);
 
-/// The trace of a message that was written without one. Every attempt, in whatever process, finds
-/// the same, and so the same answer to whether it is sampled.
+/// The trace id of a message that was written without one. It is the same for every attempt in
+/// every process, and so is the sampling decision.
 TraceId trace_of_message(std::string_view table, std::string_view message);
 
-/// Whether a trace is among `ratio` of all: as its last seven bytes say.
+/// Whether a trace is sampled at this ratio; decided by its last seven bytes.
 bool is_sampled(const TraceId& trace, double ratio);
 
 }  // namespace sagabox

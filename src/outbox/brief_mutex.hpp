@@ -5,8 +5,8 @@
 
 namespace sagabox::outbox {
 
-/// A mutex for work of well under a microsecond: whoever finds it taken looks again for about as
-/// long before sleeping, because sleeping and being woken costs many times that.
+/// A mutex for critical sections of well under a microsecond: `lock` spins for about that time
+/// before it sleeps, because a sleep and wake-up costs many times more.
 class BriefMutex {
  public:
   void lock() {

@@ -12,13 +12,13 @@ namespace sagabox::outbox {
 
 struct Route;
 
-/// Which queue a message came by.
+/// The queue that a message came through.
 enum class Source : std::uint8_t { hot, cold };
 
-/// One message in this process's hands, from intake to settle.
+/// One message in this process, from intake to settle.
 struct Entry {
   std::shared_ptr<const Message> message;
-  /// Where it goes; null where nobody looked yet, or nobody listens.
+  /// Its route; null if not looked up yet, or if no listener or sink takes it.
   const Route* route = nullptr;
   Sequence sequence{};
   WallTime written_at{};
@@ -27,23 +27,23 @@ struct Entry {
   /// Spent before this attempt.
   std::uint32_t attempts = 0;
   TargetsDone targets_done{};
-  /// The time this shard was in our hands; entries of an earlier time are void.
+  /// The period of ownership of the shard; entries of an earlier tenure are void.
   std::uint32_t tenure = 0;
-  /// How often keys that wait had been checked from outside when it was read.
+  /// The number of checks of blocked keys that had begun when it was read.
   std::uint32_t key_checks = 0;
   Shard shard{};
   Source source = Source::cold;
-  /// The attempt is written before the dispatch: it may kill the process.
+  /// The attempt is stored before the dispatch, because the message may crash the process.
   bool cautious = false;
-  /// By an operator, at least once.
+  /// It was replayed by an operator at least once.
   bool replayed = false;
-  /// Read from the waiting lane: read again by time, not by sequence.
+  /// It was read from the waiting lane, so it would be read again by time, not by sequence.
   bool was_waiting = false;
-  /// It goes before earlier messages of its class, see spi::Gate::samples.
+  /// It is dispatched before earlier messages of its class, see spi::Gate::samples.
   bool sample = false;
-  /// It waited there because it had failed.
+  /// It was in the waiting lane because an attempt had failed.
   bool was_retrying = false;
-  /// Its key waited for it.
+  /// Its key was blocked by it.
   bool was_blocking = false;
 };
 

@@ -18,9 +18,9 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-/// A pause of the process would lose a shorter one.
+/// A shorter lease would be lost in a short pause of the process.
 constexpr Duration lease_min = milliseconds(100);
-/// Points in time stay within what a clock can count.
+/// The limit avoids overflow of time points.
 constexpr Duration longest = hours(24 * 365 * 10);
 
 Error wrong(const std::string& what) { return {Code::config_invalid, what}; }

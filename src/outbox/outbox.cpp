@@ -56,8 +56,8 @@ struct Outbox::Parts {
                                      .random = options.random,
                                      .metrics = options.metrics,
                                      .log = options.log};
-    // A claim mode with an ownership of its own ties the lease to the session of each table: what
-    // ends one must not cost the others.
+    // A claim mode with its own ownership store ties the lease to the session of each table: the
+    // end of one session must not affect the other tables.
     registration = ownership == &store.ownership() ? runtime::join(with, engine)
                                                    : runtime::start_alone(with, engine);
     started.store(registration.get());
@@ -75,7 +75,7 @@ struct Outbox::Parts {
   OutboxOptions options;
   UlidSource ids;
   outbox::Registry registry;
-  runtime::Engine engine;  // the relay's scope first
+  runtime::Engine engine;  // the relay's scope comes first
   spi::OwnershipStore* ownership = nullptr;
   std::unique_ptr<outbox::Relay> relay;
   std::unique_ptr<outbox::Writer> writer;
@@ -83,7 +83,7 @@ struct Outbox::Parts {
   std::unique_ptr<outbox::Threads> threads;
   std::unique_ptr<runtime::Registration> registration;
   std::atomic<const runtime::Registration*> started{nullptr};
-  std::mutex mutex;  // of state
+  std::mutex mutex;  // protects `state`
   State state = State::fresh;
 };
 
@@ -101,8 +101,8 @@ Outbox::~Outbox() {
   if (!parts_) return;
   (void)stop();
   parts_->threads.reset();
-  // The runtime stays until the last transaction with a write in it has ended: it looks at the
-  // lease.
+  // The runtime stays until the last transaction with a write has ended, because the write checks
+  // the lease.
   if (parts_->registration) parts_->registration->end();
 }
 

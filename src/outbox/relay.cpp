@@ -15,11 +15,12 @@ ShardState::Settings shard_settings(const spi::OutboxStore& store, const OutboxO
           .head_policy = options.head_policy,
           .attempts_max = options.sink ? options.sink->attempts_max(options.retry.attempts_max)
                                        : options.retry.attempts_max,
-          // With every runner busy on a key of its own, half of the queue is left for others.
+          // If every runner is busy with a different key, half of the queue is left for other
+          // messages.
           .chain_max = std::max<std::uint32_t>(4, options.cold_capacity / (2 * runners)),
           .blocked_keys_max = options.blocked_keys_max,
           .key_memory = parts.key_memory,
-          // All that a process of these settings can have in flight.
+          // The most messages that a process with these settings can have in flight.
           .cautious_rows = options.hot_capacity + options.cold_rows_max() + options.unsettled_max,
           .skip_recent = options.skip_recent,
           .gate = gate};
@@ -129,7 +130,8 @@ void Relay::tick(BootTime now) {
       state.tracker().expire_reservations(now);
       return state.phase() == ShardState::Phase::draining && !state.idle();
     });
-    // What was on its way to the sink when the shard began to drain came there after the recall.
+    // Messages that were being passed to the sink when the shard began to drain arrived after the
+    // first recall.
     if (drains && options_.sink) options_.sink->recall(dispatcher_, shard);
   }
   auto& metrics = *options_.metrics;

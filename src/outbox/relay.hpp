@@ -14,7 +14,7 @@
 
 namespace sagabox::outbox {
 
-/// Parts that tests put others in place of.
+/// Parts that tests replace.
 struct RelayParts {
   feed::TrackerFactory tracker = feed::make_tracker;
   const spi::Gate* gate = nullptr;
@@ -23,21 +23,21 @@ struct RelayParts {
   std::size_t refused_rows_max = RefusedRows::rows_max_default;
 };
 
-/// The pipeline of one outbox table: intake → dispatcher → settler, over the shards that are ours.
-/// It has no thread: every stage is a step of plan → one call of the store → apply, and whoever
-/// calls the steps brings the time along.
+/// The pipeline of one outbox table: intake → dispatcher → settler, for the owned shards. It has no
+/// thread: every stage is a step of plan → one call of the store → apply, and the caller of the
+/// steps passes the time.
 class Relay final : public ownership::Holder {
  public:
-  /// All of it outlives the relay.
+  /// All arguments outlive the relay.
   Relay(spi::OutboxStore& store, spi::ControlStore& control, const TableName& table,
         const OutboxOptions& options, const Registry& registry, RelayParts parts = {});
-  /// Waits for what the sink has in hand.
+  /// Waits for messages held by the sink.
   ~Relay() override;
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
 
   [[nodiscard]] static spi::Scope scope_of(const TableName& table) { return outbox_scope(table); }
-  /// Whose lease counts; before the first step.
+  /// Sets the worker with the lease; call it before the first step.
   void attach(ownership::Worker& worker) noexcept { shards_.attach(worker); }
 
   Intake& intake() noexcept { return intake_; }
@@ -47,7 +47,7 @@ class Relay final : public ownership::Holder {
   Shards& shards() noexcept { return shards_; }
   [[nodiscard]] const Unrouted& unrouted() const noexcept { return unrouted_; }
 
-  /// Something was committed in this process that the hot path did not take.
+  /// A message was committed in this process that the hot path did not take.
   void wake();
   /// Housekeeping, a few times a second.
   void tick(BootTime now);

@@ -18,13 +18,13 @@ constexpr Duration wait_min = milliseconds(1);
 constexpr Duration wait_max = milliseconds(100);
 constexpr Duration watch_interval = milliseconds(20);
 constexpr int ticks_per_housekeeping = 10;
-/// One handler thread looks so long for work before it sleeps: waking it costs far more. Not so
-/// often: where others want the processor, a look takes it from them.
+/// How long one handler thread polls for work before it sleeps, because waking it costs far more.
+/// Only one thread polls, because polling takes processor time from other threads.
 constexpr Duration look_max = std::chrono::microseconds(50);
-/// One that stands by goes to sleep after so many looks at queues in which nothing moves.
+/// A thread on standby sleeps after this many checks without activity in the queues.
 constexpr int looks_at_rest = 10;
 
-/// A turn at looking for work, which one thread at a time has.
+/// The right to poll for work, which one thread at a time holds.
 class LooksForWork {
  public:
   explicit LooksForWork(std::atomic<bool>& taken) : taken_(taken) {}
@@ -32,7 +32,7 @@ class LooksForWork {
   LooksForWork(const LooksForWork&) = delete;
   LooksForWork& operator=(const LooksForWork&) = delete;
 
-  /// False: another one looks.
+  /// Returns false if another thread polls.
   bool begin() {
     mine_ = mine_ || !taken_.exchange(true);
     return mine_;
@@ -78,7 +78,7 @@ void Threads::start() {
 
 Status Threads::stop(runtime::Registration& registration) {
   relay_.settler().begin_stop();
-  // After the limit nobody watches deadlines: handlers that listen to their token must hear it now.
+  // Deadlines are not watched after the limit, so stop is requested of all handlers now.
   registration.hand_over(options_.clock->boot_now() + options_.drain_timeout,
                          [this] { relay_.dispatcher().tell_all_to_stop(); });
   ending_.store(true);
@@ -111,8 +111,8 @@ void Threads::read() {
                                              [&] { return ending() || !intake.waits_for_room(); });
     } else {
       store_.wait(table_, std::max(wait_min, intake.next(now) - now));
-      // Either the next poll is due, or somebody has committed, maybe in another process. If it
-      // may have been our own, the hot path goes first.
+      // Either the next poll is due, or a transaction has committed, maybe in another process. If
+      // it may have been one of this process, the hot path goes first.
       if (relay_.dispatcher().reserved() > 0) {
         wakeup_.wait_for(wait_min, [this] { return ending(); });
       }
@@ -178,7 +178,7 @@ void Threads::handle(Runner& runner, std::uint32_t spare) {
     if (took != Dispatcher::Took::nothing) {
       look.end();
       if (const auto since = std::exchange(idle_since, std::nullopt)) {
-        // Messages that come one by one need everybody who may be free for the next.
+        // If messages come one by one, all free threads must be ready for the next one.
         if (now - *since < wait_min) {
           crowd.rested(now - *since);
         } else {
@@ -198,7 +198,7 @@ void Threads::handle(Runner& runner, std::uint32_t spare) {
       continue;
     }
     if (took == Dispatcher::Took::nothing) {
-      now = options_.clock->boot_now();  // what was completed before this is no rest
+      now = options_.clock->boot_now();  // the time up to here was not idle
       if (!idle_since) idle_since = now;
       if (dispatcher.work_waits()) {
         look.end();
@@ -224,7 +224,7 @@ void Threads::stand_by() {
       wakeup_.wait_for(wait_min, [this] { return ending(); });
       const auto moved = dispatcher.taken() - std::exchange(taken, dispatcher.taken());
       const bool waits = dispatcher.work_waits();
-      // Once is chance: what has just been read waits for a moment.
+      // Do not react to a single check: rows that were just read wait for a moment.
       if (waits && moved < Crowd::brisk(wait_min) && (waited || moved == 0)) break;
       waited = waits;
       looks = moved == 0 ? looks + 1 : 0;

@@ -11,8 +11,7 @@
 
 namespace sagabox::outbox {
 
-/// The threads that call the steps of a relay: one reads, one settles, one watches deadlines, the
-/// others run handlers.
+/// The threads of a relay: one reads, one settles, one watches deadlines, the others run handlers.
 class Threads {
  public:
   Threads(spi::OutboxStore& store, const TableName& table, const OutboxOptions& options,
@@ -22,13 +21,13 @@ class Threads {
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
 
-  /// The stages that a store may hang.
+  /// The stages that may hang in a call of the store.
   [[nodiscard]] std::vector<const runtime::StageWatch*> stages() const {
     return {&reads_, &settles_};
   }
   void start();
-  /// Drains up to the limit, gives the shards back. Error when handlers still run at the limit:
-  /// their messages will be delivered again by whoever owns the shard next.
+  /// Drains up to the limit and releases the shards. Returns an error if handlers still run at the
+  /// limit: the next owner of the shard delivers their messages again.
   Status stop(runtime::Registration& registration);
 
  private:
@@ -36,7 +35,7 @@ class Threads {
   void settle();
   void watch();
   void handle(Runner& runner, std::uint32_t spare);
-  /// Until the others do not keep up, or there is nothing to keep up with.
+  /// Pauses this thread until the others are too slow, or until there is no work.
   void stand_by();
   void call_in_spares();
   [[nodiscard]] bool ending() const noexcept { return ending_.load(std::memory_order_relaxed); }
@@ -52,12 +51,12 @@ class Threads {
   std::vector<std::thread> stages_;
   std::vector<std::thread> handlers_;
   std::atomic<std::uint32_t> standing_by_{0};
-  std::atomic<bool> somebody_looks_{false};  ///< one thread at a time looks for work
+  std::atomic<bool> somebody_looks_{false};  ///< one thread at a time polls for work
   struct Spare {
     std::thread thread;
     std::atomic<bool> running{false};
   };
-  std::vector<Spare> spares_;  // the threads are the watching thread's
+  std::vector<Spare> spares_;  // `Spare::thread` is used by the watching thread only
 };
 
 }  // namespace sagabox::outbox

@@ -9,7 +9,7 @@
 namespace sagabox::outbox {
 namespace {
 
-/// Runs `call` on every hook; what one throws is logged.
+/// Runs `call` on every hook; exceptions are logged.
 template <class Call>
 void run_hooks(const OutboxOptions& options, std::string_view when, Call&& call) noexcept {
   for (const auto& hook : options.hooks) {
@@ -33,7 +33,7 @@ Error no_transaction() {
           "write() needs an open transaction on this connection; call BEGIN first"};
 }
 
-/// Waits for the verdict on one batch.
+/// Handles the end of the transaction for one batch.
 class BatchObserver final : public TransactionObserver {
  public:
   BatchObserver(std::shared_ptr<void> owner, const OutboxOptions& options, Relay* relay,

@@ -17,14 +17,14 @@ namespace sagabox::outbox {
 /// committed. Thread-safe.
 class Writer {
  public:
-  /// `relay`: null where somebody else delivers.
+  /// `relay`: null if this process does not deliver.
   Writer(const TableName& table, const OutboxOptions& options, UlidSource& ids, Relay* relay)
       : table_(table), options_(options), ids_(ids), relay_(relay) {}
 
-  /// Open transactions keep this alive, so that their verdict finds what it needs.
+  /// Open transactions keep `owner` alive, because they use it when they end.
   void belongs_to(std::weak_ptr<void> owner) { owner_ = std::move(owner); }
 
-  /// Nothing when a hook suppressed the write.
+  /// nullopt if a hook suppressed the write.
   Result<std::optional<Written>> write(Transaction& tx, NewMessage&& draft);
   Result<std::vector<Written>> write_all(Transaction& tx, std::vector<NewMessage> drafts);
 
@@ -34,7 +34,7 @@ class Writer {
   [[nodiscard]] Result<std::vector<Written>> insert(Transaction& tx, Messages messages);
   [[nodiscard]] Status fits_schema(const Message& message) const;
   [[nodiscard]] Status run_before_hooks(std::vector<NewMessage>& drafts) const;
-  /// Whether it asks how transactions end.
+  /// Whether transactions are observed until they end.
   [[nodiscard]] bool observes() const { return relay_ != nullptr || !options_.hooks.empty(); }
   void watch(Transaction& tx, const std::vector<Written>& written, Messages messages);
   void count(const std::vector<Written>& written, Messages messages);

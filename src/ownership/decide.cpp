@@ -32,7 +32,7 @@ Duration retry_delay(std::uint32_t failures, Duration lease_left) {
 
 namespace {
 
-/// Decides step by step and remembers when the first thing that is not yet due will be.
+/// Decides step by step and keeps the earliest time at which something becomes due.
 class Decision {
  public:
   explicit Decision(const View& view) : view_(view), until_(view.lease_ends) {}
@@ -109,12 +109,12 @@ class Decision {
     const ScopeView& scope = view_.scopes[index];
     if (scope.wish != Wish::take_part) return retreat_from(index);
     if (!due(scope.retry_at)) return std::nullopt;
-    // Until the store counts us (again), a census would say that we are not there. What drains goes
-    // on to be released.
+    // Until the store counts this worker (again), a census would not list it. Draining shards are
+    // still released.
     if (wants_in(scope) && due(view_.lease_retry_at)) return Join{index};
     if (auto release = release_idle(index)) return release;
     if (wants_in(scope)) return std::nullopt;
-    // A census is acted upon before the next is asked for, however slow the store.
+    // A census is used before the next one is requested, however slow the store is.
     if (scope.census != nullptr) {
       if (auto action = balance(index, *scope.census)) return action;
     }
@@ -130,7 +130,8 @@ class Decision {
     if (scope.held.size() > wanted && draining == 0) {
       return StartDrain{index, scope.held.back().shard};
     }
-    // What drains is as good as gone; a slow drain must not keep a dead worker's shards waiting.
+    // Draining shards do not count as held: a slow drain must not delay the take-over of a dead
+    // worker's shards.
     const std::size_t kept = scope.held.size() - draining;
     if (kept < wanted && !scope.take_tried && takeable(census) > 0) {
       return Take{index, static_cast<std::uint16_t>(wanted - kept)};
@@ -138,14 +139,14 @@ class Decision {
     return std::nullopt;
   }
 
-  /// One scope, while the worker takes part in others.
+  /// Leaves one scope while the worker takes part in others.
   std::optional<Action> retreat_from(std::size_t index) {
     const ScopeView& scope = view_.scopes[index];
     for (const HeldView& held : scope.held) {
       if (!held.draining) return StartDrain{index, held.shard};
     }
     if (!due(scope.retry_at)) return std::nullopt;
-    // What is released goes to others only if we are no longer counted.
+    // Others take the released shards only if this worker is not counted any more.
     if (scope.membership != Membership::out) return Withdraw{index};
     return release_idle(index);
   }
@@ -165,7 +166,7 @@ class Decision {
       if (auto release = release_idle(i)) return *release;
     }
     if (!holds_something || view_.abandoning) return Leave{};
-    // What is released goes to others only if we are no longer counted.
+    // Others take the released shards only if this worker is not counted any more.
     if (!view_.withdrawn) return Withdraw{std::nullopt};
     return Wait{until_};
   }

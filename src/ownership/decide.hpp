@@ -12,53 +12,53 @@
 #include <variant>
 #include <vector>
 
-/// What a worker does next, decided without clock, store or lock.
+/// Decides the next action of a worker. Pure: no clock, store or lock.
 namespace sagabox::ownership {
 
 inline constexpr Duration retry_delay_min = std::chrono::milliseconds(100);
 inline constexpr Duration retry_delay_max = std::chrono::seconds(1);
-/// Even a lease about to end is not asked for more often than this.
+/// The minimum delay between attempts, even if the lease is about to end.
 inline constexpr Duration retry_delay_floor = std::chrono::milliseconds(10);
-/// A worker that cannot say good-bye lets its lease run out.
+/// After this many failed attempts to leave, the worker lets its lease expire.
 inline constexpr std::uint32_t leave_attempts_max = 3;
 
-/// How many of `shards` the worker should hold: ranks by id, the remainder goes to the lowest.
-/// 0 for a worker that is not among `live`.
+/// How many of `shards` the worker should hold. Workers are ranked by id, and the lowest ones get
+/// the remainder. 0 for a worker that is not in `live`.
 std::uint16_t quota(Share share, std::uint16_t shards, std::span<const WorkerId> live,
                     const WorkerId& worker);
 
-/// How many shards nobody holds, or an owner without a running lease.
+/// The number of shards without an owner, or whose owner has no valid lease.
 std::uint16_t takeable(const spi::Census& census);
 
-/// The pause after the given number of failures in a row. Grows from `retry_delay_min` to
+/// The delay after the given number of failures in a row. Grows from `retry_delay_min` to
 /// `retry_delay_max`, but leaves room for several attempts before the lease ends.
 Duration retry_delay(std::uint32_t failures, Duration lease_left);
 
 enum class State : std::uint8_t {
-  joining,  ///< no lease, or not yet for all scopes
+  joining,  ///< no lease, or not joined in all scopes yet
   active,
-  leaving,  ///< holds nothing, says good-bye
-  away,     ///< has said it: paused, or about to stop or to come back
+  leaving,  ///< holds no shard, and ends its lease
+  away,     ///< has left: paused, or about to stop or to return
   stopped,
 };
 
 struct HeldView {
   Shard shard{};
   bool draining = false;
-  bool idle = false;  ///< known of draining shards only
+  bool idle = false;  ///< set for draining shards only
 };
 
-/// What is wanted of a worker in one scope.
+/// The requested participation of a worker in one scope.
 enum class Wish : std::uint8_t {
   take_part,
-  stay_away,  ///< hold nothing and be no member, until told otherwise
-  leave,      ///< the same for good
+  stay_away,  ///< hold no shard and be no member until further notice
+  leave,      ///< the same, permanently
 };
 
-/// Whether the store counts a worker in a scope.
+/// Whether the store counts the worker in a scope.
 enum class Membership : std::uint8_t {
   out,
-  unknown,  ///< a join or a withdrawal is not yet answered
+  unknown,  ///< a join or a withdrawal is not answered yet
   in,
 };
 
@@ -66,15 +66,15 @@ struct ScopeView {
   std::uint16_t shards = 0;
   Share share = Share::even;
   std::vector<HeldView> held;           ///< ascending
-  bool release_unanswered = false;      ///< something given away is not yet known to be released
-  const spi::Census* census = nullptr;  ///< the last under this id; null: none
-  bool take_tried = false;              ///< since that census
-  BootTime count_at = BootTime::min();  ///< when the next census is wanted
-  BootTime retry_at = BootTime::min();  ///< nothing is asked of this scope before
+  bool release_unanswered = false;      ///< the release of a shard is not confirmed yet
+  const spi::Census* census = nullptr;  ///< the last one under this id; null: none
+  bool take_tried = false;              ///< a take was tried since that census
+  BootTime count_at = BootTime::min();  ///< when the next census is due
+  BootTime retry_at = BootTime::min();  ///< no call for this scope before
   bool failing = false;                 ///< the last call for this scope failed
   Wish wish = Wish::take_part;
   Membership membership = Membership::in;
-  /// Does not take part, and does not wait for what is busy.
+  /// Leaves the scope without waiting for busy shards.
   bool abandoning = false;
 };
 
@@ -82,38 +82,39 @@ struct View {
   State state = State::joining;
   WorkerId worker;
   BootTime now{};
-  BootTime lease_ends = BootTime::max();  ///< by the worker's own count; max: no lease yet
+  BootTime lease_ends = BootTime::max();  ///< by the worker's own clock; max: no lease yet
   BootTime renew_at = BootTime::min();
   BootTime lease_retry_at = BootTime::min();  ///< no join, renew or leave before
-  bool join_sent = false;                     ///< under this id
+  bool join_sent = false;                     ///< a join was sent under this id
   std::uint32_t leaves_failed = 0;
   bool stopping = false;
-  bool pausing = false;     ///< no scope wants it to take part
-  bool withdrawn = false;   ///< from all scopes: said so to the store, whatever it answered
-  bool abandoning = false;  ///< stop without waiting for what is busy
+  bool pausing = false;  ///< the worker must not take part in any scope
+  bool withdrawn =
+      false;  ///< a withdrawal from all scopes was sent to the store, whatever the answer
+  bool abandoning = false;  ///< stop without waiting for busy shards
   Duration drain_poll_interval{};
   std::size_t scope_first = 0;  ///< scopes take turns
   std::vector<ScopeView> scopes;
 };
 
-/// Nothing before `until`, unless something happens.
+/// No action before `until`, unless an event happens.
 struct Wait {
   BootTime until;
 };
 struct Expire {};
-/// This scope, and all others that can be joined with it.
+/// Joins this scope, and all others that can be joined with it.
 struct Join {
   std::size_t scope;
 };
 struct Renew {};
-/// From this scope; nullopt: from all.
+/// Withdraws from this scope; nullopt: from all scopes.
 struct Withdraw {
   std::optional<std::size_t> scope;
 };
 struct Leave {};
-/// Nothing is held and nothing more is to be said.
+/// No shard is held, and no further call is needed.
 struct GoAway {};
-/// A pause is over: take part again, as a new worker.
+/// A pause has ended: take part again, as a new worker.
 struct ComeBack {};
 struct Finish {};
 struct Count {
@@ -127,11 +128,11 @@ struct StartDrain {
   std::size_t scope;
   Shard shard;
 };
-/// Gives away what is held of a scope, busy or not.
+/// Releases all held shards of a scope, even busy ones.
 struct Abandon {
   std::size_t scope;
 };
-/// These, and whatever was given away before and is not answered yet.
+/// Releases these shards, and those released before without an answer.
 struct Release {
   std::size_t scope;
   std::vector<Shard> shards;

@@ -142,7 +142,7 @@ void HeldShards::reconcile(const spi::Census& census, const WorkerId& owner) {
     if (shard.owner != owner || find(shard.shard) != held_.end()) continue;
     if (const auto last = epoch_last_.find(shard.shard);
         last != epoch_last_.end() && last->second >= shard.epoch) {
-      // What we lost of it may still be running: only a higher epoch fences that off.
+      // Work from the lost ownership may still be running, and only a higher epoch fences it.
       unanswered_.push_back({shard.shard, shard.epoch, true});
     } else {
       adopted.push_back({shard.shard, shard.epoch, true});

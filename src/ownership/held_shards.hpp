@@ -14,35 +14,36 @@
 
 namespace sagabox::ownership {
 
-/// What a worker holds of one scope; tells the holder, the log and the metrics.
+/// The shards of one scope that a worker holds. Reports changes to the holder, the log and the
+/// metrics.
 class HeldShards {
  public:
   HeldShards(ScopeOptions options, Metrics& metrics, Logger& log);
 
   [[nodiscard]] const ScopeOptions& options() const noexcept { return options_; }
-  /// Ascending, with the holder's word on those that drain.
+  /// Ascending; for draining shards with the holder's `idle`.
   [[nodiscard]] std::vector<HeldView> view() const;
   [[nodiscard]] bool holds_any() const noexcept { return !held_.empty(); }
-  /// Given away, but the store has not said that it knows.
+  /// Shards that were given away, but whose release the store has not confirmed.
   [[nodiscard]] const std::vector<spi::OwnedShard>& unanswered() const noexcept {
     return unanswered_;
   }
 
   void acquire(std::span<const spi::OwnedShard> shards, const WorkerId& owner, Timeline timeline);
   void drain(Shard shard);
-  /// The holder forgets them before the store is asked to release them.
+  /// Gives shards away. The holder is told before the store is called to release them.
   void give_away(std::span<const Shard> shards);
-  /// What is held is given away as it is, unclean: whoever holds it forgets it at once.
+  /// Gives all held shards away at once, as unclean; the holder gets `lost` immediately.
   void abandon(std::string_view why);
-  /// The store has said that these are released.
+  /// The store has confirmed the release of these shards.
   void released(std::span<const spi::OwnedShard> shards);
-  /// Nothing when it is not held, or held at another epoch than the one found broken.
+  /// No-op if the shard is not held, or is held at another epoch than `epoch`.
   void lose(Shard shard, std::optional<Epoch> epoch, std::string_view why);
-  /// Starts over, as a worker under a new id does.
+  /// Drops all shards and all state of this worker id.
   void lose_all(std::string_view why);
-  /// Believes the store: what others hold is lost; what the store says is ours without our
-  /// knowing (a take whose answer was lost) is adopted as unclean. Not while something is
-  /// unanswered.
+  /// Adopts the state of the store: shards that others hold are lost; shards that this worker holds
+  /// without knowing it (the answer of a take was lost) are adopted as unclean. Must not be called
+  /// while a release is unanswered.
   void reconcile(const spi::Census& census, const WorkerId& owner);
 
  private:
@@ -65,7 +66,7 @@ class HeldShards {
 
   std::vector<Held> held_;  // ascending
   std::vector<spi::OwnedShard> unanswered_;
-  std::unordered_map<Shard, Epoch> epoch_last_;  // held under this id, now or before
+  std::unordered_map<Shard, Epoch> epoch_last_;  // of shards held under this id, now or earlier
 };
 
 }  // namespace sagabox::ownership

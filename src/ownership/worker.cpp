@@ -20,7 +20,8 @@ struct Overloaded : Cases... {
 template <class... Cases>
 Overloaded(Cases...) -> Overloaded<Cases...>;
 
-/// Whether shards of this scope are given away as they become idle. What hangs is not waited for.
+/// Whether shards of this scope are released as they become idle. A hanging scope is not waited
+/// for.
 template <class ScopeState>
 bool is_left(const ScopeState& scope, bool stopping) {
   const auto& wishes = *scope.wishes;
@@ -301,7 +302,7 @@ Request Worker::join(std::size_t first) {
 Request Worker::withdraw(std::optional<std::size_t> scope) {
   Request::Withdraw withdraw;
   for (std::size_t i = 0; i < scopes_.size(); ++i) {
-    // Those that wait for the same go along: one call, however many tables stop together.
+    // Include other scopes that wait for a withdrawal: one call, even if many tables stop together.
     const bool along = scopes_[i]->wishes->wish() != Wish::take_part &&
                        scopes_[i]->membership != Membership::out &&
                        scopes_[i]->backoff.retry_at <= now_;
@@ -309,7 +310,8 @@ Request Worker::withdraw(std::optional<std::size_t> scope) {
     scopes_[i]->membership = Membership::unknown;
     withdraw.scopes.push_back(scopes_[i]->shards.options().scope);
   }
-  // From all it is tried once: without it others take the shards when we leave.
+  // A withdrawal from all scopes is tried once: if it fails, others take the shards after this
+  // worker has left.
   withdrawn_ = withdrawn_ || !scope;
   return ask(std::move(withdraw));
 }
@@ -317,8 +319,8 @@ Request Worker::withdraw(std::optional<std::size_t> scope) {
 Request Worker::release(const Release& action) {
   HeldShards& shards = scopes_[action.scope]->shards;
   shards.give_away(action.shards);
-  // The same of all scopes that are left: the store hears of one after the other, and what waits
-  // for that must not be busy, or unclean, in the meantime.
+  // Do the same for all scopes that are being left: the store is called for one after the other,
+  // and shards that wait for this must not become busy, or unclean, in the meantime.
   for (auto& scope : scopes_) {
     if (!is_left(*scope, stopping())) continue;
     std::vector<Shard> idle;
@@ -331,7 +333,7 @@ Request Worker::release(const Release& action) {
 }
 
 Request Worker::leave() {
-  // Others may take over from the moment the store hears of it.
+  // Others may take over as soon as the store processes the call.
   publish_lease(BootTime::min());
   for (const auto& scope : scopes_) scope->shards.lose_all("busy at the end of the stop");
   state_ = State::leaving;
@@ -373,7 +375,7 @@ void Worker::lease_expired(std::string_view why) {
 
 void Worker::start_over(std::string_view why) {
   begin_anew(why);
-  // Not at once: a store that keeps denying us is not to be hammered.
+  // Wait first, to limit the load on a store that keeps refusing this worker.
   lease_backoff_ = {.failures = 0, .retry_at = now_ + retry_delay_min};
   parts_.log.log(LogLevel::warning, "worker starts over", {{"worker", id_.view()}, {"why", why}});
 }

@@ -25,20 +25,20 @@ namespace sagabox::ownership {
 
 struct WorkerOptions {
   Duration lease = std::chrono::seconds(15);
-  /// The worker stops this long before its lease ends by its own count.
+  /// The worker stops this long before its lease ends by its own clock.
   Duration lease_margin = std::chrono::seconds(3);
   Duration renew_interval = std::chrono::seconds(5);
   Duration census_interval = std::chrono::seconds(1);
-  /// How often a draining shard's holder is asked whether it is idle.
+  /// How often `idle` of the holder is called for a draining shard.
   Duration drain_poll_interval = std::chrono::milliseconds(10);
 
-  /// Margin and intervals in proportion to the lease, as the defaults are.
+  /// Sets margin and intervals in proportion to the lease, as in the defaults.
   static WorkerOptions for_lease(Duration lease);
   /// Names the setting that is wrong and what would be right.
   [[nodiscard]] Status check() const;
 };
 
-/// What a worker works with; all of it outlives the worker.
+/// The dependencies of a worker; they outlive it.
 struct WorkerParts {
   spi::OwnershipStore& store;
   UlidSource& ids;
@@ -72,88 +72,89 @@ struct Request {
   struct Leave {};
 
   WorkerId worker;
-  BootTime asked{};  ///< before the call was made: a lease counts from here
+  BootTime asked{};  ///< the time before the call: a lease starts here
   std::variant<Join, Renew, Census, Take, Release, Withdraw, Leave> call;
 };
 
 using Reply = std::variant<Result<spi::LeaseReply>, Result<spi::Census>,
                            Result<std::vector<spi::OwnedShard>>, Status>;
 
-/// A process's part in the scopes it shares with others: joins, renews one lease for all of them,
-/// takes its share of the shards and hands over what is above it, one shard at a time. Scopes come
-/// and go while it runs; with none that wants it to take part it has no lease, and comes back under
-/// a new id when there is one.
+/// Represents a process in the scopes it shares with others: joins them, renews one lease for all
+/// of them, takes its share of the shards and hands over those above it, one shard at a time.
+/// Scopes can be added and removed while it runs. While it does not take part in any scope it has
+/// no lease; it returns under a new id.
 ///
-/// A step has three parts that can be called apart. `plan`, `perform`, `apply`, `next_due` and
-/// `step` belong to one thread, which is also the only one to call the holders; everything else
-/// is safe from any thread. No error of the store ends a worker.
+/// A step has three parts that can be called separately. `plan`, `perform`, `apply`, `next_due` and
+/// `step` must be called by one thread, which is also the only one that calls the holders; all
+/// other functions are safe from any thread. Errors of the store do not end a worker.
 class Worker {
  public:
-  /// Takes part in `scopes` from its first step on. Throws std::invalid_argument when `add` would,
-  /// or when the options do not pass their check.
+  /// Takes part in `scopes` from its first step on. Throws std::invalid_argument if `add` would, or
+  /// if the options are invalid.
   Worker(WorkerParts parts, std::vector<ScopeOptions> scopes, WorkerOptions options = {});
 
-  /// What to ask the store now, if anything. Gives up expired leases and starts drains on the
-  /// way. Every request wants its `apply` before the next `plan`.
+  /// The call of the store to make now; nullopt if there is none. Also handles expired leases and
+  /// starts drains. After every request, call `apply` before the next `plan`.
   [[nodiscard]] std::optional<Request> plan(BootTime now);
-  /// Exactly one call of the store, with no lock held.
+  /// Makes exactly one call of the store, with no lock held.
   [[nodiscard]] Reply perform(const Request& request) const;
-  /// A reply to a worker that has started over in the meantime is ignored.
+  /// Processes the reply. It is ignored if the worker has started over in the meantime.
   void apply(const Request& request, Reply reply, BootTime now);
-  /// `plan` has nothing to do before this time unless a holder becomes idle or one of the calls
-  /// below is made.
+  /// The time of the next action, unless a holder becomes idle or one of the functions below is
+  /// called.
   [[nodiscard]] BootTime next_due() const;
-  /// All three at the clock's time. False: there was nothing to do.
+  /// Runs all three at the clock's time. Returns false if there was nothing to do.
   bool step();
 
-  /// Whether shards may be worked on. False is not yet a loss: keep everything until the holder
-  /// is told, but begin nothing.
+  /// Whether shards may be worked on. If false, the shards are not lost yet: keep all state until
+  /// the holder gets `lost`, but start nothing.
   [[nodiscard]] bool live(BootTime now) const noexcept {
     return now.time_since_epoch().count() < live_until_.load(std::memory_order_acquire);
   }
-  /// Another one after every start over.
+  /// Changes each time the worker starts over.
   [[nodiscard]] WorkerId id() const;
 
-  /// A read or settle saw another history of the database. Ignored when `seen` is the one this
-  /// worker has joined already.
+  /// A read or settle saw another timeline of the database. Ignored if this worker has already
+  /// joined `seen`.
   void timeline_changed(std::optional<Timeline> seen = std::nullopt);
-  /// A settle found its fence broken. Ignored when the shard is held at another epoch by now.
+  /// A settle found its fence broken. Ignored if the shard is held at another epoch now.
   void shard_lost(const spi::Scope& scope, Shard shard, std::optional<Epoch> epoch = std::nullopt);
 
-  /// Take part in this scope, too. Throws std::invalid_argument when the worker has a scope of this
-  /// name, or it has no shard or no holder.
+  /// Takes part in this scope, too. Throws std::invalid_argument if the worker has a scope with
+  /// this name, or if the scope has no shards or no holder.
   void add(ScopeOptions scope);
-  /// Drain the scope, release each shard as it becomes idle, so that others take over, and then
-  /// forget it. The holder must live until `quiet`.
+  /// Drains the scope, releases each shard as it becomes idle, so that others take over, and then
+  /// removes it. The holder must exist until `quiet`.
   void remove(const spi::Scope& scope);
-  /// The limit of the drain is reached: what is busy is given away, unclean. After `remove`.
+  /// The time limit of the drain is reached: releases busy shards as unclean. Call it after
+  /// `remove`.
   void abandon(const spi::Scope& scope);
-  /// Whether it has been added and not yet been forgotten.
+  /// Whether the scope was added and not removed yet.
   [[nodiscard]] bool has(const spi::Scope& scope) const;
-  /// Removed, and its holder will not be called any more.
+  /// Whether the scope is removed and its holder will not be called any more.
   [[nodiscard]] bool quiet(const spi::Scope& scope) const;
 
-  /// Drain the scope, release each shard as it becomes idle, so that others take over, and stay
-  /// away from it until `resume`.
+  /// Drains the scope, releases each shard as it becomes idle, so that others take over, and takes
+  /// no part in it until `resume`.
   void pause(const spi::Scope& scope);
-  /// Take part again, whatever of the pause is done; what drains already is still given away.
+  /// Takes part again, even if the pause is not complete; draining shards are still released.
   void resume(const spi::Scope& scope);
-  /// `pause` has been called and nothing is held any more.
+  /// Whether `pause` was called and no shard is held any more.
   [[nodiscard]] bool paused(const spi::Scope& scope) const;
 
-  /// Whoever works on this scope hangs: its shards are given away at once, unclean, and it stays
-  /// away from it until told that it does not hang any more. Other scopes go on.
+  /// If `hangs`, the work on this scope hangs: its shards are released at once as unclean, and the
+  /// worker takes no part in it until this is called with false. Other scopes continue.
   void set_hanging(const spi::Scope& scope, bool hangs);
 
-  /// Another lease from the next step on, with intervals in proportion. Positive.
+  /// Sets another lease from the next step on, with intervals in proportion. Must be positive.
   void set_lease(Duration lease) noexcept { lease_wanted_.store(lease.count()); }
-  /// Has no lease, because no scope wants it to take part.
+  /// Whether it has no lease because it takes part in no scope.
   [[nodiscard]] bool away() const noexcept { return away_.load(std::memory_order_acquire); }
 
-  /// Drains and releases all scopes, then ends for good. Also ends pauses.
+  /// Drains and releases all scopes, then stops permanently. Also ends pauses.
   void begin_stop() noexcept { stopping_.store(true, std::memory_order_release); }
-  /// The limit of the drain is reached: release what is idle, try once, and leave. The rest counts
-  /// as unclean.
+  /// The time limit of the drain is reached: tries once to release idle shards, then leaves. The
+  /// other shards count as unclean.
   void abandon_remaining() noexcept {
     abandoning_.store(true, std::memory_order_release);
     begin_stop();
@@ -166,15 +167,15 @@ class Worker {
     std::uint32_t failures = 0;
     BootTime retry_at = BootTime::min();
   };
-  /// What is wanted in a scope, and how far it has come. Set by any thread, `away` and `quiet` by
-  /// the worker's own.
+  /// The requests for a scope and their progress. Set by any thread, except `away` and `quiet`,
+  /// which the worker's own thread sets.
   struct Wishes {
     std::atomic<bool> pausing{false};
     std::atomic<bool> hanging{false};
     std::atomic<bool> leaving{false};
     std::atomic<bool> abandoning{false};
-    std::atomic<bool> away{false};   ///< no member, holds nothing
-    std::atomic<bool> quiet{false};  ///< leaves, and holds nothing
+    std::atomic<bool> away{false};   ///< not a member, holds no shard
+    std::atomic<bool> quiet{false};  ///< leaving, and holds no shard
 
     [[nodiscard]] Wish wish() const noexcept {
       if (leaving.load(std::memory_order_acquire)) return Wish::leave;
@@ -187,7 +188,7 @@ class Worker {
     HeldShards shards;
     std::shared_ptr<Wishes> wishes;
     Membership membership = Membership::out;
-    /// The store refused to join several scopes together, of which this is one.
+    /// The store refused a join of several scopes that included this one.
     bool join_alone = false;
     std::optional<spi::Census> census{};
     bool take_tried = false;
@@ -207,7 +208,7 @@ class Worker {
   using Note = std::variant<LostNote, TimelineNote>;
 
   [[nodiscard]] View view(BootTime now) const;
-  /// Nothing for an action that needs no store: it is done on return.
+  /// nullopt for an action without a call of the store, which is complete on return.
   std::optional<Request> act(const Action& action);
   [[nodiscard]] Request ask(decltype(Request::call) call) const;
   Request join(std::size_t first);
@@ -215,9 +216,9 @@ class Worker {
   Request release(const Release& action);
   Request leave();
 
-  /// Those added since the last step, and a new lease.
+  /// Adds new scopes since the last step, and applies a new lease.
   void take_in();
-  /// Notes what is away and quiet, and forgets scopes that have left.
+  /// Updates `away` and `quiet`, and removes scopes that have left.
   void take_stock();
   [[nodiscard]] ScopeState* find(const spi::Scope& scope);
   [[nodiscard]] std::shared_ptr<Wishes> wishes_of(const spi::Scope& scope) const;
@@ -230,19 +231,19 @@ class Worker {
   void apply_withdraw(const Request::Withdraw& withdraw, const Status& reply);
   void apply_leave(const Status& reply);
   void join_refused(const Request::Join& join, const Error& error);
-  /// Begins to work once every scope that can be joined is.
+  /// Becomes active when all scopes that can be joined are joined.
   void end_joining();
 
   void note(Note note);
   void handle_notes();
   void lease_expired(std::string_view why);
-  /// As a new worker does, because this one lost its part in the scopes.
+  /// Continues as a new worker, because this one lost its membership.
   void start_over(std::string_view why);
-  /// Under a new id, holding nothing.
+  /// Resets the state, with a new id and no shards.
   void begin_anew(std::string_view why);
   void go_away();
   void come_back();
-  /// False, and everything is forgotten, when `timeline` is not the one this worker joined.
+  /// If `timeline` is not the one this worker joined, starts over and returns false.
   bool same_timeline(Timeline timeline);
   void lease_from(BootTime asked);
   void publish_lease(BootTime until) noexcept;
@@ -276,7 +277,7 @@ class Worker {
   std::atomic<bool> abandoning_{false};
   std::atomic<bool> stopped_{false};
 
-  mutable std::mutex mutex_;  // of what is below
+  mutable std::mutex mutex_;  // protects the members below
   WorkerId id_;               // written by the worker's thread only
   std::vector<Note> notes_;
   std::vector<ScopeOptions> added_;

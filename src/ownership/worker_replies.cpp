@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-/// What a worker makes of the store's replies.
+/// How a worker processes the replies of the store.
 namespace sagabox::ownership {
 
 void Worker::apply_join(const Request& request, const Result<spi::LeaseReply>& reply) {
@@ -17,11 +17,11 @@ void Worker::apply_join(const Request& request, const Result<spi::LeaseReply>& r
     if (scope == nullptr) continue;
     scope->membership = Membership::in;
     succeeded(scope->backoff);
-    // After a withdrawal: what was counted before says nothing any more.
+    // After a withdrawal, an earlier census is not valid any more.
     scope->census.reset();
   }
   if (state_ != State::joining) return;
-  // Counted from the first: nothing says that the later ones prolong it.
+  // The lease starts at the first join: it is not certain that later ones extend it.
   if (lease_ends_ == BootTime::max()) lease_from(request.asked);
   end_joining();
 }
@@ -39,7 +39,7 @@ void Worker::end_joining() {
 }
 
 void Worker::join_refused(const Request::Join& join, const Error& error) {
-  // A scope that the store refuses (it has another count of shards) must not keep the others out.
+  // A scope that the store refuses (it has a different number of shards) must not block the others.
   const bool refused = error.code == Code::config_invalid;
   const bool alone = join.scopes.size() == 1;
   if (!refused || !alone) failed(lease_backoff_, "join", error);
@@ -77,7 +77,8 @@ void Worker::apply_census(ScopeState& scope, Result<spi::Census> reply) {
   if (!reply.ok()) return failed(scope.backoff, "census", reply.error());
   if (!same_timeline(reply->timeline)) return;
   if (std::ranges::find(reply->live, id_) == reply->live.end()) {
-    // The lease may have run out, or only this scope knows us no more: joining it again tells.
+    // The lease may have expired, or only this scope does not know this worker any more: joining
+    // again shows which.
     scope.shards.abandon("the store does not count us among the live");
     scope.membership = Membership::unknown;
     return;
@@ -92,7 +93,7 @@ void Worker::apply_census(ScopeState& scope, Result<spi::Census> reply) {
 void Worker::apply_take(ScopeState& scope, const Result<std::vector<spi::OwnedShard>>& reply) {
   scope.take_tried = true;
   if (!reply.ok()) {
-    // It may have happened all the same: a census tells.
+    // The take may have happened anyway: a census shows it.
     scope.count_at = now_;
     return failed(scope.backoff, "take", reply.error());
   }

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-/// What others want of a worker in its scopes, and how far it has come.
+/// Requests of other threads for the scopes of a worker, and their progress.
 namespace sagabox::ownership {
 namespace {
 

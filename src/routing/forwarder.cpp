@@ -10,13 +10,13 @@
 namespace sagabox::routing {
 namespace {
 
-/// Sent in one round, so that answers do not wait long.
+/// The most sends in one round, so that answers do not wait long.
 constexpr std::size_t sends_max = 512;
-/// Above that tenants share limits by their hash.
+/// Above this number, tenants share limits by their hash.
 constexpr std::size_t tenant_valves_max = 100'000;
 constexpr int rounds_max = 8;
 constexpr std::size_t classes_max = 10'000;
-/// Under way to one destination: what hangs must not take all places.
+/// The limit for one destination, so that a hanging one does not use all capacity.
 constexpr std::uint32_t under_way_max = 1024;
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t more) {
@@ -100,7 +100,7 @@ bool Forwarder::closed(spi::ClassId id) const {
   const std::scoped_lock lock(mutex_);
   const auto several = lines_of_class_.find(id.value);
   if (several == lines_of_class_.end()) return traffic_.shut(id);
-  // One that is down does not keep a message from the others; one that is full does.
+  // A target that is down does not block messages for the other targets; a full one does.
   return std::any_of(several->second.begin(), several->second.end(),
                      [&](spi::ClassId line) { return traffic_.full(line); });
 }
@@ -228,7 +228,7 @@ void Forwarder::pump() {
   again_ = true;
   if (pumping_) return;
   pumping_ = true;
-  // Whoever pumps for others has work of its own.
+  // Limit the rounds, because the calling thread has other work.
   for (int rounds = 0; again_ && rounds < rounds_max; ++rounds) {
     again_ = false;
     auto due = round(clock_.boot_now());
@@ -293,7 +293,7 @@ void Forwarder::sent(spi::Ticket ticket, spi::SendResult result) noexcept {
   {
     const std::scoped_lock lock(mutex_);
     auto* const part = parts_.find(ticket.value);
-    // A second result of one parcel is the transport's fault; the first one counts.
+    // A second result for a parcel is an error of the transport; only the first one counts.
     if (part == nullptr || !part->under_way) return;
     const auto now = clock_.boot_now();
     auto& journey = journeys_.find(part->journey)->journey;

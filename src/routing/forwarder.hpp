@@ -24,11 +24,12 @@
 
 namespace sagabox::routing {
 
-/// Hands messages to transports when their turn has come, and answers for them. It has no thread:
-/// what is due is sent by `pump`, which `deliver` calls and whoever watches the time. Thread-safe.
+/// Passes messages to transports in turn, and returns their results. It has no thread: `pump` sends
+/// what is due; it is called by `deliver` and by the thread of the router. Thread-safe.
 class Forwarder final : public spi::SendResults {
  public:
-  /// `wake`: there is something to pump, and this is a transport's thread.
+  /// `wake` is called when there is work for `pump` that the calling thread, such as a transport's,
+  /// must not do.
   Forwarder(const RouterOptions& options, std::unique_ptr<RouteTable> table,
             std::function<void()> wake);
 
@@ -43,13 +44,13 @@ class Forwarder final : public spi::SendResults {
   void leave(spi::DispatchResults& results);
 
   void sent(spi::Ticket ticket, spi::SendResult result) noexcept override;
-  /// Sends what may go, gives up what waits in vain.
+  /// Sends messages that may be sent, and returns those that would wait too long.
   void pump();
-  /// When `pump` has something to do by itself.
+  /// The next time at which `pump` must be called without an event.
   [[nodiscard]] BootTime wake_at() const;
 
   [[nodiscard]] std::vector<DestinationState> destinations() const;
-  /// Messages that are remembered as not taken, at all destinations.
+  /// The number of tracked messages that were not accepted, at all destinations.
   [[nodiscard]] std::size_t suspects() const;
   [[nodiscard]] std::vector<HeldUp> held_up(const std::string& topic,
                                             const std::string& tenant) const;
@@ -57,7 +58,7 @@ class Forwarder final : public spi::SendResults {
  private:
   struct Client {
     spi::DispatchResults* results = nullptr;
-    std::size_t open = 0;  ///< dispatches that have not been answered
+    std::size_t open = 0;  ///< dispatches without a result yet
   };
   struct Travelling {
     Journey journey;
@@ -71,15 +72,15 @@ class Forwarder final : public spi::SendResults {
     bool under_way = false;
     bool probe = false;
   };
-  /// An answer to be given without the lock.
+  /// A result to be reported without the lock.
   struct Answer {
     Client* client = nullptr;
     spi::Ticket ticket{};
     spi::Dispatched result;
   };
-  /// The instruments of one transport, looked up once.
+  /// The metrics of one transport, looked up once.
   struct Figures {
-    static constexpr std::size_t results = 7;  ///< kinds of results
+    static constexpr std::size_t results = 7;  ///< number of kinds of results
     std::array<Counter*, results> sends{};
     Histogram* seconds = nullptr;
   };
@@ -91,7 +92,7 @@ class Forwarder final : public spi::SendResults {
     bool known_down = false;
     flow::Suspects suspects{};
   };
-  /// What one round of `pump` does without the lock.
+  /// The part of one round of `pump` that runs without the lock.
   struct Round {
     std::map<spi::Transport*, std::vector<spi::Parcel>> parcels;
     std::vector<Answer> answers;
@@ -103,15 +104,15 @@ class Forwarder final : public spi::SendResults {
   void add_destinations(const RouterOptions& options);
   [[nodiscard]] flow::Traffic::Way way(const Route& route, const Target& target,
                                        const std::string& tenant, BootTime now);
-  /// Where the valves of a way stand; the first is the transport's.
+  /// The indexes of the valves of a way; the first valve is the transport's.
   static constexpr std::size_t valve_of_route = 1;
   static constexpr std::size_t valve_of_tenant = 2;
   /// "rate of its route"
   static std::string limit_text(const flow::Traffic::Hold& hold);
-  /// Without the valve of a tenant that has not sent anything yet.
+  /// The way, without the tenant's valve if the tenant has sent nothing yet.
   [[nodiscard]] flow::Traffic::Way known_way(const Route& route, const Target& target,
                                              const std::string& tenant) const;
-  /// The name that a tenant's valve has.
+  /// The name of a tenant's valve.
   [[nodiscard]] std::string valve_name(const std::string& tenant) const;
   [[nodiscard]] std::optional<flow::ValveId> tenant_valve(const std::string& tenant, BootTime now);
   [[nodiscard]] spi::ClassId line_of(const Route& route, const Target& target,
@@ -120,11 +121,11 @@ class Forwarder final : public spi::SendResults {
   void set_out(spi::Dispatch& dispatch, const Route& route, Client& client, BootTime now,
                std::vector<Answer>& answers);
   void not_now(Journey& journey, spi::ClassId line, const Target& target, BootTime now) const;
-  /// Whether the message itself is the cause of a send that was not taken.
+  /// Decides whether the message itself is the cause of a send that was not accepted.
   [[nodiscard]] flow::Suspects::Judged blame(const Message& message, const Part& part,
                                              const Target& target, const spi::SendResult& result,
                                              BootTime now);
-  /// Busy, unreachable or no answer.
+  /// Handles the results busy, unreachable and no answer.
   void not_taken(Journey& journey, const Part& part, const Target& target, spi::SendResult&& result,
                  const flow::Suspects::Judged& judged, BootTime now);
   [[nodiscard]] Round round(BootTime now);
@@ -144,12 +145,12 @@ class Forwarder final : public spi::SendResults {
   Metrics& metrics_;
   Limits tenant_limits_;
   std::map<std::string, Limits, std::less<>> limits_of_tenant_;
-  bool by_tenant_;      ///< lines are
-  Duration pause_max_;  ///< of what is asked for without a message to blame
+  bool by_tenant_;      ///< whether lines are separate for each tenant
+  Duration pause_max_;  ///< the limit for requested pauses that no message is blamed for
   std::unique_ptr<RouteTable> table_;
   std::function<void()> wake_;
 
-  mutable std::mutex mutex_;  // of all below
+  mutable std::mutex mutex_;  // protects all members below
   flow::Traffic traffic_;
   std::vector<Destination> destinations_;
   std::map<std::string, flow::ValveId, std::less<>> transport_valves_;
@@ -165,7 +166,7 @@ class Forwarder final : public spi::SendResults {
   bool again_ = false;
 
   std::atomic<std::size_t> shut_{0};
-  std::mutex telling_opened_;  // nobody leaves meanwhile
+  std::mutex telling_opened_;  // held so that no client leaves during `opened`
 };
 
 }  // namespace sagabox::routing

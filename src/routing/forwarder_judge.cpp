@@ -7,8 +7,8 @@
 namespace sagabox::routing {
 namespace {
 
-/// What is written down waits as long as the destination has been down, and longer each time it
-/// fails, within these.
+/// The limits of the delay of a stored retry. The delay is at least as long as the destination has
+/// been down, and grows with each failure.
 constexpr Duration wait_min = std::chrono::seconds(1);
 constexpr Duration wait_max = std::chrono::seconds(40);
 constexpr std::uint32_t doublings_max = 6;
@@ -19,12 +19,12 @@ bool is_taken(Kind kind) {
   return kind != Kind::busy && kind != Kind::unreachable && kind != Kind::timed_out;
 }
 
-/// Ids of different tenants are apart.
+/// Includes the tenant, because ids are unique within a tenant only.
 std::uint64_t identity(const Message& message) {
   return stable_hash(message.id().view()) ^ (stable_hash(message.tenant()) * 31);
 }
 
-/// When this attempt fails, too, the message is dead.
+/// Whether the message becomes dead if this attempt fails.
 bool is_last(const Journey& journey) {
   const auto& retry = journey.route->retry;
   return journey.dispatch.attempt >= (retry ? retry->attempts_max : journey.dispatch.attempts_max);
@@ -45,12 +45,12 @@ flow::Suspects::Judged Forwarder::blame(const Message& message, const Part& part
     }
     return {};
   }
-  // Where others arrived meanwhile, it is this message that gets no answer.
+  // If others arrived in the meantime, this message is the cause of the missing answer.
   const bool passed = traffic_.breaker(target.destination).alive_since(part.sent);
   if (result.kind == Kind::timed_out && passed) {
     return suspects.failed_alone(identity(message), now);
   }
-  // All that were under way when it went down failed: that says nothing of any of them.
+  // All messages under way failed when the destination went down: none of them is blamed.
   if (!traffic_.is_news(part.going.line, part.sent)) return {};
   const bool down = traffic_.down(part.going.line, target.destination) != nullptr;
   return suspects.failed(identity(message), down, now, part.going.retry);
@@ -85,14 +85,14 @@ void Forwarder::not_taken(Journey& journey, const Part& part, const Target& targ
   if (judged.blamed) {
     auto& suspects = destinations_[target.destination.value].suspects;
     if (is_last(journey)) suspects.forget(identity(*journey.dispatch.message));
-    // A shorter wait than the policy's would only burn its attempts.
+    // A shorter delay than the policy's would only use up its attempts.
     return journey.failed(code, std::move(why), Attempt::spent,
                           asked > wait_min ? result.retry_after : std::nullopt);
   }
   const auto* const breaker = traffic_.down(part.going.line, target.destination);
-  // Those that were under way when it went down wait unwritten.
+  // Messages that were under way when the destination went down wait without a write.
   if (breaker != nullptr && !part.probe) return not_now(journey, part.going.line, target, now);
-  // Others go next: this one may be the cause.
+  // Delay this message so that others go first: it may be the cause.
   const auto lasted = breaker == nullptr ? Duration{} : now - breaker->down_since();
   const auto grown = wait_min * (1U << std::min(judged.times - 1, doublings_max));
   const auto wait = wait_for(journey, std::max(lasted, grown));
@@ -110,7 +110,7 @@ void Forwarder::not_now(Journey& journey, spi::ClassId line, const Target& targe
 
 Duration Forwarder::wait_for(const Journey& journey, Duration at_least) {
   const auto delay = std::clamp(at_least, wait_min, wait_max);
-  // Not all at once.
+  // Spread the retries over time.
   return delay + delay * static_cast<int>(journey.dispatch.sequence.value % 32) / 64;
 }
 

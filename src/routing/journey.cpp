@@ -6,7 +6,7 @@
 namespace sagabox::routing {
 namespace {
 
-/// What has no room and cannot wait with its class comes again so soon.
+/// The delay of a message that has no room and cannot wait with its class.
 constexpr Duration no_room_delay = std::chrono::seconds(1);
 
 TargetBits bit(std::size_t target) { return static_cast<TargetBits>(1U << target); }
@@ -41,7 +41,7 @@ spi::Dispatched Journey::result() const {
                                 .retry = route->retry ? &*route->retry : nullptr};
   if (failure_ || down_ || no_room_) {
     result.outcome = retry_after({}, spent_ ? Attempt::spent : Attempt::not_spent);
-    // A failure's delay is the policy's unless the other side named one.
+    // After a failure the policy sets the delay, unless the destination requested one.
     result.outcome.delay = failure_ ? failure_delay_ : down_ ? down_delay_ : no_room_delay;
     const auto& trouble = failure_ ? failure_ : down_;
     result.outcome.code = trouble ? trouble->code : Code::provider_unavailable;

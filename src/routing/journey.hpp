@@ -11,7 +11,7 @@
 
 namespace sagabox::routing {
 
-/// One message on its way to all targets of its route, and what they have answered so far. Pure.
+/// The delivery of one message to all targets of its route, with their answers so far. Pure.
 struct Journey {
   Journey(spi::Dispatch what, const Route& by)
       : dispatch(std::move(what)), route(&by), answers(by.answers(dispatch.done)) {}
@@ -21,21 +21,21 @@ struct Journey {
   TargetAnswers answers;
   std::uint32_t open = 0;  ///< targets without an answer
 
-  /// It has said for good what it has to say.
+  /// Whether the target has given its final answer.
   [[nodiscard]] bool has_answered(std::size_t target) const noexcept {
     return ((answers.arrived | answers.refused) >> target & 1U) != 0;
   }
   void arrived(std::size_t target);
-  /// Never taken as it is.
+  /// The target refused the message permanently.
   void refused(std::size_t target, Code code, std::string why);
-  /// Another time it may arrive.
+  /// The send failed, but a later one may succeed.
   void failed(Code code, std::string why, Attempt attempt, std::optional<Duration> delay);
-  /// There is no room for it now; nothing is to be written for that.
+  /// There is no room for the message now; nothing needs to be written.
   void no_room() { no_room_ = true; }
-  /// The destination is down; again in `delay`.
+  /// The destination is down; try again after `delay`.
   void down(std::string why, Duration delay);
 
-  /// When none is open any more.
+  /// The result; call it when no target is open any more.
   [[nodiscard]] spi::Dispatched result() const;
 
  private:
@@ -48,7 +48,7 @@ struct Journey {
   std::optional<Trouble> down_{};
   std::optional<Duration> failure_delay_{};
   std::optional<Duration> down_delay_{};
-  bool answered_now_ = false;  ///< something is to be written down
+  bool answered_now_ = false;  ///< this attempt has answers to be stored
   bool no_room_ = false;
   bool spent_ = false;
 };

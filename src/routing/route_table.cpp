@@ -10,7 +10,7 @@
 namespace sagabox::routing {
 namespace {
 
-/// Topics are few; whoever makes them up endlessly pays for the search each time.
+/// The limit of cached topics. Topics above it are searched each time.
 constexpr std::size_t topics_known_max = 10'000;
 constexpr unsigned fingerprint_shift = 32;
 constexpr unsigned refused_shift = 16;
@@ -26,7 +26,7 @@ std::string_view transport_of(std::string_view target) {
   return name == "https" ? std::string_view("http") : name;
 }
 
-/// Without what a URL may hide: user, password, query.
+/// The URL without user, password and query.
 std::string shown(std::string_view target) {
   const auto scheme = target.find("://");
   if (scheme == std::string_view::npos) return std::string(target);

@@ -16,11 +16,11 @@
 
 namespace sagabox::routing {
 
-/// Bit by bit, in the order of a route's targets.
+/// One bit for each target, in the order of the route.
 using TargetBits = std::uint16_t;
 inline constexpr std::size_t targets_max = 16;
 
-/// What the targets have said for good.
+/// The final answers of the targets.
 struct TargetAnswers {
   TargetBits arrived = 0;
   TargetBits refused = 0;
@@ -28,7 +28,7 @@ struct TargetAnswers {
 
 struct Target {
   std::string text;
-  std::string shown;  ///< without what a URL may hide
+  std::string shown;  ///< without user, password and query of a URL
   spi::Transport* transport = nullptr;
   std::string transport_name;
   std::shared_ptr<const spi::Address> address;
@@ -44,9 +44,9 @@ struct Route {
   std::vector<std::string> tenants;  // sorted
   std::optional<JsonSchema> schema;
   std::uint32_t number = 0;
-  std::uint32_t fingerprint = 0;  ///< of the targets' names
+  std::uint32_t fingerprint = 0;  ///< a hash of the targets' names
 
-  /// Why it may not go this way; nothing: it may.
+  /// Returns why the route must not be used for this message; nullopt if it may.
   [[nodiscard]] std::optional<Error> objection(const Message& message) const;
   /// Why a payload does not fit the schema; nothing: it does, or it is no JSON, or there is none.
   [[nodiscard]] std::optional<Error> misfit(const Payload& payload) const;
@@ -56,15 +56,15 @@ struct Route {
   [[nodiscard]] TargetsDone as_done(const TargetAnswers& answers) const noexcept;
 };
 
-/// The routes, checked; which one a topic takes is looked up once. Thread-safe.
+/// The checked routes. The route of a topic is searched once and cached. Thread-safe.
 class RouteTable {
  public:
-  /// Asks the transports about the addresses.
-  /// Everything that is wrong with the routes, each alone, in their order.
+  /// Returns the problem of each invalid route, in order. Addresses are checked by their
+  /// transports.
   static std::vector<Error> problems(const RouterOptions& options);
   static Result<std::unique_ptr<RouteTable>> build(const RouterOptions& options);
 
-  /// Null: there is none.
+  /// The first route that matches the topic; null if there is none.
   [[nodiscard]] const Route* find(const std::string& topic) const;
   [[nodiscard]] std::vector<Route>& routes() noexcept { return routes_; }
   [[nodiscard]] const std::vector<Route>& routes() const noexcept { return routes_; }

@@ -45,7 +45,7 @@ Status check(const RouterOptions& options) {
 
 }  // namespace
 
-/// The forwarder, and the thread that calls it when it is time.
+/// The forwarder, and the thread that calls `pump` when it is due.
 struct Router::Parts {
   Parts(RouterOptions settings, std::unique_ptr<routing::RouteTable> table)
       : options(std::move(settings)),
@@ -88,7 +88,7 @@ struct Router::Parts {
   }
 
   RouterOptions options;
-  std::mutex mutex;  // of the two below
+  std::mutex mutex;  // protects the two members below
   bool rung = false;
   bool ending = false;
   std::condition_variable rung_bell;

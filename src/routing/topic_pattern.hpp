@@ -8,13 +8,13 @@
 
 namespace sagabox::routing {
 
-/// `orders.order.*.v1`: `*` stands for one part between dots, `**` at the end for one or more.
+/// `orders.order.*.v1`: `*` matches one part between dots, `**` at the end matches one or more.
 class TopicPattern {
  public:
   static Result<TopicPattern> parse(std::string_view text);
 
   [[nodiscard]] bool fits(std::string_view topic) const;
-  /// Every topic that `other` fits fits this one, too.
+  /// Whether this pattern matches every topic that `other` matches.
   [[nodiscard]] bool covers(const TopicPattern& other) const;
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 

@@ -9,22 +9,22 @@
 
 namespace sagabox::runtime {
 
-/// A scope that an engine takes part in.
+/// A scope of an engine.
 struct EngineScope {
   ownership::ScopeOptions options;
-  /// Stages of the engine that work on this scope. While a step of one of them takes longer than
-  /// a lease, the scope's shards are given away, so that another process goes on with them.
+  /// The stages of the engine that work on this scope. While a step of one of them takes longer
+  /// than a lease, the scope's shards are released, so that another process takes over.
   std::vector<const StageWatch*> stages{};
 };
 
-/// What an engine registers in a runtime. All that it names outlives the registration.
+/// The registration of an engine in a runtime. All objects it refers to outlive the registration.
 struct Engine {
   std::vector<EngineScope> scopes;
   PeriodicWork* work = nullptr;  ///< null: none
-  /// Shards of a process that died are taken over after this. Engines that share a worker have
-  /// the shortest of their leases.
+  /// The time after which shards of a crashed process are taken over. Engines that share a worker
+  /// use the shortest of their leases.
   Duration lease{};
-  /// Called with the worker before it knows the scopes.
+  /// Called with the worker before the scopes are added to it.
   std::function<void(ownership::Worker&)> attach;
 };
 

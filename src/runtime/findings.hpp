@@ -11,13 +11,13 @@
 
 namespace sagabox::runtime {
 
-/// Something of an owner's that does not go on, and why: what an operator has to know.
+/// An item that is stuck at its owner, and the reason, for operators.
 template <class IdType>
 struct Finding {
   IdType id{};
   Code code = Code::unknown_internal;
   std::string text{};
-  WallTime since{};  ///< the first time it was found
+  WallTime since{};  ///< when it was first found
 };
 
 /// Those of one owner. More than the bound are not kept.
@@ -37,7 +37,7 @@ class Findings {
   }
   void remove(const IdType& id) { findings_.erase(id); }
   [[nodiscard]] std::size_t count() const noexcept { return findings_.size(); }
-  /// By id.
+  /// Ordered by id.
   [[nodiscard]] std::vector<Finding<IdType>> list(std::size_t rows_max) const {
     std::vector<Finding<IdType>> list;
     for (const auto& [id, finding] : findings_) {

@@ -13,13 +13,13 @@
 
 namespace sagabox::runtime {
 
-/// A few threads for the periodic work of all engines, which may come and go. One thread does it
-/// all, whatever is due for the longest time first. Others are started, up to `threads_max`, only
-/// while a call of the store takes so long that the rest would be late.
+/// A few threads for the periodic work of all engines, which can be added and removed. One thread
+/// does all work, in the order of due times. More threads are started, up to `threads_max`, only if
+/// a call of the store takes so long that other work would be late.
 class PeriodicThreads {
  public:
   static constexpr std::size_t threads_max = 4;
-  /// No work waits longer for its next look, so that it notices what happened meanwhile.
+  /// The longest time between two steps of any work, so that it notices events.
   static constexpr Duration look_interval = std::chrono::milliseconds(100);
 
   explicit PeriodicThreads(const Clock& clock) : clock_(clock) {}
@@ -29,11 +29,11 @@ class PeriodicThreads {
 
   /// `work` is due at once and outlives its `remove`.
   void add(PeriodicWork& work);
-  /// Waits for a step of this work that is under way. Called by none of these threads.
+  /// Waits for a running step of this work. Must not be called by these threads.
   void remove(PeriodicWork& work);
-  /// Called several times a second: brings in another thread if work is late.
+  /// Called several times a second: starts or wakes another thread if work is late.
   void relieve(BootTime now);
-  /// Joins the threads; nothing is done any more.
+  /// Joins the threads; no work is done any more.
   void end();
 
   [[nodiscard]] std::size_t threads() const;
@@ -48,15 +48,15 @@ class PeriodicThreads {
 
   void run();
   void step(Task& task, std::unique_lock<std::mutex>& lock);
-  /// Of those that a thread may begin; null: there is none.
+  /// The earliest task that a thread may begin; null if there is none.
   [[nodiscard]] Task* earliest();
   void start_thread();
 
   const Clock& clock_;
-  mutable std::mutex mutex_;       // of all below
-  std::condition_variable due_;    ///< waited for by the one thread that watches the time
-  std::condition_variable late_;   ///< waited for by the others
-  std::condition_variable ended_;  ///< a step has
+  mutable std::mutex mutex_;       // protects all members below
+  std::condition_variable due_;    ///< the thread that watches the time waits for it
+  std::condition_variable late_;   ///< the other threads wait for it
+  std::condition_variable ended_;  ///< notified when a step has ended
   std::list<Task> tasks_;
   std::vector<std::thread> threads_;
   bool watched_ = false;

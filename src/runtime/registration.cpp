@@ -5,7 +5,7 @@
 namespace sagabox::runtime {
 namespace {
 
-/// For the last calls of the store, after the limit of the hand-over.
+/// The time for the last calls of the store, after the limit of the hand-over.
 constexpr Duration leave_timeout = std::chrono::milliseconds(2000);
 
 }  // namespace

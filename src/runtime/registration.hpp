@@ -9,7 +9,7 @@
 
 namespace sagabox::runtime {
 
-/// An engine's part in a runtime, from its start to its end.
+/// The registration of an engine in a runtime, from its start to its end.
 class Registration {
  public:
   Registration(std::shared_ptr<Runtime> runtime, Runtime::EngineId id)
@@ -20,14 +20,14 @@ class Registration {
 
   void pause() { runtime_->pause(id_); }
   void resume() { runtime_->resume(id_); }
-  /// Paused, and nothing is held any more.
+  /// Whether it is paused and no shard is held any more.
   [[nodiscard]] bool paused() const { return runtime_->paused(id_); }
 
-  /// Hands the scopes over: waits up to the limit for what is busy, then calls `at_limit` and gives
-  /// the rest away, unclean. When it returns, the worker has left them unless the store does not
-  /// answer.
+  /// Hands the scopes over: waits up to the limit for busy shards, then calls `at_limit` and
+  /// releases the rest as unclean. When it returns, the worker has left the scopes, unless the
+  /// store does not answer.
   void hand_over(BootTime limit, const std::function<void()>& at_limit = {});
-  /// Neither the engine's holders nor its work are called any more.
+  /// Removes the engine. Afterwards neither its holders nor its work are called any more.
   void end();
 
  private:

@@ -13,9 +13,9 @@ using std::chrono::milliseconds;
 
 constexpr Duration lease_wait_min = milliseconds(1);
 constexpr Duration lease_wait_max = milliseconds(100);
-/// How often an engine that leaves looks how far the worker has come.
+/// How often an engine that is being removed checks the progress of the worker.
 constexpr Duration removal_interval = milliseconds(5);
-/// A worker that is busy does not look at the stages after every call of the store.
+/// The minimum interval of checks of the stages while the worker is busy.
 constexpr Duration stages_interval = milliseconds(20);
 
 }  // namespace
@@ -77,7 +77,7 @@ void Runtime::abandon(EngineId id) {
   const std::scoped_lock lock(mutex_);
   const auto& member = engines_.at(id);
   if (closed_) worker_.abandon_remaining();
-  // Once it is handed over, the names may be those of another engine.
+  // After the hand-over, another engine may use the same scope names.
   if (!member.handed_over) {
     for (const auto& scope : member.engine.scopes) worker_.abandon(scope.options.scope);
   }
@@ -188,7 +188,7 @@ void Runtime::keep_lease() {
 void Runtime::watch_stages(BootTime now) {
   const std::scoped_lock lock(mutex_);
   for (auto& [id, member] : engines_) {
-    // One that leaves hands its shards over, whatever hangs.
+    // An engine that is being removed hands its shards over even if a stage hangs.
     if (member.leaving) continue;
     for (const auto& scope : member.engine.scopes) {
       const bool hangs = std::ranges::any_of(scope.stages, [&](const StageWatch* stage) {

@@ -21,8 +21,8 @@
 
 namespace sagabox::runtime {
 
-/// What a runtime works with. All of it outlives the engines: those that share a runtime are given
-/// the same.
+/// The dependencies of a runtime. They outlive the engines; engines that share a runtime have the
+/// same dependencies.
 struct RuntimeParts {
   spi::OwnershipStore* ownership;
   const Clock* clock;
@@ -35,8 +35,8 @@ struct RuntimeParts {
 
 /// One worker for the engines of a process on one store: one lease, one thread that renews it and
 /// balances the shards of all scopes, and a bounded number of threads for periodic work. Engines
-/// come and go while it runs. With the last one the worker leaves, and the runtime ends for good.
-/// Thread-safe; called by none of its own threads.
+/// can be added and removed while it runs. After the last one is removed the worker leaves, and the
+/// runtime ends permanently. Thread-safe; must not be called by its own threads.
 class Runtime {
  public:
   using EngineId = std::uint64_t;
@@ -48,41 +48,42 @@ class Runtime {
 
   [[nodiscard]] const RuntimeParts& parts() const noexcept { return parts_; }
 
-  /// nullopt if the runtime has ended, or if a scope of this name takes part: in one process two
-  /// engines with the same scope need two workers.
+  /// nullopt if the runtime has ended, or if it has a scope with the same name: two engines with
+  /// the same scope in one process need two workers.
   [[nodiscard]] std::optional<EngineId> add(const Engine& engine);
-  /// Hands over the engine's scopes: each shard as it becomes idle.
+  /// Begins to hand over the engine's scopes, each shard as it becomes idle.
   void begin_removal(EngineId id);
-  /// The limit of the hand-over is reached: what is busy is given away, unclean.
+  /// The time limit of the hand-over is reached: releases busy shards as unclean.
   void abandon(EngineId id);
-  /// Whether others can have all that the engine had. With the last engine the worker leaves, too.
+  /// Whether other processes can take all shards of the engine. For the last engine, whether the
+  /// worker has left, too.
   [[nodiscard]] bool handed_over(EngineId id);
-  /// Forgets the engine. Afterwards neither its holders nor its work are called any more, whether
-  /// or not it has been handed over.
+  /// Removes the engine. Afterwards neither its holders nor its work are called any more, even if
+  /// it was not handed over.
   void end(EngineId id);
 
   void pause(EngineId id);
   void resume(EngineId id);
-  /// Paused, and nothing is held of its first scope any more.
+  /// Whether it is paused and no shard of its first scope is held any more.
   [[nodiscard]] bool paused(EngineId id) const;
 
-  /// Sleeps until the worker has stopped, a moment at most.
+  /// Sleeps until the worker has stopped, for a few milliseconds at most.
   void await_worker();
 
  private:
   struct Member {
     Engine engine;
-    bool leaving = false;      ///< `begin_removal` has been called
-    bool handed_over = false;  ///< the worker has forgotten its scopes
+    bool leaving = false;      ///< `begin_removal` was called
+    bool handed_over = false;  ///< the worker has removed its scopes
     std::set<spi::Scope> hanging;
   };
 
   [[nodiscard]] bool is_taken(const spi::Scope& name) const;
-  /// The worker calls none of its holders any more.
+  /// Whether the worker does not call its holders any more.
   [[nodiscard]] bool quiet(EngineId id) const;
   void keep_lease();
   void watch_stages(BootTime now);
-  /// Of all engines, which are some.
+  /// The shortest lease of all engines; there must be at least one.
   [[nodiscard]] Duration shortest_lease() const;
   void wake() { wakeup_.notify_all(); }
 
@@ -94,7 +95,7 @@ class Runtime {
   Wakeup progress_;  ///< notified once the worker has stopped
   std::atomic<bool> ending_{false};
 
-  mutable std::mutex mutex_;  // of all below
+  mutable std::mutex mutex_;  // protects all members below
   std::map<EngineId, Member> engines_;
   EngineId next_ = 0;
   bool closed_ = false;

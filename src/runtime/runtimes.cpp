@@ -8,7 +8,7 @@
 namespace sagabox::runtime {
 namespace {
 
-/// The runtimes of this process that engines share. Keeps none of them alive.
+/// The shared runtimes of this process. Does not keep them alive.
 class SharedRuntimes {
  public:
   std::unique_ptr<Registration> join(const RuntimeParts& parts, const Engine& engine) {

@@ -11,40 +11,41 @@
 
 namespace sagabox::runtime {
 
-/// The only shard of a scope that one process at a time works on. Two threads meet here: the
-/// worker's, which brings and takes the shard, and the one that makes calls in its name.
+/// The holder of a scope with a single shard, which one process at a time works on. Used by two
+/// threads: the worker's, which acquires and removes the shard, and the one that calls the store on
+/// its behalf.
 class SingleShard final : public ownership::Holder {
  public:
   struct Tenure {
     WorkerId owner;
     Epoch epoch{};
-    std::uint64_t number = 0;  ///< counts how often the shard was brought here
+    std::uint64_t number = 0;  ///< counts how often the shard was acquired
     friend bool operator==(const Tenure&, const Tenure&) = default;
   };
 
-  /// `live`: whether the worker's lease runs.
+  /// `live`: whether the worker's lease is valid.
   explicit SingleShard(std::function<bool(BootTime)> live) : live_(std::move(live)) {}
 
-  /// In whose name a call may be begun now; nothing: in nobody's.
+  /// The tenure under which a call may begin now; nullopt if none may.
   [[nodiscard]] std::optional<Tenure> tenure(BootTime now) const {
     const std::scoped_lock lock(mutex_);
     if (!tenure_ || draining_ || !live_(now)) return std::nullopt;
     return tenure_;
   }
-  /// The shard is not idle from here to `end_call`. False when it is no longer this tenure.
+  /// The shard is not idle from here to `end_call`. Returns false if the tenure has ended.
   [[nodiscard]] bool begin_call(const Tenure& tenure) {
     const std::scoped_lock lock(mutex_);
     if (tenure_ != tenure || draining_) return false;
     calling_ = true;
     return true;
   }
-  /// False when the shard has gone meanwhile: the reply is nobody's.
+  /// Returns false if the tenure has ended in the meantime: the reply must not be used.
   bool end_call(const Tenure& tenure) {
     const std::scoped_lock lock(mutex_);
     calling_ = false;
     return tenure_ == tenure;
   }
-  /// A call found the shard in other hands: nothing more until it is brought again.
+  /// A call found that the shard has another owner or epoch: no calls until it is acquired again.
   void broken(const Tenure& tenure) {
     const std::scoped_lock lock(mutex_);
     if (tenure_ == tenure) tenure_.reset();

@@ -6,8 +6,8 @@
 
 namespace sagabox::runtime {
 
-/// How long a stage of an engine has been in its current step. One thread begins and ends steps,
-/// others look.
+/// Measures how long a stage of an engine has been in its current step. One thread begins and ends
+/// steps, other threads read.
 class StageWatch {
  public:
   void begin(BootTime now) noexcept { since_.store(now); }

@@ -8,7 +8,7 @@
 
 namespace sagabox::runtime {
 
-/// Wakes threads that found nothing to do. Notifying costs one load while none of them sleeps.
+/// Wakes idle threads. While no thread sleeps, a notification costs only one load.
 class Wakeup {
  public:
   void notify_one() {
@@ -34,7 +34,8 @@ class Wakeup {
 
  private:
   bool any_asleep() const {
-    // Pairs with the fence of the sleeper: either it sees the work, or it is seen here.
+    // Pairs with the fence of the sleeping thread: either that thread sees the work, or it is seen
+    // here.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return sleepers_.load(std::memory_order_relaxed) > 0;
   }

@@ -58,7 +58,7 @@ Status check_barrier(const BarrierCall& call) {
   if (call.retention < Duration::zero()) {
     return Error{Code::schema_validation_failed, "retention: below zero; give a time of 0 or more"};
   }
-  // A bound that every database's times have room for.
+  // Limits that the time types of all databases can store.
   constexpr auto longest = std::chrono::hours(24 * 365 * 100);
   constexpr WallTime latest{std::chrono::hours(24 * 365 * 1000)};
   if (call.deadline > latest || call.retention > longest) {

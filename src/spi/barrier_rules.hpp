@@ -5,14 +5,14 @@
 #include <cstdint>
 #include <optional>
 
-/// What a participant of a saga does with a call, by what it noted of earlier ones. Pure.
+/// Decides how a participant of a saga handles a call, from its notes of earlier calls. Pure.
 namespace sagabox::spi {
 
-/// Of one step in one round.
+/// The state of one step in one round.
 enum class BarrierState : std::uint8_t {
   acted,    ///< its action has run
-  undone,   ///< and its compensation after it
-  refused,  ///< its compensation came first: the action will not run
+  undone,   ///< its action and then its compensation have run
+  refused,  ///< its compensation came first, so the action will not run
 };
 
 struct BarrierStep {
@@ -20,11 +20,11 @@ struct BarrierStep {
   BarrierState after = BarrierState::acted;
 };
 
-/// `known` nullopt: no call of it came yet.
+/// `known`: nullopt if there was no call of the step yet.
 [[nodiscard]] BarrierStep decide_barrier(std::optional<BarrierState> known,
                                          BarrierDirection direction) noexcept;
 
-/// SCHEMA.VALIDATION_FAILED where a part of the call is empty, too long or not printable.
+/// SCHEMA.VALIDATION_FAILED if a part of the call is empty, too long or not printable.
 [[nodiscard]] Status check_barrier(const BarrierCall& call);
 
 }  // namespace sagabox::spi

@@ -16,7 +16,7 @@ Error refused_field(std::string_view field, std::string_view problem) {
   return {Code::schema_validation_failed, std::string(field) + ": " + std::string(problem)};
 }
 
-/// Of a text that may be empty.
+/// Like `name_problem`, for a text that may be empty.
 std::string optional_name_problem(std::string_view text, std::size_t length_max) {
   return text.empty() ? std::string() : name_problem(text, length_max);
 }
@@ -172,7 +172,7 @@ std::optional<WallTime> active_since_after(const SubscriptionRecord* stored,
 
 bool is_applied(const DeliveryRecord& stored, const DeliveryChange& change) {
   if (stored.attempt != change.of.attempt) return false;
-  // It may have met an earlier one of its key since.
+  // A pending delivery may have become waiting since, behind an earlier one of its key.
   return stored.state == change.state ||
          (change.state == DeliveryState::pending && stored.state == DeliveryState::waiting);
 }
@@ -214,7 +214,7 @@ Requeued requeued(const DeliveryId& id, const DeliveryRecord* stored, const Deli
   if (!is_theirs || stored->state != DeliveryState::dead) {
     return {.from = id, .outcome = Outcome::not_dead};
   }
-  // One that died as well was asked for before: another one is made from it.
+  // If the next generation is dead too, it must be requeued instead.
   if (next != nullptr && next->state == DeliveryState::dead) {
     return {.from = id, .outcome = Outcome::not_newest};
   }
@@ -246,7 +246,7 @@ JobRecord after_lost_lease(JobRecord job, WallTime now) {
 }
 
 Status check_new_secret(const SubscriptionId& id, std::size_t live, Duration overlap) {
-  // Without an overlap those before end now.
+  // Without an overlap, earlier secrets expire now.
   if (live < live_secrets_max || overlap <= Duration{}) return {};
   return Error{Code::tx_invalid_state,
                "requests of subscription " + id.str() + " are signed with " + std::to_string(live) +

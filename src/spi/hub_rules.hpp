@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-/// What every store of the hub checks and decides alike. Pure.
+/// The checks and decisions that all stores of the hub share. Pure.
 namespace sagabox::spi {
 
 struct HubBounds {
@@ -26,9 +26,9 @@ struct HubBounds {
   static constexpr std::size_t error_bytes_max = 1024;
 };
 
-/// An event's shard: by tenant and key, or by its id without a key.
+/// An event's shard: by tenant and key, or by its id if it has no key.
 Shard event_shard(const HubEvent& event, std::uint16_t shards);
-/// A delivery's.
+/// A delivery's shard.
 Shard delivery_shard(const SubscriptionId& subscription, std::uint16_t shards);
 
 /// Whether this shard is one of those.
@@ -45,11 +45,11 @@ Status check_event(const HubEvent& event);
 Status check_subscription(const SubscriptionRecord& record);
 /// CONFIG.INVALID for a position in a shard without a fence, and for a shard named twice.
 Status check_moves(const Fencing& fencing, std::span<const RoutingPosition> positions);
-/// TX.INVALID_STATE for a state that this call cannot lead to.
+/// TX.INVALID_STATE for a state that this call does not allow.
 Status check_changes(std::span<const DeliveryChange> changes);
 Status check_deaths(std::span<const DeliveryChange> changes);
 
-/// TX.IDEMPOTENT_MISMATCH for a repeated event that is not the same; `known` is what is stored.
+/// TX.IDEMPOTENT_MISMATCH if a repeated event differs from `known`, the stored one.
 struct KnownEvent {
   EventId id;
   std::string_view tenant;
@@ -60,26 +60,28 @@ struct KnownEvent {
 };
 Status check_repeated(const HubEvent& event, const KnownEvent& known);
 
-/// `active_since` once a record with this state is written over what is stored (null: nothing is).
+/// The value of `active_since` after a record with this state replaces `stored` (null: there is
+/// none).
 std::optional<WallTime> active_since_after(const SubscriptionRecord* stored,
                                            SubscriptionState state, WallTime now);
 
-/// Whether the stored delivery is as the change would leave it.
+/// Whether the change is already applied to the stored delivery.
 bool is_applied(const DeliveryRecord& stored, const DeliveryChange& change);
-/// What the change makes of it.
+/// The delivery after the change.
 DeliveryRecord changed(DeliveryRecord stored, const DeliveryChange& change, WallTime now);
 /// The next generation of a dead delivery.
 DeliveryRecord next_generation(const DeliveryRecord& dead, WallTime now);
-/// What becomes of a requeue; `stored` and the generation after it are null if they are not there.
+/// The result of a requeue. `stored` and `next`, the generation after it, are null if they do not
+/// exist.
 Requeued requeued(const DeliveryId& id, const DeliveryRecord* stored, const DeliveryRecord* next,
                   const std::optional<std::string>& tenant);
 /// CONFIG.INVALID unless there is an audit event for each id, or none.
 Status check_requeue(std::span<const DeliveryId> ids, std::span<const AuditEvent> audit);
 
-/// The job after its lease has run out; unchanged if it has not.
+/// The job after its lease has expired; unchanged if it has not.
 JobRecord after_lost_lease(JobRecord job, WallTime now);
 
-/// TX.INVALID_STATE if another secret would be one too many beside those that sign now.
+/// TX.INVALID_STATE if another secret would exceed the limit of valid secrets.
 Status check_new_secret(const SubscriptionId& id, std::size_t live, Duration overlap);
 
 /// REQUEST.NOT_FOUND
@@ -90,7 +92,7 @@ Error other_tenant(const SubscriptionId& id);
 bool fits(const SubscriptionRecord& record, const SubscriptionFilter& filter);
 bool fits(const HubEvent& event, const EventFilter& filter);
 bool fits(const DeliveryRecord& delivery, const DeliveryFilter& filter);
-/// All but `requeued`, which another row says.
+/// Checks all conditions except `requeued`, which depends on another row.
 bool fits(const DeliveryRecord& delivery, const DeliveryList& request);
 
 /// How long `DeliveryStore::subscriptions` shows disabled ones from the start.
@@ -100,11 +102,11 @@ inline constexpr WallTime::duration disabled_kept_for = std::chrono::hours(48);
 EndpointHealth health_of(std::span<const JobRecord> ended);
 inline constexpr double percentile_half = 0.5;
 inline constexpr double percentile_most = 0.95;
-/// Which of so many values, ascending and from 1, `part` of them are not above; 0 for none.
+/// The rank, from 1, of the percentile `part` in `values` ascending values; 0 if there are none.
 std::uint64_t percentile_rank(std::uint64_t values, double part);
 std::optional<Duration> percentile(std::span<const Duration> ascending, double part);
 
-/// With an error that may be stored and shown, see `clean_error`, and an answer that is cut.
+/// The result with a sanitized error, see `clean_error`, and a truncated answer.
 JobResult bounded(JobResult result);
 
 }  // namespace sagabox::spi

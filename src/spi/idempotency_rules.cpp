@@ -7,12 +7,12 @@ namespace {
 
 using State = IdempotencyState;
 
-/// Databases keep microseconds.
+/// Databases store microseconds.
 WallTime after(WallTime now, Duration by) {
   return now + std::chrono::floor<WallTime::duration>(by);
 }
 
-/// Whether the holder with this ticket may bring the record into `to`, or has done so before.
+/// Whether the holder with this ticket may change the state to `to`, or has done so before.
 bool may_become(const IdempotencyRecord& record, IdempotencyTicket ticket, State to) {
   return record.ticket == ticket && (record.state == State::in_flight || record.state == to);
 }

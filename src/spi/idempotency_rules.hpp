@@ -4,26 +4,27 @@
 
 #include <optional>
 
-/// The state machine of a record, which every store follows, in C++ or in SQL. Pure.
+/// The state machine of an idempotency record, which every store implements, in C++ or in SQL.
+/// Pure.
 namespace sagabox::spi {
 
-/// What is in flight and leased does not expire.
+/// A record in flight with a valid lease does not expire.
 [[nodiscard]] bool is_expired(const IdempotencyRecord& record, WallTime now) noexcept;
-/// Whether a check of this hash is let through though there is a record.
+/// Whether a check with this hash is admitted although there is a record.
 [[nodiscard]] bool is_free(const IdempotencyRecord& record, const Digest& request_hash,
                            WallTime now) noexcept;
 
-/// `known` null: no record. `record` of the reply is what is stored afterwards.
+/// `known`: null if there is no record. If `taken`, `record` of the reply is the one to store.
 [[nodiscard]] IdempotencyCheckReply after_check(const IdempotencyRecord* known,
                                                 const IdempotencyCheck& check, WallTime now);
 
-/// Each returns whether the ticket is still the holder's; only then the record was changed.
+/// Each returns true, and changes the record, if the ticket is still that of the holder.
 bool apply(const IdempotencyFinish& finish, IdempotencyRecord& record, WallTime now);
 bool apply(const IdempotencyFail& fail, IdempotencyRecord& record, WallTime now);
 bool apply(const IdempotencyRenew& renew, IdempotencyRecord& record, WallTime now);
 
-/// After which key the records begin that may fit: a list of one tenant or consumer looks at no
-/// others. nullopt: none is left.
+/// The key after which matching records begin, so that a list of one tenant or consumer reads no
+/// others. nullopt if there are no more.
 [[nodiscard]] std::optional<IdempotencyKey> first_after(const IdempotencyListRequest& request);
 
 }  // namespace sagabox::spi

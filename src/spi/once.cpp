@@ -9,7 +9,8 @@
 namespace sagabox {
 namespace {
 
-/// The message is tried again without having spent an attempt where the database is to blame.
+/// The outcome of an error. If only the database failed, the message is retried without spending an
+/// attempt.
 Outcome not_handled(const Error& error) {
   if (error.code == Code::schema_validation_failed) {
     return {.kind = Outcome::Kind::reject, .code = error.code, .error = error.message};
@@ -34,7 +35,7 @@ class InTransaction {
   }
 
  protected:
-  /// Commits if `work` says done. Rolls back otherwise, also when it throws.
+  /// Commits if `work` returns done. Rolls back otherwise, also if it throws.
   template <class Work>
   Outcome run(const Work& work) const {
     auto begun = store_->begin();
@@ -42,7 +43,7 @@ class InTransaction {
     auto& transaction = **begun;
     auto outcome = work(transaction);
     if (outcome.kind != Outcome::Kind::done) return outcome;
-    // In doubt, too, it is tried again: the key tells whether it was committed.
+    // Retry also if the commit is in doubt: the key shows whether it was committed.
     if (auto committed = transaction.commit(); !committed.ok()) {
       return not_handled(committed.error());
     }
@@ -83,7 +84,7 @@ class OnceListener : InTransaction {
     return options.metrics->counter(metric::idempotency_runs_total,
                                     {{"consumer", options.consumer}, {"result", result}});
   }
-  /// The key is free again unless it is done.
+  /// Unless the outcome is done, the rollback frees the key.
   Outcome handled(const Delivery& delivery, OwnedTransaction& transaction) const {
     try {
       auto outcome = handler()(delivery, transaction);
@@ -105,7 +106,7 @@ Error unusable(std::string_view name, const std::string& why) {
   return {Code::config_invalid, std::string(name) + ": " + why};
 }
 
-/// Empty: the consumer's name can be stored and the store has an inbox.
+/// Empty if the consumer's name is valid and the store has an inbox.
 std::string once_problem(Store& store, const std::string& consumer) {
   const IdempotencyKey named{.consumer = consumer, .key = "k"};
   if (auto valid = named.check(); !valid.ok()) return valid.error().message;
@@ -113,7 +114,7 @@ std::string once_problem(Store& store, const std::string& consumer) {
   return {};
 }
 
-/// Makes the tables. A database user who may not make any uses those that are there.
+/// Creates the tables. Succeeds also if the database user may not create tables but they exist.
 Status prepare_inbox(spi::InboxStore& inbox) {
   auto made = inbox.prepare();
   if (made.ok()) return made;

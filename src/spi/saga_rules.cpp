@@ -31,7 +31,7 @@ Status check_command(const SagaCommand& command) {
   if (auto problem = name_problem(command.definition, saga_name_length_max); !problem.empty()) {
     return refused_command("definition", problem);
   }
-  // Its messages have the same tenant.
+  // The limit is that of messages, because the saga's messages have the same tenant.
   if (auto problem = name_problem(command.tenant, MessageRules::tenant_length_max);
       !problem.empty()) {
     return refused_command("tenant", problem);
@@ -80,14 +80,14 @@ std::string version_text(std::uint64_t version) {
   return version == 0 ? std::string("is not stored") : "has version " + std::to_string(version);
 }
 
-/// Who has each isolation key once the batch is written.
+/// Finds the holder of each isolation key after the batch is written.
 class Isolation {
  public:
   Isolation(const SagaBatch& batch, const StoredSagas& stored) : stored_(stored) {
     for (const auto& write : batch.writes) written_.emplace(write.record.id, &write.record);
   }
 
-  /// Another saga that has the key of this one.
+  /// Another saga that holds the isolation key of this one; nullopt if there is none.
   [[nodiscard]] std::optional<SagaId> other_holder(const SagaRecord& record) const {
     const Key key{record.tenant, record.isolate};
     if (const auto other = taken_.find(key); other != taken_.end()) return other->second;

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-/// What every store checks before it writes anything for sagas. Pure.
+/// The checks that every store makes before it writes for sagas. Pure.
 namespace sagabox::spi {
 
 /// Larger bodies of commands are refused.
@@ -23,10 +23,10 @@ Status check_command(const SagaCommand& command);
 /// definition, and TX.INVALID_STATE for a saga without a version.
 Status check_batch(const SagaBatch& batch);
 
-/// What is stored about the sagas of a batch.
+/// The stored state of the sagas of a batch.
 struct StoredSagas {
-  std::map<SagaId, std::uint64_t> versions;  ///< those that are there
-  /// Which active saga has an isolation key, by tenant and key.
+  std::map<SagaId, std::uint64_t> versions;  ///< of the stored sagas
+  /// The active saga that holds each isolation key, by tenant and key.
   std::map<std::pair<std::string, std::string>, SagaId> holders;
   /// Of the batch, if it writes no saga: those that are there.
   std::set<CommandId> results;
@@ -41,7 +41,7 @@ inline bool is_known_by_results(const SagaBatch& batch) noexcept {
 /// none, whether all its results are there.
 bool is_repeated(const SagaBatch& batch, const StoredSagas& stored);
 
-/// The record with its labels.
+/// `record` must include its labels.
 bool fits(const SagaRecord& record, const SagaFilter& filter);
 
 /// Whether the saga counts for its isolation key.

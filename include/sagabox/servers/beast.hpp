@@ -17,7 +17,7 @@ namespace http = boost::beast::http;
 using Request = http::request<http::string_body>;
 using Response = http::response<http::string_body>;
 
-/// Who asks; both are part of every key.
+/// The caller of a request; both fields are part of every key.
 struct Asker {
   std::string tenant = "default";
   std::string caller{};
@@ -26,7 +26,7 @@ struct Asker {
 inline HttpAnswer answer_of(const Response& response) {
   HttpAnswer answer{.status = response.result_int(), .body = response.body()};
   for (const auto& field : response) {
-    // Of the connection and not of the answer.
+    // These headers belong to the connection, not to the answer.
     if (field.name() == http::field::connection || field.name() == http::field::keep_alive ||
         field.name() == http::field::transfer_encoding ||
         field.name() == http::field::content_length) {
@@ -48,9 +48,10 @@ inline Response response_of(HttpAnswer answer, const Request& request) {
   return response;
 }
 
-/// The response to `request`: of `handler(request)`, which is called once for its key, or the one
-/// it gave before, or why the key is refused. Blocks for two calls of the store besides the
-/// handler, so call it where yours may block. A handler that throws releases the key.
+/// Returns the response to `request`: the result of `handler(request)`, which is called once for
+/// its key, or the stored response, or the reason why the key is refused. Blocks for two calls of
+/// the store in addition to the handler, so call it only where blocking is allowed. If the handler
+/// throws, the key is released.
 template <class Handler>
 Response once(HttpIdempotency& keys, const Request& request, Asker asker, Handler&& handler) {
   const std::string_view method(request.method_string().data(), request.method_string().size());
@@ -78,7 +79,7 @@ Response once(HttpIdempotency& keys, const Request& request, Asker asker, Handle
       throw;
     }
   }();
-  // Not kept, it is given all the same: the request was done.
+  // The response is sent even if it could not be stored: the request was executed.
   (void)keys.finish(pass, answer_of(response));
   return response;
 }

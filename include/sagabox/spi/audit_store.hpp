@@ -9,14 +9,14 @@
 
 namespace sagabox::spi {
 
-/// The audit log of a database: dead letters, replays, operator acts. Each entry carries the hash
-/// of the one before, and where the log ends is kept apart from it, so that an edit, a removal,
-/// another order or a cut tail is found. Other roles append to it in their own transactions.
-/// Calls block; safe from any thread.
+/// The audit log of a database: dead letters, replays, operator acts. Each entry contains the hash
+/// of the previous one, and the end of the log is stored separately, so that changed, removed or
+/// reordered entries and a truncated end are detected. Other roles append to it in their own
+/// transactions. Calls block; safe from any thread.
 class AuditStore {
  public:
   virtual ~AuditStore() = default;
-  /// All in one transaction. Returns where the log ends now.
+  /// Appends all in one transaction. Returns the new end of the log.
   virtual Result<AuditHead> append(std::span<const AuditEvent> events) = 0;
   virtual Result<std::vector<AuditEntry>> read(std::uint64_t after, std::uint32_t rows_max) = 0;
   virtual Result<AuditHead> head() = 0;

@@ -10,11 +10,11 @@
 
 namespace sagabox::spi {
 
-/// What operators ask of all relays of a table.
+/// Requests of operators to all relays of a table.
 struct Controls {
   std::vector<Pause> pauses;
-  /// Another one whenever an operator took pending messages away (quarantine, purge): keys may
-  /// have lost the message they wait for.
+  /// Changes whenever an operator removed pending messages (quarantine, purge): the message that a
+  /// key waits for may be gone.
   std::uint64_t taken = 0;
 };
 
@@ -46,36 +46,37 @@ struct JobChange {
 struct JobAdvance {
   const TableName& table;
   ReplayJobId job{};
-  Fencing fencing;  ///< of the process that runs replays of this table: one fence, shard 0
+  Fencing fencing;  ///< for the process that runs replays of this table: one fence, shard 0
   std::uint32_t rows_max = 0;
 };
 
 struct JobAdvanceReply {
-  bool held = false;       ///< the fence held; nothing happened otherwise
+  bool held = false;       ///< false: the fence did not hold, and nothing was changed
   std::uint32_t rows = 0;  ///< replayed
   ReplayJob job{};
 };
 
-/// Pauses and replay jobs of an outbox table. Every act is one transaction and appends an audit
-/// event to the audit log in it. Calls block; safe from any thread.
+/// Pauses and replay jobs of an outbox table. Every act is one transaction, which also appends an
+/// event to the audit log. Calls block; safe from any thread.
 class ControlStore {
  public:
   virtual ~ControlStore() = default;
-  /// Cheap enough to ask every second.
+  /// Cheap enough to call every second.
   virtual Result<Controls> controls(const TableName& table) = 0;
-  /// False: it was so already.
+  /// Returns false if the table or topic was in that state already.
   virtual Result<bool> set_pause(const PauseRequest& request) = 0;
 
-  /// `matched` and `last` are those of this moment.
+  /// `matched` and `last` are determined at the time of the call.
   virtual Result<ReplayJob> create_job(const NewReplayJob& request) = 0;
-  /// By id, ascending.
+  /// Ordered by id, ascending.
   virtual Result<std::vector<ReplayJob>> jobs(const TableName& table) = 0;
-  /// TX.INVALID_STATE when the job's state does not allow it: only running jobs stop or fail, only
-  /// stopped and failed ones are resumed.
+  /// TX.INVALID_STATE if the job's state does not allow it: only running jobs can be stopped or
+  /// failed, only stopped and failed ones can be resumed.
   virtual Result<ReplayJob> change_job(const JobChange& change) = 0;
   /// Replays the next messages of a running job, as `Move::replay` does, and moves its cursor in
-  /// the same transaction; the job is finished when nothing is left. Nothing when it does not run.
-  /// A message whose tenant and id are pending stays where it is and counts as skipped.
+  /// the same transaction; the job becomes finished when no message is left. No-op if the job is
+  /// not running. A message is left unchanged and counts as skipped if another one of its tenant
+  /// and id is pending.
   virtual Result<JobAdvanceReply> advance_job(const JobAdvance& request) = 0;
 };
 

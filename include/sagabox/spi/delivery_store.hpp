@@ -20,7 +20,7 @@ struct OpenSubscription {
   WallTime due{};  ///< of its first pending delivery
 };
 
-/// Where a page of pending deliveries of one subscription begins: behind this.
+/// A page of pending deliveries of one subscription, starting after this position.
 struct PendingPage {
   Shard shard{};
   SubscriptionId subscription;
@@ -29,7 +29,7 @@ struct PendingPage {
   std::uint32_t rows_max = 0;
 };
 
-/// Where a page of waiting deliveries of a shard begins: behind this.
+/// A page of waiting deliveries of a shard, starting after this position.
 struct WaitingPage {
   Shard shard{};
   SubscriptionId subscription{};
@@ -37,25 +37,25 @@ struct WaitingPage {
   std::uint32_t rows_max = 0;
 };
 
-/// A delivery and the attempt that it is at: what a change of it is conditional on.
+/// A delivery and its present attempt. A change applies only if both match.
 struct AttemptOf {
   DeliveryId delivery;
   std::uint32_t attempt = 0;
   friend auto operator<=>(const AttemptOf&, const AttemptOf&) = default;
 };
 
-/// How the attempt of a delivery in progress ended it, or did not.
+/// The result of the attempt of a delivery in progress.
 struct DeliveryChange {
   AttemptOf of;
   DeliveryState state = DeliveryState::completed;  ///< completed, pending, or dead
-  std::uint32_t failures = 0;                      ///< the delivery's from now on
+  std::uint32_t failures = 0;                      ///< the delivery's new value
   WallTime next_attempt_at{};                      ///< of pending
   std::optional<Code> code{};
   std::string error{};
   int status = 0;
 };
 
-/// A job that has ended, and what its delivery's owner did not look at yet.
+/// A job that has ended and whose result the owner of its delivery has not processed yet.
 struct EndedJob {
   AttemptOf of;
   SubscriptionId subscription;
@@ -63,28 +63,30 @@ struct EndedJob {
   WallTime ended_at{};
 };
 
-/// What the router and the orchestrator need of a database: the router adds deliveries, the owner
-/// of a shard is the only one to change them. Each call writes one table, ownership aside, and is
-/// repeatable: it inserts what is not there, or changes what is as it was expected. Fenced calls
-/// return one verdict a fence; where one does not hold, nothing was written. They change deliveries
-/// of the fenced shards only. Calls block, each for
-/// a time that the store limits; safe from any thread. Times are the database's.
+/// The database operations of the router and the orchestrator: the router adds deliveries, and only
+/// the owner of a shard changes them. Each call writes one table, apart from ownership, and can be
+/// repeated: it inserts rows that do not exist, or changes rows that are in the expected state.
+/// Fenced calls return one verdict for each fence; if one does not hold, nothing was written. They
+/// change deliveries of the fenced shards only. Calls block for a time that the store limits; safe
+/// from any thread. All times are of the database's clock.
 class DeliveryStore {
  public:
   virtual ~DeliveryStore() = default;
 
-  /// Those that are not there yet, pending and due at once. By event, subscription and generation;
-  /// they draw their sequences in the order given. Returns how many were new. Wakes whoever waits.
+  /// Inserts deliveries that do not exist yet, identified by event, subscription and generation, as
+  /// pending and due at once. Sequences are assigned in the order given. Returns the number of new
+  /// ones. Wakes callers of `wait`.
   virtual Result<std::uint64_t> add(std::span<const DeliveryRecord> deliveries) = 0;
 
-  /// Subscriptions with pending deliveries in this shard, by id, after this one. Costs as much as
-  /// there are subscriptions, not deliveries.
+  /// Subscriptions with pending deliveries in this shard, ordered by id, after this one. The cost
+  /// depends on the number of subscriptions, not of deliveries.
   virtual Result<std::vector<OpenSubscription>> open(Shard shard, const SubscriptionId& after,
                                                      std::uint32_t rows_max) = 0;
-  /// Pending deliveries that are due, page by page in the order given, and in each by
-  /// (next_attempt_at, sequence). Each page is of another subscription.
+  /// Pending deliveries that are due, page by page in the order given, within a page ordered by
+  /// (next_attempt_at, sequence). Each page is for a different subscription.
   virtual Result<std::vector<DeliveryRecord>> due(std::span<const PendingPage> pages) = 0;
-  /// Deliveries in progress, by id, after this one: after a take-over, and for what has no job.
+  /// Deliveries in progress, ordered by id, after this one. Used after a take-over, and to find
+  /// those without a job.
   virtual Result<std::vector<DeliveryRecord>> in_progress(Shard shard, const DeliveryId& after,
                                                           std::uint32_t rows_max) = 0;
 
@@ -101,7 +103,7 @@ class DeliveryStore {
 
   struct ChangeReply {
     std::vector<bool> held;
-    std::vector<AttemptOf> changed;  ///< in that state now, by this call or one before
+    std::vector<AttemptOf> changed;  ///< now in that state, by this call or an earlier one
   };
   /// Those in progress at that attempt. When an attempt of one with a key has ended, the first open
   /// one of its key becomes pending if it waits, in the same write. Code, error and status replace
@@ -109,36 +111,38 @@ class DeliveryStore {
   /// those that died.
   virtual Result<ChangeReply> change(const Fencing& fencing,
                                      std::span<const DeliveryChange> changes) = 0;
-  /// Open deliveries of a subscription that are not in progress, in whatever order: they die. None
-  /// while it is stored as anything but disabled, whatever its owner has read.
+  /// Open deliveries of a disabled subscription that are not in progress, in any order; they must
+  /// become dead. Empty unless the stored state of the subscription is disabled, whatever state its
+  /// owner has read.
   virtual Result<std::vector<DeliveryRecord>> doomed(Shard shard,
                                                      const SubscriptionId& subscription,
                                                      std::uint32_t rows_max) = 0;
-  /// Those of them that are pending or waiting after that attempt die, as `change` says, while
-  /// their subscription is disabled. Call `bury` before.
+  /// Makes those that are pending or waiting after the given attempt dead, like `change`, if their
+  /// subscription is disabled. Call `bury` first.
   virtual Result<ChangeReply> end_unsent(const Fencing& fencing,
                                          std::span<const DeliveryChange> changes) = 0;
   struct StraysReply {
     std::uint64_t released = 0;
-    std::optional<WaitingPage> next{};  ///< null: there is nothing behind this page
+    std::optional<WaitingPage> next{};  ///< nullopt: this was the last page
   };
   /// Waiting deliveries of this page whose turn it is, as `begin` sees it, become pending:
   /// what a crash may leave. Looks at `rows_max` at most. Nothing is released, and nothing is
   /// behind it, where the fence does not hold.
   virtual Result<StraysReply> release_strays(const Fencing& fencing, const WaitingPage& page) = 0;
 
-  /// Keeps a snapshot of the events of these deliveries, which are about to die. Snapshots that are
-  /// there are left as they are; that of a delivery which did not die after all is never shown.
+  /// Stores a snapshot of the events of these deliveries, which are about to become dead. Existing
+  /// snapshots are left unchanged; a snapshot of a delivery that did not become dead is never
+  /// shown.
   virtual Status bury(std::span<const DeliveryId> ids) = 0;
 
-  /// Jobs of these attempts, those that are not there yet, pending from now on. Wakes workers.
+  /// Creates the jobs of these attempts that do not exist yet, as pending. Wakes workers.
   virtual Status make_jobs(std::span<const JobRecord> jobs) = 0;
-  /// Attempts that have no job, of those given.
+  /// Returns those of the given attempts that have no job.
   virtual Result<std::vector<AttemptOf>> without_job(std::span<const AttemptOf> attempts) = 0;
-  /// Jobs of this shard that have ended and are not marked as seen, the oldest first.
+  /// Jobs of this shard that have ended and are not marked as seen, oldest first.
   virtual Result<std::vector<EndedJob>> ended(Shard shard, std::uint32_t rows_max) = 0;
-  /// Their results are in their deliveries, or no delivery is at that attempt any more. Nothing is
-  /// changed about one whose delivery is in progress at that attempt.
+  /// Marks jobs as seen: their results are in their deliveries, or no delivery is at that attempt
+  /// any more. A job whose delivery is in progress at that attempt is not changed.
   virtual Status seen(std::span<const AttemptOf> jobs) = 0;
 
   struct DisableReply {

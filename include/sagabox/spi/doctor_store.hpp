@@ -10,7 +10,7 @@
 
 namespace sagabox::spi {
 
-/// Something that an operator should know. An `info` is no fault.
+/// Something that an operator should know. An `info` is not a fault.
 struct Finding {
   Severity severity = Severity::warning;
   std::string what{};  ///< what is wrong; no payload, no secret
@@ -18,19 +18,19 @@ struct Finding {
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 
-/// What a database tells of itself. Changes nothing. Calls block; safe from any thread.
+/// Diagnoses a database. Changes nothing. Calls block; safe from any thread.
 class DoctorStore {
  public:
   virtual ~DoctorStore() = default;
-  /// The outboxes that were made in it, by name; none where nothing was made yet.
+  /// The existing outboxes, ordered by name; empty if there are none.
   virtual Result<std::vector<TableName>> tables() = 0;
-  /// The last sequence that was given out, also to what was rolled back; 0: none yet. Between two
-  /// looks it tells how many were written.
+  /// The last assigned sequence, including those of rolled back inserts; 0: none yet. The
+  /// difference of two calls is the number of messages written between them.
   virtual Result<Sequence> last_sequence(const TableName& table) = 0;
-  /// The steps of the schema that this version knows are all there. False: other roles may fail.
+  /// Whether all schema steps that this version knows are applied. If not, other roles may fail.
   virtual Result<bool> is_current() = 0;
-  /// Schema, indexes, the engine's settings, what keeps it from clearing up. Also of a schema that
-  /// is not current.
+  /// Checks the schema, indexes, the database's settings, and what blocks its cleanup. Works also
+  /// if the schema is not current.
   virtual Result<std::vector<Finding>> findings() = 0;
 };
 

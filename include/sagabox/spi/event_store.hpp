@@ -12,37 +12,38 @@
 
 namespace sagabox::spi {
 
-/// Events of one snapshot, and what has changed about subscriptions in it or in a later one: what
-/// was active before an event was published is in both.
+/// Events of one snapshot, and changed subscriptions of the same snapshot or a later one. So a
+/// subscription that was active before an event was published is never missing.
 struct RoutingReply {
   FeedReply<HubEvent> events;
-  /// Subscriptions with a `change` above the one asked for, ascending.
+  /// Subscriptions with a `change` above the requested one, ascending.
   std::vector<SubscriptionRecord> changed;
 };
 
-/// Up to where the events of a shard are routed: each up to this one has its deliveries, and none
-/// can be committed there any more.
+/// The position up to which the events of a shard are routed: all events up to it have their
+/// deliveries, and no further event can be committed below it.
 struct RoutingPosition {
   Shard shard{};
   Sequence position{};
 };
 
-/// What the router needs of a database. It reads events as a feed whose rows stay. Calls block,
-/// each for a time that the store limits; safe from any thread. Times are the database's.
+/// The database operations of the router. It reads events as a feed whose rows are not deleted.
+/// Calls block for a time that the store limits; safe from any thread. All times are of the
+/// database's clock.
 class EventStore {
  public:
   virtual ~EventStore() = default;
   [[nodiscard]] virtual Capabilities capabilities() const = 0;
-  /// Makes the tables, or brings them up to date.
+  /// Creates the tables, or updates them.
   virtual Status prepare() = 0;
 
-  /// At least one event is returned if there is any, else as many as fit into `bytes_max`.
+  /// Returns as many events as fit into `bytes_max`, but at least one if there is any.
   virtual Result<RoutingReply> read(std::span<const FeedRange> ranges, std::size_t bytes_max,
                                     std::uint64_t subscriptions_after) = 0;
-  /// One a shard that was asked for, in their order; 0 where nothing is stored.
+  /// Returns one position for each given shard, in the same order; 0 if none is stored.
   virtual Result<std::vector<RoutingPosition>> positions(std::span<const Shard> shards) = 0;
-  /// Never back. Every shard has a fence. One verdict a fence; where one does not hold, nothing is
-  /// moved.
+  /// Stores positions; a position never decreases. Every shard needs a fence. Returns one verdict
+  /// for each fence; if one does not hold, nothing is stored.
   virtual Result<std::vector<bool>> move(const Fencing& fencing,
                                          std::span<const RoutingPosition> positions) = 0;
 

@@ -12,11 +12,11 @@ namespace sagabox {
 class EventWriter {
  public:
   virtual ~EventWriter() = default;
-  /// All in one round trip, or none; one answer an event, in their order. An event is known by its
-  /// id, or by tenant, source and external id if it has one; within a call too.
-  /// TX.IDEMPOTENT_MISMATCH names the first that is known with another digest or type, and
-  /// SCHEMA.VALIDATION_FAILED one that cannot be stored; nothing is written then, and the
-  /// transaction goes on.
+  /// Writes all events in one round trip, or none; returns one result for each event, in order. An
+  /// event is a duplicate if its id, or its tenant, source and external id, exist already, also
+  /// within the call. TX.IDEMPOTENT_MISMATCH names the first duplicate with another digest or type,
+  /// and SCHEMA.VALIDATION_FAILED an event that cannot be stored; nothing is written then, and the
+  /// transaction stays usable.
   virtual Result<std::vector<Published>> publish(std::span<const HubEvent> events) = 0;
 
  protected:

@@ -7,41 +7,42 @@
 #include <optional>
 #include <vector>
 
-/// What the roles have in common that read rows as a feed: a table, or a named part of one, into
-/// which anyone inserts in their own transactions, and which the owner of a shard reads in order.
-/// Feeds are an outbox table (outbox_store.hpp, by lanes and by time as well) and the inbox of a
-/// saga definition (saga_store.hpp). A role that reads one has three calls:
+/// The common parts of the roles that read rows as a feed: a table, or a named part of one, into
+/// which any process inserts in its own transactions, and which the owner of a shard reads in
+/// order. Feeds are an outbox table (outbox_store.hpp, by lanes and by time as well) and the inbox
+/// of a saga definition (saga_store.hpp). A role that reads one has three calls:
 ///
-/// - `read(feed, ranges, bytes_max)` returns a `FeedReply`: at least one row if there is any, else
-///   as many as fit into `bytes_max`. All rows come from one snapshot, that of the horizon.
+/// - `read(feed, ranges, bytes_max)` returns a `FeedReply`: as many rows as fit into `bytes_max`,
+///   but at least one if there is any. All rows come from one snapshot, that of the horizon.
 /// - `wait(feed, timeout)` returns when something may have been committed to the feed, on `wake`,
 ///   or after `timeout`;
 /// - `wake(feed)`.
 ///
-/// A row's sequence is drawn when it is inserted, and after its transaction has a number where
-/// transactions are visible. Deleting rows that are done, or storing the position up to which they
-/// are, is part of the engine's own fenced writes. `src/feed/reader.hpp` decides what to read.
+/// A row's sequence is assigned when it is inserted; if transactions are visible, after its
+/// transaction was numbered. Deleting rows that are done, or storing the position up to which they
+/// are done, is part of the engine's own fenced writes. `src/feed/reader.hpp` decides what to read.
 namespace sagabox::spi {
 
-/// How rows that commit with a lower sequence than one already read are found.
+/// How to find rows that commit with a lower sequence than one already read.
 enum class LateCommits : std::uint8_t {
   none,     ///< sequence order is commit order
   visible,  ///< reads return the transactions in progress
   window,   ///< the last seconds are read again
 };
 
-/// What a store can do, as data.
+/// The features of a store, as data.
 struct Capabilities {
   LateCommits late_commits = LateCommits::none;
   /// `window`: a transaction is expected to end within this time.
   Duration late_window = std::chrono::seconds(5);
   /// `wait` returns early when another process commits.
   bool notifies = false;
-  /// Messages without a key belong to whoever claims them: a read claims what it shows for the
-  /// shard it is asked for, be it another's by its number, until it is settled there.
+  /// Messages without a key belong to the shard that claims them: a read claims the rows that it
+  /// returns for the requested shard, even if their number belongs to another shard, until they are
+  /// settled there.
   bool claims = false;
   std::uint16_t shards = 16;
-  /// One process at a time does the work; others stand by.
+  /// Only one process at a time does the work; others stand by.
   bool one_process = false;
 };
 
@@ -51,21 +52,21 @@ struct Horizon {
   TransactionId next{};
 };
 
-/// How many rows of a reply belong to one of the ranges asked for.
+/// How many rows of a reply belong to one of the requested ranges.
 struct FeedPart {
   std::uint32_t rows = 0;
-  bool exhausted = false;  ///< nothing more lay in this range
+  bool exhausted = false;  ///< the range contains no more rows
 };
 
-/// Rows of all ranges, in the order of the ranges asked for.
+/// Rows of all ranges, in the order of the requested ranges.
 template <class Row>
 struct FeedReply {
   using Part = FeedPart;
   std::vector<Row> rows;
-  /// One a range; fewer than the ranges asked for when `bytes_max` ended the read (the last one may
-  /// then be cut).
+  /// One for each range; fewer than requested if `bytes_max` ended the read (the last part may then
+  /// be incomplete).
   std::vector<Part> parts;
-  /// With `LateCommits::visible`.
+  /// Set with `LateCommits::visible`.
   std::optional<Horizon> horizon;
   Timeline timeline{};
 };

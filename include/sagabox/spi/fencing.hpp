@@ -8,8 +8,8 @@
 
 namespace sagabox::spi {
 
-/// Something that must have one owner a shard: "outbox:orders", "purge:orders" … Engines name
-/// their scopes; to a store they are plain text.
+/// A kind of work that has one owner for each shard: "outbox:orders", "purge:orders" … Engines
+/// choose the names of their scopes; stores treat them as plain text.
 using Scope = std::string;
 
 struct Fence {
@@ -17,9 +17,9 @@ struct Fence {
   Epoch epoch{};
 };
 
-/// The ownership that a write relies on: `owner` holds these shards of `scope` at these
-/// epochs. The store checks it in the transaction of the write, and it stays so until that
-/// transaction has ended. `scope` and `fences` outlive the call.
+/// The ownership that a write relies on: `owner` holds these shards of `scope` at these epochs. The
+/// store checks it in the transaction of the write, and it cannot change before that transaction
+/// has ended. `scope` and `fences` outlive the call.
 struct Fencing {
   std::string_view scope;
   WorkerId owner;

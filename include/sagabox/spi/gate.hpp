@@ -9,15 +9,16 @@
 
 namespace sagabox::spi {
 
-/// A kind of message that cannot go now: a key whose head fails, a destination that is down.
+/// A group of messages that can be held back together: a key whose head fails, a destination that
+/// is down.
 using ClassId = Number<struct ClassIdTag, std::uint64_t>;
 
-/// Says which messages cannot go now, class by class. Thread-safe. Whoever opens a class again
-/// tells the relay, which then takes up what it passed over.
+/// Tells which classes of messages cannot be dispatched now. Thread-safe. When a class opens again,
+/// the relay is notified and dispatches the messages that it skipped.
 class Gate {
  public:
   virtual ~Gate() = default;
-  /// The class this message belongs to; nothing: it always goes.
+  /// The class of this message; nullopt: it can always be dispatched.
   [[nodiscard]] virtual std::optional<ClassId> class_of(const Message& message) const = 0;
   [[nodiscard]] virtual bool closed(ClassId id) const = 0;
   /// Whether a message of this class, which could have gone since then, cannot go now. A message

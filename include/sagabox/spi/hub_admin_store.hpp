@@ -21,12 +21,12 @@ struct EventFilter {
   std::optional<std::string> source{};
   std::optional<std::string> external_id{};
   std::optional<WallTime> from{};
-  std::optional<WallTime> to{};  ///< not at this time itself
+  std::optional<WallTime> to{};  ///< exclusive
 };
 
 struct EventList {
   EventFilter filter{};
-  std::optional<Sequence> before{};  ///< the last sequence of the page before
+  std::optional<Sequence> before{};  ///< the last sequence of the previous page
   std::uint32_t rows_max = 100;
 };
 
@@ -38,16 +38,16 @@ struct DeliveryFilter {
   std::optional<std::string> type{};
   std::optional<Code> code{};
   std::optional<WallTime> from{};  ///< of `created_at`
-  std::optional<WallTime> to{};    ///< not at this time itself
+  std::optional<WallTime> to{};    ///< exclusive
 };
 
 struct DeliveryList {
   DeliveryFilter filter{};
   std::optional<WallTime> ended_from{};
-  std::optional<WallTime> ended_to{};  ///< not at this time itself
-  /// Whether a later generation of it is there.
+  std::optional<WallTime> ended_to{};  ///< exclusive
+  /// Whether it was requeued: a later generation of it exists.
   std::optional<bool> requeued{};
-  std::optional<Sequence> before{};  ///< the last sequence of the page before
+  std::optional<Sequence> before{};  ///< the last sequence of the previous page
   std::uint32_t rows_max = 100;
 };
 
@@ -85,11 +85,11 @@ struct UnroutedEvents {
   std::optional<WallTime> oldest{};
 };
 
-/// How the attempts of one subscription ended since some time.
+/// The results of the attempts of one subscription in a period.
 struct EndpointHealth {
   std::uint64_t completed = 0;
   std::uint64_t failed = 0;
-  std::optional<Duration> p50{};  ///< of those that had an answer
+  std::optional<Duration> p50{};  ///< of attempts that got an answer
   std::optional<Duration> p95{};
   std::optional<WallTime> last_completed_at{};
   std::optional<WallTime> last_failed_at{};
@@ -98,13 +98,13 @@ struct EndpointHealth {
   std::optional<WallTime> sampled_from{};
 };
 
-/// What became of one dead delivery that was to be sent again.
+/// The result of requeueing one dead delivery.
 struct Requeued {
   enum class Outcome : std::uint8_t {
     made,        ///< `made` is a new delivery
-    repeated,    ///< `made` was there already
+    repeated,    ///< `made` existed already
     not_dead,    ///< no dead delivery has this id
-    not_newest,  ///< a later generation of it is there: requeue that one
+    not_newest,  ///< a later generation of it exists: requeue that one
   };
   DeliveryId from;
   Outcome outcome = Outcome::made;
@@ -125,7 +125,7 @@ struct HubPurged {
   bool more = false;          ///< it has not come to the end yet; the next call goes on from there
 };
 
-/// What operators see and do. Lists go from the newest to the oldest.
+/// The database operations for operators. Lists are ordered from newest to oldest.
 class HubAdminStore {
  public:
   virtual ~HubAdminStore() = default;
@@ -133,12 +133,14 @@ class HubAdminStore {
   /// Without their payloads: `HubEvent::payload_bytes` is set.
   virtual Result<std::vector<HubEvent>> events(const EventList& request) = 0;
   virtual Result<std::optional<HubEvent>> event(const EventId& id) = 0;
-  /// Those of a tenant are found by its subscriptions, which are there as long as they are.
+  /// Deliveries of a tenant are found by its subscriptions, which exist as long as their
+  /// deliveries.
   virtual Result<std::vector<DeliveryRecord>> deliveries(const DeliveryList& request) = 0;
   virtual Result<std::optional<DeliveryRecord>> delivery(const DeliveryId& id) = 0;
-  /// Every attempt, by number.
+  /// Every attempt, ordered by number.
   virtual Result<std::vector<JobRecord>> attempts(const DeliveryId& id) = 0;
-  /// Nothing for one that is not dead. Its event has no message if it was gone before it died.
+  /// nullopt if the delivery is not dead. The event has no message if it was removed before the
+  /// delivery became dead.
   virtual Result<std::optional<DeadDelivery>> dead(const DeliveryId& id) = 0;
   /// By subscription and state; those that completed are left out.
   virtual Result<std::vector<DeliveryCount>> count(const DeliveryCountRequest& request) = 0;
@@ -153,10 +155,11 @@ class HubAdminStore {
   virtual Result<std::optional<WallTime>> failing_since(const SubscriptionId& id,
                                                         Duration within) = 0;
 
-  /// The next generation of dead deliveries, with fresh counters and last in their keys; what is
-  /// dead stays as it is. Repeated, it finds what it made. `tenant`: another's are `not_dead`.
-  /// One answer an id, in their order. `audit` is empty or has one event an id; those of what was
-  /// made are written in the same transaction.
+  /// Creates the next generation of dead deliveries, with counters at 0 and last in their keys; the
+  /// dead deliveries are not changed. A repeated call returns the deliveries made before. `tenant`:
+  /// deliveries of other tenants are `not_dead`. Returns one result for each id, in order. `audit`
+  /// is empty or has one event for each id; the events of new deliveries are written in the same
+  /// transaction.
   virtual Result<std::vector<Requeued>> requeue(std::span<const DeliveryId> ids,
                                                 const std::optional<std::string>& tenant,
                                                 std::span<const AuditEvent> audit) = 0;
@@ -167,8 +170,8 @@ class HubAdminStore {
   /// A requeued delivery stays as long as the dead one it was made from. Each table for itself;
   /// `rows_max` of each.
   virtual Result<HubPurged> purge(const HubPurge& request) = 0;
-  /// Dead deliveries of that age with their jobs and snapshots, which nothing else removes; those
-  /// whose next generation is open stay. `rows_max` deliveries.
+  /// Removes dead deliveries of that age with their jobs and snapshots, which no other call
+  /// removes. Those whose next generation is open stay. Removes `rows_max` deliveries at most.
   virtual Result<HubPurged> purge_dead(const HubPurge& request) = 0;
 };
 

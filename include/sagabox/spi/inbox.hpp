@@ -23,16 +23,16 @@ struct BarrierCall {
   std::string tenant = "default";
   std::string saga{};
   std::string step{};
-  /// Which execution of the step, where a saga runs it several times.
+  /// The number of the execution, if a saga runs the step several times.
   std::uint32_t round = 0;
   BarrierDirection direction = BarrierDirection::action;
-  /// Of the saga; no call of it comes later than this and `retention` after it. What was noted is
-  /// kept so long.
+  /// The deadline of the saga. No call comes later than `retention` after it; notes are kept until
+  /// then.
   WallTime deadline{};
   Duration retention = std::chrono::hours(24);
 };
 
-/// What a participant does with a call.
+/// How a participant must handle a call.
 enum class BarrierAnswer : std::uint8_t {
   run,
   repeated,         ///< done before: skip, and answer that it is done
@@ -45,10 +45,10 @@ constexpr bool runs(BarrierAnswer answer) noexcept { return answer == BarrierAns
 /// "run", "repeated", "too_late", "nothing_to_undo".
 std::string_view barrier_answer_name(BarrierAnswer answer) noexcept;
 
-/// The role of a transaction that notes what was done in it: the note and the caller's own rows
-/// commit or vanish together, so that the effect on this database happens once. Where another open
-/// transaction has the same key, a call waits until that one ends, or fails with STORAGE.CONFLICT
-/// where the database does not wait. Owned by the transaction.
+/// The role of a transaction that records which work it does: the record and the caller's own rows
+/// are committed or rolled back together, so that the effect on this database happens once. If
+/// another open transaction has inserted the same key, a call waits until that one ends, or fails
+/// with STORAGE.CONFLICT if the database does not wait. Owned by the transaction.
 class Inbox {
  public:
   virtual ~Inbox() = default;
@@ -59,9 +59,9 @@ class Inbox {
   Result<bool> first_time(std::string tenant, std::string consumer, std::string key) {
     return first_time(IdempotencyKey{std::move(tenant), std::move(consumer), std::move(key)});
   }
-  /// What to do with a saga's call. Whatever the order of an action, its compensation and their
-  /// repetitions, each runs at most once, a compensation only after its action, and an action
-  /// never after its compensation.
+  /// Decides how to handle a call of a saga. An action and its compensation each run at most once,
+  /// a compensation only after its action, and an action never after its compensation, in whatever
+  /// order the calls and their repetitions arrive.
   virtual Result<BarrierAnswer> barrier(const BarrierCall& call) = 0;
 
  protected:
@@ -72,7 +72,7 @@ class Inbox {
 
 namespace spi {
 
-/// How long keys are kept unless told otherwise.
+/// How long keys are kept by default.
 inline constexpr Duration inbox_window_default = std::chrono::hours(8 * 24);
 
 /// A repetition renews its key if that was taken or renewed longer ago than this. Keys are
@@ -83,23 +83,23 @@ struct InboxPurge {
   /// Keys that were taken or renewed longer ago. At least as long as a message may be delivered
   /// again after a delivery, which is the retention of its outbox, and `inbox_renewal_interval`.
   Duration older_than = inbox_window_default;
-  std::uint32_t rows_max = 1000;  ///< of keys, and of notes of barriers
+  std::uint32_t rows_max = 1000;  ///< separate limits for keys and for notes of barriers
 };
 
 struct InboxPurgeReply {
   std::uint64_t keys = 0;
-  std::uint64_t barriers = 0;  ///< those whose time is over
+  std::uint64_t barriers = 0;  ///< expired notes
 };
 
 /// The tables behind the `Inbox` of transactions. Calls block; safe from any thread.
 class InboxStore {
  public:
   virtual ~InboxStore() = default;
-  /// Makes the tables, or brings them up to date; no others than those of the inbox.
+  /// Creates or updates the tables of the inbox, and no others.
   virtual Status prepare() = 0;
-  /// Whether there are tables.
+  /// Whether the tables exist.
   virtual Result<bool> is_made() = 0;
-  /// Which of these keys were taken in transactions that have committed.
+  /// For each key, whether a committed transaction has inserted it.
   virtual Result<std::vector<bool>> taken(std::span<const IdempotencyKey> keys) = 0;
   virtual Result<InboxPurgeReply> purge(const InboxPurge& request) = 0;
 };

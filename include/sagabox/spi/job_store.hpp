@@ -15,7 +15,7 @@
 
 namespace sagabox::spi {
 
-/// A job in a worker's hands, with all that its attempt needs.
+/// A leased job with all data that its attempt needs.
 struct LeasedJob {
   JobRecord job;
   DeliveryRecord delivery;  ///< with id and subscription only if it is gone
@@ -27,7 +27,7 @@ struct FinishedJob {
   JobResult result{};
 };
 
-/// What a worker and the cleaner of leases need of a database. They write jobs, and nothing else.
+/// The database operations of workers and of the cleaner of leases. They write jobs only.
 class JobStore {
  public:
   virtual ~JobStore() = default;
@@ -47,13 +47,13 @@ class JobStore {
   /// that has run out is one until `reset` takes it away.
   virtual Result<std::vector<bool>> finish(const LeaseToken& token,
                                            std::span<const FinishedJob> jobs) = 0;
-  /// A lease that was taken away, for the log.
+  /// A lease that `reset` removed, for the log.
   struct LostLease {
     AttemptOf of;
     bool failed = false;  ///< it was reset too often
     std::string worker{};
     SubscriptionId subscription{};
-    /// Of the delivery; empty if that is gone.
+    /// The event of the delivery; empty if the delivery was removed.
     EventId event{};
     std::string tenant{};
     std::string correlation_id{};
@@ -61,10 +61,11 @@ class JobStore {
   };
   struct ResetReply {
     std::uint64_t reset = 0;   ///< pending again
-    std::uint64_t failed = 0;  ///< were reset too often: TX.LEASE_LOST
+    std::uint64_t failed = 0;  ///< reset too often: failed with TX.LEASE_LOST
     std::vector<LostLease> jobs{};
   };
-  /// Leases that have run out, the oldest first. `job_resets_max` of them fail the job.
+  /// Resets jobs whose lease has expired, oldest first. After `job_resets_max` expired leases a job
+  /// fails.
   virtual Result<ResetReply> reset(std::uint32_t rows_max) = 0;
 
   /// Returns when a job may have been made, on `wake`, or after `timeout`.

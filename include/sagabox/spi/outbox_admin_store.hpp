@@ -13,11 +13,11 @@
 
 namespace sagabox::spi {
 
-/// Counts of one table, cheap enough to ask every second.
+/// Counts of one table, cheap enough to query every second.
 struct TableStats {
-  std::uint64_t pending = 0;  ///< waiting ones included
+  std::uint64_t pending = 0;  ///< including waiting ones
   std::uint64_t waiting = 0;
-  std::uint64_t done = 0;  ///< still retained
+  std::uint64_t done = 0;  ///< within the retention
   std::uint64_t dead = 0;
   std::uint64_t quarantined = 0;
   std::optional<WallTime> oldest_pending;
@@ -34,7 +34,7 @@ struct TableStats {
   std::optional<std::uint64_t> slot_transactions{};
 };
 
-/// Messages of one state that fit the filter, by sequence, above `after`.
+/// Messages of one state that match the filter, ordered by sequence, above `after`.
 struct ListRequest {
   const TableName& table;
   MessageState state = MessageState::dead;
@@ -47,34 +47,34 @@ struct ListRequest {
 
 struct ListReply {
   std::vector<MessageRecord> rows;
-  bool exhausted = false;  ///< nothing more fits
+  bool exhausted = false;  ///< no more rows match
 };
 
-/// An id is one tenant's: another may have a message of the same id. Where one tenant has several
-/// rows with it, the pending one is meant, else the dead or quarantined one, else the delivered
-/// one, and the newest of these.
+/// Ids are unique within a tenant: another tenant may have a message with the same id. If a tenant
+/// has several rows with it, the pending one is selected, else the dead or quarantined one, else
+/// the delivered one, and the newest of these.
 struct FindRequest {
   const TableName& table;
   MessageId id;
-  std::optional<std::string> tenant{};  ///< a message of another tenant is not there
+  std::optional<std::string> tenant{};  ///< messages of other tenants are not found
   bool with_payload = false;
-  std::optional<MessageState> state{};  ///< a row of another state is not there
-  std::optional<Sequence> sequence{};   ///< any other row is not there
+  std::optional<MessageState> state{};  ///< rows in other states are not found
+  std::optional<Sequence> sequence{};   ///< other rows are not found
 };
 
-/// What an operator does to messages he names.
+/// The acts of an operator on named messages.
 enum class Move : std::uint8_t {
-  /// dead, quarantined or done → pending: deleted and inserted under a new sequence in the
-  /// transaction's own right, attempts 0, due now, error and history cleared, `replays` + 1.
+  /// dead, quarantined or done → pending: deleted and inserted under a new sequence of this
+  /// transaction, attempts 0, due now, error and history cleared, `replays` + 1.
   replay,
-  /// pending or dead → quarantined. What a relay has in hand already is still delivered.
+  /// pending or dead → quarantined. Messages that a relay has read already are still delivered.
   quarantine,
   /// quarantined → pending under its own sequence, attempts 0. It goes to the waiting lane, due
-  /// now: a forward read has long passed its place. Its key does not wait for it.
+  /// now, because forward reads are past its sequence. Its key does not wait for it.
   release,
 };
 
-/// Whether a message of this state can be moved so.
+/// Whether this move is allowed for a message in this state.
 [[nodiscard]] constexpr bool allows(Move move, MessageState state) noexcept {
   switch (move) {
     case Move::replay:
@@ -87,7 +87,7 @@ enum class Move : std::uint8_t {
   return state == MessageState::quarantined;
 }
 
-/// What the audit log calls it.
+/// The kind of its event in the audit log.
 [[nodiscard]] constexpr AuditKind audit_kind(Move move) noexcept {
   if (move == Move::replay) return AuditKind::replayed;
   return move == Move::quarantine ? AuditKind::quarantined : AuditKind::released;
@@ -100,14 +100,14 @@ struct MoveRequest {
   std::optional<std::string> tenant{};
   std::string actor{};
   std::string note{};
-  /// The row that each id stands for, in the order of `ids`; empty: chosen as `FindRequest` says.
-  /// If that row is gone, no other row of its id is moved instead.
+  /// The row of each id, in the order of `ids`; empty: selected as for `FindRequest`. If that row
+  /// does not exist any more, no other row with the id is moved instead.
   std::span<const Sequence> sequences{};
-  /// Of a replay: the message gets the header `as_new_header` with its number of replays, in place
-  /// of an earlier one. It keeps the header when it is replayed again.
+  /// For a replay: the message gets the header `as_new_header` with its number of replays,
+  /// replacing an earlier one. It keeps the header when it is replayed again.
   bool as_new = false;
 
-  /// The sequence that goes with `ids[at]`; nullopt if any row of the id may be meant.
+  /// The sequence of `ids[at]`; nullopt if none was given.
   [[nodiscard]] std::optional<Sequence> sequence(std::size_t at) const {
     return sequences.empty() ? std::nullopt : std::optional(sequences[at]);
   }
@@ -115,55 +115,56 @@ struct MoveRequest {
 
 struct MoveReply {
   struct Item {
-    std::optional<MessageState> was{};  ///< nothing: no such message, or `tenants` have it
+    std::optional<MessageState> was{};  ///< nullopt: no such message, or `tenants` is not empty
     bool moved = false;
-    /// One could be moved, but another message of its tenant and id is pending. It stays as it is.
+    /// The message was left unchanged because another message of its tenant and id is pending.
     bool id_is_pending = false;
-    /// Several tenants have this id and the request names none: nothing was moved. By name.
+    /// The tenants, by name, if several have this id and the request names none: nothing was moved.
     std::vector<std::string> tenants{};
   };
-  std::vector<Item> items;  ///< one an id
+  std::vector<Item> items;  ///< one for each id
 };
 
-/// Deletes what ended longer ago (pending: was written longer ago) by the database's clock.
+/// Deletes messages that ended longer ago (pending: were written longer ago) by the database's
+/// clock.
 struct PurgeRequest {
   const TableName& table;
   MessageState state = MessageState::done;
   Duration older_than{};
   std::uint32_t rows_max = 500;
-  /// Empty: by the retention, which needs no audit.
+  /// Empty: purged by the retention, which is not audited.
   std::string actor{};
 };
 
 struct PurgeReply {
   std::uint64_t rows = 0;
-  bool more = false;  ///< another call would find some
+  bool more = false;  ///< another call would find more
 };
 
-/// A pending row that no reader's predicate covers.
+/// A pending row that no read of a relay covers.
 struct Stray {
   Sequence sequence{};
   MessageId id;
   std::string why{};
 };
 
-/// What an operator sees of an outbox table and does to its messages. Every act is one
-/// transaction, and appends one audit event for each message it changed to the audit log in the
-/// same transaction. Calls block; safe from any thread.
+/// Queries and acts of operators on an outbox table. Every act is one transaction, which also
+/// appends an event to the audit log for each message it changed. Calls block; safe from any
+/// thread.
 class OutboxAdminStore {
  public:
   virtual ~OutboxAdminStore() = default;
   virtual Result<TableStats> stats(const TableName& table) = 0;
   virtual Result<ListReply> list(const ListRequest& request) = 0;
-  /// With its history; nothing when it is not there. SCHEMA.VALIDATION_FAILED, naming them, when
-  /// several tenants have this id and the request names none.
+  /// With its history; nullopt if it does not exist. SCHEMA.VALIDATION_FAILED lists the tenants if
+  /// several have this id and the request names none.
   virtual Result<std::optional<MessageRecord>> find(const FindRequest& request) = 0;
   virtual Result<std::uint64_t> count(const TableName& table, MessageState state,
                                       const MessageFilter& filter) = 0;
-  /// Moves those whose state allows it, and says of each whether it did. One that cannot be moved
-  /// is no error for the others.
+  /// Moves the messages whose state allows it, and returns the result of each. A message that
+  /// cannot be moved does not affect the others.
   virtual Result<MoveReply> move(const MoveRequest& request) = 0;
-  /// One batch.
+  /// Deletes one batch.
   virtual Result<PurgeReply> purge(const PurgeRequest& request) = 0;
   virtual Result<std::vector<Stray>> strays(const TableName& table, std::uint32_t rows_max) = 0;
 };

@@ -17,8 +17,8 @@
 
 namespace sagabox::spi {
 
-/// Priorities have a lane each, read by sequence. Retried and delayed rows leave for the waiting
-/// lane, read by time.
+/// Each priority has a lane, which is read by sequence. Retried and delayed rows move to the
+/// waiting lane, which is read by time.
 using Lane = Number<struct LaneTag, std::uint8_t>;
 inline constexpr std::uint8_t lane_count = 3;
 inline Lane lane_of(const Message& message) noexcept {
@@ -35,8 +35,8 @@ struct Row {
   TargetsDone targets_done{};
   WallTime written_at{};  ///< by the database's clock
   WallTime due{};         ///< waiting rows only
-  bool retrying = false;  ///< waiting rows: it failed before, and did not merely wait for its time
-  /// Null when the row could not be decoded; `decode_error` says why.
+  bool retrying = false;  ///< waiting rows: it waits for a retry, not only for `not_before`
+  /// Null if the row could not be decoded; `decode_error` says why.
   std::shared_ptr<const Message> message;
   std::string decode_error{};
 };
@@ -47,7 +47,7 @@ struct Range {
   Lane lane{};
   Sequence after{};
   std::uint32_t rows_max = 0;
-  /// With `Capabilities::claims`: what other shards have and nobody has claimed, too.
+  /// With `Capabilities::claims`: also returns unclaimed rows of other shards.
   bool others_too = false;
 };
 
@@ -61,9 +61,9 @@ struct DueRange {
 
 using ReadReply = FeedReply<Row>;
 
-/// A key whose head waits for a retry: the key's later messages must not overtake it.
+/// A key whose head waits for a retry; later messages of the key must not overtake it.
 struct RetryingKey {
-  std::uint64_t key_hash = 0;  ///< as `Message::key_hash` has it: of tenant and key
+  std::uint64_t key_hash = 0;  ///< as in `Message::key_hash`: of tenant and key
   Sequence sequence{};
 };
 
@@ -77,30 +77,30 @@ enum class Verdict : std::uint8_t {
   done,
   retry,  ///< pending again in the waiting lane, after `delay`
   dead,   ///< moved to the dead letters
-  park,   ///< quarantined, its sequence kept
-  /// `attempts` as they stand before or during a dispatch, or again as they stood when it did not
-  /// come to one; stays where it is. With an empty `error` the row's code and error stay.
+  park,   ///< quarantined with its sequence
+  /// Stores `attempts`: before or during a dispatch, or the former value if the dispatch did not
+  /// take place. The row stays in its place. With an empty `error` the row's code and error stay.
   attempt,
 };
 
-/// What becomes of one row. Absolute, so that it may be repeated.
+/// The new state of one row. Values are absolute, so that a settlement may be repeated.
 struct Settlement {
   Sequence sequence{};
   Shard shard{};
   MessageId id;
   Verdict verdict = Verdict::done;
   std::uint32_t attempts = 0;
-  Duration delay{};            ///< from the database's now
-  TargetsDone targets_done{};  ///< retried ones keep it
+  Duration delay{};            ///< from the database's present time
+  TargetsDone targets_done{};  ///< stored with a retry
   Code code = Code::unknown_internal;
-  std::string error{};  ///< already cut and cleaned
-  /// Dead ones: the code and error of the last attempt stay where the row has an error.
+  std::string error{};  ///< already truncated and sanitized
+  /// Dead ones: if the row has an error, the code and error of its last attempt stay.
   bool keep_last_error = false;
-  /// park only: why, as operators see it. If not empty, the store refused the row's own result, and
-  /// this settlement depends on as little of the row as possible: its error and history are
+  /// park only: the reason shown to operators. If not empty, the store refused the row's own
+  /// result, and this settlement uses as little of the row as possible: its error and history are
   /// dropped.
   std::string note{};
-  /// Where to look first: the lane it was read from; nothing: the waiting one, or not known.
+  /// The lane to search first, the one it was read from; nullopt: the waiting lane, or not known.
   std::optional<Lane> lane{};
 };
 
@@ -108,46 +108,47 @@ struct SettleRequest {
   const TableName& table;
   Fencing fencing;  ///< names every shard that `items` name
   std::span<const Settlement> items;
-  bool retain_done = true;  ///< done rows are archived, else deleted
+  bool retain_done = true;  ///< true: done rows are archived; false: deleted
 };
 
 struct SettleReply {
   struct Part {
-    bool held = false;       ///< the fence held: owner and epoch were as said
+    bool held = false;       ///< the fence held: owner and epoch were as given
     std::uint32_t rows = 0;  ///< rows changed; 0 where not held
   };
-  std::vector<Part> parts;  ///< one a fence, in their order
+  std::vector<Part> parts;  ///< one for each fence, in order
   Timeline timeline{};
 };
 
-/// What the relay needs of an outbox table. Calls block; safe from any thread. Each has a time
-/// limit of the store's own: stopping an outbox waits for the calls that run.
+/// The database operations of a relay on an outbox table. Calls block; safe from any thread. The
+/// store limits the time of each call, because stopping an outbox waits for running calls.
 class OutboxStore {
  public:
   virtual ~OutboxStore() = default;
   [[nodiscard]] virtual Capabilities capabilities() const = 0;
 
-  /// Creates what the table needs. Safe to call twice and by two at once.
+  /// Creates what the table needs. Safe to call repeatedly and concurrently.
   virtual Status prepare(const TableName& table) = 0;
 
-  /// At least one row is returned if there is any, else as many as fit into `bytes_max`.
+  /// Returns as many rows as fit into `bytes_max`, but at least one if there is any.
   virtual Result<ReadReply> read(const TableName& table, std::span<const Range> ranges,
                                  std::size_t bytes_max) = 0;
   /// Like `read`, without a horizon; due by the database's clock.
   virtual Result<ReadReply> read_due(const TableName& table, std::span<const DueRange> ranges,
                                      std::size_t bytes_max) = 0;
-  /// Rows with a key that wait for a retry (not those merely delayed); asked after a take-over.
+  /// Rows with a key that wait for a retry, without those that are only delayed. Called after a
+  /// take-over.
   virtual Result<RetryingKeysReply> read_retrying_keys(const TableName& table, Shard shard,
                                                        Sequence after, std::uint32_t rows_max) = 0;
-  /// One transaction, or several, one after the other or at once: after an error part of it may be
-  /// done. Touches only rows whose fence holds, and locks those ownership rows, so that a stalled
-  /// stale settle changes nothing. A failure that spent an attempt enters the row's history, an
-  /// earlier one of the same number gives way to it. For every row that dies, `dead_letter` goes to
-  /// the audit log in the same transaction.
+  /// Uses one or several transactions, sequential or concurrent: after an error, part of the
+  /// request may be done. Changes only rows whose fence holds, and locks those ownership rows, so
+  /// that a delayed settle of a stale owner changes nothing. A failure that spent an attempt is
+  /// added to the row's history and replaces an entry with the same number. For every row that
+  /// becomes dead, `dead_letter` is written to the audit log in the same transaction.
   virtual Result<SettleReply> settle(const SettleRequest& request) = 0;
 
-  /// Returns when something may have been committed, on `wake`, or after `timeout`. Whoever stops
-  /// calls `wake`; no other call can be cut short, hence the time limits.
+  /// Returns when something may have been committed, on `wake`, or after `timeout`. A relay that
+  /// stops calls `wake`. No other call can be interrupted, hence the time limits.
   virtual void wait(const TableName& table, Duration timeout) = 0;
   virtual void wake(const TableName& table) = 0;
 };

@@ -11,8 +11,8 @@ namespace sagabox {
 class SagaInbox {
  public:
   virtual ~SagaInbox() = default;
-  /// All in one round trip, or none. SCHEMA.VALIDATION_FAILED for ids, names or a body that cannot
-  /// be stored. Nothing is checked against stored sagas: the owner does that.
+  /// Appends all in one round trip, or none. SCHEMA.VALIDATION_FAILED for ids, names or a body that
+  /// cannot be stored. The commands are not checked against stored sagas: the owner does that.
   virtual Status append(std::span<const SagaCommand> commands) = 0;
 
  protected:

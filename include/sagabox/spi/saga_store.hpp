@@ -21,7 +21,7 @@ namespace sagabox::spi {
 using SagaInboxRange = FeedRange;
 using SagaInboxReply = FeedReply<SagaCommand>;
 
-/// Active sagas of one shard that are due, by (due, id), after this one.
+/// Active sagas of one shard that are due, ordered by (due, id), after this position.
 struct SagaDueRange {
   Shard shard{};
   WallTime after_due{};
@@ -29,44 +29,45 @@ struct SagaDueRange {
   std::uint32_t rows_max = 0;
 };
 
-/// One saga's part of a batch.
+/// The part of a batch for one saga.
 struct SagaWrite {
-  SagaRecord record;  ///< as it is afterwards; `record.version` is one more than what is stored
+  SagaRecord record;  ///< the new record; `record.version` is the stored one plus 1
   std::vector<SagaHistoryEntry> history{};  ///< new entries
-  /// History beyond the first `saga_history_first` entries is removed up to this number; 0: nothing
-  /// is.
+  /// History entries after the first `saga_history_first` ones are removed up to this number; 0:
+  /// none.
   std::uint32_t history_removed_to = 0;
 };
 
-/// A message that a saga's step emits. Its id was drawn before, so that the batch may be repeated.
+/// A message that a saga's step emits. Its id was generated before, so that the batch may be
+/// repeated.
 struct SagaMessage {
   TableName table;
   std::shared_ptr<const Message> message;
 };
 
-/// What an owner did, for many sagas of one definition at once.
+/// The changes by an owner to several sagas of one definition.
 struct SagaBatch {
-  Fencing fencing;  ///< of the scope `saga:<definition>`; every shard that the rest names
+  Fencing fencing;  ///< of the scope `saga:<definition>`; every shard used in the batch
   std::string_view definition;
   std::span<const SagaWrite> writes;  ///< no saga twice
   struct Taken {
     Shard shard{};
     Sequence sequence{};
   };
-  std::span<const Taken> taken;  ///< rows of the inbox that are done with
+  std::span<const Taken> taken;  ///< processed rows of the inbox
   std::span<const SagaCommandResult> results;
   std::span<const SagaMessage> messages;
   std::span<const AuditEvent> audit;
 };
 
 struct SagaBatchReply {
-  /// One a fence, in their order. If one did not hold, nothing of the batch was written.
+  /// One for each fence, in order. If one did not hold, nothing of the batch was written.
   std::vector<bool> held;
-  /// Sagas whose stored version was neither the one expected nor the one to be written, or whose
-  /// isolation key another active saga has: nothing of the batch was written. Empty if a fence did
-  /// not hold.
+  /// Sagas whose stored version was neither the expected nor the new one, or whose isolation key
+  /// another active saga has. If there are any, nothing of the batch was written. Empty if a fence
+  /// did not hold.
   std::vector<SagaId> conflicting;
-  /// The same, in words of the store: which key, whose.
+  /// The store's description of each conflict: which key, and which saga has it.
   std::vector<std::string> reasons{};
   Timeline timeline{};
   [[nodiscard]] bool written() const {
@@ -85,12 +86,12 @@ struct SagaFilter {
   std::optional<SagaLabel> label{};
   std::optional<std::string> key{};
   std::optional<WallTime> started_from{};
-  std::optional<WallTime> started_to{};  ///< not at this time itself
+  std::optional<WallTime> started_to{};  ///< exclusive
 };
 
 struct SagaListRequest {
   SagaFilter filter{};
-  SagaId after{};  ///< the last id of the page before
+  SagaId after{};  ///< the last id of the previous page
   std::uint32_t rows_max = 100;
   bool bodies = true;
 };
@@ -102,47 +103,46 @@ struct SagaCount {
   std::optional<WallTime> oldest{};  ///< `started_at`
 };
 
-/// What waits of one definition, cheap at any size: of more than a million in a state, a million
-/// are counted.
+/// The backlog of one definition. Cheap at any size: counts of a state end at a million.
 struct SagaBacklog {
   std::uint64_t running = 0;
   std::uint64_t compensating = 0;
   std::uint64_t paused = 0;
-  std::uint64_t dead = 0;               ///< without those that are quarantined
-  std::uint64_t wait_for_decision = 0;  ///< active ones, as `SagaRecord::person` says
+  std::uint64_t dead = 0;               ///< not counting quarantined ones
+  std::uint64_t wait_for_decision = 0;  ///< active ones, by `SagaRecord::person`
   std::uint64_t wait_for_approval = 0;
   std::optional<WallTime> oldest{};  ///< `started_at` of an active one
-  /// The first `overdue_from` that has passed, among the 20,000 active ones that are due the
-  /// longest; null: none is overdue.
+  /// The earliest `overdue_from` in the past, among the 20,000 active ones that have been due the
+  /// longest; nullopt: none is overdue.
   std::optional<WallTime> overdue_since{};
   WallTime now{};
 };
 
-/// What an orchestrator needs of a database. Calls block, each for a time that the store limits;
-/// safe from any thread. Times are the database's.
+/// The database operations of an orchestrator. Calls block for a time that the store limits; safe
+/// from any thread. All times are of the database's clock.
 class SagaStore {
  public:
   virtual ~SagaStore() = default;
   [[nodiscard]] virtual Capabilities capabilities() const = 0;
-  /// Makes the tables, or brings them up to date.
+  /// Creates the tables, or updates them.
   virtual Status prepare() = 0;
 
-  /// Stores the definition unless it is there. TX.INVALID_STATE: the same name and version is there
+  /// Stores the definition unless it exists. TX.INVALID_STATE: the same name and version exists
   /// with another digest.
   virtual Status define(const SagaDefinitionRecord& definition) = 0;
-  /// By name and version; all names for an empty one.
+  /// Ordered by name and version; an empty name returns all.
   virtual Result<std::vector<SagaDefinitionRecord>> definitions(std::string_view name) = 0;
 
-  /// At least one row is returned if there is any, else as many as fit into `bytes_max`.
+  /// Returns as many rows as fit into `bytes_max`, but at least one if there is any.
   virtual Result<SagaInboxReply> read_inbox(std::string_view definition,
                                             std::span<const SagaInboxRange> ranges,
                                             std::size_t bytes_max) = 0;
-  /// Those that are stored, by id; labels are left out.
+  /// Returns the sagas that are stored, ordered by id; labels are left out.
   virtual Result<std::vector<SagaRecord>> load(std::span<const SagaId> ids) = 0;
   /// Active sagas (running, compensating, paused) whose `due` is not after now.
   virtual Result<std::vector<SagaRecord>> load_due(std::string_view definition,
                                                    const SagaDueRange& range) = 0;
-  /// What became of those of these commands that were applied or refused.
+  /// The results of those of the given commands that were applied or refused.
   virtual Result<std::vector<SagaCommandResult>> results(std::span<const CommandId> ids) = 0;
 
   /// One transaction, and all or nothing: the fence is locked until its end, versions are compared.
@@ -159,15 +159,15 @@ class SagaStore {
   virtual void wake(std::string_view definition) = 0;
 };
 
-/// What operators need.
+/// The database operations for operators.
 class SagaAdminStore {
  public:
   virtual ~SagaAdminStore() = default;
-  /// By id, ascending, with labels.
+  /// Ordered by id, ascending, with labels.
   virtual Result<std::vector<SagaRecord>> list(const SagaListRequest& request) = 0;
   /// With labels.
   virtual Result<std::optional<SagaRecord>> get(const SagaId& id) = 0;
-  /// With a number above `after`, ascending.
+  /// Entries with a number above `after`, ascending.
   virtual Result<std::vector<SagaHistoryEntry>> history(const SagaId& id, std::uint32_t after,
                                                         std::uint32_t rows_max) = 0;
   virtual Result<std::vector<SagaCount>> count(const std::optional<std::string>& tenant) = 0;
@@ -179,8 +179,8 @@ class SagaAdminStore {
   /// Commands of this saga that its owner has not taken yet, in their order.
   virtual Result<std::vector<SagaCommand>> pending(const SagaId& id, std::uint32_t rows_max) = 0;
   /// Removes sagas that completed or were cancelled longer ago, with history, labels and results of
-  /// commands, the oldest first; also refused commands of that age whose saga was never stored.
-  /// Returns how many sagas; dead ones are kept.
+  /// commands, oldest first; also refused commands of that age whose saga was never stored. Returns
+  /// the number of sagas; dead ones are kept.
   virtual Result<std::uint64_t> purge(std::string_view definition, Duration older_than,
                                       std::uint32_t rows_max) = 0;
 };

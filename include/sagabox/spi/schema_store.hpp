@@ -14,7 +14,7 @@
 
 namespace sagabox::spi {
 
-/// The engines, each with tables of its own, which can be made without those of the others.
+/// The engines. Each has its own tables, which can be created without those of the others.
 inline constexpr std::string_view outbox_engine = "outbox";
 inline constexpr std::string_view idempotency_engine = "idempotency";
 inline constexpr std::string_view inbox_engine = "inbox";
@@ -28,36 +28,37 @@ struct SchemaStep {
   std::string engine{};
   int number = 0;
   std::string name{};
-  std::string outbox{};                  ///< empty: what all outboxes share
+  std::string outbox{};                  ///< empty: the tables that all outboxes share
   std::optional<WallTime> applied_at{};  ///< nullopt: not applied
-  std::uint16_t shards = 0;              ///< of the outbox; 0: none, or the store does not count
-  /// It was applied by other SQL than this version's. False too where no checksum was recorded.
+  std::uint16_t shards = 0;              ///< of the outbox; 0: no outbox, or a store without shards
+  /// It was applied with other SQL than this version's. Also false if no checksum was recorded.
   bool checksum_differs = false;
 };
 
 struct SchemaUp {
   std::string engine = "outbox";
-  std::optional<TableName> outbox{};  ///< made too if it is not there
+  std::optional<TableName> outbox{};  ///< also created if it does not exist
 };
 
 struct SchemaDown {
   std::string engine = "outbox";
   /// The last step that stays; 0 removes everything. Required: nothing is removed by default.
   std::optional<int> to{};
-  /// Drops messages that are pending, dead or quarantined too.
+  /// Also drops messages that are pending, dead or quarantined.
   bool force = false;
 };
 
 struct ReshardRequest {
   TableName outbox;
   std::uint16_t shards = 0;
-  /// Also while relays run. They lose their shards at once; what they have in hand is delivered
-  /// again, and its key's order does not hold for it.
+  /// Allowed while relays run. They lose their shards at once; messages that they have read are
+  /// delivered again, possibly out of the order of their keys.
   bool force = false;
   bool dry_run = false;  ///< changes nothing
 };
 
-/// What a process of the delivery hub may do, for a database user that can do nothing else.
+/// The roles of database users for processes of the delivery hub; a user gets only the rights of
+/// its role.
 inline constexpr std::array<std::string_view, 6> hub_roles{"ingest", "router",   "orchestrator",
                                                            "worker", "operator", "admin"};
 
@@ -69,35 +70,35 @@ struct HubGrants {
 struct ReshardReport {
   std::uint16_t shards_before = 0;
   std::uint16_t shards = 0;
-  /// Messages that get a shard by the new count; a large number is the database's estimate.
+  /// Messages that get a new shard; a large number is an estimate of the database.
   std::uint64_t pending = 0;
-  Duration blocked{};              ///< estimate of how long writes are blocked
-  std::vector<WorkerId> relays{};  ///< those with a running lease
+  Duration blocked{};              ///< estimated time for which writes are blocked
+  std::vector<WorkerId> relays{};  ///< those with a valid lease
   bool changed = false;
 };
 
-/// Makes, updates and removes the tables of a database, also where nothing has been made yet.
-/// Each call connects for itself and is one transaction. Calls block. Every call is safe to repeat
-/// and to run in several processes at once.
+/// Creates, updates and removes the tables of a database; it may be empty. Each call opens its own
+/// connection and is one transaction. Calls block. Every call is safe to repeat and to run in
+/// several processes at once.
 class SchemaStore {
  public:
   virtual ~SchemaStore() = default;
-  /// Every step that this version knows of the engines that were made, applied or not; of all
-  /// engines while nothing was made. Of each step the shared part first, then each outbox. Changes
-  /// nothing, and makes no file.
+  /// Every step that this version knows, applied or not, of the installed engines, or of all
+  /// engines if none is installed. For each step, the shared part comes first, then each outbox.
+  /// Changes nothing, and creates no file.
   virtual Result<std::vector<SchemaStep>> status() = 0;
-  /// Brings one engine's tables, and every outbox, up to date. No-op when they are.
+  /// Updates one engine's tables, and every outbox. No-op if they are up to date.
   virtual Status up(const SchemaUp& request) = 0;
   /// Removes steps of one engine. CONFIG.INVALID without `to`. TX.INVALID_STATE, and nothing is
-  /// changed, when undelivered messages would be lost, or when a newer version made a step that
-  /// would be removed.
+  /// changed, if undelivered messages would be lost, or if a step to be removed was applied by a
+  /// newer version.
   virtual Status down(const SchemaDown& request) = 0;
-  /// Changes how many shards an outbox has. TX.INVALID_STATE while relays run, unless forced. A
-  /// process that still runs with the former count gets no messages, and an error that says so,
-  /// until it is restarted with the new count. CONFIG.INVALID where an outbox has one shard.
+  /// Changes the number of shards of an outbox. TX.INVALID_STATE while relays run, unless forced. A
+  /// process that still runs with the old number gets no messages, and an error that says so, until
+  /// it is restarted with the new number. CONFIG.INVALID for stores whose outboxes have one shard.
   virtual Result<ReshardReport> reshard(const ReshardRequest& request) = 0;
-  /// Statements that give a database user what this role of the hub needs. Does not connect.
-  /// CONFIG.INVALID for an unknown role, and where a database has no users.
+  /// Returns the statements that grant a database user the rights of this hub role. Does not
+  /// connect. CONFIG.INVALID for an unknown role, and for databases without users.
   virtual Result<std::string> hub_grants(const HubGrants& request) = 0;
 };
 

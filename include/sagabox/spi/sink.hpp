@@ -13,7 +13,7 @@
 
 namespace sagabox::spi {
 
-/// One attempt to deliver one message wherever its route says.
+/// One attempt to deliver one message to the targets of its route.
 struct Dispatch {
   Ticket ticket{};
   std::shared_ptr<const Message> message;
@@ -24,31 +24,31 @@ struct Dispatch {
   std::uint32_t attempt = 1;
   TargetsDone done{};
   std::uint32_t attempts_max = std::numeric_limits<std::uint32_t>::max();  ///< the table's
-  bool again = false;   ///< it has waited for a retry
-  bool sample = false;  ///< it goes before earlier ones of its class, see Gate::samples
-  BootTime deadline{};  ///< not begun later; a send has its route's time on top
+  bool again = false;                                                      ///< it is a retry
+  bool sample = false;  ///< it is sent before earlier ones of its class, see Gate::samples
+  BootTime deadline{};  ///< the latest start; a send may take its route's timeout after this
 };
 
-/// What became of an attempt.
+/// The result of an attempt.
 struct Dispatched {
   Outcome outcome;
-  /// The message's class cannot go now: nothing happened that is worth writing, and it waits with
-  /// its class. Only for messages that have one.
+  /// The message's class is closed: nothing needs to be written, and the message waits with its
+  /// class. Only for messages that have a class.
   bool put_off = false;
   TargetsDone done{};
   const RetryPolicy* retry = nullptr;  ///< the route's own; null: the table's
 };
 
-/// Told what became of attempts, once each. Called from any thread, also during `deliver`.
+/// Receives one result for each attempt. Called from any thread, also during `deliver`.
 class DispatchResults {
  public:
   virtual ~DispatchResults() = default;
   virtual void dispatched(Ticket ticket, Dispatched result) noexcept = 0;
-  /// Classes that were closed may go again.
+  /// Classes that were closed may be open again.
   virtual void opened() noexcept = 0;
 };
 
-/// Where messages go that no listener of this process takes. Thread-safe.
+/// Delivers messages that no listener of this process takes. Thread-safe.
 class Sink : public Gate {
  public:
   /// Whether there is a way for it; only then it has a class. Otherwise it waits or is dead, see
@@ -59,13 +59,14 @@ class Sink : public Gate {
   /// More than this many attempts no route makes.
   [[nodiscard]] virtual std::uint32_t attempts_max(std::uint32_t of_table) const = 0;
 
-  /// Before the first `deliver` of these results; they outlive everything up to `leave`.
+  /// Call it before the first `deliver` with these results. They must exist until `leave` returns.
   virtual void join(DispatchResults& results) = 0;
-  /// Returns soon. Each gets one result.
+  /// Returns soon. Each dispatch gets one result.
   virtual void deliver(std::span<Dispatch> dispatches, DispatchResults& results) = 0;
-  /// What of this shard waits here for its turn gets its result at once.
+  /// Dispatches of this shard that are still queued get their result at once.
   virtual void recall(DispatchResults& results, Shard shard) = 0;
-  /// The same for all, and waits for what is on its way. After that nothing is told any more.
+  /// The same for all shards; also waits for sends under way. No result is reported after it
+  /// returns.
   virtual void leave(DispatchResults& results) = 0;
 };
 

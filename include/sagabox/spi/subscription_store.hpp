@@ -14,16 +14,17 @@
 
 namespace sagabox::spi {
 
-/// A signing secret as it is stored: sealed, so that who reads the table cannot use it.
+/// A signing secret as it is stored: sealed, so that read access to the table is not enough to use
+/// it.
 struct SealedSecret {
-  std::uint32_t number = 0;  ///< of its subscription, rising
+  std::uint32_t number = 0;  ///< within its subscription, increasing
   std::string sealed{};
   WallTime created_at{};
-  /// Requests are signed with it until then, beside its successor. Null: it is the present one.
+  /// Requests are signed with it and its successor until this time. nullopt: it is the present one.
   std::optional<WallTime> expires_at{};
 };
 
-/// Of one subscription at a time: each makes another signature of every request.
+/// The limit for each subscription, because each secret adds a signature to every request.
 inline constexpr std::size_t live_secrets_max = 5;
 
 struct SubscriptionFilter {
@@ -34,23 +35,23 @@ struct SubscriptionFilter {
 
 struct SubscriptionList {
   SubscriptionFilter filter{};
-  SubscriptionId after{};  ///< the last id of the page before
+  SubscriptionId after{};  ///< the last id of the previous page
   std::uint32_t rows_max = 100;
 };
 
-/// What those who administer subscriptions need of a database.
+/// The database operations for the administration of subscriptions.
 class SubscriptionStore {
  public:
   virtual ~SubscriptionStore() = default;
 
-  /// Inserts version 1, or changes what has the version before; the store draws `change`, the
-  /// times, and `active_since` when the state becomes active, other than by the end of a pause.
-  /// Tenant and id never change. False: another version is stored, or the id is taken. `audit` is
-  /// written in the same transaction.
+  /// Inserts version 1, or updates the record with the previous version. The store sets `change`,
+  /// the times, and `active_since` if the state becomes active, unless a pause ends. Tenant and id
+  /// never change. Returns false if another version is stored, or the id exists. `audit` is written
+  /// in the same transaction.
   virtual Result<bool> write(const SubscriptionRecord& record,
                              std::span<const AuditEvent> audit) = 0;
   virtual Result<std::optional<SubscriptionRecord>> get(const SubscriptionId& id) = 0;
-  /// By id, ascending.
+  /// Ordered by id, ascending.
   virtual Result<std::vector<SubscriptionRecord>> list(const SubscriptionList& request) = 0;
   struct Count {
     std::uint64_t enabled = 0;  ///< not disabled
@@ -59,16 +60,16 @@ class SubscriptionStore {
   /// How many a tenant has.
   virtual Result<Count> count(std::string_view tenant) = 0;
 
-  /// A new secret signs from now on, the ones before end at `overlap` from now if they do not end
-  /// before. Returns its number, from 1. REQUEST.NOT_FOUND: there is no such subscription.
-  /// TX.INVALID_STATE: more than `live_secrets_max` would sign at once.
+  /// Adds a secret that signs from now on; earlier ones expire `overlap` from now, if they do not
+  /// expire before. Returns its number, from 1. REQUEST.NOT_FOUND: there is no such subscription.
+  /// TX.INVALID_STATE: more than `live_secrets_max` secrets would be valid.
   virtual Result<std::uint32_t> add_secret(const SubscriptionId& id, std::string_view sealed,
                                            Duration overlap, std::span<const AuditEvent> audit) = 0;
   struct SecretsOf {
     SubscriptionId subscription;
     std::vector<SealedSecret> secrets;
   };
-  /// One a subscription, in their order: its secrets that have not expired, the newest first.
+  /// For each subscription, in order, its secrets that have not expired, newest first.
   virtual Result<std::vector<SecretsOf>> secrets(std::span<const SubscriptionId> ids) = 0;
   struct ResealedSecret {
     SubscriptionId subscription;

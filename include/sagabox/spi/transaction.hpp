@@ -12,26 +12,26 @@
 
 namespace sagabox {
 
-/// What a written message became.
+/// The result of writing a message.
 struct Written {
   MessageId id;
-  /// 0 where nobody asked, and then neither shard nor savepoint are told: see
-  /// `OutboxOptions::sequences`. Of duplicates it is always told.
+  /// 0 if not requested, see `OutboxOptions::sequences`; then `shard` and `in_savepoint` are not
+  /// set either. Always set for duplicates.
   Sequence sequence{};
   Shard shard{};
-  /// The id was there already: `sequence` is the first one's, nothing was inserted.
+  /// The id existed already: nothing was inserted, and `sequence` is that of the first message.
   bool duplicate = false;
-  /// Written inside a savepoint: it may be undone though the transaction commits.
+  /// Written inside a savepoint: it may be rolled back although the transaction commits.
   bool in_savepoint = false;
 };
 
-/// Told once how a transaction ended.
+/// Notified once when a transaction ends.
 class TransactionObserver {
  public:
   virtual ~TransactionObserver() = default;
   virtual void committed() noexcept = 0;
   virtual void rolled_back() noexcept = 0;
-  /// Nobody said how it ended, or the commit is in doubt.
+  /// The result was not reported, or the commit is in doubt.
   virtual void abandoned() noexcept = 0;
 };
 
@@ -39,11 +39,11 @@ class TransactionObserver {
 class OutboxWriter {
  public:
   virtual ~OutboxWriter() = default;
-  /// Inserts all in one round trip, or none. A known id comes back as a duplicate.
+  /// Inserts all in one round trip, or none. An existing id is returned as a duplicate.
   virtual Result<std::vector<Written>> insert(
       const TableName& table, std::span<const std::shared_ptr<const Message>> messages) = 0;
-  /// The same for a caller who only needs to know which were duplicates. The other fields of what
-  /// was inserted may be left empty: some servers take their time to tell them.
+  /// The same for a caller that only needs to know which messages were duplicates. The other fields
+  /// of inserted messages may be left empty, because returning them is slow on some servers.
   virtual Result<std::vector<Written>> insert_blind(
       const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
     return insert(table, messages);
@@ -55,14 +55,14 @@ class OutboxWriter {
   OutboxWriter& operator=(const OutboxWriter&) = default;
 };
 
-/// An open transaction, which engines write into: a role each. Not thread-safe, like the
-/// connection beneath it.
+/// An open transaction with one role for each engine that writes into it. Not thread-safe, like its
+/// connection.
 class Transaction {
  public:
   Transaction() = default;
   Transaction(Transaction&&) noexcept = default;
   Transaction& operator=(Transaction&&) = delete;
-  /// Without a verdict, observers are told `abandoned`.
+  /// If no result was reported, observers get `abandoned`.
   virtual ~Transaction();
 
   /// Begun, and neither committed nor rolled back.
@@ -71,7 +71,7 @@ class Transaction {
   /// Valid as long as the transaction, and moves with it.
   virtual OutboxWriter& outbox() = 0;
 
-  /// The same. Where a store has no inbox, its calls are TX.INVALID_STATE.
+  /// The same. If the store has no inbox, its calls return TX.INVALID_STATE.
   virtual Inbox& inbox();
 
   /// The same for the commands of sagas.
@@ -82,7 +82,8 @@ class Transaction {
 
   void observe(std::unique_ptr<TransactionObserver> observer);
 
-  /// Borrowed transactions: say so after your COMMIT or ROLLBACK. Only the first verdict counts.
+  /// For borrowed transactions: call one of these after your COMMIT or ROLLBACK. Only the first
+  /// call counts.
   void committed() noexcept;
   void rolled_back() noexcept;
   void abandoned() noexcept;
@@ -91,7 +92,7 @@ class Transaction {
   std::vector<std::unique_ptr<TransactionObserver>> observers_;
 };
 
-/// A transaction that is ours to end. Gives the verdict itself.
+/// A transaction that sagabox began and ends. It notifies the observers itself.
 class OwnedTransaction : public Transaction {
  public:
   /// `storage_in_doubt`: the commit may or may not have happened; write again by the same ids.

@@ -16,24 +16,24 @@
 
 namespace sagabox::spi {
 
-/// A place that messages can be sent to, checked and taken apart by the transport that made it;
-/// only that one can read it.
+/// A target address, checked and parsed by the transport that created it; only that transport can
+/// read it.
 class Address {
  public:
   virtual ~Address() = default;
-  /// How many its transport works on there at the same time; nothing: `in_flight_max`. More would
-  /// wait in the transport, where nobody takes turns.
+  /// How many parcels its transport sends there at the same time; nullopt: `in_flight_max`. More
+  /// would wait in the transport, which does not share the capacity fairly.
   [[nodiscard]] virtual std::optional<std::uint32_t> at_once() const { return std::nullopt; }
 };
 
-/// What a route says about one of its addresses, as in the configuration: `maxlen: 10000`.
+/// The settings of an address in a route, as in the configuration: `maxlen: 10000`.
 using AddressSettings = std::vector<std::pair<std::string, std::string>>;
 
 using Ticket = Number<struct TicketTag, std::uint64_t>;
 
-/// One attempt to bring one message to one address.
+/// One attempt to send one message to one address.
 struct Parcel {
-  Ticket ticket{};  ///< the sender's; comes back with the result
+  Ticket ticket{};  ///< chosen by the sender; returned with the result
   std::shared_ptr<const Message> message;
   std::shared_ptr<const Address> address;
   const TableName* table = nullptr;  ///< outlives the result
@@ -42,17 +42,17 @@ struct Parcel {
   Epoch epoch{};
   std::uint32_t attempt = 1;
   BootTime deadline{};
-  /// More than 0: the result carries the other side's answer, with at most so much of its body.
-  /// A transport without answers ignores it.
+  /// If greater than 0, the result contains the destination's answer with at most this much of its
+  /// body. A transport without answers ignores it.
   std::size_t answer_bytes_max = 0;
-  /// The transport sends it once at most. Otherwise it may send it again by itself, as HTTP clients
-  /// do when a connection that was kept is cut before the answer.
+  /// True: the transport sends it at most once. False: it may send it again by itself, as HTTP
+  /// clients do if a kept-alive connection is closed before the answer.
   bool once = false;
-  /// Who tells it, as CloudEvents name it; the numbers above do not travel then. Empty: the table.
+  /// The CloudEvents source; if set, the numbers above are not sent. Empty: derived from the table.
   std::string source{};
 };
 
-/// For callers of `send` that want the answer and have no bound of their own.
+/// For callers of `send` that want the answer and have no limit of their own.
 inline constexpr std::size_t answer_bytes_default = 64UL * 1024;
 
 /// The response of the destination. Its body is untrusted: never write it to a log or an error.
@@ -60,87 +60,87 @@ struct Answer {
   enum class Body : std::uint8_t {
     complete,
     cut,    ///< longer than `answer_bytes_max`
-    ended,  ///< the connection or the deadline ended before it did
+    ended,  ///< incomplete: the connection or the deadline ended
   };
-  int status = 0;  ///< as its protocol has it: HTTP's 200, 404 …
+  int status = 0;  ///< of its protocol, for HTTP 200, 404 …
   std::string body{};
   Body end = Body::complete;
 };
 
-/// How far a parcel got. A sender that must not repeat what may have been done goes by this: a
-/// `Kind` says who is to blame, and a 502 is the destination's although the request was sent.
+/// How far a parcel got. A sender that must not repeat requests uses this and not `Kind`, which
+/// only attributes the failure: a 502 counts as the destination's failure although the request was
+/// sent.
 enum class Reach : std::uint8_t {
   unknown,   ///< the transport cannot tell
-  not_sent,  ///< not a byte of it was sent: it may be sent again
+  not_sent,  ///< no byte of it was sent: it may be sent again
   sent,      ///< at least its first byte was sent, and no answer came: it may have arrived
-  answered,  ///< the other side's answer came
+  answered,  ///< the destination's answer was received
 };
 
-/// What became of a parcel. Who is to blame decides what comes next: the message for what the
-/// other side says about it, the destination for everything else.
+/// The result of a parcel. The cause decides how to continue: either the destination answered that
+/// the message is wrong, or the destination itself failed.
 struct SendResult {
   enum class Kind : std::uint8_t {
-    delivered,    ///< the other side says that it has it, as safely as it can say
-    rejected,     ///< never taken as it is: refused, unroutable, too large
-    failed,       ///< the other side could not handle it; another time it may
-    unreachable,  ///< it did not come so far: connecting, names, TLS, logging in, a server that
+    delivered,    ///< the destination confirmed it, with the strongest guarantee it offers
+    rejected,     ///< permanent failure: refused, unroutable, too large
+    failed,       ///< the destination could not handle it, but may later
+    unreachable,  ///< it was not sent: connecting, DNS, TLS or login failed, or the server
                   ///< says that it is down
     timed_out,    ///< no answer by the deadline; it may have arrived
-    busy,         ///< not now: the destination asks for less
-    later,        ///< not now, this one alone: it did not come to an attempt
+    busy,         ///< the destination asks for a lower rate
+    later,        ///< this parcel only: no attempt was made
   };
   Kind kind = Kind::delivered;
   std::string error{};                    ///< what to do about it; no payload, no secret
-  std::optional<Duration> retry_after{};  ///< what the destination asks for
-  std::optional<Code> code{};             ///< where it is another than PROVIDER.…
+  std::optional<Duration> retry_after{};  ///< requested by the destination
+  std::optional<Code> code{};             ///< if it is not one of PROVIDER.…
   Reach reach = Reach::unknown;
-  /// The transport sent it again by itself: what came of the first time is not known, and an answer
-  /// is that to the last.
+  /// The transport sent it again by itself: the result of the first time is unknown, and `answer`
+  /// is that to the last one.
   bool resent = false;
-  /// Null unless the parcel asked for it and `reach` is `answered`.
+  /// Null unless the parcel requested it and `reach` is `answered`.
   std::shared_ptr<const Answer> answer{};
 };
 
-/// Told what became of parcels. Called from any thread, also during `send`; takes no long time.
+/// Receives the results of parcels. Called from any thread, also during `send`; must return
+/// quickly.
 class SendResults {
  public:
   virtual ~SendResults() = default;
   virtual void sent(Ticket ticket, SendResult result) noexcept = 0;
 };
 
-/// What a transport can do, as data.
+/// The features of a transport, as data.
 struct TransportTraits {
-  /// Parcels with one address and one key arrive in the order in which they were handed over, and
-  /// none overtakes one before it that failed: several of a key may be under way.
+  /// Parcels with the same address and key arrive in the order of `send`, and none overtakes an
+  /// earlier one that failed, so several parcels of a key may be under way.
   bool keeps_order = false;
-  /// More under way are refused as `later`, with a short `retry_after`.
+  /// The most parcels under way; further ones get `later` with a short `retry_after`.
   std::uint32_t in_flight_max = 1024;
   std::size_t payload_bytes_max = MessageRules::payload_bytes_ceiling;
 };
 
-/// The way to one kind of destination. Thread-safe. Connects when first needed, and again, with
-/// backoff, whenever a connection is lost; threads of its own do what waits.
+/// Sends messages to one kind of destination. Thread-safe. Connects when first needed, and again,
+/// with backoff, whenever a connection is lost; its own threads do all blocking work.
 class Transport {
  public:
   virtual ~Transport() = default;
   [[nodiscard]] virtual TransportTraits traits() const = 0;
 
-  /// Takes an address apart, as it stands in a route, scheme and all (`redis:orders`), without
-  /// asking anybody. CONFIG.INVALID says what is wrong with it and
-  /// what would be right, unknown settings too.
+  /// Parses an address of a route, including its scheme (`redis:orders`), without any connection.
+  /// CONFIG.INVALID says what is wrong with it and what would be right, also for unknown settings.
   virtual Result<std::shared_ptr<const Address>> address(std::string_view text,
                                                          const AddressSettings& settings) = 0;
 
-  /// Returns soon, does not throw. Each parcel gets one result, at the latest at its deadline (a
-  /// timer's imprecision later); after that nothing of it is on its way any more. `results`
-  /// outlives them.
+  /// Returns soon, does not throw. Each parcel gets one result, at its deadline at the latest (plus
+  /// timer imprecision); after its result, no part of it is sent any more. `results` outlives them.
   virtual void send(std::span<Parcel> parcels, SendResults& results) = 0;
 
-  /// What an operator should know of the server's settings, one finding each: asked by `doctor`.
+  /// Findings about the server's settings for operators; used by `doctor`.
   virtual Result<std::vector<std::string>> findings(BootTime deadline) = 0;
 
-  /// Takes nothing more (`unreachable`), waits for what is under way until `deadline`, gives the
-  /// rest its result and lets the connections go. No result comes after it has returned.
+  /// Refuses further parcels (`unreachable`), waits until `deadline` for those under way, reports a
+  /// result for the rest and closes the connections. No result is reported after it has returned.
   virtual void close(BootTime deadline) = 0;
 };
 

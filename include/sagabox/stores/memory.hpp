@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-/// A store in memory for tests and simulations. It behaves like a database on a bad day when told
-/// to: transactions commit out of sequence order, replies get lost, a fail-over brings back an
-/// older state. Nothing survives the process.
+/// A store in memory for tests and simulations. It simulates database failures if configured:
+/// transactions commit out of sequence order, replies are lost, a fail-over restores an older
+/// state. Its data is lost when the process ends.
 namespace sagabox::memory {
 
 enum class Operation : std::uint8_t {
@@ -73,7 +73,7 @@ enum class Operation : std::uint8_t {
 };
 inline constexpr std::size_t operation_count = 54;
 
-/// What goes wrong with a call.
+/// The fault of a call.
 enum class Fault : std::uint8_t {
   none,
   refused,      ///< STORAGE.UNAVAILABLE, nothing happened
@@ -81,7 +81,7 @@ enum class Fault : std::uint8_t {
   lost_after,   ///< STORAGE.IN_DOUBT, it happened
 };
 
-/// Asked before every call, without a lock held: may also sleep to make the call slow.
+/// Called before every operation, without a lock held; it may sleep to make the call slow.
 using FaultPlan = std::function<Fault(Operation)>;
 
 struct Options {
@@ -95,24 +95,25 @@ struct Options {
 
 class Database;  // the state behind a MemoryStore
 
-/// A user's own connection, with business rows of its own: what `sqlite3*` or `PGconn*` are to the
+/// A user's own connection, with business rows: the equivalent of `sqlite3*` or `PGconn*` for the
 /// real stores. Not thread-safe.
 class Connection {
  public:
   explicit Connection(std::shared_ptr<Database> database);
   Connection(Connection&&) noexcept;
   Connection& operator=(Connection&&) noexcept;
-  /// Rolls back what is open.
+  /// Rolls back an open transaction.
   ~Connection();
 
   Status begin();
   Status commit();
   Status rollback();
   [[nodiscard]] bool in_transaction() const;
-  /// The open transaction as snapshots show it.
+  /// The id of the open transaction, as in snapshots.
   [[nodiscard]] std::optional<TransactionId> transaction_id() const;
 
-  /// Business rows: needs an open transaction, visible to others after commit.
+  /// Writes a business row. Requires an open transaction; the row is visible to others after
+  /// commit.
   Status put(std::string_view table, std::string key, std::string value);
   /// Sees this transaction's own writes.
   Result<std::optional<std::string>> get(std::string_view table, std::string_view key) const;
@@ -123,9 +124,9 @@ class Connection {
   std::unique_ptr<Session> session_;
 };
 
-/// Writes into the connection's open transaction; never begins, commits or rolls back. Say
-/// `committed()` after your COMMIT to use the fast path. Belongs to that one transaction: it is
-/// not open for a later one of the same connection. The connection outlives it.
+/// Writes into the connection's open transaction; never begins, commits or rolls back. Call
+/// `committed()` after your COMMIT to use the fast path. Valid for that transaction only, not for a
+/// later one of the same connection. The connection outlives it.
 class Enlisted final : public Transaction,
                        private OutboxWriter,
                        private Inbox,
@@ -151,7 +152,7 @@ class Enlisted final : public Transaction,
   std::uint64_t begun_;  // which of the connection's transactions
 };
 
-/// Error `TX.NO_TRANSACTION` unless BEGIN came first.
+/// TX.NO_TRANSACTION if no transaction is open.
 Result<Enlisted> enlist(Connection& connection);
 
 /// A row as an inspector sees it.
@@ -188,13 +189,13 @@ class MemoryStore final : public Store {
   [[nodiscard]] std::uint64_t count(std::string_view table) const;
 
   void set_faults(FaultPlan faults);
-  /// Makes this row undecodable, as a foreign writer might leave it.
+  /// Makes this row undecodable, as a faulty foreign writer might.
   Status corrupt(const TableName& table, Sequence sequence);
 
-  /// Removes these entries of the audit log, as somebody would who covers up an act.
+  /// Removes these entries of the audit log, to simulate tampering.
   void remove_audit(std::uint64_t first, std::uint64_t last);
 
-  /// Takes this pending row out of every reader's sight, as a bug or a foreign writer might.
+  /// Changes this pending row so that no read covers it, as a bug or a foreign writer might.
   Status misplace(const TableName& table, Sequence sequence);
 
   /// Draws a sequence now for the next delivery that is requeued: what a requeue does whose
@@ -206,7 +207,7 @@ class MemoryStore final : public Store {
   void checkpoint();
   bool fail_over();
 
-  /// Every row, retained done rows included, by sequence.
+  /// Every row, including retained done rows, ordered by sequence.
   [[nodiscard]] std::vector<Inspected> inspect(const TableName& table) const;
 
  private:

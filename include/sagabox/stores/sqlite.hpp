@@ -17,41 +17,40 @@ namespace sagabox::sql {
 class Session;
 }
 
-/// SQLite 3.37 and newer: a file, and nothing to set up.
+/// SQLite 3.37 and newer: one file, no server.
 namespace sagabox::sqlite {
 
-/// What has happened when a commit of ours returns.
+/// The guarantee when a commit of the store returns.
 enum class Durability : std::uint8_t {
-  full,    ///< it is on the disk
-  normal,  ///< it survives the process, not a power cut
+  full,    ///< the data is on disk
+  normal,  ///< the data survives a crash of the process, but not a power failure
 };
 
 struct Options {
   Durability durability = Durability::full;
-  /// How long to wait for SQLite's one write lock, here or in another process; longer is a
-  /// STORAGE.CONFLICT.
+  /// How long to wait for SQLite's write lock, in this or another process; then STORAGE.CONFLICT.
   Duration lock_max = std::chrono::seconds(5);
   /// Connections that relays and operators read with.
   std::uint32_t readers_max = 4;
-  /// The write-ahead log is copied into the file long before, and cut to this afterwards. It grows
-  /// beyond while somebody reads without an end.
+  /// The write-ahead log is checkpointed long before it reaches this size, and truncated to it
+  /// afterwards. It grows beyond this size while a long read transaction is open.
   std::uint64_t wal_bytes_max = 64ULL * 1024 * 1024;
-  /// How often to look for commits of other processes while there is nothing to do.
+  /// How often to check for commits of other processes while idle.
   Duration watch_interval = std::chrono::milliseconds(10);
-  /// One registered with SQLite; empty: the system's.
+  /// The name of a VFS registered with SQLite; empty: the default.
   std::string vfs{};
   const Clock* clock = &system_clock();  ///< the database's clock too: SQLite has none
 };
 
-/// `path` of a file, made when it is not there. Others may use the same file, in this process and
-/// in others. Tables are made by `OutboxStore::prepare`.
+/// Opens the file at `path` and creates it if it does not exist. Other stores may use the same
+/// file, in this process and in others. `OutboxStore::prepare` creates the tables.
 Result<std::unique_ptr<Store>> open(const std::string& path, const Options& options = {});
-/// The same for the file that a connection of yours is on; the store opens its own.
+/// The same for the file of your connection; the store opens its own connections.
 Result<std::unique_ptr<Store>> open(sqlite3* connection, const Options& options = {});
 
-/// Writes into the open transaction of a connection that stays yours; never begins, commits or
-/// rolls back. Say `committed()` after your COMMIT to use the fast path. Belongs to that one
-/// transaction: destroyed before you close the connection.
+/// Writes into the open transaction of a connection that you own; never begins, commits or rolls
+/// back. Call `committed()` after your COMMIT to use the fast path. Valid for that transaction
+/// only; destroy it before you close the connection.
 class Enlisted final : public Transaction, private OutboxWriter {
  public:
   Enlisted(Enlisted&&) noexcept;
@@ -73,16 +72,17 @@ class Enlisted final : public Transaction, private OutboxWriter {
   std::unique_ptr<Borrowed> borrowed_;
 };
 
-/// Error `TX.NO_TRANSACTION` unless BEGIN came first. Say BEGIN IMMEDIATE: a plain BEGIN that has
-/// read before somebody else wrote can no longer write (STORAGE.CONFLICT).
+/// TX.NO_TRANSACTION if no transaction is open. Use BEGIN IMMEDIATE: after a plain BEGIN, a
+/// transaction that read before another one wrote can no longer write (STORAGE.CONFLICT).
 Result<Enlisted> enlist(sqlite3* connection);
 
-/// The connection of a transaction that `begin()` of a SQLite store made, to write business rows
-/// with; null for any other. It is the same for all transactions of a store, and yours until this
-/// one ends. Neither commit nor close it.
+/// The connection of a transaction from `begin()` of a SQLite store, to write business rows; null
+/// for any other. All transactions of a store share it; use it only until this transaction ends.
+/// Neither commit nor close it.
 sqlite3* connection_of(Transaction& transaction) noexcept;
 
-/// Tables of the file at `path`; `up` makes the file if it is not there. Nothing is opened yet.
+/// The tables of the file at `path`; `up` creates the file if it does not exist. Nothing is opened
+/// yet.
 Result<std::unique_ptr<spi::SchemaStore>> open_schema(const std::string& path,
                                                       const Options& options = {});
 

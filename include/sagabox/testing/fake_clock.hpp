@@ -6,8 +6,8 @@
 
 namespace sagabox::testing {
 
-/// A clock that stands still until a test moves it. Wall and boot time move together with
-/// `advance`, or apart, as they do when an operator sets the clock. Thread-safe.
+/// A clock that only a test advances. `advance` changes wall and boot time together; the other
+/// functions change one of them, as when an operator sets the clock. Thread-safe.
 class FakeClock final : public Clock {
  public:
   /// 2026-01-01 00:00:00 UTC, one hour after boot.
@@ -24,13 +24,13 @@ class FakeClock final : public Clock {
     return boot_;
   }
 
-  /// Time passes.
+  /// Advances wall and boot time.
   void advance(Duration by) {
     const std::lock_guard lock(mutex_);
     wall_ += by;
     boot_ += by;
   }
-  /// Only the wall clock is changed, also backwards.
+  /// Changes only the wall clock; `by` may be negative.
   void advance_wall(Duration by) {
     const std::lock_guard lock(mutex_);
     wall_ += by;

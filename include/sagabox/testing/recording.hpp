@@ -17,8 +17,8 @@
 
 namespace sagabox::testing {
 
-/// Keeps every figure for a test to look at. A metric or label that is not in the catalogue is a
-/// mistake of the caller: std::logic_error.
+/// Records every value for tests. A metric or label that is not in the catalogue is a programming
+/// error: std::logic_error.
 class RecordingMetrics final : public Metrics {
  public:
   using Metrics::counter;
@@ -35,12 +35,12 @@ class RecordingMetrics final : public Metrics {
     return get(histograms_, name, MetricInfo::Kind::histogram, labels);
   }
 
-  /// 0 when nobody asked for that counter.
+  /// 0 if that counter was never requested.
   [[nodiscard]] double counter_value(std::string_view name, Labels labels) const {
     const auto* found = find(counters_, name, labels);
     return found == nullptr ? 0 : found->value.load();
   }
-  /// Over all label values.
+  /// The sum over all label values.
   [[nodiscard]] double counter_sum(std::string_view name) const {
     const std::lock_guard lock(mutex_);
     double sum = 0;
@@ -115,7 +115,7 @@ class RecordingMetrics final : public Metrics {
   Instruments<RecordedHistogram> histograms_;
 };
 
-/// Keeps every audit event.
+/// Records every audit event.
 class RecordingAudit final : public Audit {
  public:
   [[nodiscard]] bool wants(AuditKind) const noexcept override { return true; }
@@ -139,7 +139,7 @@ class RecordingAudit final : public Audit {
   std::vector<AuditEvent> events_;
 };
 
-/// Keeps every log line, of all levels.
+/// Records every log line, of all levels.
 class RecordingLogger final : public Logger {
  public:
   struct Line {

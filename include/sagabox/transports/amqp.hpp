@@ -16,14 +16,15 @@ struct Options {
   std::string host = "127.0.0.1";
   std::uint16_t port = 5672;
   std::string virtual_host = "/";
-  /// Empty: the certificate of `tls` says who we are (EXTERNAL).
+  /// Empty: authentication by the certificate of `tls` (EXTERNAL).
   std::string username = "guest";
   std::string password = "guest";
   transports::Tls tls{};
 
   std::uint32_t in_flight_max = 1024;
   Duration connect_max = std::chrono::seconds(5);
-  /// A server that is silent for twice as long is gone. Whole seconds; 0: none.
+  /// A server that sends nothing for twice this time is considered down. Whole seconds; 0: no
+  /// heartbeat.
   std::chrono::seconds heartbeat{10};
 
   const Clock* clock = &system_clock();
@@ -33,9 +34,9 @@ struct Options {
   static Result<Options> from_url(std::string_view url);
 };
 
-/// Connects when the first message comes. An address is `amqp:exchange/key`, `amqp:/queue` through
-/// the default exchange; its settings are `mandatory` (no queue for it: rejected; default true) and
-/// `persistent` (default true).
+/// Connects when the first message is sent. An address is `amqp:exchange/key`, or `amqp:/queue` for
+/// the default exchange; its settings are `mandatory` (a message that no queue receives is
+/// rejected; default true) and `persistent` (default true).
 Result<std::unique_ptr<spi::Transport>> open(Options options);
 
 }  // namespace sagabox::amqp

@@ -16,7 +16,7 @@
 
 namespace sagabox {
 
-/// Told of a message in this process. An exception is an error. Called from several threads.
+/// Receives messages in this process. An exception is an error. Called from several threads.
 using Subscriber = std::function<void(const Delivery&)>;
 
 struct BusOptions {
@@ -28,15 +28,15 @@ struct BusOptions {
   const Clock* clock = &system_clock();
 };
 
-/// Tells all subscribers of a topic of this bus: `bus:orders`, which a route names and which need
-/// not be the topic of the messages. They are called one after the other, in the order of
-/// subscription. Nobody there is an error (TX.NO_SUBSCRIBERS), and so is one who throws; the others
-/// are called all the same, and several errors are joined. A message with an error is tried again
-/// like any that failed, with all subscribers.
+/// Calls all subscribers of a topic of this bus: `bus:orders`, which a route names and which may
+/// differ from the topic of the messages. Subscribers are called one after the other, in the order
+/// of subscription. It is an error if there is no subscriber (TX.NO_SUBSCRIBERS), or if one throws;
+/// the others are still called, and several errors are joined. After an error the message is
+/// retried like any failed message, with all subscribers.
 ///
-/// At the deadline the stop token is set and the message has timed out. While a subscriber goes on
-/// all the same its thread is not free, and messages of its topic and key are put off: they
-/// do not overtake it.
+/// At the deadline stop is requested and the message times out. While a subscriber continues after
+/// that, its thread stays in use, and messages of its topic and key are deferred, so that they do
+/// not overtake it.
 class Bus final : public spi::Transport {
  public:
   explicit Bus(const BusOptions& options = {});
@@ -45,16 +45,18 @@ class Bus final : public spi::Transport {
   Bus(const Bus&) = delete;
   Bus& operator=(const Bus&) = delete;
 
-  /// CONFIG.INVALID for a topic that no address can name, TX.INVALID_HANDLER for no function.
+  /// CONFIG.INVALID for a topic that is not valid in an address, TX.INVALID_HANDLER for an empty
+  /// function.
   Status subscribe(std::string_view topic, Subscriber subscriber);
-  /// One that answers as a listener does: what is not done is an error.
+  /// Adds a subscriber that returns an Outcome like a listener; any outcome except done is an
+  /// error.
   template <class Answering>
     requires std::is_invocable_r_v<Outcome, Answering&, const Delivery&>
   Status subscribe(std::string_view topic, Answering subscriber) {
     return add(topic, Listener(std::move(subscriber)));
   }
-  /// Its consumer is `bus:topic` unless it is named; TX.INVALID_STATE if another subscriber of the
-  /// topic has that name. An error that is the database's alone spends no attempt.
+  /// The default consumer is `bus:topic`; TX.INVALID_STATE if another subscriber of the topic has
+  /// that name. An error caused only by the database spends no attempt.
   Status subscribe(std::string_view topic, StoreListener subscriber);
 
   [[nodiscard]] spi::TransportTraits traits() const override;

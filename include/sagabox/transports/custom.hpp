@@ -23,8 +23,8 @@ struct FunctionsOptions {
   const Clock* clock = &system_clock();
 };
 
-/// Calls functions of yours by name: `fn:charge_card`. They answer as listeners do; an exception is
-/// a failure. What is said of deadlines and keys at `Bus` holds here, too.
+/// Calls your functions by name: `fn:charge_card`. They return an Outcome like listeners; an
+/// exception is a failure. Deadlines and keys are handled as in `Bus`.
 class Functions final : public spi::Transport {
  public:
   explicit Functions(const FunctionsOptions& options = {});
@@ -33,9 +33,9 @@ class Functions final : public spi::Transport {
   Functions(const Functions&) = delete;
   Functions& operator=(const Functions&) = delete;
 
-  /// Before a route names it. A name has one function.
+  /// Call it before a route uses the name. A name has one function.
   Status add(std::string_view name, Listener function);
-  /// Its consumer is `fn:name` unless it is named.
+  /// The default consumer is `fn:name`.
   Status add(std::string_view name, StoreListener function);
 
   [[nodiscard]] spi::TransportTraits traits() const override;
@@ -50,13 +50,14 @@ class Functions final : public spi::Transport {
   std::unique_ptr<Parts> parts_;
 };
 
-/// Transports of yours by name: `custom:fax`, `custom:fax/+49…`. Yours reads the whole address.
+/// Your own transports by name: `custom:fax`, `custom:fax/+49…`. Your transport gets the whole
+/// address.
 class CustomTransports final : public spi::Transport {
  public:
-  /// Before a route names it. A name has one transport.
+  /// Call it before a route uses the name. A name has one transport.
   Status add(std::string_view name, std::shared_ptr<spi::Transport> transport);
 
-  /// What all of them can do.
+  /// The traits that all of them have in common.
   [[nodiscard]] spi::TransportTraits traits() const override;
   Result<std::shared_ptr<const spi::Address>> address(
       std::string_view text, const spi::AddressSettings& settings) override;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-/// Messages as lines of JSON, at the end of files and on the standard output.
+/// Appends messages as lines of JSON to files or to the standard output.
 namespace sagabox::file {
 
 struct Options {
@@ -13,9 +13,9 @@ struct Options {
   const Clock* clock = &system_clock();
 };
 
-/// For `file:path` and `stdout:`. A line is a CloudEvents 1.0 event in the JSON format. Files are
-/// made when they are not there, folders are not. Settings of a `file:` address: `sync: true`,
-/// delivered is what the disk has.
+/// For `file:path` and `stdout:`. A line is a CloudEvents 1.0 event in the JSON format. Missing
+/// files are created, missing folders are not. The setting `sync: true` of a `file:` address: a
+/// message counts as delivered after it was synced to disk.
 std::unique_ptr<spi::Transport> open(const Options& options = {});
 
 }  // namespace sagabox::file

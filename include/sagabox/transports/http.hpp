@@ -11,33 +11,34 @@
 #include <string_view>
 #include <vector>
 
-/// Messages as HTTP requests: CloudEvents 1.0, signed as Standard Webhooks where a route has a
-/// secret. docs/transports/http.md has the addresses and their settings.
+/// Sends messages as HTTP requests: CloudEvents 1.0, signed as Standard Webhooks if a route has a
+/// secret. docs/transports/http.md describes the addresses and their settings.
 namespace sagabox::http {
 
-/// The headers that let a tenant's messages in at a host; none when it needs none. AUTH.DENIED
-/// rejects the message; other errors make it try again. Called by whoever sends, for each message:
-/// answers from memory. Never shown anywhere, nor is the text of its error.
+/// Returns the headers that authenticate a tenant's messages at a host; empty if none are needed.
+/// AUTH.DENIED rejects the message; after other errors it is retried. Called by the sending thread
+/// for each message, so it must answer from memory. The headers, and the text of an error, are
+/// never logged or shown.
 using Credentials =
     std::function<Result<Headers>(const std::string& tenant, const std::string& host)>;
 
 struct Options {
-  /// Addresses of private networks are refused where the connection is made. What is needed all the
-  /// same: "10.1.0.0/16", "::1", or the name of a host, "hooks.internal". Only what is named here
-  /// may be spoken to by http://.
+  /// Exceptions to the rule that connections to addresses of private networks are refused:
+  /// "10.1.0.0/16", "::1", or a host name, "hooks.internal". Plain http:// is allowed only for
+  /// entries of this list.
   std::vector<std::string> allow{};
-  /// PEM file of those who may vouch for a server; empty: the system's.
+  /// PEM file with trusted CA certificates; empty: the system's.
   std::string ca_file{};
   Credentials credentials{};
-  /// Under way or waiting for their turn, all together.
+  /// The most requests under way or queued, for all hosts together.
   std::uint32_t in_flight_max = 8192;
-  /// Requests at a time, all hosts together.
+  /// The most concurrent requests, for all hosts together.
   std::uint32_t connections_max = 2048;
-  /// Requests at a time to one host and port, unless the route says otherwise.
+  /// The most concurrent requests to one host and port, unless the route sets another limit.
   std::uint32_t concurrency = 64;
-  /// Longer is unreachable, whatever the deadline.
+  /// A connection attempt that takes longer makes the message `unreachable`, whatever its deadline.
   Duration connect_max = std::chrono::seconds(10);
-  /// "host:port:address": names that are not looked up, as in curl's --resolve.
+  /// "host:port:address": fixed addresses instead of DNS, as in curl's --resolve.
   std::vector<std::string> resolve{};
   const Clock* clock = &system_clock();
 };

@@ -16,16 +16,18 @@ namespace sagabox::kafka {
 struct Options {
   std::string brokers{"127.0.0.1:9092"};  ///< host:port, host:port …
   /// librdkafka's own settings by their names: `security.protocol`, `sasl.password`, `linger.ms` …
-  /// What the promises rest on (`acks`, `enable.idempotence`) cannot be changed.
+  /// Settings that the delivery guarantees depend on (`acks`, `enable.idempotence`) cannot be
+  /// changed.
   std::vector<std::pair<std::string, std::string>> properties{};
 
-  /// Between attempts while no broker can be reached: doubled each time up to the maximum.
+  /// The delay between attempts while no broker can be reached, doubled each time up to the
+  /// maximum.
   Duration backoff_min = std::chrono::milliseconds(50);
   Duration backoff_max = std::chrono::seconds(2);
 
   std::uint32_t in_flight_max = 2048;
-  /// Brokers take 1 MiB unless configured, and count headers too: this leaves room for ours and
-  /// a few of the author's. For more, raise the property `message.max.bytes` too.
+  /// Brokers accept 1 MiB by default, including headers: this leaves room for our headers and a few
+  /// of the application's. To raise it, raise the property `message.max.bytes` too.
   std::size_t payload_bytes_max = MessageRules::payload_bytes_ceiling - 16UL * 1024;
 
   const Clock* clock = &system_clock();

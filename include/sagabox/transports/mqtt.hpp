@@ -15,15 +15,15 @@ namespace sagabox::mqtt {
 struct Options {
   std::string host = "127.0.0.1";
   std::uint16_t port = 1883;
-  std::string username{};  ///< empty: no logging in
+  std::string username{};  ///< empty: no login
   std::string password{};
-  std::string client_id{};  ///< empty: the server makes one
+  std::string client_id{};  ///< empty: the server assigns one
   transports::Tls tls{};
 
-  /// The server's own bound (Receive Maximum) is kept as well; what is above it waits here.
+  /// The server's own limit (Receive Maximum) is also respected; messages above it wait here.
   std::uint32_t in_flight_max = 1024;
   Duration connect_max = std::chrono::seconds(5);
-  /// A server that is silent for longer is asked whether it is there. 5 s or more.
+  /// A server that sends nothing for longer gets a ping. 5 s or more.
   std::chrono::seconds keep_alive{15};
 
   const Clock* clock = &system_clock();
@@ -32,9 +32,9 @@ struct Options {
   static Result<Options> from_url(std::string_view url);
 };
 
-/// Connects when the first message comes. An address is `mqtt:topic`; its settings are `retain`
-/// (the server keeps the last one for those who subscribe later; default false) and
-/// `require_subscriber` (nobody subscribed: rejected; default false).
+/// Connects when the first message is sent. An address is `mqtt:topic`; its settings are `retain`
+/// (the server keeps the last message for later subscribers; default false) and
+/// `require_subscriber` (a message without a subscriber is rejected; default false).
 Result<std::unique_ptr<spi::Transport>> open(Options options);
 
 }  // namespace sagabox::mqtt

@@ -13,8 +13,8 @@
 namespace sagabox::nats {
 
 struct Tls {
-  bool required = false;  ///< as `tls://` in a server's URL says too
-  std::string ca_file{};  ///< PEM; empty: what the system trusts
+  bool required = false;  ///< `tls://` in a server's URL has the same effect
+  std::string ca_file{};  ///< PEM with trusted CA certificates; empty: the system's
   std::string certificate_file{};
   std::string key_file{};
   std::string host_name{};  ///< expected in the certificate; empty: the URL's
@@ -25,29 +25,29 @@ struct Credentials {
   std::string user{};
   std::string password{};
   std::string token{};
-  std::string file{};  ///< of `nsc`, with JWT and seed
-  std::string nkey{};  ///< public, with its seed in a file
+  std::string file{};  ///< created by `nsc`, with JWT and seed
+  std::string nkey{};  ///< the public key; its seed is in a file
   std::string nkey_seed_file{};
 };
 
 struct Options {
-  /// Any of them is taken; those of the same cluster are found out.
+  /// One of them is used; other servers of the same cluster are discovered.
   std::vector<std::string> servers{"nats://127.0.0.1:4222"};
   Credentials credentials{};
   Tls tls{};
-  /// What the server shows of us.
+  /// The client name that the server shows.
   std::string name{"sagabox"};
-  /// `$JS.<domain>.API` where the streams live in another domain.
+  /// `$JS.<domain>.API` if the streams are in another domain.
   std::string api_prefix{"$JS.API"};
 
   Duration connect_max = std::chrono::seconds(2);
-  /// Between attempts to connect: doubled each time up to the maximum.
+  /// The delay between attempts to connect, doubled each time up to the maximum.
   Duration backoff_min = std::chrono::milliseconds(50);
   Duration backoff_max = std::chrono::seconds(2);
 
   std::uint32_t in_flight_max = 2048;
-  /// The server's `max_payload`, 1 MiB unless it is configured, counts headers too: this leaves
-  /// room for ours and a few of the author's.
+  /// The server's `max_payload`, 1 MiB by default, includes headers: this leaves room for our
+  /// headers and a few of the application's.
   std::size_t payload_bytes_max = MessageRules::payload_bytes_ceiling - 16UL * 1024;
 
   const Clock* clock = &system_clock();

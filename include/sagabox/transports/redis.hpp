@@ -15,16 +15,16 @@ namespace sagabox::redis {
 struct Options {
   std::string host = "127.0.0.1";
   std::uint16_t port = 6379;
-  std::string socket_path{};  ///< a Unix socket instead
+  std::string socket_path{};  ///< a Unix socket, used instead of host and port
   std::string username{};     ///< empty: the server's default user
-  std::string password{};     ///< empty: no logging in
+  std::string password{};     ///< empty: no login
   std::uint32_t database = 0;
   transports::Tls tls{};
 
   std::uint32_t in_flight_max = 4096;
   Duration connect_max = std::chrono::seconds(5);
-  /// How long the server waits for replicas where an address says `wait`; everything behind such a
-  /// message on this connection waits too.
+  /// How long the server waits for replicas if an address has the setting `wait`; later messages on
+  /// this connection wait too.
   Duration replicas_max = std::chrono::seconds(1);
 
   const Clock* clock = &system_clock();
@@ -33,9 +33,9 @@ struct Options {
   static Result<Options> from_url(std::string_view url);
 };
 
-/// Connects when the first message comes. An address is a stream's key; its settings are
-/// `maxlen` (entries kept), `approximate` (`maxlen` may be exceeded a little, default true) and
-/// `wait` (replicas that must have it).
+/// Connects when the first message is sent. An address is a stream's key; its settings are `maxlen`
+/// (entries kept), `approximate` (`maxlen` may be exceeded slightly, default true) and `wait` (the
+/// number of replicas that must confirm).
 Result<std::unique_ptr<spi::Transport>> open(Options options);
 
 }  // namespace sagabox::redis

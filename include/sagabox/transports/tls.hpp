@@ -4,12 +4,12 @@
 
 namespace sagabox::transports {
 
-/// TLS 1.2 or newer. The server's certificate is checked against the host that was asked for; there
-/// is no way to leave that out. Files are PEM.
+/// TLS 1.2 or newer. The server's certificate is always checked against the requested host; this
+/// cannot be disabled. Files are PEM.
 struct Tls {
   bool enabled = false;
-  std::string ca_file{};           ///< who may vouch for the server; empty: the system's list
-  std::string certificate_file{};  ///< ours, where the server asks for one
+  std::string ca_file{};           ///< trusted CA certificates; empty: the system's
+  std::string certificate_file{};  ///< the client certificate, if the server requires one
   std::string key_file{};          ///< its private key
 };
 

@@ -6,30 +6,31 @@
 
 namespace sagabox::outbox {
 
-/// Tells a handler thread when it is one too many. Handlers that take next to no time are served
-/// faster by one thread than by several, which only pass the same few cache lines to and fro. Pure.
+/// Decides whether a handler thread should pause. One thread serves very short handlers faster than
+/// several, which would compete for the same cache lines. Pure.
 class Crowd {
  public:
-  /// Judged after so many messages.
+  /// The number of messages between decisions.
   static constexpr std::uint32_t window = 64;
-  /// A message in less than this, all in all, is not worth a second thread.
+  /// If a message takes less than this in total, a second thread does not pay off.
   static constexpr Duration brief = std::chrono::nanoseconds(1500);
-  /// How much has to move for those at work to be brief.
+  /// The number of messages taken in `time` above which the working threads count as fast.
   static constexpr std::uint64_t brisk(Duration time) {
     return static_cast<std::uint64_t>(time / (2 * brief));
   }
 
-  /// The caller begins to take messages; all threads together have taken `taken`.
+  /// The caller starts to take messages; all threads together have taken `taken` so far.
   void begin(BootTime now, std::uint64_t taken) {
     handled_ = 0;
     begun_ = now;
     taken_ = taken;
   }
 
-  /// The caller had nothing to do for so long, which is nobody's handling.
+  /// The caller was idle for `time`, which does not count as handling time.
   void rested(Duration time) { begun_ += time; }
 
-  /// The caller has handled one more. True: they are brief, and somebody else takes them, too.
+  /// The caller has handled one more message. Returns true if handlers are short and other threads
+  /// take messages too.
   template <class Taken>
   [[nodiscard]] bool one_too_many(BootTime now, Taken&& taken_by_all) {
     if (++handled_ < window) return false;

@@ -9,13 +9,13 @@
 namespace sagabox::outbox {
 namespace {
 
-/// A transaction that takes longer gives up the hot path; the poller finds its rows.
+/// After this time a transaction loses its reservation on the hot path; the poller finds its rows.
 constexpr Duration reservation_expiry = std::chrono::seconds(60);
 
-/// Handed to the sink at once.
+/// The most messages in one call of the sink.
 constexpr std::size_t sends_max = 64;
 
-/// The text of a topic comes from memory while those before it are looked at.
+/// The topic text is prefetched this many messages ahead.
 constexpr std::size_t topics_ahead = 8;
 void fetch_early(const void* address) { __builtin_prefetch(address); }
 
@@ -145,7 +145,7 @@ void Dispatcher::let_cautious_go() {
       continue;
     }
     const std::scoped_lock lock(cautious_mutex_);
-    // Unless its shard was dropped meanwhile, which took it away already.
+    // Skip it if its shard was dropped in the meantime, which removed the entry already.
     if (!cautious_.written(entry->shard, entry->sequence, entry->tenure)) continue;
     cautious_.finished();
     parts_.room.give_back(*entry);
@@ -227,7 +227,7 @@ Dispatcher::Took Dispatcher::take(Runner& runner, BootTime now) {
       continue;
     }
     if (entry.route == nullptr || entry.route->listener) {
-      // Before the handler's time begins.
+      // Before the time of the handler starts.
       hand_over(out);
       begin(runner, std::move(entry), *epoch, now);
       took = Took::handler;
@@ -276,7 +276,7 @@ void Dispatcher::send(Entry entry, Epoch epoch, BootTime now, std::vector<spi::D
 
 void Dispatcher::dispatched(spi::Ticket ticket, spi::Dispatched result) noexcept {
   auto flight = flights_.take(ticket);
-  // A second answer would settle what may be somebody else's by now.
+  // Ignore a second answer: another process may own the message by now.
   if (!flight) return;
   const auto now = parts_.options.clock->boot_now();
   auto& entry = flight->entry;
@@ -287,7 +287,8 @@ void Dispatcher::dispatched(spi::Ticket ticket, spi::Dispatched result) noexcept
     result.done = entry.targets_done;
   }
   invoker_.leave(Delivery(flight->facts), outcome);
-  // What goes cautiously has its attempt written, which must be taken back before it is read again.
+  // The attempt of a cautious message was stored in advance and must be taken back before it is
+  // read again.
   if (result.put_off && !entry.cautious) {
     set_back(entry, now);
   } else {
@@ -338,7 +339,7 @@ Delivery::Facts Dispatcher::facts(const Entry& entry, Epoch epoch, BootTime now)
 }
 
 void Dispatcher::begin(Runner& runner, Entry entry, Epoch epoch, BootTime now) {
-  // A token that was never used can serve again.
+  // A stop token that was not used can be reused.
   if (runner.stop_.stop_requested() || !runner.facts_.stop.stop_possible()) {
     runner.stop_ = std::stop_source();
     runner.facts_.stop = runner.stop_.get_token();

@@ -27,7 +27,8 @@
 
 namespace sagabox::outbox {
 
-/// A place where a handler runs: one a worker thread, and one a spare. Belongs to its thread.
+/// The state of a running handler: one for each worker thread and each spare thread. Used by its
+/// thread only.
 class Runner {
  public:
   [[nodiscard]] const Entry& entry() const noexcept { return entry_; }
@@ -36,17 +37,17 @@ class Runner {
 
  private:
   friend class Dispatcher;
-  /// Whose the rest is: the runner's own thread's while idle or ending, for all to read while it
-  /// runs, and the watching thread's while watched.
+  /// Who may access the other members: the runner's own thread while idle or ending, all threads
+  /// (reading only) while running, and the watching thread while watched.
   enum class State : std::uint8_t {
     idle,
     running,
-    watched,  ///< somebody looks at it; its end waits for that
-    told,     ///< running, and told at its deadline to stop
+    watched,  ///< another thread inspects it; `end` waits for that
+    told,     ///< running past its deadline, and stop was requested
     ending,
   };
-  /// False unless it runs and was not told yet; waits while somebody else looks. `release` must
-  /// follow.
+  /// Returns false unless the handler runs and no stop was requested yet; waits while another
+  /// thread watches. If true, `release` must follow.
   [[nodiscard]] bool watch();
   void release(State state);
   /// As `watch`, also of one that was told. The state to release it to; nullopt: it is idle.
@@ -64,7 +65,7 @@ class Runner {
   std::vector<spi::Dispatch> outgoing_;
 };
 
-/// A row of a transaction that has not committed yet, for which the hot path keeps a place.
+/// A reservation on the hot path for a row of a transaction that has not committed yet.
 struct Reservation {
   Shard shard;
   std::uint32_t tenure = 0;
@@ -72,8 +73,8 @@ struct Reservation {
   std::shared_ptr<const Message> message;
 };
 
-/// Takes messages from the queues to their handlers, or to the sink, and judges what becomes of
-/// them. Thread-safe; each Runner belongs to one thread.
+/// Passes messages from the queues to their handlers, or to the sink, and settles the results.
+/// Thread-safe; each Runner belongs to one thread.
 class Dispatcher final : public spi::DispatchResults {
  public:
   struct Parts {
@@ -85,71 +86,72 @@ class Dispatcher final : public spi::DispatchResults {
     const Pauses& pauses;
     const Unrouted& unrouted;
     std::function<void()> wake_reader;
-    /// Classes that were closed may go again.
+    /// Called when closed classes may be open again.
     std::function<void()> reopen;
   };
   explicit Dispatcher(Parts parts);
 
-  /// What intake has taken: ready ones are queued, the others wait for their turn.
+  /// Accepts the messages that intake has taken: ready ones are queued, cautious ones wait.
   void accept(ShardState::Taken& taken);
 
   [[nodiscard]] Runner& runner(std::size_t number) { return *runners_[number]; }
   [[nodiscard]] std::size_t runners() const noexcept { return runners_.size(); }
 
   enum class Took : std::uint8_t {
-    nothing,  ///< there is no message, or none may start now
-    handler,  ///< one is in the runner, and its handler is to be run
-    sink,     ///< some went to the sink
+    nothing,  ///< no message, or none may start now
+    handler,  ///< a message is in the runner; call `invoke`
+    sink,     ///< messages were passed to the sink
   };
-  /// The next message into this runner, after all before it that go to the sink.
+  /// Takes the next message for a handler into this runner; messages before it are passed to the
+  /// sink.
   [[nodiscard]] Took take(Runner& runner, BootTime now);
   [[nodiscard]] Outcome invoke(const Runner& runner) const noexcept;
   void complete(Runner& runner, Outcome outcome, BootTime now);
-  /// What the sink answers.
+  /// The result from the sink.
   void dispatched(spi::Ticket ticket, spi::Dispatched result) noexcept override;
   void opened() noexcept override;
 
-  /// Tells handlers past their deadline to stop and records the attempt. Returns how many were
-  /// told for the first time.
+  /// Requests stop of handlers past their deadline and records the attempt. Returns the number of
+  /// new requests.
   std::size_t check_deadlines(BootTime now);
-  /// Sets the token of every running handler; no attempt is spent by that.
+  /// Requests stop of every running handler; this spends no attempt.
   void tell_all_to_stop();
-  /// Handlers that were told at their deadline and still run.
+  /// Handlers that still run after stop was requested at their deadline.
   [[nodiscard]] std::size_t overdue() const { return overdue_.load(); }
 
-  /// The attempt of a cautious message is in the store: it may be dispatched.
+  /// The attempt of a cautious message was stored: the message may be dispatched.
   void attempt_written(Shard shard, Sequence sequence, std::uint32_t tenure);
-  /// The store refuses to write the attempt of a cautious message: it is not dispatched, and `park`
-  /// goes to the store instead. No-op where nobody waits for the attempt.
+  /// The store refuses to store the attempt of a cautious message: the message is not dispatched,
+  /// and `park` is settled instead. No-op if no message waits for the attempt.
   void attempt_refused(const spi::Settlement& park, std::uint32_t tenure);
-  /// The shard is no longer ours.
+  /// This process no longer owns the shard.
   void dropped(Shard shard);
 
-  /// Nothing: the message goes by the cold path.
+  /// nullopt: the message takes the cold path.
   [[nodiscard]] std::optional<Reservation> reserve(const Written& written,
                                                    std::shared_ptr<const Message> message);
   void committed(Reservation reservation) noexcept;
   void cancelled(const Reservation& reservation) noexcept;
 
-  /// Handlers, and what the sink has in hand.
+  /// Running handlers plus messages held by the sink.
   [[nodiscard]] std::size_t running() const;
   [[nodiscard]] std::uint64_t hot_dropped() const { return dropped_.load(); }
-  /// Messages of open transactions that want to go by the hot path.
+  /// Messages of open transactions with a reservation on the hot path.
   [[nodiscard]] std::uint32_t reserved() const { return reserved_.load(); }
   /// Where a message is that has left the queues and has not ended.
   [[nodiscard]] std::optional<OwnerView::InHand> under_way(Shard shard, Sequence sequence);
   /// Messages that left the queues since the beginning.
   [[nodiscard]] std::uint64_t taken() const { return queues_.taken(); }
-  /// There is a message that may start.
+  /// Whether there is a message that may start.
   [[nodiscard]] bool work_waits() const {
     return !queues_.seems_empty() && !parts_.pauses.whole_table();
   }
-  /// Rung when a message has been queued.
+  /// Notified when a message has been queued.
   runtime::Wakeup& work_wakeup() noexcept { return work_wakeup_; }
 
  private:
   void queue(Entry entry);
-  /// `likely`: where the message before it went.
+  /// `likely`: the route of the previous message.
   [[nodiscard]] const Route* route(const Message& message, const Route* likely) const {
     return likely != nullptr && likely->serves(message) ? likely : invoker_.route(message);
   }
@@ -158,23 +160,25 @@ class Dispatcher final : public spi::DispatchResults {
   void cautious_finished();
   void begin(Runner& runner, Entry entry, Epoch epoch, BootTime now);
   [[nodiscard]] Delivery::Facts facts(const Entry& entry, Epoch epoch, BootTime now) const;
-  /// Nothing: no message is left that may start.
+  /// nullopt: there is no message that may start.
   [[nodiscard]] std::optional<Epoch> pop(Runner& runner, Entry& entry);
-  /// For the sink's hands, unless an interceptor will not have it.
+  /// `send` adds a message to `out` unless an interceptor rejects it; `hand_over` passes `out` to
+  /// the sink.
   void hand_over(std::vector<spi::Dispatch>& out);
   void send(Entry entry, Epoch epoch, BootTime now, std::vector<spi::Dispatch>& out);
 
-  /// An attempt that has ended, wherever it was made.
+  /// An attempt that has ended, in a handler or in the sink.
   struct Ended {
     const Entry& entry;
     const Route* route = nullptr;
     BootTime started{};
     spi::Settlement settlement;
     const std::string& error;
-    bool counted = false;  ///< a timeout was, at its deadline
+    bool counted = false;  ///< its timeout was counted at the deadline
   };
-  /// Counts and reports it, settles it, and lets the next of its key go. `idle` is called with the
-  /// shard locked: nobody may see the message settled and its handler still running.
+  /// Counts, reports and settles it, and starts the next message of its key. `idle` is called with
+  /// the shard locked, so that no thread sees the message settled while its handler still counts as
+  /// running.
   template <class Idle>
   void conclude(Ended ended, BootTime now, Idle&& idle);
   void set_back(const Entry& entry, BootTime now);
@@ -184,7 +188,7 @@ class Dispatcher final : public spi::DispatchResults {
   void follow(const Entry& entry, ShardState::Completed completed, BootTime now);
   void report(const Ended& ended, BootTime now);
   void report_buried(const ShardState::Buried& buried);
-  /// `message`: null when it could not be decoded.
+  /// `message`: null if it could not be decoded.
   void audit(AuditKind kind, const Message* message, const spi::Settlement& settlement);
 
   struct Figures {
@@ -193,7 +197,7 @@ class Dispatcher final : public spi::DispatchResults {
     Counter& hot_dropped;
     Histogram& latency;
     ErrorFigures errors;
-    bool read;  ///< by somebody: the wall clock is asked for the latency only then
+    bool read;  ///< whether metrics are recorded: only then is the wall clock read for the latency
   };
 
   Parts parts_;

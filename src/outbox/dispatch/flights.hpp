@@ -14,14 +14,14 @@
 
 namespace sagabox::outbox {
 
-/// One message in the hands of the sink.
+/// One message held by the sink.
 struct Flight {
   Entry entry;
   Delivery::Facts facts;
   BootTime started{};
 };
 
-/// What the sink has in hand, by ticket. Thread-safe.
+/// The messages held by the sink, by ticket. Thread-safe.
 class Flights {
  public:
   spi::Ticket add(Flight flight) {
@@ -30,7 +30,7 @@ class Flights {
     return spi::Ticket{flights_.add(std::move(flight))};
   }
 
-  /// Nothing: it has been answered before.
+  /// nullopt if it was answered before.
   std::optional<Flight> take(spi::Ticket ticket) {
     const std::scoped_lock lock(mutex_);
     auto* const found = flights_.find(ticket.value);

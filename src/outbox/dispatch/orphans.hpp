@@ -10,28 +10,28 @@
 
 namespace sagabox::outbox {
 
-/// Handlers that a shard was taken from while they ran: until one returns, neither its row nor
-/// its key is touched in this process.
+/// Handlers that were running when this process lost their shard: until one returns, this process
+/// dispatches neither its row nor its key.
 class Orphans {
  public:
   struct Orphan {
     MessageId id;
-    std::uint32_t tenure = 0;  ///< in which it was started
+    std::uint32_t tenure = 0;  ///< the tenure in which it was started
     std::uint64_t key_hash = 0;
-    bool retrying = false;  ///< its row waits for a retry by now
+    bool retrying = false;  ///< its row waits for a retry now
   };
 
   void add(Sequence sequence, const Message& message, std::uint32_t tenure);
-  /// It has returned; nothing when it is not one of them.
+  /// The handler of this entry has returned. nullopt if it is not an orphan.
   std::optional<Orphan> take(const Entry& entry);
-  /// Somebody else has tried it since, and its row waits.
+  /// Another process has tried the message since, and its row waits for a retry.
   void found_retrying(const spi::RetryingKey& key);
 
   [[nodiscard]] bool contains(Sequence sequence) const { return orphans_.contains(sequence); }
-  /// The same message still runs.
+  /// Whether a handler of the same message still runs.
   [[nodiscard]] bool hold(const spi::Row& row) const;
-  /// One of this key still runs: not even an earlier message, which a fail-over may have brought
-  /// back, goes beside it.
+  /// Whether a handler of this key still runs. Then not even an earlier message, which a fail-over
+  /// may have restored, may be dispatched.
   [[nodiscard]] bool hold_key(std::uint64_t key_hash) const;
 
   template <typename Visit>

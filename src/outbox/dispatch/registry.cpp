@@ -78,7 +78,8 @@ const Route* Registry::to_sink(const Message& message) const {
   }
   if (!sink_->takes(message)) return nullptr;
   const std::unique_lock lock(mutex_);
-  // Whoever makes up topics endlessly is counted under one name.
+  // Topics above the limit are counted under one name, so that endlessly new topics use bounded
+  // memory.
   const bool known = to_sink_count_ < sink_topics_max;
   auto& topics = to_sink_[known ? type : others];
   const auto& name = known ? topic : others;

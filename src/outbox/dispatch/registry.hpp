@@ -39,8 +39,8 @@ struct Route {
   }
 };
 
-/// One listener for each (aggregate type, topic), and the sink for what has none. Listeners are
-/// added before the start, then only read, so that they need no lock.
+/// One listener for each (aggregate type, topic), and the sink for messages without a listener.
+/// Listeners are added before the start, then only read, so that they need no lock.
 class Registry {
  public:
   /// `sink` (null: none) outlives it.
@@ -49,9 +49,9 @@ class Registry {
 
   /// TX.INVALID_STATE for a second listener, TX.INVALID_HANDLER for an empty one.
   Status add(const AggregateType& type, const Topic& topic, Listener listener);
-  /// A listener's; null: it has none.
+  /// The route to a listener; null if there is none.
   [[nodiscard]] const Route* find(std::string_view type, std::string_view topic) const;
-  /// Null: nobody takes it.
+  /// Null if neither a listener nor the sink takes it.
   [[nodiscard]] const Route* route(const Message& message) const {
     const auto* const found = find(message.aggregate_type(), message.topic());
     return found != nullptr || sink_ == nullptr ? found : to_sink(message);
@@ -75,7 +75,7 @@ class Registry {
   const spi::Sink* sink_;
   ByName<ByName<Route>> routes_;  // aggregate type → topic
   mutable std::shared_mutex mutex_;
-  mutable ByName<ByName<Route>> to_sink_;  // made when first met
+  mutable ByName<ByName<Route>> to_sink_;  // added at first use
   mutable std::size_t to_sink_count_ = 0;
 };
 
@@ -89,15 +89,16 @@ class Invoker {
         error_bytes_max_(error_bytes_max),
         log_(log) {}
 
-  /// Error texts come out cut and cleaned.
+  /// Error texts are truncated and sanitized.
   [[nodiscard]] Outcome invoke(const Delivery& delivery) const noexcept {
     return invoke(delivery, route(delivery.message()));
   }
-  /// With the route found before; null where there is none.
+  /// The same with a route found before; null if there is none.
   [[nodiscard]] Outcome invoke(const Delivery& delivery, const Route* found) const noexcept;
-  /// For those that somebody else delivers: what comes before; nothing: it may go.
+  /// For messages that the sink delivers: calls `before` of the interceptors. nullopt: it may be
+  /// sent.
   [[nodiscard]] std::optional<Outcome> enter(const Delivery& delivery) const noexcept;
-  /// And what comes after. The error text comes out cut and cleaned.
+  /// Calls `after` of the interceptors. The error text is truncated and sanitized.
   void leave(const Delivery& delivery, Outcome& outcome) const noexcept;
   [[nodiscard]] const Route* route(const Message& message) const {
     return registry_.route(message);

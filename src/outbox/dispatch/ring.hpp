@@ -17,7 +17,7 @@ class Ring {
     for (std::size_t at = 0; at < cells_.size(); ++at) cells_[at].turn.store(at);
   }
 
-  /// False when full; `value` is moved from only on success.
+  /// Returns false if the queue is full; `value` is moved from only on success.
   bool push(T& value) {
     auto at = tail_.load(std::memory_order_relaxed);
     for (;;) {
@@ -37,7 +37,7 @@ class Ring {
     }
   }
 
-  /// False when empty.
+  /// Returns false if the queue is empty.
   bool pop(T& value) {
     auto at = head_.load(std::memory_order_relaxed);
     for (;;) {
@@ -57,10 +57,10 @@ class Ring {
     }
   }
 
-  /// How many were taken out since the beginning.
+  /// The number of values removed since the start.
   [[nodiscard]] std::size_t popped() const { return head_.load(std::memory_order_relaxed); }
 
-  /// Right only while nobody pushes or pops.
+  /// Exact only while no thread pushes or pops.
   [[nodiscard]] bool seems_empty() const {
     return head_.load(std::memory_order_acquire) == tail_.load(std::memory_order_acquire);
   }

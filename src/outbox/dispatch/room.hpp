@@ -10,8 +10,8 @@
 
 namespace sagabox::outbox {
 
-/// How much the queues may still hold, by count and by bytes. Taken when a message is accepted,
-/// given back when its handler starts or it is dropped. Thread-safe.
+/// Limits the content of the queues by count and bytes. Room is taken when a message is accepted,
+/// and given back when its handler starts or it is dropped. Thread-safe.
 class Room {
  public:
   struct Limits {
@@ -23,7 +23,7 @@ class Room {
       : sides_{Side{limits.hot_capacity, limits.bytes_max / 2},
                Side{limits.cold_capacity, limits.bytes_max / 2}} {}
 
-  /// An empty queue takes any one message, however large.
+  /// An empty queue accepts one message of any size.
   bool take(Source source, std::size_t bytes) {
     auto& side = at(source);
     const auto count = side.count.fetch_add(1);
@@ -33,7 +33,7 @@ class Room {
     return false;
   }
 
-  /// Whether `take` would have succeeded just now.
+  /// Whether `take` would succeed at this moment.
   [[nodiscard]] bool fits(Source source, std::size_t bytes) const {
     const auto& side = at(source);
     const auto count = side.count.load();
@@ -48,20 +48,20 @@ class Room {
 
   [[nodiscard]] std::uint32_t count(Source source) const { return at(source).count.load(); }
   [[nodiscard]] std::uint32_t capacity(Source source) const { return at(source).capacity; }
-  /// What is held already stays.
+  /// Entries above a smaller capacity stay.
   void resize(Source source, std::uint32_t capacity) { at(source).capacity = capacity; }
   [[nodiscard]] std::size_t bytes() const {
     return sides_[0].bytes.load() + sides_[1].bytes.load();
   }
 
-  /// 0 as soon as either bound is reached.
+  /// 0 if either limit is reached.
   [[nodiscard]] std::uint32_t free(Source source) const {
     const auto& side = at(source);
     const auto used = side.count.load();
     const auto capacity = side.capacity.load();
     return used >= capacity || free_bytes(source) == 0 ? 0 : capacity - used;
   }
-  /// Reading a handful at a time costs more than waiting for the queue to empty a little.
+  /// Whether at least half of the capacity is free: many small reads cost more than one later read.
   [[nodiscard]] bool worth_reading(Source source) const {
     return free(source) >= std::max<std::uint32_t>(1, capacity(source) / 2);
   }

@@ -11,17 +11,17 @@
 
 namespace sagabox::outbox {
 
-/// A page of the keys that do wait, to be asked for.
+/// The next page of retrying keys to read.
 struct BlockedKeysPage {
   Sequence after{};
   std::uint32_t check = 0;
 };
 
-/// Whether the messages that keys wait for still wait themselves, page by page: operators may have
-/// taken some away.
+/// Checks page by page whether the messages that block keys still wait in the store: operators may
+/// have removed some.
 class BlockedKeysCheck {
  public:
-  /// Ends one that runs: its pages do not know what has been blocked meanwhile.
+  /// Ends a running check, because its pages do not contain the keys blocked in the meantime.
   void begin(std::vector<spi::RetryingKey> blockers) {
     ++begun_;
     std::ranges::sort(blockers, {}, &spi::RetryingKey::sequence);
@@ -29,16 +29,16 @@ class BlockedKeysCheck {
   }
   void end() { running_.reset(); }
 
-  /// Nullopt: there is nothing to ask.
+  /// nullopt if no check is running.
   [[nodiscard]] std::optional<BlockedKeysPage> page() const {
     if (!running_) return std::nullopt;
     return BlockedKeysPage{.after = running_->after, .check = begun_};
   }
-  /// The page belongs to the check that runs.
+  /// Whether the page belongs to the running check.
   [[nodiscard]] bool expects(const BlockedKeysPage& page) const {
     return running_ && page.check == begun_;
   }
-  /// The blockers that the store has not shown, when this was the last page.
+  /// After the last page, returns the blockers that the store has not returned; else empty.
   std::vector<spi::RetryingKey> seen(const BlockedKeysPage& page,
                                      std::span<const spi::RetryingKey> keys, bool exhausted) {
     if (!expects(page)) return {};

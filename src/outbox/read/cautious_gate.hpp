@@ -10,26 +10,26 @@
 
 namespace sagabox::outbox {
 
-/// Lets messages go a few at a time after an unclean take-over: one of them may have killed the
-/// process before. Each has its attempt written first, so that a killer runs out of attempts. One
-/// that has spent attempts already goes alone: otherwise those beside a killer would die with it.
-/// Pure; the relay locks it.
+/// After an unclean take-over, dispatches only a few messages at a time, because one of them may
+/// have crashed the previous process. Each attempt is stored first, so that a message that crashes
+/// the process runs out of attempts. A message with attempts is dispatched alone: otherwise
+/// messages next to the crashing one would lose attempts too. Pure; the relay locks it.
 class CautiousGate {
  public:
   static constexpr std::uint32_t together_max = 4;
 
   void offer(Entry entry) { waiting_.push_back(std::move(entry)); }
 
-  /// The next that may go now; its attempt is to be written.
+  /// The next message that may be dispatched; its attempt must be stored first.
   std::optional<Entry> next();
-  /// Keeps it until its attempt has been written.
+  /// Keeps the message until its attempt is stored.
   void writing(Entry entry) { writing_.push_back(std::move(entry)); }
-  /// The attempt has been written: dispatch it.
+  /// The attempt is stored: returns the message to dispatch.
   std::optional<Entry> written(Shard shard, Sequence sequence, std::uint32_t tenure);
-  /// One that was let go has ended, or is void.
+  /// A message that `next` returned has ended, or is void.
   void finished();
 
-  /// Everything of this shard; those being written count as finished.
+  /// Removes all messages of this shard; those whose attempt is being stored count as finished.
   std::vector<Entry> drop(Shard shard);
 
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }

@@ -9,14 +9,14 @@ namespace sagabox::outbox {
 namespace {
 
 constexpr std::uint32_t keys_page = 1000;
-/// Every so many reads the lowest priority comes first, so that it does not starve.
+/// After this many reads the lowest priority comes first, so that it does not starve.
 constexpr std::uint32_t low_first_every = 8;
-/// So many due rows that cannot go are worth a rest before they are read again.
+/// If this many due rows could not be dispatched, the next due read is delayed.
 constexpr std::size_t due_in_vain_min = 100;
 constexpr Duration due_rest_max = std::chrono::seconds(1);
 
-/// How many rows the page will claim at most. If nothing much is expected, an even share of the
-/// room is enough, and it is not set aside.
+/// The most rows that the page will claim. For a probe an even share of the room is enough, and no
+/// room is reserved.
 std::uint64_t claim_of(PlannedRange& page, std::uint32_t free, std::size_t shards) {
   if (!page.probe) return page.range.rows_max;
   const auto share = static_cast<std::uint32_t>(free / (shards * spi::lane_count));
@@ -43,7 +43,7 @@ Intake::Intake(Parts parts, IntakeOptions options)
       claims_(parts_.store.capabilities().claims),
       ahead_(parts_.room.capacity(Source::cold), options_.read_ahead),
       schedule_(options_.poll_interval),
-      // Where rows are claimed, such a pass takes what others have left, which waits for it.
+      // With claims, a pass also takes unclaimed rows of other shards, which wait for it.
       full_passes_(
           {.interval_min = claims_ ? options_.sweep_interval : options_.safety_interval_min,
            .finds_work = claims_}) {}
@@ -53,7 +53,7 @@ std::optional<ReadPlan> Intake::plan(BootTime now) {
       parts_.pauses.whole_table()) {
     return std::nullopt;
   }
-  // Whether keys still wait is asked in turn with other reads: it may take many pages.
+  // Checks of blocked keys alternate with other reads, because they may need many pages.
   if (auto keys = plan_keys(keys_last_ ? Keys::loading : Keys::all)) {
     keys_last_ = std::get<KeysRead>(keys->what).again.has_value();
     return keys;
@@ -95,7 +95,7 @@ std::optional<ReadPlan> Intake::plan_due() {
   const auto count = parts_.shards.size();
   const auto rows = std::max<std::uint32_t>(
       1, parts_.room.free(Source::cold) / static_cast<std::uint32_t>(count));
-  // The bytes may end a read before the last shards: each is first in turn.
+  // The limit of bytes may end a read before the last shards, so the first shard rotates.
   first_due_ = (first_due_ + 1) % count;
   for (std::size_t step = 0; step < count; ++step) {
     const auto number = (first_due_ + step) % count;
@@ -131,7 +131,7 @@ std::optional<ReadPlan> Intake::plan_fresh(BootTime now) {
   first_ = (first_ + 1) % count;
   std::uint64_t asked = 0;
   for (std::size_t step = 0; step < count; ++step) {
-    // What is claimed and has no room is kept from others.
+    // Rows that are claimed without room would be withheld from other shards.
     if (claims_ && asked >= free) break;
     const auto number = (first_ + step) % count;
     auto& slot = parts_.shards.at(number);
@@ -210,7 +210,7 @@ void Intake::apply_due(const DueRead& plan, spi::ReadReply& reply, BootTime now)
   }
   due_shown_ += reply.rows.size();
   due_went_ = due_went_ || taken.admitted > 0 || !taken.buried.empty() || taken.cut_at;
-  // A pass over waiting rows goes on at once; the next one waits for the next poll.
+  // An unfinished pass over due rows continues at once; the next pass waits for the next poll.
   due_at_ = open && !taken.cut_at ? now : now + rest_after_due_pass();
   bytes_wanted_ = taken.cut_at;
   figures_.due_rows.add(static_cast<double>(reply.rows.size()));
@@ -219,7 +219,8 @@ void Intake::apply_due(const DueRead& plan, spi::ReadReply& reply, BootTime now)
 }
 
 Duration Intake::rest_after_due_pass() {
-  // Many that are due and cannot go, because their destination is down, are not read all the time.
+  // If many due rows cannot be dispatched because their destination is down, they are read less
+  // often.
   const bool in_vain = !due_went_ && due_shown_ >= due_in_vain_min;
   due_rest_ = in_vain ? std::clamp(2 * due_rest_, options_.poll_interval,
                                    std::max(due_rest_max, options_.poll_interval))
@@ -250,7 +251,7 @@ void Intake::apply_fresh(const FreshRead& plan, spi::ReadReply& reply, BootTime 
   figures_.fresh_rows.add(static_cast<double>(reply.rows.size()));
   figures_.admitted.add(taken.admitted);
   if (taken.late > 0) figures_.late_rows.add(taken.late);
-  // Those claimed from others are no surprise.
+  // With claims, rows claimed from other shards are expected here.
   if (safety > 0 && !claims_) figures_.safety_rows.add(safety);
   if (std::ranges::count(plan.pages, Purpose::safety, &PlannedRange::purpose) > 0) {
     full_passes_.pages_read(now - plan.begun, safety > 0);
@@ -299,7 +300,7 @@ bool Intake::anything_eager() const {
 }
 
 BootTime Intake::next(BootTime now) const {
-  // Whoever acquires a shard wakes the reader.
+  // The reader is woken when a shard is acquired.
   if (!parts_.shards.live(now) || parts_.pauses.whole_table()) {
     return now + options_.poll_interval;
   }

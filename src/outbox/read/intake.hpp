@@ -20,8 +20,8 @@
 
 namespace sagabox::outbox {
 
-/// Which keys wait for a retry: asked before anything else of a shard is read, and when some may
-/// wait in vain.
+/// Reads which keys wait for a retry: before anything else of a shard is read, and again if some
+/// keys may wait unnecessarily.
 struct KeysRead {
   Shard shard;
   Sequence after;
@@ -38,7 +38,7 @@ struct FreshRead {
   std::vector<PlannedRange> pages{};
 };
 
-/// One read that is wanted now.
+/// One read to make now.
 struct ReadPlan {
   struct Ticket {
     Shard shard;
@@ -52,19 +52,19 @@ using ReadAnswer = std::variant<Result<spi::RetryingKeysReply>, Result<spi::Read
 
 struct IntakeOptions {
   Duration poll_interval = std::chrono::milliseconds(100);
-  /// Of full passes, see `feed::FullPassSchedule`.
+  /// The interval of full passes, see `feed::FullPassSchedule`.
   Duration safety_interval_min = std::chrono::seconds(30);
-  /// Where rows are claimed, such a pass also takes what others have left: so often instead, and
-  /// for as long as it finds something.
+  /// The interval with claims, where a full pass also takes unclaimed rows of other shards; it is
+  /// repeated while it finds some.
   Duration sweep_interval = std::chrono::milliseconds(500);
-  /// Beyond the capacity of the cold queue, while it is emptied fast.
+  /// The rows above the capacity of the cold queue, while it is emptied fast.
   std::uint32_t read_ahead = 0;
   /// See `Shares`.
   std::uint64_t apart_max = Shares::apart_max_default;
 };
 
-/// Reads what is pending in the shards that are ours, in batches, as far as there is room.
-/// `plan`, `perform` and `apply` belong to one thread; `wake` and `reopen` are safe from any.
+/// Reads pending rows of the owned shards in batches, as long as there is room. `plan`, `perform`
+/// and `apply` belong to one thread; `wake` and `reopen` are safe from any.
 class Intake {
  public:
   struct Parts {
@@ -76,26 +76,26 @@ class Intake {
     const Clock& clock;
     Metrics& metrics;
     Logger& log;
-    /// Where the messages go.
+    /// Receives the messages.
     std::function<void(ShardState::Taken&)> deliver;
   };
   Intake(Parts parts, IntakeOptions options);
 
-  /// Nothing: there is no room, nothing to expect, nothing is ours, or the table is paused.
+  /// nullopt if there is no room, no read is due, no shard is owned, or the table is paused.
   [[nodiscard]] std::optional<ReadPlan> plan(BootTime now);
   /// One call of the store.
   [[nodiscard]] ReadAnswer perform(const ReadPlan& plan);
   void apply(const ReadPlan& plan, ReadAnswer answer, BootTime now);
 
-  /// `plan` has nothing to do before this unless woken, or room comes up.
+  /// The earliest time of the next read, unless woken or room becomes free.
   [[nodiscard]] BootTime next(BootTime now) const;
-  /// There may be something to read and there is no room for it.
+  /// Whether there may be rows to read, but no room for them.
   [[nodiscard]] bool waits_for_room() const;
 
   /// Something has been committed.
   void wake() noexcept { schedule_.wake(); }
   [[nodiscard]] bool woken() const noexcept { return schedule_.woken(); }
-  /// Messages that a gate kept back may go again.
+  /// Messages that a gate held back may be dispatched again.
   void reopen();
 
  private:
@@ -109,12 +109,12 @@ class Intake {
   void apply_fresh(const FreshRead& plan, spi::ReadReply& reply, BootTime now);
   void mark_seen(const ReadPlan& plan);
   void failed(const Error& error, BootTime now);
-  /// `backlog`: there is more to read than fits.
+  /// `backlog`: there are more rows to read than fit.
   void look_after_full_pass(BootTime now, bool backlog);
   [[nodiscard]] bool anything_eager() const;
-  /// Enough to be worth a read.
+  /// Whether the message that ended the last read fits now.
   [[nodiscard]] bool fits() const;
-  /// How long to wait after a pass over what is due.
+  /// How long to wait after a pass over the due rows.
   [[nodiscard]] Duration rest_after_due_pass();
 
   struct Figures {
@@ -137,7 +137,7 @@ class Intake {
   feed::FullPassSchedule full_passes_;
   BootTime due_at_{};
   bool due_last_ = false;
-  /// Of the pass over what is due: how many rows it showed, and whether any could go.
+  /// The rows that the present pass over due rows has returned, and whether any was dispatched.
   std::size_t due_shown_ = 0;
   bool due_went_ = false;
   Duration due_rest_{};
@@ -145,8 +145,8 @@ class Intake {
   std::uint32_t reads_ = 0;
   std::size_t first_ = 0;
   std::size_t first_due_ = 0;
-  bool keys_last_ = false;  // the last read was one of keys that are known already
-  /// The last read ended at a message of so many bytes; until it fits, reading on is in vain.
+  bool keys_last_ = false;  // the last read was a check of blocked keys
+  /// The size of the message that ended the last read; no read is useful until it fits.
   std::optional<std::size_t> bytes_wanted_;
 };
 

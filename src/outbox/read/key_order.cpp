@@ -10,7 +10,7 @@
 
 namespace sagabox::outbox {
 
-/// A key with a head that runs.
+/// A key whose head is running.
 struct KeyOrder::Chain {
   std::vector<Entry> waiting;  // ascending
 };
@@ -23,7 +23,7 @@ struct KeyOrder::State {
   flow::KeyFilter overflow;
   std::optional<flow::KeyFilter> counted;
   std::uint64_t recounts = 0;
-  /// In the overflow, and the store does not know yet.
+  /// Keys in the overflow whose retry is not settled yet.
   boost::unordered_flat_map<Sequence, std::uint64_t, std::hash<Sequence>> unsettled;
 };
 
@@ -54,7 +54,7 @@ KeyOrder::Place KeyOrder::offer(Entry& entry) {
     (void)unblock(key_hash, entry.sequence);
     entry.was_blocking = true;
   } else if (state_->overflow.contains(key_hash)) {
-    // A message that waits for its retry is what its key waits for, or comes before it.
+    // A message that waits for its retry blocks its key, or comes before the message that does.
     if (!entry.was_retrying) return Place::maybe_blocked;
     if (runs) return Place::blocked;
     entry.was_blocking = true;
@@ -188,7 +188,7 @@ std::vector<Entry> KeyOrder::clear() {
 bool KeyOrder::overflowed() const noexcept { return !state_->overflow.empty(); }
 
 void KeyOrder::begin_recount() {
-  // Keys that hit the filter before without being in it are others now.
+  // The new filter has another seed, so its false positives are other keys.
   auto& counted = state_->counted.emplace(++state_->recounts);
   for (const auto& [sequence, key_hash] : state_->unsettled) {
     counted.add(key_hash, limits_.overflow_bytes_max);

@@ -10,12 +10,12 @@
 
 namespace sagabox::outbox {
 
-/// Keeps the messages of a key in order, one at a time, in one shard. Keys are known by their
-/// hash: two that collide share a place in the line, no more. Pure.
+/// Keeps the messages of a key in order, one at a time, in one shard. Keys are identified by their
+/// hash: two keys with the same hash are ordered together. Pure.
 ///
-/// A key is blocked while its head waits for a retry. For `blocked_max` keys it is known which
-/// message blocks them. Those beyond are the overflow, in a KeyFilter: it is only known that they
-/// may be blocked, and their later messages wait until the store has been asked which still are.
+/// A key is blocked while its head waits for a retry. For `blocked_max` keys the blocking message
+/// is known. Further keys are in the overflow, a KeyFilter: they may be blocked, and their later
+/// messages wait until a read of the store shows which keys still are.
 class KeyOrder {
  public:
   struct Limits {
@@ -29,54 +29,56 @@ class KeyOrder {
   KeyOrder& operator=(KeyOrder&&) noexcept;
 
   enum class Place : std::uint8_t {
-    head,           ///< goes now
+    head,           ///< may be dispatched now
     waiting,        ///< kept behind the head
-    full,           ///< not kept: too many wait already
-    blocked,        ///< not kept: an earlier one must go first, and is not here
+    full,           ///< not kept: too many messages wait
+    blocked,        ///< not kept: an earlier message that is not in memory must come first
     maybe_blocked,  ///< not kept: the key is in the overflow
   };
-  /// `entry` is moved from only when it is kept waiting. Marks a head that its key waited for.
+  /// `entry` is moved from only if the result is `waiting`. Sets `was_blocking` of a head that
+  /// blocked its key.
   Place offer(Entry& entry);
 
-  /// The head has ended; the next one goes, if one waits here.
+  /// The head has ended; returns the next message if one waits here.
   std::optional<Entry> advance(std::uint64_t key_hash);
 
-  /// Nobody of this key goes before `sequence`, which is not here now: it waits for its retry.
-  /// Gives back those that waited, in order.
+  /// Blocks the key until `sequence`, which is not in memory, was retried. Returns the waiting
+  /// messages, in order.
   std::vector<Entry> block(std::uint64_t key_hash, Sequence sequence);
-  /// The same for a head that has just failed: the store does not show it as waiting before
-  /// `settled`.
+  /// The same for a head that has just failed: reads do not return it as waiting before `settled`.
   std::vector<Entry> block_unsettled(std::uint64_t key_hash, Sequence sequence);
   void settled(Sequence sequence);
-  /// `sequence` no longer stands in the way. Gives the key it blocked, if it did: its row may be
-  /// past reading, so its key is not asked for. Looks at all of them.
+  /// `sequence` no longer blocks a key. Returns the key it blocked, if any; the key is not a
+  /// parameter because the row may not be readable. Searches all keys.
   std::optional<std::uint64_t> unblock(Sequence sequence);
-  /// The same where the key is known. False: it did not block it.
+  /// The same for a known key. Returns false if it did not block the key.
   bool unblock(std::uint64_t key_hash, Sequence sequence);
-  /// It is known by name what blocks the key.
+  /// Whether the message that blocks the key is known.
   [[nodiscard]] bool has_blocker(std::uint64_t key_hash) const;
-  /// The key waits for a retry, or may do so: it is in the overflow.
+  /// Whether the key is blocked, or may be because it is in the overflow.
   [[nodiscard]] bool may_be_blocked(std::uint64_t key_hash) const;
-  /// The message is what its key is known to wait for.
+  /// Whether this message is known to block the key.
   [[nodiscard]] bool blocks(std::uint64_t key_hash, Sequence sequence) const;
-  /// Gives up the head and those behind it; what blocks the key still does.
+  /// Removes the head and returns the messages behind it; a block of the key stays.
   std::vector<Entry> release(std::uint64_t key_hash);
 
-  /// More of this key could be kept: nothing blocks it, and less than half of what may wait does.
+  /// Whether more messages of this key can be kept: it is not blocked, and at most half of the
+  /// allowed number wait.
   [[nodiscard]] bool roomy(std::uint64_t key_hash) const;
-  /// Blocked keys, those in the overflow included, which may be blocked no longer.
+  /// The number of blocked keys, including those in the overflow, which may not be blocked any
+  /// more.
   [[nodiscard]] std::size_t blocked() const noexcept;
-  /// What the blocked keys wait for, as far as it is known.
+  /// The known messages that block keys.
   [[nodiscard]] std::vector<spi::RetryingKey> blockers() const;
-  /// Everything that waits in memory, in no order between keys.
+  /// Removes and returns all messages that wait in memory, without order between keys.
   std::vector<Entry> clear();
 
   [[nodiscard]] bool overflowed() const noexcept;
-  /// The overflow is counted anew: from here on until `end_recount` the keys are named that are
-  /// blocked. Those blocked meanwhile are in it without being named.
+  /// Begins to rebuild the overflow: until `end_recount`, call `still_blocked` for each blocked
+  /// key. Keys that become blocked in the meantime are added automatically.
   void begin_recount();
   void still_blocked(std::uint64_t key_hash, Sequence sequence);
-  /// Returns false if no count was going on.
+  /// Returns false if no rebuild was running.
   bool end_recount();
 
  private:

@@ -7,29 +7,29 @@
 
 namespace sagabox::outbox {
 
-/// How much the cold queue may hold: what is dispatched in a moment may be read ahead, since large
-/// pages cost less a row. What lies there for long stays in the database, where a pause, another
-/// relay or an operator finds it.
+/// Sets the capacity of the cold queue. Rows that will be dispatched within `moment` may be read
+/// ahead, because large pages cost less per row. Other rows stay in the database, where a pause,
+/// another relay or an operator takes effect on them.
 class ReadAhead {
  public:
   static constexpr Duration moment = std::chrono::milliseconds(50);
   static constexpr std::uint32_t few = 64;
 
-  /// `capacity` whatever happens, and up to `ahead` more.
+  /// At least `capacity`, and up to `ahead` more.
   ReadAhead(std::uint32_t capacity, std::uint32_t ahead)
       : capacity_min_(capacity), capacity_max_(capacity + ahead), capacity_(capacity) {}
 
-  /// The queue holds so many after a read.
+  /// Call it after a read with the length of the queue.
   void filled(std::uint32_t depth, BootTime now) {
     depth_ = depth;
     at_ = now;
   }
 
-  /// The queue holds so many before the next read.
+  /// Returns the capacity; call it before the next read with the length of the queue.
   std::uint32_t capacity(std::uint32_t depth, BootTime now) {
     const std::uint64_t gone = depth_ - std::min(depth, depth_);
     const auto took = std::max(now - at_, Duration{1});
-    // So little, so soon, says nothing about how fast many would go: handlers that begin take it.
+    // Too few rows in too short a time give no estimate: starting handlers take that many at once.
     if (took < moment && gone < std::max(capacity_min_ / 4, few)) return capacity_;
     const auto in_a_moment = gone * static_cast<std::uint64_t>(moment.count()) /
                              static_cast<std::uint64_t>(took.count());

@@ -9,7 +9,7 @@
 namespace sagabox::outbox {
 namespace {
 
-/// A lane that had nothing more last time is asked for this much.
+/// The page size for a lane that was exhausted by the last read.
 constexpr std::uint32_t rows_probe = 32;
 constexpr std::size_t tracked_max = 100'000;
 constexpr std::uint8_t seen_all = (1U << (spi::lane_count + 1U)) - 1U;
@@ -100,7 +100,7 @@ std::size_t ShardState::drop() {
 void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
                       std::vector<PlannedRange>& out) {
   if (phase_ != Phase::active) return;
-  // One that runs goes on: it still has to notice what was taken up meanwhile.
+  // A running check continues: it must still detect rows that were taken in the meantime.
   if (check_again_ && !keys_check_.page()) {
     check_again_ = false;
     begin_keys_check();
@@ -120,7 +120,7 @@ void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
                      .probe = !lane.hungry,
                      .due_reads = due_reads_,
                      .key_checks = key_checks_};
-    // What is known to be missing behind the position goes first: another page could show later
+    // Rows known to be missing below the position go first, because another page could return later
     // messages of the same key.
     const bool aside = lane.reader.level() && lane.aside_next;
     const auto catch_up = lane.passed.catch_up_after();
@@ -140,7 +140,7 @@ void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
       page.range.others_too = settings_.store.claims;
     } else {
       page.range.after = lane.reader.next_after(now);
-      // What is in hand is shown again below the position and must not fill the page.
+      // Rows in hand are returned again below the position and must not fill the page.
       if (page.range.after < lane.reader.position()) {
         page.range.rows_max += static_cast<std::uint32_t>(tracker_->size());
       }
@@ -167,7 +167,7 @@ bool ShardState::eager() const {
     if (lane.resting) return false;
     if (lane.sweeping || !lane.reader.level()) return true;
     if (lane.passed.catch_up_after() || lane.passed.review_after()) return true;
-    // A page aside took the place of the forward read that was asked for.
+    // If `aside_next` is false, a page of another purpose replaced the requested forward read.
     return lane.hungry || !lane.aside_next;
   });
 }
@@ -191,7 +191,8 @@ std::size_t ShardState::passed_key_bytes() const noexcept {
 }
 
 bool ShardState::in_safety_pass() const noexcept {
-  // A shard that was lost or drains does not finish its pass, and others must not wait for it.
+  // A shard that is lost or draining does not finish its pass, and other shards must not wait for
+  // it.
   return phase_ == Phase::active &&
          std::any_of(lanes_.begin(), lanes_.end(),
                      [](const LaneState& lane) { return lane.safety.after().has_value(); });
@@ -228,11 +229,13 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
   };
   for (auto& row : rows) {
     take_due_up_to(row.sequence);
-    // A row from the future says that our clock is behind: it must not wait for it to catch up.
+    // If a row is from the future, our clock is behind; the row must not wait until the clock
+    // catches up.
     const auto age = wall_now - row.written_at;
     const bool recent = age >= Duration{} && age < settings_.skip_recent;
-    // Only forward reads go ahead, so that no page ever begins beyond what they have looked at.
-    // Those claimed from others have no key, so nothing is overtaken.
+    // Only forward reads advance the position, so that no page begins beyond the rows they have
+    // processed. Rows claimed from other shards are an exception: without a key, they overtake
+    // nothing.
     const bool claimed = page.range.others_too && (!row.message || !row.message->has_key());
     const bool ahead = row.sequence > position && !claimed && !forward;
     Entry entry;
@@ -273,7 +276,7 @@ void ShardState::keep(Fate fate, Entry entry, Taken& taken) {
 
 void ShardState::seen_once(std::uint8_t what) {
   seen_once_ = static_cast<std::uint8_t>(seen_once_ | (1U << what));
-  // Everything that could have been in flight at the take-over has been looked at.
+  // All rows that could have been in flight at the take-over have been processed.
   if (seen_once_ == seen_all) cautious_left_ = 0;
 }
 
@@ -292,8 +295,8 @@ ShardState::Turn ShardState::turn_of(const spi::Row& row, const Shown& shown) {
       lane == nullptr || lane->passed.class_may_go(*gated, sequence, shown.page_after);
   if (in_turn && !settings_.gate->holds(*gated, message, available_at(row))) return Turn::now;
   if (lane == nullptr) return Turn::later;
-  // Nothing of its key waits, so it overtakes none of them. After an unclean take-over it would
-  // cost a write: the attempt goes first.
+  // No message of its key waits, so a sample overtakes none. It is not used after an unclean
+  // take-over, because it would need a write: the attempt is stored first.
   if (shown.unseen && cautious_left_ == 0 && settings_.gate->samples(*gated)) return Turn::sample;
   if (in_turn) defer(*lane, *gated, message, sequence);
   // Later messages of its key must not overtake it.
@@ -316,7 +319,7 @@ bool ShardState::put_off(Entry& entry) {
 ShardState::Fate ShardState::admit(spi::Row& row, const Shown& shown, Entry& entry, Taken& taken) {
   const bool readable = row.message != nullptr;
   auto* const lane = shown.lane;
-  // Judged first: one in hand, or settled since the read began, holds back nothing of its key.
+  // Checked first: a row in hand, or settled since the read began, must not hold back its key.
   const bool keyed = readable && row.message->has_key();
   if (keyed && !tracker_->admit(row.sequence)) return Fate::passed;
   const auto turn = readable ? turn_of(row, shown) : Turn::now;
@@ -399,14 +402,15 @@ void ShardState::bury(const spi::Row& row, Taken& taken) {
   } else if (const auto key_hash = keys_.unblock(row.sequence)) {
     resume_key(*key_hash);
   }
-  // It may have been passed over while it could be read; which key waits behind it is not known.
+  // It may have been skipped while it was still readable; the key that waits behind it is unknown.
   if (!row.message) lane_of_keys().passed.rows_may_be_gone();
 }
 
 bool ShardState::reserve(Sequence sequence, BootTime expires) {
-  // Where rows are claimed, this one is not: another may claim it at any time.
+  // With claims, this row is not claimed: another shard may claim it at any time.
   if (phase_ != Phase::active || cautious_left_ > 0 || settings_.store.claims) return false;
-  // While a read hangs, what is settled cannot be forgotten: the hot path must not add to it.
+  // While a read hangs, settled rows cannot be removed from the tracker, so the hot path must not
+  // add rows.
   if (tracker_->size() >= tracked_max) return false;
   tracker_->reserve(sequence, expires);
   return true;
@@ -523,7 +527,7 @@ bool ShardState::orphan_returned(const Entry& entry) {
   for (auto& lane : lanes_) lane.reader.rewind(Sequence{entry.sequence.value - 1});
   if (orphan->key_hash == 0) return true;
   if (!orphan->retrying) (void)keys_.unblock(orphan->key_hash, entry.sequence);
-  // No check has looked at it while it ran.
+  // Checks ignored this row while it ran.
   check_again_ = check_again_ || orphan->retrying;
   resume_key(orphan->key_hash);
   return true;
@@ -553,7 +557,7 @@ void ShardState::settled_late(const spi::Settlement& settlement, std::uint32_t t
 void ShardState::forget_settled(const spi::Settlement& settlement) {
   keys_.settled(settlement.sequence);
   tracker_->settled(settlement.sequence);
-  // Parked instead of what it should have become: its key does not wait for it any more.
+  // It was parked instead of its own result, so its key does not wait for it any more.
   if (settlement.note.empty()) return;
   if (const auto key_hash = keys_.unblock(settlement.sequence)) resume_key(*key_hash);
 }

@@ -4,17 +4,17 @@
 #include <array>
 #include <utility>
 
-// What of a shard cannot go now: keys that wait for a retry, rows that wait for their time, and
-// what was passed over until its class or key may go.
+// The rows of a shard that cannot be dispatched now: keys that wait for a retry, rows that wait for
+// their time, and skipped rows that wait for their class or key.
 
 namespace sagabox::outbox {
 namespace {
 
 constexpr std::uint8_t due_bit = spi::lane_count;
-/// The overflow is counted at most this often, and for at most a twentieth of the time.
+/// The overflow is rebuilt at most this often, and for at most a twentieth of the time.
 constexpr Duration recount_interval_min = std::chrono::seconds(1);
 constexpr int recount_share = 20;
-/// The same for what was passed over.
+/// The same for reviews of skipped rows.
 constexpr Duration review_interval_min = std::chrono::seconds(1);
 constexpr int review_share = 20;
 constexpr std::array overflow_classes{spi::ClassId{0x63726F7764206F66ULL},
@@ -31,11 +31,11 @@ void ShardState::check_blocked_keys() {
 }
 
 void ShardState::begin_keys_check() {
-  // Pages of the first look that have been seen may be out of date by now.
+  // Pages that were read while loading may be out of date, so check again afterwards.
   check_after_loading_ = phase_ == Phase::loading;
   if (phase_ != Phase::active) return;
   auto blockers = keys_.blockers();
-  // Those in hand, or in an orphan's, are not the store's to tell.
+  // The store does not know the state of rows in hand or held by an orphan.
   std::erase_if(blockers, [this](const spi::RetryingKey& blocker) {
     return tracker_->in_hand(blocker.sequence) || orphans_.contains(blocker.sequence);
   });
@@ -49,14 +49,14 @@ spi::ClassId ShardState::overflow_class() const { return overflow_classes[overfl
 void ShardState::look_after_overflow(BootTime now) {
   auto& passed = lane_of_keys().passed;
   if (!keys_.overflowed() && !recount_since_ && !passed.deferred(overflow_class())) return;
-  // What is still blocked waits behind one class until the other has been taken up.
+  // Keys that are still blocked wait behind one class until the other has resumed completely.
   if (keys_check_.page() || passed.deferred(overflow_classes[1 - overflow_])) return;
   if (recount_since_) {
     const auto took = now - *std::exchange(recount_since_, std::nullopt);
     recount_at_ = now + std::max<Duration>(recount_interval_min, recount_share * took);
   }
   if (!keys_.overflowed()) {
-    // A recount ended while the other class was still being taken up.
+    // A rebuild ended while the other class was still resuming.
     passed.resume(overflow_class());
     overflow_ = 1 - overflow_;
   } else if (now >= recount_at_) {
@@ -92,7 +92,7 @@ bool ShardState::blocked_keys_seen(const BlockedKeysPage& page,
   }
   for (const auto& [key_hash, sequence] : keys_check_.seen(page, keys, exhausted)) {
     if (tracker_->in_hand(sequence)) {
-      // Taken up meanwhile. Should it have to wait again, this check says nothing about it.
+      // It was taken in the meantime. If it has to wait again, this check does not cover it.
       ++key_checks_;
       continue;
     }
@@ -116,7 +116,8 @@ void ShardState::take_due(std::span<spi::Row> rows, bool exhausted, Taken& taken
     const auto sequence = row.sequence;
     if (row.message && row.message->has_key() &&
         !keys_.blocks(row.message->key_hash(), row.sequence)) {
-      // Judged now: by the time it is taken the tracker may have forgotten what this read missed.
+      // Checked now: when the row is taken later, the tracker may have removed a settle that this
+      // read missed.
       if (tracker_->admit(row.sequence)) {
         tracker_->forget(row.sequence);
         due_kept_.push_back(std::move(row));
@@ -152,13 +153,13 @@ std::vector<spi::Row> ShardState::kept_due_for(const PlannedRange& page) {
     return {};
   }
   auto kept = std::exchange(due_kept_, {});
-  // Those of one key go in their order, whichever was due first.
+  // Rows of one key keep their order, whichever was due first.
   std::ranges::sort(kept, {}, &spi::Row::sequence);
   return kept;
 }
 
 void ShardState::take_kept_due(spi::Row& row, Taken& taken) {
-  // A later pass over what is due shows those again that cannot go now.
+  // Rows that cannot be dispatched now are returned again by a later pass over the due rows.
   const bool head = row.retrying && settings_.head_policy == HeadPolicy::block;
   const auto& message = *row.message;
   const auto own = settings_.gate == nullptr ? std::nullopt : settings_.gate->class_of(message);
@@ -178,7 +179,7 @@ void ShardState::set_aside(const Entry& entry, spi::ClassId gated) {
     auto& passed = lane_for(message).passed;
     defer(lane_for(message), gated, message, entry.sequence);
     if (!message.has_key()) return;
-    // Those behind it are taken up with its class, too.
+    // The messages behind it resume with its class, too.
     pass_over(keys_.release(message.key_hash()), gated);
     passed.wait_behind(gated, message.key_hash(), entry.sequence);
     passed_over_since(entry.key_checks);
@@ -188,17 +189,17 @@ void ShardState::set_aside(const Entry& entry, spi::ClassId gated) {
   if (!message.has_key()) return;
   const auto key_hash = message.key_hash();
   if (entry.was_blocking) {
-    // Checks pass over what is in hand: its row may be gone.
+    // Checks ignore rows in hand, so its row may have been removed.
     check_again_ = check_again_ || entry.key_checks != key_checks_;
     return block(entry, keys_.block(key_hash, entry.sequence));
   }
-  // Its key does not wait for it, and nobody else would let those behind it go on.
+  // Its key does not wait for it, and no other event would resume the messages behind it.
   pass_over(keys_.release(key_hash));
   resume_key(key_hash);
 }
 
 void ShardState::passed_over_since(std::uint32_t key_checks) {
-  // An operator may have taken the row away since, and the check was too early to tell.
+  // An operator may have removed the row since, and the check was too early to detect it.
   if (key_checks != key_checks_) lane_of_keys().passed.rows_may_be_gone();
 }
 
@@ -208,7 +209,7 @@ void ShardState::defer(LaneState& lane, spi::ClassId gated, const Message& messa
   const auto [example, fresh] = lane.examples.try_emplace(gated);
   if (!fresh) return;
   example->second = {.topic = message.topic(), .tenant = message.tenant()};
-  // Not with every class: a destination may have one for each tenant.
+  // Do not clean up at every new class: a destination may have one for each tenant.
   if (lane.examples.size() < 2 * lane.examples_kept) return;
   std::erase_if(lane.examples, [&](const auto& of) { return !lane.passed.deferred(of.first); });
   lane.examples_kept = std::max(LaneState::examples_kept_min, lane.examples.size());
@@ -237,7 +238,8 @@ std::optional<OwnerView> ShardState::owner_view(const Message& message, Sequence
 void ShardState::block(const Entry& head, std::vector<Entry> waiting) {
   const auto key_hash = head.message->key_hash();
   if (!keys_.has_blocker(key_hash)) {
-    // Not known by name: the key is in the overflow, and what waits for it waits with the overflow.
+    // The blocking message is not tracked: the key is in the overflow, and its messages wait with
+    // the overflow.
     pass_over(std::move(waiting), overflow_class());
     resume_key(key_hash);
   } else {

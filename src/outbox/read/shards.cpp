@@ -40,7 +40,7 @@ void Shards::drop(Shard shard, std::optional<Epoch> epoch) {
 }
 
 void Shards::fence_broken(const spi::Fence& fence) {
-  // It may have been taken again meanwhile, at another epoch.
+  // The shard may have been taken again in the meantime, at another epoch.
   drop(fence.shard, fence.epoch);
   if (auto* const worker = worker_.load()) {
     worker->shard_lost(scope_, fence.shard, fence.epoch);

@@ -17,8 +17,8 @@
 
 namespace sagabox::outbox {
 
-/// The shards of a table, each under a lock of its own, and what the stages of the pipeline share
-/// about them: whose they are, and how much waits to be settled. Thread-safe.
+/// The shards of a table, each with its own lock, and the state that the stages of the pipeline
+/// share: owners, and the number of results to be settled. Thread-safe.
 class Shards {
  public:
   struct Slot {
@@ -33,7 +33,7 @@ class Shards {
   Shards(spi::Scope scope, const ShardState::Settings& settings, Room& room,
          const feed::TrackerFactory& tracker, std::uint32_t places_max);
 
-  /// Whose lease counts; before the first step.
+  /// Sets the worker with the lease; call it before the first step.
   void attach(ownership::Worker& worker) noexcept { worker_.store(&worker); }
   [[nodiscard]] bool live(BootTime now) const {
     const auto* const worker = worker_.load(std::memory_order_acquire);
@@ -53,16 +53,16 @@ class Shards {
   }
 
   void acquire(const spi::OwnedShard& shard, const WorkerId& owner, Timeline timeline);
-  /// In all of them.
+  /// Calls `check_blocked_keys` of all shards.
   void check_blocked_keys();
   void lose(Shard shard) { drop(shard, std::nullopt); }
-  /// A settle found it in other hands.
+  /// A settle found that the shard has another owner or epoch.
   void fence_broken(const spi::Fence& fence);
-  /// False when a reply comes from another history of the database: it must not be used.
+  /// Returns false if a reply comes from another timeline of the database; it must not be used.
   [[nodiscard]] bool same_timeline(Timeline seen);
 
-  /// A place is taken before a message is dispatched and freed when its result is in the store,
-  /// so that a result never waits for room.
+  /// A place is taken before a message is dispatched and freed when its result is stored, so that a
+  /// result never waits for a place.
   bool take_place();
   void add_places(std::size_t count) { places_.fetch_add(static_cast<std::uint32_t>(count)); }
   void free_places(std::size_t count);
@@ -78,14 +78,14 @@ class Shards {
   [[nodiscard]] BootTime oldest_settlement() const {
     return BootTime(Duration(oldest_settlement_.load()));
   }
-  /// Rung at the first settlement and when `batch` of them wait.
+  /// Notifies the settler at the first settlement and when `batch` of them wait.
   void wake_settler_at(std::uint32_t batch) noexcept { settle_batch_ = batch; }
   runtime::Wakeup& settle_wakeup() noexcept { return settle_wakeup_; }
-  /// Rung when reading may go on.
+  /// Notified when reading may continue.
   runtime::Wakeup& room_wakeup() noexcept { return room_wakeup_; }
 
  private:
-  /// Only at `epoch`, where one is given.
+  /// Drops the shard only if its epoch is `epoch`, if given.
   void drop(Shard shard, std::optional<Epoch> epoch);
 
   spi::Scope scope_;

@@ -6,7 +6,7 @@
 namespace sagabox::outbox {
 namespace {
 
-/// Nearly always enough for the target; what is left is shared a little unevenly.
+/// Nearly always enough to find the target; otherwise the shares are slightly uneven.
 constexpr int rounds_max = 3;
 
 double number(Sequence sequence) { return static_cast<double>(sequence.value); }
@@ -26,8 +26,8 @@ void Shares::set_target(Lanes& lanes) const {
   const auto half = lanes.hungry.begin() + static_cast<std::ptrdiff_t>(lanes.hungry.size() / 2);
   std::ranges::nth_element(lanes.hungry, half, {}, &Progress::after);
   lanes.middle = number(half->after);
-  // As many rows as even shares come to. Who is nearly there gets the least, and the others share
-  // the rest; which may bring some more of them there.
+  // Distributes as many rows as even shares have. Lanes near the target get the minimum, and the
+  // others share the rest; this may bring more lanes near the target, hence the rounds.
   for (int round = 0; round < rounds_max; ++round) {
     double rows = 0;
     double rows_a_sequence = 0;

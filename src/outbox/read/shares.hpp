@@ -9,33 +9,33 @@
 
 namespace sagabox::outbox {
 
-/// How the room for one read is shared among the lanes that have more than fits. Shards do not have
-/// equally many rows: with equal shares some run ahead, and every page of the table is read and
-/// written for those and again, later, for the others. So of the lanes of one priority each gets
-/// about as many rows as it has up to one sequence, the same for all. Decides only.
+/// Divides the room for one read among the lanes with more rows than fit. Shards have different
+/// numbers of rows: with equal shares some lanes run ahead, and every page of the table is read and
+/// written for them and again, later, for the others. Therefore each lane of one priority gets
+/// about as many rows as it has up to a common target sequence. Pure.
 class Shares {
  public:
-  /// A share is so many times an even one at most, and at least the same part of it: nobody gets
-  /// nothing, he may have waited for long, too.
+  /// A share is at most this many times an even share, and at least an even share divided by this:
+  /// no lane gets nothing, because its rows may have waited for long, too.
   static constexpr double uneven_max = 4;
 
-  /// How far a lane has come.
+  /// The progress of a lane.
   struct Progress {
     Sequence after{};
-    double stride = 0;  ///< from one row to the next, by sequence; 0: not known
+    double stride = 0;  ///< the average distance of rows by sequence; 0: not known
   };
 
-  /// Further than `apart_max` from the middle, by sequence, a lane has no page in common with the
-  /// others: nobody waits for a shard that comes with an old backlog.
+  /// A lane that is further than `apart_max` from the middle, by sequence, shares no pages with the
+  /// others: they do not wait for a shard with an old backlog.
   explicit Shares(std::uint64_t apart_max = apart_max_default)
       : apart_max_(static_cast<double>(apart_max)) {}
   static constexpr std::uint64_t apart_max_default = 65'536;
 
-  /// A lane has more to read than fits.
+  /// Adds a lane with more rows than fit.
   void add(spi::Lane lane, const Progress& at) { lanes_[lane.value].hungry.push_back(at); }
-  /// One that takes room, and that nobody waits for.
+  /// Adds a lane that needs room, but is not part of the target.
   void add_beside() { ++beside_; }
-  /// All have been added.
+  /// Call it after all lanes were added.
   void divide(std::uint32_t rows);
 
   [[nodiscard]] bool nobody() const noexcept { return count_ == 0; }
@@ -46,12 +46,12 @@ class Shares {
   /// The lanes of one priority.
   struct Lanes {
     std::vector<Progress> hungry{};
-    double middle = 0;   ///< where the one in the middle is
-    double target = 0;   ///< how far all should come, from the middle on
-    bool level = false;  ///< there is such a target
+    double middle = 0;   ///< the position of the median lane
+    double target = 0;   ///< the target for all lanes, relative to `middle`
+    bool level = false;  ///< whether there is a target
   };
   void set_target(Lanes& lanes) const;
-  /// Rows up to the target.
+  /// The number of rows up to the target.
   [[nodiscard]] static double wanted(const Lanes& lanes, const Progress& at);
   [[nodiscard]] double least() const noexcept { return even_ / uneven_max; }
   [[nodiscard]] bool takes_part(const Lanes& lanes, const Progress& at) const;
@@ -64,16 +64,16 @@ class Shares {
   std::uint32_t even_ = 0;
 };
 
-/// How far apart the rows of a lane lie, from one to the next, by sequence.
+/// Estimates the average distance of the rows of a lane, by sequence.
 class Stride {
  public:
-  /// New rows of a page, from the first to the last.
+  /// Adds the new rows of a page, from the first to the last.
   void seen(Sequence first, Sequence last, std::size_t count);
   /// 0: not known.
   [[nodiscard]] double value() const noexcept { return value_; }
 
  private:
-  /// So many rows tell as much as all before.
+  /// A page with this many rows replaces the earlier estimate.
   static constexpr double rows_enough = 16;
   double value_ = 0;
 };

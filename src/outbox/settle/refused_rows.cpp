@@ -8,11 +8,11 @@
 namespace sagabox::outbox {
 namespace {
 
-/// Texts of rows that are kept for long.
+/// The limit for texts of rows that are kept for a long time.
 constexpr std::size_t text_bytes_max = 256;
 constexpr std::uint32_t tries_counted_max = 16;
 
-/// What a later try needs, and no more.
+/// Keeps only the data that a later try needs.
 RefusedRows::Row shortened(RefusedRows::Row row) {
   auto& settlement = row.result.settlement;
   settlement.error = clean_error(settlement.error, text_bytes_max);
@@ -46,7 +46,7 @@ std::optional<RefusedResult> RefusedRows::make_room(Shard shard, Sequence sequen
   const std::scoped_lock lock(mutex_);
   const auto known = rows_.find({shard, sequence});
   if (held_ < rows_max_ || (known != rows_.end() && known->second.held)) return std::nullopt;
-  // Those that were refused most often come last.
+  // Rows that were refused most often are due last.
   const auto last = std::find_if(due_.rbegin(), due_.rend(),
                                  [&](const auto& due) { return rows_.at(due.second).refused; });
   if (last == due_.rend()) return std::nullopt;
@@ -78,7 +78,7 @@ RefusedRows::Held RefusedRows::hold_back(Row row, Error why, BootTime now, bool 
   if (!again) ++held_;
   entry.held = true;
   entry.refused = entry.refused || refused;
-  // It no longer has one of the places for results on their way.
+  // The row no longer holds a place for results in flight.
   entry.row.result.holds_place = false;
   entry.why = shortened(why);
   const auto doublings = std::min(entry.tries, tries_counted_max);

@@ -16,7 +16,7 @@
 
 namespace sagabox::outbox {
 
-/// Rows whose result the store refuses, each found alone.
+/// Rows whose single result the store refuses.
 ///
 ///   parking ──park stored──▶ gone (quarantined)
 ///      │ park refused
@@ -24,10 +24,9 @@ namespace sagabox::outbox {
 ///   held back ◀──────▶ trying ──result stored──▶ gone
 ///
 /// A held back row stays pending in the table and in hand in its shard, so that it is not
-/// dispatched again in this tenure. At most `rows_max` of them are remembered and tried again; of
-/// the others only the sequence is kept, by the tracker of their shard, until the tenure ends.
-/// A row that failed for a reason that passes takes the place of one that was refused. Changed by
-/// one thread, read by any.
+/// dispatched again in this tenure. At most `rows_max` of them are kept and tried again; for the
+/// others, only the tracker of their shard keeps the sequence until the tenure ends. A row that
+/// failed for a temporary reason replaces one that was refused. Changed by one thread, read by any.
 class RefusedRows {
  public:
   static constexpr std::size_t rows_max_default = 10'000;
@@ -36,7 +35,7 @@ class RefusedRows {
 
   explicit RefusedRows(std::size_t rows_max = rows_max_default) : rows_max_(rows_max) {}
 
-  /// A result on its way to the store, alone.
+  /// A single result to be stored.
   struct Row {
     WorkerId owner;
     spi::Fence fence{};
@@ -45,42 +44,42 @@ class RefusedRows {
 
   /// The row's result was refused; its quarantine is tried next.
   void park(Row row, Error why);
-  /// Neither could be stored. `row` counts where it is not known yet. Tried again after a while,
-  /// which doubles each time.
-  /// `refused`: its quarantine was refused for good, too. Else it failed for a reason that passes.
+  /// Neither the result nor the quarantine could be stored. `row` is used if the row is not known
+  /// yet. It is tried again after a delay that doubles each time. `refused`: the quarantine was
+  /// refused permanently, too; else it failed for a temporary reason.
   enum class Held : std::uint8_t { first, again, forgotten };
   Held hold_back(Row row, Error why, BootTime now, bool refused);
-  /// For a row that is not refused, before `hold_back`: forgets a refused one if there is no room.
-  /// Returns the forgotten row; nullopt if there is room, or no refused row waits.
+  /// Call it before `hold_back` of a row that is not refused: removes a refused row if there is no
+  /// room. Returns the removed row; nullopt if there is room, or no refused row waits.
   std::optional<RefusedResult> make_room(Shard shard, Sequence sequence);
 
-  /// The next that is due; it is on its way then.
+  /// Returns the next due row to be tried; nullopt if none is due.
   std::optional<Row> next(BootTime now);
   /// When the next is due; BootTime::max() if none is.
   [[nodiscard]] BootTime due() const;
-  /// The cause may be gone: all are due now.
+  /// Makes all rows due now, because the cause may be gone.
   void retry_all(BootTime now);
 
-  /// How a row that has now been stored was known; nullopt if it was not.
+  /// The state of a row before it was stored; `stored` returns nullopt if the row is not known.
   struct Known {
     bool held_back = false;
     bool blocks_key = false;  ///< its result was a retry
   };
   std::optional<Known> stored(Shard shard, Sequence sequence);
-  /// How often it was held back.
+  /// How often the row was held back.
   [[nodiscard]] std::uint32_t tries(Shard shard, Sequence sequence) const;
   [[nodiscard]] bool held_back(Shard shard, Sequence sequence) const;
 
-  /// The shards that have such rows, with the tenure they belong to.
+  /// The shards with such rows, and the tenures of these rows.
   [[nodiscard]] std::vector<std::pair<Shard, std::uint32_t>> shards() const;
-  /// Forgets the rows of a shard that is given away or lost; returns how many were held back.
-  /// `lost`: also those on their way.
+  /// Removes the rows of a shard that is released or lost; returns how many were held back. `lost`:
+  /// also removes rows that are being tried.
   std::size_t drop(Shard shard, bool lost);
 
   [[nodiscard]] bool empty() const;
-  /// Held back now, forgotten ones included.
+  /// The number of rows held back, including those that are not kept.
   [[nodiscard]] std::uint64_t count() const;
-  /// The first `rows_max` that are remembered, by shard and sequence.
+  /// The first `rows_max` kept rows, ordered by shard and sequence.
   [[nodiscard]] std::vector<RefusedResult> list(std::size_t rows_max) const;
   [[nodiscard]] std::optional<RefusedResult> find(Sequence sequence) const;
 
@@ -90,7 +89,7 @@ class RefusedRows {
     Row row;
     Error why;
     std::uint32_t tries = 0;
-    bool held = false;     ///< it has been held back; on its way if it is not in `due_`
+    bool held = false;     ///< it is held back; being tried if it is not in `due_`
     bool refused = false;  ///< see `hold_back`
     BootTime retry_at{};
   };

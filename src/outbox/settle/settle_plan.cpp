@@ -55,7 +55,7 @@ SettlePlan plan_of(RefusedRows::Row row) {
 
 SettlePlan plan_of(std::vector<RefusedRows::Row>& rows, std::size_t rows_max) {
   SettlePlan plan{.owner = rows.front().owner, .suspect = true};
-  // The items of a shard lie together.
+  // The items of a shard must be adjacent.
   std::ranges::stable_sort(rows, {}, [](const RefusedRows::Row& row) { return row.fence.shard; });
   std::vector<RefusedRows::Row> left;
   for (auto& row : rows) {

@@ -14,24 +14,24 @@
 
 namespace sagabox::outbox {
 
-/// One batch of results on its way to the store, shard by shard.
+/// One batch of results to be stored, shard by shard.
 struct SettlePlan {
   WorkerId owner;
   std::vector<spi::Fence> fences;
   std::vector<std::size_t> ends;  ///< where the items of each fence end
   std::vector<spi::Settlement> items;
-  std::vector<Settling> about;  ///< what else is known of each item; its settlement is in `items`
+  std::vector<Settling> about;  ///< further data of each item; its settlement is in `items`
   bool suspect = false;         ///< part of a batch that failed
-  /// How many batches had been stored when this one last failed for a reason that may not lie in
-  /// its rows; nullopt if it has not.
+  /// The number of stored batches when this one last failed for a reason that its rows may not have
+  /// caused; nullopt if it has not.
   std::optional<std::uint64_t> failed_after{};
 };
 
 /// The first and the second half of the items; both are suspect.
 std::pair<SettlePlan, SettlePlan> halves(SettlePlan plan);
 
-/// The items for which `keep(fence, settlement, about)` is true. `dropped` is called with the
-/// others.
+/// Returns the items for which `keep(fence, settlement, about)` is true. `dropped` is called for
+/// the others.
 template <class Keep, class Dropped>
 SettlePlan kept_of(SettlePlan plan, Keep&& keep, Dropped&& dropped) {
   SettlePlan kept{.owner = plan.owner, .suspect = plan.suspect, .failed_after = plan.failed_after};
@@ -53,11 +53,11 @@ SettlePlan kept_of(SettlePlan plan, Keep&& keep, Dropped&& dropped) {
   return kept;
 }
 
-/// The only item of a plan, and the other way round.
+/// Converts a plan with one item to a row, and a row to a plan.
 RefusedRows::Row only_row(SettlePlan plan);
 SettlePlan plan_of(RefusedRows::Row row);
 
-/// Takes up to `rows_max` rows that have the owner of the first one; suspect.
+/// Takes up to `rows_max` rows with the owner of the first one; the plan is suspect.
 SettlePlan plan_of(std::vector<RefusedRows::Row>& rows, std::size_t rows_max);
 
 }  // namespace sagabox::outbox

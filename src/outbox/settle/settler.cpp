@@ -13,17 +13,18 @@ namespace {
 
 constexpr Duration settle_retry_min = std::chrono::milliseconds(10);
 constexpr Duration settle_retry_max = std::chrono::seconds(1);
-/// So many failures in a row of one batch are repeated as they are: the store may be away. Then
-/// other batches are tried in between, and the batch in parts: its rows may be the reason.
+/// After fewer failures in a row a batch is repeated unchanged, because the store may be down.
+/// After that other batches are tried in between, and the batch is split, because its rows may be
+/// the cause.
 constexpr std::uint32_t failures_max = 5;
-/// So often a row may conflict alone, each time later, before it is quarantined.
+/// How often a single row may conflict, with growing delays, before it is quarantined.
 constexpr std::uint32_t conflicts_max = 5;
-/// Rows to be quarantined wait for company up to this number while batches are being split.
+/// While batches are being split, rows to be quarantined are collected up to this number.
 constexpr std::size_t park_rows = 100;
-/// Rows that are held back are tried one by one, no more often.
+/// The minimum interval between tries of rows that are held back, one at a time.
 constexpr Duration held_back_interval = std::chrono::milliseconds(100);
 
-/// The store was reached, and will say the same next time: a row is at fault.
+/// Whether the store was reached and will return the same error again, so that a row is the cause.
 bool is_refusal(Code code) {
   return code == Code::schema_validation_failed || code == Code::unknown_internal;
 }
@@ -165,7 +166,7 @@ SettlePlan Settler::collect() {
     auto& slot = parts_.shards.at((first_ + step) % count);
     const std::scoped_lock lock(slot.mutex);
     const auto before = plan.about.size();
-    // One batch, one owner: what another tenure left goes with the next.
+    // A batch has one owner: results of another tenure go into the next batch.
     if (before > 0 && slot.owner != plan.owner) continue;
     slot.state.collect(options_.rows_max - before, plan.about);
     if (plan.about.size() == before) continue;
@@ -210,7 +211,7 @@ void Settler::failed(SettlePlan plan, const Error& error, BootTime now) {
     retry_at_ = now;
     return is_alone ? alone(std::move(plan), error, now, true) : split(std::move(plan), error);
   }
-  // Of parts of a batch that conflicts the same is known: the store answers.
+  // For parts of a batch, a conflict also shows that the store can be reached.
   const bool conflicts = error.code == Code::storage_conflict && plan.suspect;
   const bool others_go = plan.failed_after && successes_ > *plan.failed_after;
   plan.failed_after = successes_;
@@ -251,7 +252,7 @@ std::optional<Settler::Failing> Settler::failing() const {
 }
 
 void Settler::split(SettlePlan plan, const Error& error) {
-  // Once a batch, not once a part of it.
+  // Log once for a batch, not for each of its parts.
   if (!plan.suspect) {
     parts_.log.log(LogLevel::warning, "settle refused, will be sent again in halves",
                    {{"table", std::string_view(parts_.table.str())},
@@ -265,7 +266,7 @@ void Settler::split(SettlePlan plan, const Error& error) {
 }
 
 void Settler::alone(SettlePlan plan, const Error& error, BootTime now, bool for_good) {
-  // The message has not been dispatched: it waits until its attempt can be recorded.
+  // The message has not been dispatched: it waits until its attempt can be stored.
   if (!for_good && plan.items.front().verdict == spi::Verdict::attempt) {
     retry_at_ = now + settle_retry_max / 4;
     again_.push_back(std::move(plan));
@@ -365,7 +366,7 @@ void Settler::settled(const SettlePlan& plan, std::size_t part, const spi::Settl
                     {"epoch", fence.epoch.value}});
     return parts_.shards.fence_broken(fence);
   }
-  // Fewer rows with the fence in place: the batch is a repeat, or somebody removed rows.
+  // Fewer rows although the fence held: the batch was repeated, or an operator removed rows.
   if (reply.rows < end - begin) {
     figures_.missed.add(static_cast<double>(end - begin - reply.rows));
     parts_.log.log(LogLevel::info, "some rows of a settle were gone already",
@@ -381,7 +382,7 @@ void Settler::settled(const SettlePlan& plan, std::size_t part, const spi::Settl
         state.settled(plan.items[at], plan.about[at].tenure);
       }
     }
-    // A retry of a row that is gone must not hold up its key.
+    // A retry of a row that was removed must not block its key.
     if (reply.rows < end - begin) state.check_blocked_keys();
   });
   for (auto at = begin; at < end; ++at) {
@@ -403,7 +404,7 @@ void Settler::row_settled(ShardState& state, const spi::Settlement& item, std::u
     state.settled(item, tenure);
   } else {
     state.settled_late(item, tenure);
-    // What made the store refuse it may be gone for others, too.
+    // The cause of the refusals may be gone for other rows, too.
     held_back_at_ = now;
     refused_.retry_all(now);
   }

@@ -26,13 +26,12 @@ struct SettlerOptions {
   std::size_t refused_rows_max = RefusedRows::rows_max_default;  ///< see `RefusedRows`
 };
 
-/// Writes results back in batches, by count or after a few milliseconds, in the order they came in
-/// a shard. A batch that fails because the store cannot be reached is sent again: results are
-/// absolute. A batch that the store refuses is split until the row at fault stands alone. That row
-/// is quarantined with a note instead, and held back where the store refuses this too; see
-/// `RefusedRows`. Parts of failed batches and fresh batches take turns: however many rows are
-/// refused, the results of others are stored.
-/// `plan`, `perform` and `apply` belong to one thread.
+/// Stores results in batches, by count or after a few milliseconds, in order within each shard. A
+/// batch that fails because the store cannot be reached is sent again: results are absolute. A
+/// batch that the store refuses is split until the row at fault is alone. That row is quarantined
+/// with a note instead, and held back if the store refuses this too; see `RefusedRows`. Parts of
+/// failed batches and fresh batches take turns, so that the results of other rows are stored even
+/// if many rows are refused. `plan`, `perform` and `apply` must be called by one thread.
 class Settler {
  public:
   struct Parts {
@@ -41,9 +40,9 @@ class Settler {
     Shards& shards;
     Metrics& metrics;
     Logger& log;
-    /// An attempt of a message that goes cautiously has been written.
+    /// The attempt of a cautious message was stored.
     std::function<void(Shard, Sequence, std::uint32_t tenure)> attempt_written;
-    /// … or was refused; `park` says what is to become of the message then.
+    /// The attempt was refused; `park` is the settlement to use for the message instead.
     std::function<void(const spi::Settlement& park, std::uint32_t tenure)> attempt_refused;
   };
   Settler(Parts parts, SettlerOptions options);
@@ -52,10 +51,10 @@ class Settler {
   /// One call of the store.
   [[nodiscard]] Result<spi::SettleReply> perform(const SettlePlan& plan);
   void apply(SettlePlan plan, Result<spi::SettleReply> reply, BootTime now);
-  /// `plan` has nothing to do before this unless more results come in.
+  /// The earliest time of the next batch, unless more results are added.
   [[nodiscard]] BootTime next(BootTime now) const;
 
-  /// From now on nothing waits for company.
+  /// From now on results are not delayed to fill a batch.
   void begin_stop() noexcept { stopping_.store(true); }
 
   /// Why no result can be stored, from the first of the failures in a row until a batch is stored;
@@ -82,19 +81,18 @@ class Settler {
   [[nodiscard]] std::optional<SettlePlan> next_again();
   [[nodiscard]] std::optional<SettlePlan> next_park();
   [[nodiscard]] std::optional<SettlePlan> next_held_back(BootTime now);
-  /// Rows of shards that are no longer ours, or are being handed over, are not held back any
-  /// longer.
+  /// Drops held back rows of shards that are not owned any more, or are being handed over.
   void drop_refused();
-  /// Attempts that were to be written before these results no longer matter.
+  /// Drops attempts to be stored that newer results of the same rows replace.
   void drop_superseded(const SettlePlan& fresh);
 
   void failed(SettlePlan plan, const Error& error, BootTime now);
   void store_fails(Code code, BootTime now);
   void store_answers();
   void split(SettlePlan plan, const Error& error);
-  /// The store refuses a single row, or always fails with it.
+  /// The store refuses a single row, or fails with it repeatedly.
   void alone(SettlePlan plan, const Error& error, BootTime now, bool for_good);
-  /// `refused`: for good.
+  /// `refused`: permanently.
   void hold_back(RefusedRows::Row row, const Error& error, BootTime now, bool refused);
   void log_forgotten(const MessageId& id, Sequence sequence, const Error& error);
   void attempt_failed(const RefusedRows::Row& row, const Error& error);
@@ -121,10 +119,10 @@ class Settler {
   std::deque<SettlePlan> again_;  // batches that failed, and parts of them
   std::vector<RefusedRows::Row> to_park_;
   RefusedRows refused_;
-  bool fresh_next_ = false;      // whose turn it is: a fresh batch's, or one of the above
+  bool fresh_next_ = false;      // the next batch is a fresh one, not one of the above
   BootTime retry_at_{};          // nothing is sent before
-  BootTime held_back_at_{};      // no row that is held back is tried before
-  std::uint32_t failures_ = 0;   // in a row, for reasons that may not lie in the rows
+  BootTime held_back_at_{};      // no held back row is tried before
+  std::uint32_t failures_ = 0;   // in a row, for reasons that the rows may not have caused
   std::uint64_t successes_ = 0;  // batches that were stored
   std::size_t first_ = 0;
   mutable std::mutex failing_mutex_;

@@ -37,7 +37,7 @@ std::string ascii(std::string text) {
   return text;
 }
 
-/// What happened to the message whose result is refused.
+/// Says what happened to the message whose result is refused.
 std::string happened(const spi::Settlement& refused) {
   const auto failure = " (" + std::string(code_name(refused.code)) + ")";
   switch (refused.verdict) {

@@ -12,19 +12,19 @@
 
 namespace sagabox::outbox {
 
-/// Shows how much of a table waits and how much of it is dead, as the store counts it. Belongs to
-/// one thread.
+/// Exports the numbers of pending and dead messages of a table, as counted by the store. Must be
+/// used by one thread.
 class Backlog {
  public:
   static constexpr Duration look_interval = std::chrono::seconds(1);
-  /// A store that keeps failing is logged no more often.
+  /// The minimum interval of log lines while the store keeps failing.
   static constexpr Duration log_interval = std::chrono::seconds(60);
 
-  /// All of it outlives the backlog.
+  /// All arguments outlive the backlog.
   Backlog(spi::OutboxAdminStore& store, const TableName& table, Metrics& metrics, Logger& log);
 
-  /// Asks the store when it is time to, and never when nobody reads metrics. After an error the
-  /// figures stay as they were: not there at all before the first answer.
+  /// Reads the counts if they are due; never if metrics are disabled. After an error the metrics
+  /// keep their values; they are not set before the first answer.
   void look(BootTime now);
 
  private:

@@ -5,7 +5,7 @@
 namespace sagabox::outbox {
 namespace {
 
-/// Before the first look nothing is delivered: it is not put off for long.
+/// Short, because nothing is delivered before the first successful read.
 constexpr Duration control_retry_min = std::chrono::milliseconds(50);
 
 }  // namespace
@@ -25,12 +25,12 @@ void ControlReader::apply(const Result<spi::Controls>& reply, BootTime now) {
   }
   failures_ = 0;
   next_ = now + interval_;
-  // Woken wherever it waits: its poll may be long.
+  // Wake the reader, because its poll interval may be long.
   if (parts_.pauses.set(reply->pauses)) {
     parts_.intake.reopen();
     parts_.wake_reader();
   }
-  // The first look needs none: shards read their blocked keys when they come.
+  // Not needed after the first read, because shards load their blocked keys when they are acquired.
   if (taken_ && *taken_ != reply->taken) {
     parts_.shards.check_blocked_keys();
     parts_.wake_reader();

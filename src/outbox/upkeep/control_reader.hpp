@@ -14,9 +14,9 @@
 
 namespace sagabox::outbox {
 
-/// Reads every second what operators ask of the relays of a table, and sees to it: pauses, and
-/// keys that wait for a message which was taken away. While the store cannot be asked, what was
-/// asked last holds. `plan`, `perform` and `apply` belong to one thread.
+/// Reads every second the requests of operators to the relays of a table and applies them: pauses,
+/// and checks of keys whose blocking message was removed. While the store cannot be read, the last
+/// requests stay in effect. `plan`, `perform` and `apply` must be called by one thread.
 class ControlReader {
  public:
   struct Parts {
@@ -30,7 +30,7 @@ class ControlReader {
   };
   ControlReader(Parts parts, Duration interval) : parts_(std::move(parts)), interval_(interval) {}
 
-  /// Whether to ask now.
+  /// Whether a read is due.
   [[nodiscard]] bool plan(BootTime now) const { return now >= next_; }
   /// One call of the store.
   [[nodiscard]] Result<spi::Controls> perform();

@@ -29,7 +29,7 @@ Purger::Purger(Parts parts, PurgerOptions options)
 std::optional<PurgePlan> Purger::plan(BootTime now) {
   const auto tenure = shard_.tenure(now);
   if (!tenure) {
-    // A lease that only pauses for a moment is the same tenure: the round goes on.
+    // If only the lease is interrupted, the tenure may stay the same, so the round is kept.
     if (!parts_.live(now)) return std::nullopt;
     forget();
     return std::nullopt;
@@ -66,7 +66,7 @@ void Purger::apply(const PurgePlan& plan, PurgeAnswer answer, BootTime now) {
   bool finished = true;
   if (purge != nullptr) {
     const auto& reply = std::get<Result<spi::PurgeReply>>(answer);
-    // What is deleted is deleted, whoever owns the scope by now.
+    // Count deleted rows even if the scope has another owner now.
     if (reply.ok()) finished = purged(purge->state, *reply);
     if (!ours) return;
     if (!reply.ok()) return failed(reply.error(), now);
@@ -113,7 +113,7 @@ void Purger::forget() {
   in_round_ = false;
   resume_at_ = BootTime::min();
   failures_ = 0;
-  // Whoever owns the scope says how many there are.
+  // The owner of the scope reports the number.
   strays_.set(0);
 }
 
@@ -136,7 +136,8 @@ bool Purger::purged(MessageState state, const spi::PurgeReply& reply) {
                  {{"table", parts_.table.str()}, {"state", state_name(state)}})
         .add(static_cast<double>(reply.rows));
   }
-  // More, yet none deleted: others hold them. That is the next round's.
+  // If there are more rows but none was deleted, other transactions lock them; the next round tries
+  // again.
   return !reply.more || reply.rows == 0;
 }
 
@@ -157,7 +158,7 @@ void Purger::failed(const Error& error, BootTime now) {
                   {"error", std::string_view(error.message)},
                   {"failures", std::uint64_t{step.failures}}});
   if (again) {
-    // Behind the others: what is wrong with one state need not keep the rest waiting.
+    // Retry after the other steps, so that a failure for one state does not delay the others.
     steps_.push_back(std::move(step));
     return;
   }

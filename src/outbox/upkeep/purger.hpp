@@ -17,15 +17,15 @@
 namespace sagabox::outbox {
 
 struct PurgerOptions {
-  /// Each: how long messages of that state are kept. Nothing: for ever.
+  /// How long messages of each state are kept; nullopt: for ever.
   std::optional<Duration> done = std::chrono::hours(24 * 7);
   std::optional<Duration> dead{};
-  /// Only for tables whose pending rows somebody else reads and nobody settles.
+  /// Only for tables whose pending rows an external reader takes, without settling them.
   std::optional<Duration> pending{};
   std::uint32_t rows_max = 500;
   Duration interval = std::chrono::hours(1);
-  std::uint32_t strays_max = 100;  ///< reported in a round
-  /// A step that fails so often in a row waits for the next round.
+  std::uint32_t strays_max = 100;  ///< the most strays reported in a round
+  /// A step that fails this often in a row waits for the next round.
   std::uint32_t attempts_max = 5;
 };
 
@@ -42,10 +42,9 @@ struct PurgePlan {
 };
 using PurgeAnswer = std::variant<Result<std::vector<spi::Stray>>, Result<spi::PurgeReply>>;
 
-/// Round by round deletes what has been kept long enough, in small batches, and looks for pending
-/// rows that no reader would find. Works while this process owns its scope and does nothing
-/// otherwise. No error of the store ends it. `plan`, `perform`, `apply` and `next` belong to one
-/// thread.
+/// In each round deletes messages after their retention, in small batches, and searches for pending
+/// rows that no read would return. Works only while this process owns its scope. Errors of the
+/// store do not end it. `plan`, `perform`, `apply` and `next` must be called by one thread.
 class Purger {
  public:
   struct Parts {
@@ -53,22 +52,22 @@ class Purger {
     const TableName& table;
     Metrics& metrics;
     Logger& log;
-    std::function<bool(BootTime)> live;  ///< whether the worker's lease runs
+    std::function<bool(BootTime)> live;  ///< whether the worker's lease is valid
   };
   Purger(Parts parts, PurgerOptions options);
 
   [[nodiscard]] static spi::Scope scope_of(const TableName& table) {
     return "purge:" + table.str();
   }
-  /// Of `scope_of`, which has one shard.
+  /// The holder of `scope_of`, which has one shard.
   ownership::Holder& holder() noexcept { return shard_; }
 
-  /// Every plan wants its `apply` before the next.
+  /// After every plan, call `apply` before the next one.
   [[nodiscard]] std::optional<PurgePlan> plan(BootTime now);
   /// One call of the store.
   [[nodiscard]] PurgeAnswer perform(const PurgePlan& plan) const;
   void apply(const PurgePlan& plan, PurgeAnswer answer, BootTime now);
-  /// When to call `plan` again; within a second while the scope is not ours.
+  /// When to call `plan` again; within a second while the scope is not owned.
   [[nodiscard]] BootTime next(BootTime now) const;
 
  private:
@@ -81,7 +80,7 @@ class Purger {
   void end_round(BootTime now);
   void forget();
   void report(const std::vector<spi::Stray>& strays);
-  /// True when there is nothing more to purge in this step.
+  /// Returns true if there is nothing more to purge in this step.
   bool purged(MessageState state, const spi::PurgeReply& reply);
   void failed(const Error& error, BootTime now);
 
@@ -90,8 +89,8 @@ class Purger {
   runtime::SingleShard shard_;
   Gauge& strays_;
 
-  std::optional<runtime::SingleShard::Tenure> tenure_;  // whose round this is
-  std::deque<Step> steps_;                              // left of the round
+  std::optional<runtime::SingleShard::Tenure> tenure_;  // the tenure of this round
+  std::deque<Step> steps_;                              // remaining steps of the round
   bool in_round_ = false;
   BootTime resume_at_ = BootTime::min();
   std::uint32_t failures_ = 0;  // in a row

@@ -13,7 +13,7 @@ constexpr Duration replay_retry_min = std::chrono::milliseconds(200);
 constexpr Duration replay_retry_max = std::chrono::seconds(10);
 constexpr std::uint32_t replay_doublings_max = 6;
 constexpr Duration replay_ownership_poll = std::chrono::seconds(1);
-/// In the audit log, where no person did it.
+/// The actor in the audit log if no operator acted.
 constexpr std::string_view own_actor = "sagabox";
 
 Duration retry_delay(std::uint32_t errors) {
@@ -61,7 +61,7 @@ std::optional<decltype(ReplayPlan::call)> Replayer::choose(BootTime now) {
     if (rows == 0) return std::nullopt;
     return ReplayPlan::Advance{running.job.id, rows};
   };
-  // In turns, beginning behind the last one's.
+  // Jobs take turns, beginning after the last one.
   const auto first = jobs_.upper_bound(turn_);
   for (auto at = first; at != jobs_.end(); ++at) {
     if (auto call = ready(at->second)) return call;
@@ -113,7 +113,7 @@ void Replayer::apply(const ReplayPlan& plan, ReplayAnswer answer, BootTime now) 
   const bool ours = shard_.end_call(plan.tenure);
   if (const auto* advance = std::get_if<ReplayPlan::Advance>(&plan.call)) {
     const auto& reply = std::get<Result<spi::JobAdvanceReply>>(answer);
-    // What is replayed is replayed, whoever owns the scope by now.
+    // Count replayed rows even if the scope has another owner now.
     if (reply.ok() && reply->rows > 0) {
       replayed_.add(reply->rows);
       replays_.add(reply->rows);
@@ -130,7 +130,7 @@ void Replayer::looked(const Result<std::vector<ReplayJob>>& answer, BootTime now
   if (!answer.ok()) {
     ++looks_failed_;
     look_at_ = now + retry_delay(looks_failed_);
-    // The store was away: that is no job's fault.
+    // The store was not reachable, so the failure is not caused by a job.
     for (auto& [id, running] : jobs_) running.in_question = false;
     parts_.log.log(looks_failed_ == 1 ? LogLevel::warning : LogLevel::debug,
                    "replay jobs could not be listed, will be tried again",
@@ -142,7 +142,7 @@ void Replayer::looked(const Result<std::vector<ReplayJob>>& answer, BootTime now
   looks_failed_ = 0;
   look_at_ = now + options_.look_interval;
   for (const auto& job : *answer) seen(job, now);
-  // A job that the store does not list any more: a fail-over took it away.
+  // Remove jobs that the store does not list any more, after a fail-over.
   std::erase_if(jobs_, [&](const auto& known) {
     return std::ranges::none_of(*answer, [&](const auto& job) { return job.id == known.first; });
   });
@@ -168,7 +168,7 @@ void Replayer::seen(const ReplayJob& job, BootTime now) {
   auto& running = known->second;
   if (running.in_question) {
     running.in_question = false;
-    // Only the reply was lost when the cursor has moved.
+    // If the cursor has moved, only the reply was lost.
     const bool moved = job.cursor != running.job.cursor;
     running.failures = moved ? 0 : running.failures + 1;
     if (moved) running.errors = 0;
@@ -192,7 +192,7 @@ void Replayer::advanced(const ReplayPlan& plan, const ReplayPlan::Advance& advan
   running.errors = running.failures = 0;
   running.pace.give_back(advance.rows_max - std::min(advance.rows_max, answer->rows));
   if (answer->job.state != ReplayJob::State::running) return ended(at, answer->job);
-  // Neither rows nor a step onwards: asking again at once would be a loop.
+  // If there were no rows and no progress, calling again at once would loop.
   const bool stands = answer->rows == 0 && answer->job.cursor == running.job.cursor;
   running.retry_at = stands ? now + options_.look_interval : BootTime::min();
   running.job = answer->job;
@@ -219,7 +219,7 @@ void Replayer::ended_as_failed(const ReplayPlan::Fail& fail, const Result<Replay
                                BootTime now) {
   const auto at = jobs_.find(fail.job);
   if (answer.ok()) return ended(at, *answer);
-  // In doubt, or no longer running: a look tells.
+  // The change is in doubt, or the job does not run any more: read the jobs again.
   look_at_ = now;
   back_off(at->second, now);
 }

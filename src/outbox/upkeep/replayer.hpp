@@ -21,9 +21,9 @@ namespace sagabox::outbox {
 
 struct ReplayerOptions {
   std::uint32_t rows_max = 500;  ///< of a batch
-  /// How often the store is asked for jobs.
+  /// How often the jobs are read from the store.
   Duration look_interval = std::chrono::seconds(1);
-  /// A batch that fails so often in a row, while the store can be reached, fails its job.
+  /// A batch that fails this often in a row, while the store can be reached, fails its job.
   std::uint32_t attempts_max = 5;
 };
 
@@ -44,9 +44,9 @@ struct ReplayPlan {
 using ReplayAnswer =
     std::variant<Result<std::vector<ReplayJob>>, Result<spi::JobAdvanceReply>, Result<ReplayJob>>;
 
-/// Runs the replay jobs of a table that are kept in the store, while this process owns their
-/// scope. Where a job stands is known to the store alone, batch by batch: whoever takes over goes
-/// on from there. `plan`, `perform`, `apply` and `next` belong to one thread.
+/// Runs the stored replay jobs of a table while this process owns their scope. The progress of a
+/// job is stored with every batch, so a new owner continues from there. `plan`, `perform`, `apply`
+/// and `next` must be called by one thread.
 class Replayer {
  public:
   struct Parts {
@@ -54,8 +54,8 @@ class Replayer {
     const TableName& table;
     Metrics& metrics;
     Logger& log;
-    std::function<bool(BootTime)> live;  ///< whether the worker's lease runs
-    /// A batch found the scope in other hands: the worker should know.
+    std::function<bool(BootTime)> live;  ///< whether the worker's lease is valid
+    /// Notifies the worker that a batch found another owner or epoch of the scope.
     std::function<void(Epoch)> fence_broken;
   };
   Replayer(Parts parts, ReplayerOptions options = {});
@@ -63,18 +63,18 @@ class Replayer {
   [[nodiscard]] static spi::Scope scope_of(const TableName& table) {
     return "replay:" + table.str();
   }
-  /// Of `scope_of`, which has one shard.
+  /// The holder of `scope_of`, which has one shard.
   ownership::Holder& holder() noexcept { return shard_; }
 
-  /// Every plan wants its `apply` before the next.
+  /// After every plan, call `apply` before the next one.
   [[nodiscard]] std::optional<ReplayPlan> plan(BootTime now);
   /// One call of the store.
   [[nodiscard]] ReplayAnswer perform(const ReplayPlan& plan) const;
   void apply(const ReplayPlan& plan, ReplayAnswer answer, BootTime now);
-  /// When to call `plan` again; within a second while the scope is not ours.
+  /// When to call `plan` again; within a second while the scope is not owned.
   [[nodiscard]] BootTime next(BootTime now) const;
 
-  /// There is a new job, or one was changed: look soon. Safe from any thread.
+  /// Call it after a job was created or changed, to read the jobs soon. Safe from any thread.
   void wake() noexcept { woken_.store(true, std::memory_order_release); }
 
  private:
@@ -83,8 +83,8 @@ class Replayer {
     flow::Pace pace;
     BootTime retry_at = BootTime::min();
     std::uint32_t errors = 0;    // in a row
-    std::uint32_t failures = 0;  // of them, those that the store's being away does not explain
-    bool in_question = false;    // the last batch failed; a look tells why
+    std::uint32_t failures = 0;  // of these, those not explained by an unreachable store
+    bool in_question = false;    // the last batch failed; the next read of jobs decides why
     std::string error{};
   };
   using Jobs = std::map<ReplayJobId, Running>;
@@ -111,9 +111,9 @@ class Replayer {
   Counter& replays_;
   std::atomic<bool> woken_{false};
 
-  std::optional<runtime::SingleShard::Tenure> tenure_;  // whose jobs these are
+  std::optional<runtime::SingleShard::Tenure> tenure_;  // the tenure of these jobs
   Jobs jobs_;
-  ReplayJobId turn_{};  // whose batch was last
+  ReplayJobId turn_{};  // the job of the last batch
   BootTime look_at_ = BootTime::min();
   std::uint32_t looks_failed_ = 0;  // in a row
 };

@@ -7,7 +7,7 @@ namespace sagabox::outbox {
 namespace {
 
 PurgerOptions purger_options(const OutboxOptions& options, Upkeep::Readers readers) {
-  // 0 as well: what an earlier setting kept goes.
+  // Also set if the retention is 0, to delete messages that an earlier setting kept.
   return {.done = options.retention,
           .dead = options.dead_retention,
           .pending =

@@ -14,20 +14,20 @@
 
 namespace sagabox::outbox {
 
-/// What is done for a table now and then, beside its pipeline: reads what operators ask, purges,
-/// looks for stray rows, runs replay jobs, shows the backlog.
+/// The periodic work for a table besides its pipeline: reads requests of operators, purges,
+/// searches for stray rows, runs replay jobs, exports the backlog.
 class Upkeep final : public runtime::PeriodicWork {
  public:
-  /// Who reads the pending rows.
+  /// The readers of the pending rows.
   enum class Readers : std::uint8_t {
     relays,
-    others,  ///< nobody of ours: pending rows are purged by their age, nothing is replayed
+    others,  ///< an external reader: pending rows are purged by age, nothing is replayed
   };
-  /// All of it outlives the upkeep. `controls` may be null: there is no relay here.
+  /// All arguments outlive the upkeep. `controls` is null if there is no relay in this process.
   Upkeep(Store& store, const TableName& table, const OutboxOptions& options, Readers readers,
          ControlReader* controls);
 
-  /// For the worker that is then attached.
+  /// The scopes for the worker, which is attached afterwards.
   [[nodiscard]] std::vector<ownership::ScopeOptions> scopes();
   void attach(ownership::Worker& worker) noexcept { worker_ = &worker; }
 

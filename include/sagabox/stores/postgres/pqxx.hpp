@@ -10,20 +10,20 @@
 /// Write messages in a transaction of libpqxx (6.4). Link libpqxx yourself.
 namespace sagabox::postgres {
 
-/// The connection that a transaction of libpqxx runs on. libpqxx hands it only to its large
-/// objects, and to what derives from them.
+/// Gives access to the connection of a libpqxx transaction. libpqxx exposes it only to its large
+/// objects and to classes derived from them.
 class PqxxConnection : pqxx::largeobject {
  public:
   static PGconn* of(const pqxx::dbtransaction& transaction) { return raw_connection(transaction); }
 };
 
-/// `pqxx::work` and every other transaction of libpqxx that can be rolled back, a subtransaction
-/// too. Say `committed()` after its `commit()` to use the fast path. Error `TX.NO_TRANSACTION` when
-/// it has ended.
+/// For `pqxx::work` and every other transaction of libpqxx that can be rolled back, including a
+/// subtransaction. Call `committed()` after its `commit()` to use the fast path. TX.NO_TRANSACTION
+/// if it has ended.
 inline Result<Enlisted> enlist(pqxx::dbtransaction& transaction,
                                std::string_view schema = schema_default) {
   try {
-    // libpqxx 6 sends its BEGIN with the first statement, so there has to be one.
+    // libpqxx 6 sends BEGIN with the first statement, so a statement is required here.
     transaction.exec(std::string());
   } catch (const pqxx::usage_error&) {
     return Error{Code::tx_no_transaction,
@@ -36,7 +36,7 @@ inline Result<Enlisted> enlist(pqxx::dbtransaction& transaction,
   return enlist(PqxxConnection::of(transaction), schema);
 }
 
-/// Commits every statement at once: there is no transaction to write into.
+/// Deleted, because it commits every statement at once: there is no transaction to write into.
 Result<Enlisted> enlist(pqxx::nontransaction&, std::string_view = schema_default) = delete;
 
 }  // namespace sagabox::postgres

@@ -11,16 +11,16 @@
 /// Write messages in a transaction of SOCI (4.0). Link SOCI and its PostgreSQL backend yourself.
 namespace sagabox::postgres {
 
-/// Null when the session is closed, or of another database.
+/// Null if the session is closed or uses another database.
 inline PGconn* connection_of(soci::session& session) {
-  // By its name: SOCI does not export what a dynamic_cast needs.
+  // Compared by name, because SOCI does not export the type information for a dynamic_cast.
   auto* backend = session.get_backend();
   if (backend == nullptr || backend->get_backend_name() != "postgresql") return nullptr;
   return static_cast<soci::postgresql_session_backend*>(backend)->conn_;
 }
 
-/// After `session.begin()`, or while a `soci::transaction` lives. Say `committed()` after its
-/// commit to use the fast path. Error `TX.NO_TRANSACTION` when none is open.
+/// Call it after `session.begin()`, or while a `soci::transaction` exists. Call `committed()` after
+/// its commit to use the fast path. TX.NO_TRANSACTION if no transaction is open.
 inline Result<Enlisted> enlist(soci::session& session, std::string_view schema = schema_default) {
   PGconn* connection = connection_of(session);
   if (connection == nullptr) {
@@ -31,7 +31,7 @@ inline Result<Enlisted> enlist(soci::session& session, std::string_view schema =
   return enlist(connection, schema);
 }
 
-/// A store on the database of this session, over connections of its own.
+/// Opens a store on the database of this session, over its own connections.
 inline Result<std::unique_ptr<Store>> open(soci::session& session, const Options& options = {}) {
   return open(connection_of(session), options);
 }
