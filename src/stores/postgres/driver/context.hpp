@@ -41,8 +41,8 @@ struct Context {
     return {.connections_max = connections_max, .wait_max = options.connection_wait_max};
   }
 
-  /// Planning anew would cost more than a small insert, and the user may think as long as he
-  /// likes.
+  /// Planning again would cost more than a small insert, and the user's transaction may be idle for
+  /// any time.
   static ConnectSettings for_writers(ConnectSettings settings) {
     settings.custom_plans = false;
     settings.idle_max = {};
@@ -65,8 +65,9 @@ struct Context {
 
   const Names names;
   const std::uint16_t shards;
-  bool notify;  ///< never behind a pooler: nothing stays with us that could be reached
-  /// The relay must not eat the connections of the business, and nobody those of the heartbeats.
+  bool notify;  ///< never behind a pooler: there is no session of ours that could be notified
+  /// The pools are separate so that the relay cannot use up the connections of the application's
+  /// writes, and nothing can use up those of the heartbeats.
   Pool writers;
   Pool relay;  ///< reading, settling, operators
   PostgresSessions sessions{relay};
@@ -76,9 +77,9 @@ struct Context {
   PostgresSessions lease_sessions{leases};
   Pool requests;  ///< records of requests, and the upkeep of the inbox
   PostgresSessions request_sessions{requests};
-  Pool sagas;  ///< what their owners read and write
+  Pool sagas;  ///< reads and writes of the sagas' owners
   PostgresSessions saga_sessions{sagas};
-  Pool hub;  ///< all roles of the delivery hub but those who publish
+  Pool hub;  ///< all roles of the delivery hub except publishing
   PostgresSessions hub_sessions{hub};
   Migrations migrations;
   InsertCache inserts;

@@ -5,7 +5,7 @@
 namespace sagabox::postgres {
 namespace {
 
-// `hub_requeue` is what the library calls, which writes its own entry of the audit log.
+// The library calls `hub_requeue`, and writes its own entry of the audit log.
 constexpr std::string_view audited_requeue_up = R"sql(
 -- A text in an entry of the audit log: its length, and its bytes.
 CREATE FUNCTION "{schema}".hub_audit_text(value text) RETURNS bytea
