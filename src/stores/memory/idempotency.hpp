@@ -30,8 +30,7 @@ class Idempotency final : public spi::IdempotencyStore {
   Result<std::optional<IdempotencyRecord>> get(const IdempotencyKey& key) override;
 
  private:
-  /// Calls `change` for the records that the holder of the ticket may change; returns false for
-  /// others.
+  /// Applies the changes whose ticket still holds its record; false for the others.
   template <class Change>
   std::vector<bool> apply_all(std::span<const Change> changes);
   std::uint64_t remove_expired(std::uint32_t rows_max);
