@@ -15,7 +15,7 @@ constexpr unsigned unauthorised = 401;
 constexpr unsigned not_ready = 503;
 constexpr unsigned server_faults = 500;
 
-/// Without parameters.
+/// The media type without parameters.
 std::string_view media_of(const HttpAnswer& answer) {
   const std::string_view type = answer.content_type;
   return type.substr(0, type.find_first_of("; "));
@@ -88,7 +88,7 @@ Result<std::vector<spi::Finding>> DaemonTalk::readiness() {
   const HttpRequest request{.target = "/health/ready"};
   auto answer = ask(request);
   if (!answer.ok()) return answer.error();
-  // Then it tells why, in the same form.
+  // A daemon that is not ready tells why, in the same format.
   const bool tells = media_of(*answer) == "application/json";
   if (answer->status == not_ready && tells) answer->status = 200;
   const auto tables = record_of(request, *answer, wire::read_readiness);

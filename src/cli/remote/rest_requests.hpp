@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-/// What a daemon is asked, as docs/rest.md and its OpenAPI document have it. Pure.
+/// The requests to a daemon, as in docs/rest.md and its OpenAPI document. Pure.
 namespace sagabox::cli::requests {
 
-/// A path and its query, everything encoded.
+/// A path and its query, both encoded.
 class Target {
  public:
   /// "/v1/tables/orders" + `below`
@@ -34,15 +34,15 @@ Target message(const TableName& table, const MessageId& id, std::string_view bel
 std::string findings_path(const std::string& store);
 Target job(const TableName& table, ReplayJobId id, std::string_view below = {});
 
-/// Bodies.
+/// Request bodies.
 
-/// A checked message with its id. `tenant`: nothing leaves it to the daemon.
+/// A checked message with its id. If `tenant` is nullopt, the daemon chooses it.
 std::string enqueue(const Message& message, const std::optional<std::string>& tenant);
 std::string move(std::span<const MessageId> ids, const std::optional<std::string>& note,
                  const std::optional<std::string>& tenant, std::span<const Sequence> sequences,
                  bool as_new);
 std::string pause(const std::string& topic, const std::string& note);
-/// Whole seconds, rounded up: never what is younger.
+/// Whole seconds, rounded up, so that no younger message is included.
 std::string purge(const PurgeOrder& order);
 std::string preview(const ReplayOrder& order);
 std::string replay(const ReplayOrder& order);

@@ -30,7 +30,7 @@ Result<std::string> parse_server(std::string_view text) {
     return Error{Code::config_invalid,
                  "server " + quoted(masked_url(text)) + ": " + std::string(right)};
   };
-  // Before the text is shown to anybody: it may have a password.
+  // Before the text is shown: it may contain a password.
   if (text.find('@') != std::string_view::npos) {
     return Error{Code::config_invalid,
                  "server: no user or password in the URL; a key is given with --key-file FILE or "
