@@ -24,7 +24,7 @@ void SwitchingSink::change(std::shared_ptr<Router> next) {
     const std::unique_lock lock(mutex_);
     current_ = next;
   }
-  // What arrives while these are handed on is held behind them.
+  // Messages that arrive while these are passed on are held behind them.
   for (auto held = take_held(); !held.empty(); held = take_held()) {
     for (auto& one : held) next->deliver(std::span(&one.dispatch, 1), *one.results);
   }
@@ -111,7 +111,7 @@ void SwitchingSink::deliver(std::span<spi::Dispatch> dispatches, spi::DispatchRe
       return;
     }
   }
-  // The change ended meanwhile.
+  // The change has ended meanwhile.
   deliver(dispatches, results);
 }
 
