@@ -47,7 +47,7 @@ void take_trace(Fields& fields, const char* name, std::string& into) {
   if (auto said = fields.maybe_text(name)) into = std::move(*said);
 }
 
-/// The tenant that the message will have; AUTH.DENIED when the caller may not write for it.
+/// The tenant of the message; AUTH.DENIED if the caller may not write for it.
 Result<std::string> tenant_for(const Caller& caller, std::optional<std::string> said,
                                const std::string& where) {
   if (!caller.tenant) return std::move(said).value_or(std::string(tenant_default));
@@ -85,7 +85,7 @@ Result<NewMessage> message_from(Fields fields, const Call& call, const std::stri
   auto whose = tenant_for(call.caller, std::move(tenant), where);
   if (!whose.ok()) return whose.error();
   message.tenant = std::move(*whose);
-  // Checked before it joins others in one transaction.
+  // Checked before it is added to a transaction with others.
   auto checked = check_draft(message, call.table->rules());
   if (checked.ok() && !message.id.empty() && !is_id(message.id)) {
     checked = Error{Code::schema_validation_failed, "id: " + id_problem(message.id)};
@@ -94,7 +94,7 @@ Result<NewMessage> message_from(Fields fields, const Call& call, const std::stri
   return message;
 }
 
-/// What is needed to answer after the request is gone.
+/// The data for an answer after the request was destroyed.
 struct Asker {
   const ServedTable* table;
   Caller caller;

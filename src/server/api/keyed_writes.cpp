@@ -92,7 +92,7 @@ void KeyedWrites::run() {
     if (stopping_ && answered.empty()) return;
     lock.unlock();
     give(std::move(answered));
-    // A batch a time: answers do not wait for all that has expired.
+    // One batch at a time, so that answers do not wait for all expired keys.
     if (const auto now = clock_.boot_now(); now >= purge_at) {
       purge_at = purge() ? now + purge_every : now;
     }

@@ -12,22 +12,22 @@
 
 namespace sagabox::server {
 
-/// The `Idempotency-Key` of requests that write to one store. Answers are kept on a thread of its
-/// own before they are given, all that are there at once, so that a writer of many requests does
-/// not wait for them; a connection has one at most. The same thread removes expired keys. Safe from
-/// any thread; store, log and clock outlive it.
+/// The `Idempotency-Key` of requests that write to one store. Answers are stored on a thread of
+/// their own before they are sent, all waiting ones at once, so that a writer of many requests does
+/// not wait for them; a connection has one at most. The same thread removes expired keys.
+/// Thread-safe; store, log and clock must outlive it.
 class KeyedWrites {
  public:
   KeyedWrites(spi::IdempotencyStore& store, HttpIdempotencyOptions options, Logger& log,
               const Clock& clock);
-  /// Keeps and gives the answers that are there.
+  /// Stores and sends the waiting answers.
   ~KeyedWrites();
   KeyedWrites(const KeyedWrites&) = delete;
   KeyedWrites& operator=(const KeyedWrites&) = delete;
 
-  /// Leave to run the request, or its answer. Blocks for one call of the store.
+  /// Returns permission to run the request, or its stored answer. Blocks for one call of the store.
   std::variant<HttpIdempotency::Pass, Response> begin(const Request& request, const Caller& caller);
-  /// What replies to a request that runs: keeps the answer, then gives it.
+  /// The reply of a running request: stores the answer, then sends it.
   Reply keeping(HttpIdempotency::Pass pass, Reply reply);
 
  private:
@@ -40,7 +40,7 @@ class KeyedWrites {
   void give(std::vector<Answered> answered);
   void keep(const std::vector<Answered>& answered);
   void not_kept(const Error& error);
-  /// False: there is more to remove.
+  /// Returns false if there is more to remove.
   bool purge();
 
   spi::IdempotencyStore& store_;

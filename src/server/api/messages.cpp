@@ -18,7 +18,7 @@ Response no_message(const Call& call) {
                    quoted(call.table->table.str()));
 }
 
-/// Of this state; nothing: of the one that the query names.
+/// A query for this state; nullopt: for the one in the query string.
 ListQuery query_from(Query& query, std::optional<MessageState> state) {
   ListQuery wanted;
   wanted.state = state ? *state : wire::read_state(query, "state").value_or(MessageState::pending);
@@ -67,7 +67,7 @@ Result<Response> get(const Call& call, std::optional<MessageState> state) {
   return ok_with(call.table->table, **found);
 }
 
-/// What an act is told besides the messages.
+/// The arguments of an act besides the messages.
 struct Told {
   std::string note{};
   Admin::Whose tenant{};
@@ -91,7 +91,7 @@ Result<std::vector<Moved>> quarantine(Admin& admin, const TableName& table,
   return admin.quarantine(table, ids, told.note, told.tenant, told.sequences);
 }
 
-/// What an act takes besides ids.
+/// The fields of an act besides ids.
 enum class Takes : std::uint8_t { nothing, note, as_new };
 
 Result<Response> move_many(const Call& call, Act act, Takes takes = Takes::nothing) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t preview_rows_default = 10;
 
-/// Nothing that is no number is a job's.
+/// Nullopt if it is not a number, so that no job has it.
 std::optional<ReplayJobId> job_from(const std::string& text) {
   ReplayJobId id;
   const char* const last = text.data() + text.size();
@@ -28,7 +28,7 @@ std::optional<ReplayJobId> job_from(const std::string& text) {
 
 struct Choice {
   ReplayOrder order;
-  bool all = false;  ///< said, not only left out
+  bool all = false;  ///< explicitly, not by default
 };
 
 Choice choice_from(Fields& fields) {
@@ -46,8 +46,8 @@ Choice choice_from(Fields& fields) {
   return choice;
 }
 
-/// Everything is replayed only where that is said: a filter may be empty because a script has lost
-/// what belongs there. Done messages need a range, which is checked elsewhere.
+/// Everything is replayed only on an explicit request: a filter may be empty by a mistake in a
+/// script. Done messages need a range, which is checked elsewhere.
 void must_choose(Fields& fields, const Choice& choice) {
   const auto from = choice.order.from;
   const auto& filter = choice.order.filter;
@@ -60,7 +60,7 @@ void must_choose(Fields& fields, const Choice& choice) {
 
 using Change = Result<ReplayJob> (*)(Admin& admin, const TableName& table, ReplayJobId id);
 
-/// 404 when there is no such job, whatever would be done to it.
+/// 404 if there is no such job, whatever the change.
 Result<Response> with_job(const Call& call, Change change) {
   const auto id = job_from(call.names.at(0));
   auto admin = call.admin();
