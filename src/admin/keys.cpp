@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t earlier_max = 100;
 constexpr std::size_t earlier_shown_max = 5;
 
-/// Whether later messages of its key wait for it. Delayed and released messages hold up nobody.
+/// Whether later messages of its key wait for it. Delayed and released messages hold up no others.
 bool holds_its_place(const MessageRecord& record) { return !record.due || record.retrying; }
 
 struct OfKey {
@@ -23,7 +23,7 @@ struct OfKey {
   bool more = false;
 };
 
-/// Pending messages of a key that hold their place, among the first `rows_max`.
+/// Pending messages of a key that block later ones, among the first `rows_max`.
 Result<OfKey> pending_of_key(Store& store, const TableName& table, MessageFilter filter,
                              std::uint32_t rows_max) {
   auto reply = store.outbox_admin().list({.table = table,
@@ -36,7 +36,7 @@ Result<OfKey> pending_of_key(Store& store, const TableName& table, MessageFilter
   return found;
 }
 
-/// Who keeps a service running, and what he notes, is not for those who are bound to a tenant.
+/// Names of workers and notes of operators are hidden from callers bound to a tenant.
 void hide_names(std::vector<spi::ShardOwner>& owners) {
   static const auto somebody = WorkerId::parse("relay").value();
   for (auto& owner : owners) {
@@ -44,7 +44,7 @@ void hide_names(std::vector<spi::ShardOwner>& owners) {
   }
 }
 
-/// Where messages go, and what came back last: that may have been of another tenant.
+/// Hides the targets of messages, and their last errors, which may be about another tenant.
 void hide_targets(std::vector<HeldUp>& held_up) {
   for (auto& one : held_up) {
     if (one.by == HeldUp::By::no_route) continue;
@@ -53,7 +53,7 @@ void hide_targets(std::vector<HeldUp>& held_up) {
   }
 }
 
-/// The classes that a key may wait behind: a text each that names their target.
+/// The classes that a key may wait behind: one text for each, which names the target.
 std::vector<std::string> behind_of(const OwnerView& view, const AdminOptions& options) {
   std::vector<std::string> texts;
   for (const auto& [topic, tenant] : view.key_behind) {
