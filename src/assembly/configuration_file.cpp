@@ -67,7 +67,7 @@ std::string why_unreadable(const std::string& path) {
   const auto status = std::filesystem::status(path, error);
   if (error) return error.message();
   if (std::filesystem::is_directory(status)) return "it is a folder; name the file in it";
-  if (!std::filesystem::is_regular_file(status)) return "it is no plain file";
+  if (!std::filesystem::is_regular_file(status)) return "it is not a regular file";
   return access(path.c_str(), R_OK) == 0 ? "reading failed" : "Permission denied";
 }
 

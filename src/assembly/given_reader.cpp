@@ -166,7 +166,7 @@ class Reader {
       if (member.value.shape == Given::Shape::text) {
         part.put(holder, "", member.value.text);
       } else {
-        wrong(member.from, path + " has something that is no plain value in its list");
+        wrong(member.from, path + " has something that is not a plain value in its list");
       }
     }
   }
@@ -244,7 +244,7 @@ class Reader {
     std::set<std::string> known;
     for (const auto& member : given.members) {
       if (names && member.value.shape != Given::Shape::text) {
-        wrong(member.from, path + " has something that is no name in its list");
+        wrong(member.from, path + " has something that is not a name in its list");
         continue;
       }
       const auto& name = names ? member.value.text : member.key;

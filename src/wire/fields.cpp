@@ -232,7 +232,7 @@ std::optional<WallTime> Fields::time(std::string_view name) {
   }
   const auto said = unquoted(value);
   const auto time = time_from_text(said);
-  if (!time) wrong(name, quoted(said) + " is no time; give " + std::string(time_example));
+  if (!time) wrong(name, quoted(said) + " is not a time; give " + std::string(time_example));
   return time;
 }
 

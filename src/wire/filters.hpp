@@ -44,7 +44,7 @@ std::optional<MessageState> read_state(Source& from, std::string_view name) {
   const auto text = from.maybe_text(name);
   if (!text) return std::nullopt;
   const auto state = state_from_name(*text);
-  if (!state) from.wrong(name, "is no state; give pending, done, dead or quarantined");
+  if (!state) from.wrong(name, "is not a state; give pending, done, dead or quarantined");
   return state;
 }
 

@@ -56,9 +56,10 @@ std::optional<Error> DaemonTalk::refusal(const HttpRequest& request, const HttpA
         acts ? Code::storage_in_doubt : Code::provider_unavailable,
         "what stands before the daemon at " + url() + " answered " + status + in_doubt(request)};
   }
-  return Error{Code::config_invalid,
-               url() + " is no sagabox daemon: it answered " + request.target + " with " + status +
-                   " and " + (media.empty() ? "no type" : quoted(media)) + "; check --server"};
+  return Error{Code::config_invalid, url() + " is not a sagabox daemon: it answered " +
+                                         request.target + " with " + status + " and " +
+                                         (media.empty() ? "no type" : quoted(media)) +
+                                         "; check --server"};
 }
 
 Error DaemonTalk::nonsense(const HttpRequest& request, const Error& error) const {

@@ -54,7 +54,7 @@ Result<std::string> parse_key(std::string_view text) {
   const auto key = trimmed(text);
   if (key.starts_with(key_begin) && is_printable(key)) return std::string(key);
   return Error{Code::config_invalid,
-               "that is no key: it is one word that begins with sbx_, as sagabox key create "
+               "that is not a key: it is one word that begins with sbx_, as sagabox key create "
                "printed it"};
 }
 

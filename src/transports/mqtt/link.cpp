@@ -63,7 +63,8 @@ std::optional<spi::SendResult> MqttLink::post(const spi::Parcel& parcel, std::ui
                                          std::to_string(client_->limits().packet_bytes_max) + ")");
     case MOSQ_ERR_MALFORMED_UTF8:
     case MOSQ_ERR_INVAL:
-      return refused(Kind::rejected, "a header or the content type is no text that MQTT can carry");
+      return refused(Kind::rejected,
+                     "a header or the content type is not text that MQTT can carry");
     case MOSQ_ERR_QOS_NOT_SUPPORTED:
       return refused(Kind::rejected, "the server takes QoS 0 only, which has no answers");
     case MOSQ_ERR_NOMEM:
