@@ -29,8 +29,8 @@ struct ConnectSettings {
   /// sequential scan when it is full. Reads and settles keep their plans all the same; see
   /// `keep_plan`.
   bool custom_plans = true;
-  /// For sessions whose every statement has an index: each is planned once, and a plan made while a
-  /// table was empty serves a full one.
+  /// For sessions in which every statement has an index: each is planned once, and a plan made
+  /// while a table was empty is good for a full one.
   bool index_scans_only = false;
   /// Rows that are requested in the order of an index are read along it, never sorted or through a
   /// bitmap scan.
@@ -56,7 +56,7 @@ class Connection {
 
   /// One round trip. `Effect::commits` for a statement that writes outside a transaction.
   Result<Rows> run(const Statement& statement, const Params& params, Effect effect);
-  /// Several in one round trip; outside a transaction they are one. See `Link::run`.
+  /// Runs several in one round trip; outside a transaction they are one. See `Link::run`.
   Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect);
 
   /// Reads only, all on the same snapshot, in one round trip. `take` is called with each answer as
@@ -66,13 +66,13 @@ class Connection {
   /// rewrite of the table finds it empty.
   Status run_on_snapshot(std::span<const Call> calls, const Link::Take& take);
 
-  /// Several statements as in a file, without parameters: for the schema only.
+  /// Runs several statements as in a file, without parameters: for the schema only.
   Status script(const std::string& sql);
   /// The same; returns the first value of the last statement, as text.
   Result<std::string> script_value(const std::string& sql);
 
   Status begin();
-  /// `begin` and `run` in one round trip. Rolled back by the caller if it fails.
+  /// Runs `begin` and `run` in one round trip. The caller rolls back if it fails.
   Result<std::vector<Rows>> begin_and_run(std::span<const Call> calls);
   /// `storage_in_doubt` when the answer is lost. `storage_conflict` when the server rolled back.
   Status commit();

@@ -16,7 +16,7 @@
 
 namespace sagabox::postgres {
 
-/// What the roles of one store share. Thread-safe.
+/// Shared by the roles of one store. Thread-safe.
 struct Context {
   Context(const Names& with_names, const ConnectSettings& settings, const Options& options,
           sql::Sections& sections)
@@ -49,7 +49,7 @@ struct Context {
     return settings;
   }
 
-  /// Where every statement has an index, it is planned once.
+  /// Every statement there has an index, so each is planned once.
   static ConnectSettings for_requests(ConnectSettings settings) {
     settings.custom_plans = false;
     settings.index_scans_only = true;
@@ -73,7 +73,7 @@ struct Context {
   PostgresSessions sessions{relay};
   Pool owners;  ///< joining, taking and releasing shards
   PostgresSessions owner_sessions{owners};
-  Pool leases;  ///< renewals alone
+  Pool leases;  ///< renewals only
   PostgresSessions lease_sessions{leases};
   Pool requests;  ///< records of requests, and the upkeep of the inbox
   PostgresSessions request_sessions{requests};

@@ -113,7 +113,7 @@ int on_event(PGEventId event, void* info, void*) {
 Known* get_to_know(PGconn* connection) {
   if (Known* known = known_of(connection)) return known;
   auto known = std::make_unique<Known>();
-  // Registered before, without data: from an attempt that failed below.
+  // May be registered already, without data, by an attempt that failed below.
   (void)PQregisterEventProc(connection, &on_event, "sagabox", nullptr);
   if (PQsetInstanceData(connection, &on_event, known.get()) != 1) return nullptr;
   return known.release();
@@ -185,7 +185,7 @@ struct Enlisted::Borrowed {
     return result;
   }
 
-  /// In the caller's transaction, while that is open.
+  /// Uses the caller's transaction while that is open.
   class Session final : public sql::Session {
    public:
     using sql::Session::run;

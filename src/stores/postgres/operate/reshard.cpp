@@ -24,7 +24,7 @@ constexpr std::string_view lock_scope_sql = R"sql(
 SELECT FROM "{schema}".scope WHERE name = $1 FOR UPDATE
 )sql";
 
-// In the order in which settles lock them.
+// In the same order as settles lock them.
 constexpr std::string_view lock_owners_sql = R"sql(
 SELECT FROM "{schema}".shard_owner WHERE scope = $1 ORDER BY shard FOR UPDATE
 )sql";

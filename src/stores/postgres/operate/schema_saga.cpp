@@ -272,8 +272,8 @@ DROP SEQUENCE "{schema}".saga_commands_flags;
 DROP DOMAIN "{schema}".saga_name, "{schema}".saga_id;
 )sql";
 
-// For metrics: counts sagas that wait for an operator, are late or dead, without reading all of
-// them. Rows that exist already are found by their body; the next write of a saga sets the column.
+// For metrics: sagas that wait for an operator, are late or dead are counted without reading all of
+// them. Sagas that are held already are found by their body; the next write sets both columns.
 constexpr std::string_view saga_waits_up = R"sql(
 ALTER TABLE "{schema}".saga
   ADD COLUMN person text COLLATE "C" NOT NULL DEFAULT '',

@@ -92,8 +92,8 @@ DELETE FROM "{schema}".member WHERE scope = 'outbox:{table}';
 UPDATE "{schema}".shard_owner SET owner = NULL, epoch = epoch + 1 WHERE scope = 'outbox:{table}';
 )sql";
 
-// An id is looked for first, and ids grow, so that the index grows at one end. Dead messages are
-// known by their sequence: an id may be used again after its message has ended.
+// Look-ups start with the id, and ids grow, so that the index grows at one end. Dead messages are
+// identified by their sequence: an id may be used again after its message has ended.
 constexpr std::string_view by_tenant = R"sql(
 DO $body$
 BEGIN

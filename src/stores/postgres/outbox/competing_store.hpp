@@ -12,9 +12,10 @@
 
 namespace sagabox::postgres {
 
-/// Mode competing. Shards are owned and settles are fenced as ever; messages with a key, and those
-/// that wait, belong to their shard. A fresh message without a key belongs to the shard that claims
-/// it: its own when it is read there, or that of a relay with room to spare. See decision 011.
+/// Mode competing. Shards are owned and settles are fenced as in the other modes; messages with a
+/// key, and those that wait, belong to their shard. A fresh message without a key belongs to the
+/// shard that claims it: its own when it is read there, or that of a relay with spare capacity. See
+/// decision 011.
 class CompetingOutbox final : public PostgresOutbox {
  public:
   CompetingOutbox(sql::Sections& sections, Context& context, const sql::AuditChain& audit,

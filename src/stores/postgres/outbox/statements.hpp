@@ -47,7 +47,7 @@ struct OutboxStatements {
   Statement delete_done;
   Statement delete_uncounted;
   Statement archive_done;
-  Statement delete_dense;  ///< none in mode competing, as the next two
+  Statement delete_dense;  ///< none in mode competing, like the next two
   Statement archive_dense;
   Statement keep_dense_plan;  ///< before those two
   Statement retry;

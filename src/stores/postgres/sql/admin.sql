@@ -42,7 +42,7 @@ SELECT
 FROM counted;
 
 -- name: admin_horizon
--- What keeps the server from vacuuming: microseconds since the oldest transaction began,
+-- Returns what keeps the server from vacuuming: microseconds since the oldest transaction began,
 -- transactions since the oldest that a replication slot needs.
 SELECT (coalesce(max(h.seconds), 0) * 1000000)::int8,
        coalesce(max(h.transactions) FILTER (WHERE h.kind = 'slot'), 0)

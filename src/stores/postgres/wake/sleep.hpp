@@ -39,10 +39,10 @@ class Sleep {
   explicit Sleep(Duration flag_interval = flag_interval_default) : flag_interval_(flag_interval) {}
 
   enum class Act : std::uint8_t {
-    look,        ///< after `wait` at the latest
+    look,        ///< after at most `wait`
     raise_flag,  ///< then call `raised`, and look
     lower_flag,  ///< then sleep
-    sleep,       ///< for `wait` at the longest
+    sleep,       ///< for at most `wait`
   };
   struct Step {
     Act act = Act::look;
@@ -73,7 +73,7 @@ class Sleep {
   std::optional<BootTime> found_at_;
   BootTime raised_at_{};
   BootTime falling_since_{};
-  std::optional<std::uint64_t> listening_;  ///< as it was when the flag went up
+  std::optional<std::uint64_t> listening_;  ///< the session when the flag was raised
   /// The transactions that the first look after the flag could not see and that are still open;
   /// nullopt before that look.
   std::optional<std::vector<TransactionId>> open_;
