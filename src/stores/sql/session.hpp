@@ -12,20 +12,20 @@
 #include <utility>
 #include <vector>
 
-/// The SQL kit. A role of a store is one class written on it, for all databases; each of these adds
+/// The SQL kit. A role of a store is one class that uses it, for all databases; each database adds
 /// its statements (statement.hpp) and its sessions. A class that runs statements in a transaction
-/// takes a `Session&` and does not ask whose transaction that is:
+/// takes a `Session&`, whichever transaction that is:
 ///
 /// - its own: `in_transaction(sessions, [&](Session& session) { … })`;
 /// - that of a native part of the same store, which has a connection and an open transaction:
 ///   `sqlite::LinkSession` or `postgres::LinkSession` over its `Link`;
 /// - a `Transaction` of the public API, enlisted (the caller's own connection) or from
 ///   `Store::begin`: `sqlite::session_of(transaction)`, `postgres::session_of(transaction)`.
-///   The session neither commits nor rolls back; it is valid while the transaction is. On a
-///   connection of the caller's, names are found by the caller's `search_path`: a statement that
-///   is to run there qualifies every function, type and operator (`OPERATOR(pg_catalog.=)`).
+///   The session neither commits nor rolls back; it is valid while the transaction is. On the
+///   caller's connection, names are found by the caller's `search_path`: a statement that runs
+///   there must qualify every function, type and operator (`OPERATOR(pg_catalog.=)`).
 ///
-/// What must be as fast as the database (read, settle, insert, wake-up) does not go through here.
+/// Operations that must be as fast as the database (read, settle, insert, wake-up) do not use it.
 namespace sagabox::sql {
 
 struct Call {

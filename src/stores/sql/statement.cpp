@@ -47,7 +47,7 @@ bool is_word(char c) {
 /// $tag$text$tag$.
 class Scanner {
  public:
-  /// The line without its comments.
+  /// Returns the line without its comments.
   std::string take(std::string_view line) {
     std::string code;
     for (rest_ = line; !rest_.empty();) {

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-/// Where the SQL of a database comes from. Each database has a folder `sql/` of .sql files, built
-/// into the library. A file reads so:
+/// The SQL of a database. Each database has a folder `sql/` of .sql files, which are built into the
+/// library. A file has this form:
 ///
 ///     -- What these statements are for.
 ///
@@ -24,12 +24,11 @@
 ///     INSERT INTO "{schema}".pause …
 ///     RETURNING topic;
 ///
-/// `{schema}` and `{table}` stand for names made of letters, digits and _, `{scope}` for that under
-/// which an outbox has its owners. Paste a statement into
-/// psql or sqlite3 with these replaced. A section has one statement or several, each ending with
-/// `;` at the end of a line. They run in turn with the same values, and the answer is that of the
-/// last one that returns rows. Comments are left out. What is quoted ('…', E'…', "…", $tag$…$tag$)
-/// is kept as it is.
+/// `{schema}` and `{table}` stand for names made of letters, digits and _, `{scope}` for the scope
+/// of an outbox's owners. To run a statement in psql or sqlite3, replace them. A section has one
+/// statement or several, each ending with `;` at the end of a line. They run in turn with the same
+/// values, and the answer is that of the last one that returns rows. Comments are removed. Quoted
+/// text ('…', E'…', "…", $tag$…$tag$) is not changed.
 namespace sagabox::sql {
 
 /// One statement as one would type it. The name is unique on a connection, also if the connection
