@@ -15,7 +15,7 @@ namespace {
 /// Checking more pages takes seconds.
 constexpr std::int64_t checked_pages_max = 65'536;
 constexpr std::int64_t free_pages_min = 10'000;
-/// What a busy outbox writes in seconds, and in minutes.
+/// How much a busy outbox writes in seconds, and in minutes.
 constexpr std::uintmax_t disk_bytes_min = 16UL << 20U;
 constexpr std::uintmax_t disk_bytes_low = 256UL << 20U;
 

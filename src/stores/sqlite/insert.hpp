@@ -31,7 +31,7 @@ struct InsertStatements {
   Sql known;    ///< whether this outbox exists
   Sql insert;   ///< no-op if the id is pending
   Sql plain;    ///< the same for a message with only topic, key and payload
-  Sql plains;   ///< for `plains_together` of them
+  Sql plains;   ///< the same for `plains_together` of them
   Sql ended;    ///< where the id is dead, quarantined or retained
   Sql pending;  ///< where it is pending
   Sql note;     ///< records rows that are not in the normal lane

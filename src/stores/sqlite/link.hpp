@@ -138,7 +138,7 @@ class Link {
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
-  /// One use of a statement at a time.
+  /// A statement can only be in use once at a time.
   Run run(const Sql& sql);
   /// The same for a statement that is identified by its text.
   Run run(const std::string& text);

@@ -103,8 +103,8 @@ DROP TABLE sagabox_saga;
 DROP TABLE sagabox_saga_definition;
 )sql";
 
-// For metrics: counts sagas that wait for an operator, are late or dead, without reading all of
-// them. Rows that exist already are found by their body; the next write of a saga sets the column.
+// For metrics: sagas that wait for an operator, are late or dead are counted without reading all of
+// them. Sagas that are held already are found by their body; the next write sets both columns.
 constexpr std::string_view saga_waits_up = R"sql(
 ALTER TABLE sagabox_saga ADD COLUMN person TEXT NOT NULL DEFAULT '';
 ALTER TABLE sagabox_saga ADD COLUMN overdue_from INTEGER;

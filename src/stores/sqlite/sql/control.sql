@@ -43,7 +43,7 @@ WHERE outbox = ?1
 ORDER BY id;
 
 -- name: job_lock
--- ?2 id. The job stays as it is until the transaction ends.
+-- ?2 id. The job does not change until the transaction ends.
 SELECT id, state, from_state, tenant, topic, aggregate_type, key, code, ended_from, ended_until,
   first, last_wanted, retrying, cursor, last, rate_max, matched, replayed, actor, error, created_at,
   changed_at, skipped, as_new

@@ -55,7 +55,7 @@ WHERE tenant = ?1 AND consumer = ?2 AND key = ?3 AND ticket = ?4 AND state = 'in
 RETURNING 1;
 
 -- name: idempotency_purge_expired
--- ?1 rows at most, ?2 now. A row for each that was removed.
+-- ?1 rows at most, ?2 now. Returns a row for each that was removed.
 DELETE FROM sagabox_idempotency
 WHERE (tenant, consumer, key) IN (
   SELECT tenant, consumer, key FROM sagabox_idempotency
@@ -69,11 +69,11 @@ RETURNING 1;
 DELETE FROM sagabox_idempotency WHERE tenant = ?1 AND consumer = ?2 AND key = ?3 RETURNING 1;
 
 -- name: idempotency_made
--- No row if there is no table.
+-- No row if the table does not exist.
 SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'sagabox_idempotency';
 
 -- name: idempotency_list
--- After ?1, ?2 and ?3; ?4 consumer and ?5 state, where they are not null; ?6 rows.
+-- Rows after ?1, ?2 and ?3; ?4 consumer and ?5 state, if they are not null; ?6 rows.
 SELECT tenant, consumer, key, request_hash, state, ticket, attempts, created_at, changed_at,
        lease_until, expires_at, result, result_digest, code, error
 FROM sagabox_idempotency
