@@ -27,7 +27,7 @@ struct Drawn {
   std::uint64_t count = 0;
 };
 
-/// How much a read may still return; the first row always fits.
+/// The bytes that a read may still return; the first row always fits.
 class ReadBudget {
  public:
   explicit ReadBudget(std::size_t bytes_max) : bytes_max_(bytes_max) {}
