@@ -105,7 +105,7 @@ class Courier final : private Link::Answers {
   std::mutex mutex_;
   std::vector<Handed> inbox_;
   std::optional<BootTime> close_by_;
-  std::mutex closing_;  ///< one at a time joins the thread
+  std::mutex closing_;  ///< held while the thread is joined
 
   // Used by the thread only.
   std::vector<Handed> taken_;

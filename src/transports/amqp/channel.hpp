@@ -35,7 +35,7 @@ class Channel {
     std::uint64_t number = 0;  ///< 0: confirmed
     MessageId id;
     std::shared_ptr<const spi::Address> address;
-    std::string returned;  ///< why
+    std::string returned;  ///< why it was returned
   };
 
   /// 403 for a topic permission: it refuses the messages with its key, not the others on the

@@ -252,7 +252,7 @@ class FileTransport final : public spi::Transport {
   std::condition_variable changed_;
   std::map<std::string, std::shared_ptr<Lane>> known_;  ///< by path
   std::set<std::string> not_synced_;
-  std::deque<std::shared_ptr<Lane>> lanes_;  ///< where something waits
+  std::deque<std::shared_ptr<Lane>> lanes_;  ///< lanes with waiting items
   bool ended_ = false;
   TimedParcels parcels_;
   std::thread writer_;

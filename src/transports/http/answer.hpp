@@ -11,7 +11,7 @@ namespace sagabox::http {
 struct Answer {
   std::string_view host;
   int curl_code = 0;              ///< CURLcode
-  std::string_view curl_error{};  ///< what libcurl says about it
+  std::string_view curl_error{};  ///< libcurl's error text
   int status = 0;                 ///< 0: no answer
   std::string_view retry_after{};
   std::string_view refusal{};  ///< the guard's, if it allowed no address

@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<std::pair<const char*, const char*>, 13> defaults = {{
     {"client.id", "sagabox"},
     {"linger.ms", "2"},
-    {"message.max.bytes", "1048588"},   // as brokers have it
+    {"message.max.bytes", "1048588"},   // the default of brokers
     {"message.timeout.ms", "300000"},   // our own deadlines are shorter
     {"partitioner", "murmur2_random"},  // keys map to the same partitions as with the Java client
     {"reconnect.backoff.ms", "50"},

@@ -51,7 +51,7 @@ class Connector {
   std::unique_ptr<Connection> old_;
   News news_;
   std::vector<std::string> discovered_servers_;  ///< used by the thread only
-  std::optional<BootTime> made_at_;              ///< of a connection that has not been given back
+  std::optional<BootTime> made_at_;              ///< of the connection in use
   Duration backoff_;
   std::thread thread_;
 };
