@@ -42,7 +42,7 @@ std::optional<Number> whole(std::string_view text) {
   return value;
 }
 
-/// A number and a unit.
+/// Parses a number and a unit.
 std::optional<Duration> amount(std::string_view text) {
   constexpr std::array<std::pair<std::string_view, Duration>, 5> units{{
       {"ms", milliseconds(1)},

@@ -65,7 +65,7 @@ void restore_settings() {
   (void)tcsetattr(STDIN_FILENO, TCSANOW, &settings_before);
 }
 
-/// Installed for one signal only, so that the signal raised here has its default effect.
+/// Installed with SA_RESETHAND, so that the signal raised here has its default effect.
 void restore_and_go_on(int signal) {
   const int saved = errno;
   restore_settings();

@@ -46,7 +46,7 @@ class DaemonTalk {
   Result<Value> act(const requests::Target& target, std::string body, Read<Value> read) {
     return record({HttpRequest::Kind::act, target.str(), std::move(body)}, read);
   }
-  /// JSON lines, without their ends.
+  /// Reads JSON lines, without their newlines.
   Result<std::vector<std::string>> lines(const requests::Target& target);
   /// Returns why the daemon is not ready.
   Result<std::vector<spi::Finding>> readiness();

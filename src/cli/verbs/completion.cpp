@@ -9,7 +9,7 @@ namespace {
 /// Escapes a text for single quotes of a shell.
 std::string single(std::string_view text) { return replaced(text, "'", "'\\''"); }
 
-/// `"dead" "dead list"`, each behind `before` and before `after`.
+/// `"dead" "dead list"`, each between `before` and `after`.
 std::string paths(const Command& command, std::string_view before, std::string_view after) {
   std::string list;
   for_each_command(command, [&](const std::string& path, const Command&) {

@@ -184,7 +184,7 @@ bool explained_event(Session& session, const MessageArguments& arguments) {
     if (!hub.event(*id, Admin::PayloadToo::no).value()) return false;
     page = hub.deliveries({.filter = {.event = *id}}).value();
   } catch (const Failure&) {
-    return false;  // as above
+    return false;  // no hub, or it cannot be asked
   }
   if (session.json()) {
     session.out().print(hub_json(page));

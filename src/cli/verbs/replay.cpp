@@ -326,7 +326,7 @@ void refuse_deliveries(const MoveArguments& arguments) {
 
 }  // namespace
 
-// An empty shell variable must not choose everything.
+// An empty shell variable must not select everything.
 void check_choice(const MoveArguments& arguments) {
   const bool filtered = arguments.messages.narrowed();
   // With ids, the tenant says whose messages are meant.
