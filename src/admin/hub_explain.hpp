@@ -29,8 +29,8 @@ struct SubscriptionFacts {
   SubscriptionRecord subscription{};
   SubscriptionHealth health{};
   Shard shard{};                            ///< of its deliveries
-  std::optional<spi::Census> owners{};      ///< as above
-  std::optional<EndpointState> endpoint{};  ///< as above
+  std::optional<spi::Census> owners{};      ///< nullopt: not asked
+  std::optional<EndpointState> endpoint{};  ///< nullopt: its owner was not asked
   WallTime now{};
 };
 

@@ -58,7 +58,7 @@ class OutageLog final : public Logger {
   Logger& lines_;
   const Clock& clock_;
   std::vector<Watched> stores_;         // changed only while no thread runs
-  std::atomic<bool> watching_{false};   // there are some
+  std::atomic<bool> watching_{false};   // whether there are stores
   std::atomic<bool> suspected_{false};  // a store is down, or the next look reports that none is
   std::atomic<std::uint64_t> left_out_{0};
   std::mutex mutex_;

@@ -16,7 +16,7 @@ struct TableReadiness {
   bool ready = false;
   std::string text{};  ///< the reason if it is not ready
   std::optional<Duration> oldest_pending{};
-  std::optional<Duration> last_success{};  ///< since then; an upper bound
+  std::optional<Duration> last_success{};  ///< since then; measured at looks, so it may be too low
 };
 void put_members(JsonOut& json, const TableReadiness& table);
 /// `ready` is true if all of them are.

@@ -43,7 +43,7 @@ Result<Response> list(const Call& call, std::optional<MessageState> state) {
 }
 
 /// One message. `state` limits it to rows of that state; nullopt takes the state from the query, if
-/// the query has one. To ask for the payload, too, is a right of its own.
+/// the query has one. Reading the payload needs a right of its own.
 Result<Response> get(const Call& call, std::optional<MessageState> state) {
   Query query(call.request.target);
   if (!state) state = wire::read_state(query, "state");

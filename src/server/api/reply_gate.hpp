@@ -25,7 +25,7 @@ struct SagaReplyOptions {
   Store* store = nullptr;
   std::string secret{};         ///< of the tokens; empty: no replies
   std::string secret_before{};  ///< the previous secret, for older tokens
-  /// Participants need 1 for a step.
+  /// A participant that sends one reply for each step needs 1.
   std::uint32_t rate_of_step = 2;  ///< replies a second
   std::uint32_t burst_of_step = 10;
   std::uint32_t rate = 2000;  ///< for all steps together

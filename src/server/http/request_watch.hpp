@@ -19,7 +19,7 @@ struct AnsweredRequest {
   Duration took{};  ///< from its header to its answer
 };
 
-/// Counts requests and writes a line of the log for each. Safe from any thread.
+/// Counts requests and logs a line for each. Thread-safe.
 class RequestWatch {
  public:
   /// `level` is that of these lines. Metrics and log must outlive it.
