@@ -22,9 +22,9 @@ using Files = std::map<std::string, std::string>;
 
 /// The unsynced data that remain after a power failure.
 enum class Unsynced : std::uint8_t {
-  lost,    ///< nothing
-  kept,    ///< all of it, as when only the process dies
-  random,  ///< any of its sectors, and folder entries up to a random one
+  lost,    ///< nothing remains
+  kept,    ///< everything, as when only the process dies
+  random,  ///< random sectors, and folder entries up to a random one
 };
 
 /// A disk in memory that SQLite uses as a VFS. It records every act, so that a test can simulate a
